@@ -188,7 +188,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
 }
 
 const shutdown = { dependency: 'shutdown', message: 'This control plane is shutting down' };
-const databaseAway = { dependency: 'database', message: 'The database does not answer; check DATABASE_URL and the database' };
+const databaseAway = { dependency: 'database', message: 'The database does not respond. Check DATABASE_URL and the database' };
 
 async function isReachable(database: Database): Promise<boolean> {
   try {

@@ -135,8 +135,8 @@ async function modelsAsked(
 }
 
 /** Returns `gpt-4o-mini` for `gpt-4o-mini-2024-07-18` if the batch requested the former. */
-function nameOf(answered: unknown, asked: ReadonlySet<string>): string {
-  const name = typeof answered === 'string' ? answered.slice(0, 255) : '';
+function nameOf(named: unknown, asked: ReadonlySet<string>): string {
+  const name = typeof named === 'string' ? named.slice(0, 255) : '';
   if (asked.size === 1 || asked.has(name)) return asked.has(name) ? name : ([...asked][0] as string);
   const shorter = [...asked].filter((one) => name.startsWith(`${one}-`));
   return shorter.sort((one, other) => other.length - one.length)[0] ?? name;

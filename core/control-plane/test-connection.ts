@@ -110,7 +110,8 @@ async function checkDeployments(
       const { status, message } = await ask(resolved, 'POST', path, JSON.stringify(probe.body), document, options);
       if (status === 404)
         return { field, status: 'failed', message: `the deployment does not exist (404)${message && `: ${message}`}` };
-      if (status === 401 || status === 403 || status >= 500) return { field, status: 'unknown', message: `answered ${status}` };
+      if (status === 401 || status === 403 || status >= 500)
+        return { field, status: 'unknown', message: `responded with ${status}` };
       return { field, status: 'ok', message: 'the deployment exists' };
     }),
   );

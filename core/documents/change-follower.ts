@@ -41,7 +41,7 @@ export class ChangeFollower {
   /** All changes up to this revision were applied, according to the bus. */
   #last: number;
   /** All changes up to this revision were applied, as confirmed by the control plane. */
-  #answered: number;
+  #read: number;
   #running: Promise<boolean> | null = null;
   #again = false;
   #stopped = false;
@@ -50,13 +50,13 @@ export class ChangeFollower {
   /** `lastRevision`: the revision that the store is known to be in step with. Null for an empty store. */
   constructor(options: ChangeFollowerOptions, lastRevision: number | null) {
     this.#options = options;
-    this.#answered = lastRevision ?? fromTheEnd;
-    this.#last = this.#answered;
+    this.#read = lastRevision ?? fromTheEnd;
+    this.#last = this.#read;
   }
 
   /** The revision the store is in step with. Null until the control plane has replied to an empty store. */
   get lastRevision(): number | null {
-    return this.#answered === fromTheEnd ? null : Math.max(this.#last, this.#answered);
+    return this.#read === fromTheEnd ? null : Math.max(this.#last, this.#read);
   }
 
   /** Handles a message of the bus: bytes or value. Never throws. */
@@ -68,7 +68,7 @@ export class ChangeFollower {
       return;
     }
     this.counts.notices += 1;
-    if (this.#answered === fromTheEnd || notice.revision > this.#last + 1) {
+    if (this.#read === fromTheEnd || notice.revision > this.#last + 1) {
       void this.catchUp();
     } else if (notice.revision === this.#last + 1) {
       this.#last = notice.revision;
@@ -106,7 +106,7 @@ export class ChangeFollower {
     for (;;) {
       let reply: ChangesReply;
       try {
-        reply = await this.#options.client.changes(this.#answered);
+        reply = await this.#options.client.changes(this.#read);
       } catch {
         return false;
       }
@@ -119,23 +119,20 @@ export class ChangeFollower {
   #take(reply: ChangesReply): boolean {
     const newest = reply.changes.at(-1)?.revision;
     // A reply without progress (no changes, but another revision) can be corrected only by reading everything again.
-    const lost = newest === undefined ? reply.revision !== this.#answered : newest <= this.#answered;
+    const lost = newest === undefined ? reply.revision !== this.#read : newest <= this.#read;
     if (reply.reset || lost) {
-      if (this.#answered !== fromTheEnd) {
+      if (this.#read !== fromTheEnd) {
         this.counts.resets += 1;
-        this.#options.log.warn(
-          { from: this.#answered, to: reply.revision },
-          'change notices were missed; reloading all documents',
-        );
+        this.#options.log.warn({ from: this.#read, to: reply.revision }, 'change notices were missed; reloading all documents');
       }
       this.#options.store.reset(reply.revision);
-      this.#answered = reply.revision;
+      this.#read = reply.revision;
     } else {
       for (const change of reply.changes) this.#options.store.apply(change);
-      if (newest !== undefined) this.#answered = newest;
+      if (newest !== undefined) this.#read = newest;
     }
-    this.#last = this.#answered;
-    return this.#answered >= reply.revision;
+    this.#last = this.#read;
+    return this.#read >= reply.revision;
   }
 
   #delayMs(inStep: boolean): number {

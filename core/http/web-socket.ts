@@ -94,8 +94,8 @@ export function readWebSocketOffer(request: ParsedRequest, context: us_socket_co
  * and one without being two kinds. Hence:
  * - a reply is paused and resumed once before it becomes a socket, so that there is such a last time;
  * - with bytes that wait a socket is resumed by a write: where the connection does not take all, the addon watches both directions;
- * - for the same reason a pause is said again after everything that may write, which the addon itself does when a callback is over;
- * - a paused connection is not told when it takes bytes again, so what waits in it is written by a timer.
+ * - for the same reason the pause is repeated after everything that may write, which the addon itself does when a callback is over;
+ * - a paused connection gets no event when it takes bytes again, so waiting bytes are written by a timer.
  */
 export class UwsFrameSocket implements FrameSocket {
   #ws: WebSocket<Carried> | null = null;

@@ -187,7 +187,7 @@ export class Account implements LeaseAccount {
   /** Applies the ledger's reply. Calls are served in order of arrival, as far as there are units. */
   granted(grant: Grant): void {
     this.asking = false;
-    this.#left.answered();
+    this.#left.granted();
     this.#roll();
     // The grant belongs to a window or lease that has ended. Waiting calls need units of the current one.
     if (this.#enter(grant, this.#askedLease)) return this.#askForWaiting();
@@ -374,7 +374,7 @@ export class Account implements LeaseAccount {
    */
   #enter({ startMs, endMs, units, leaseMs, isNew }: Grant, asked: Lease): boolean {
     if (this.spec.kind === 'rate' && startMs !== this.startMs) return true;
-    asked.answered(units);
+    asked.granted(units);
     if (asked !== this.#lease) {
       asked.held -= units;
       return true;
@@ -382,7 +382,7 @@ export class Account implements LeaseAccount {
     if (startMs !== this.startMs || isNew) {
       this.available = 0;
       asked.beginAnew();
-      asked.answered(units);
+      asked.granted(units);
     }
     this.available += units;
     if (this.spec.kind === 'rate') return false;

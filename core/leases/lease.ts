@@ -28,7 +28,7 @@ export class Lease {
   }
 
   /** The ledger replied with this many units. */
-  answered(units: number): void {
+  granted(units: number): void {
     this.#reported = this.#asked + units;
     this.held += units;
   }

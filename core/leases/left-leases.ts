@@ -40,8 +40,8 @@ export class LeftLeases {
     return this.#asked.map((lease) => lease.ask());
   }
 
-  answered(): void {
-    for (const lease of this.#asked) lease.answered(0);
+  granted(): void {
+    for (const lease of this.#asked) lease.granted(0);
     this.#asked = [];
     this.#forget();
   }

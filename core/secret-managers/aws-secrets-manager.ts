@@ -36,7 +36,7 @@ export const readAwsSecret: SecretReader = async (mapped, credentials, organisat
   if (reply.status !== 200) {
     const type = safeObject(reply.body)?.__type;
     const word = errorCodeOf(typeof type === 'string' ? type.replace(/^.*#/, '') : null);
-    if (word !== null && passing.has(word)) throw away(`${who} answered ${word}`);
+    if (word !== null && passing.has(word)) throw away(`${who} responded with ${word}`);
     throw statusError(who, reply.status, word);
   }
   const { SecretString: text, SecretBinary: bytes } = objectIn(who, reply.body);

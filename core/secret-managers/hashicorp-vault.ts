@@ -137,7 +137,7 @@ function contentOf(reply: Reply): { kind: 'fields'; text: Secret } {
       throw refused('secret_path: the key/value engine has version 2. Insert data/ after the mount');
     }
     // 412: a replica that has not caught up yet.
-    if (reply.status === 412) throw away(`${who} answered 412`);
+    if (reply.status === 412) throw away(`${who} responded with 412`);
     throw statusError(who, reply.status, null);
   }
   const { data } = objectIn(who, reply.body);

@@ -7,7 +7,7 @@ import type { Metrics } from './metrics.ts';
  *
  * 1. the process asks the primary: `{ type: 'svc.metrics-request', id }`
  * 2. the primary asks every gateway process: `{ type: 'svc.metrics-collect', id }`
- * 3. each answers with its numbers: `{ type: 'svc.metrics-part', id, metrics }`
+ * 3. each replies with its numbers: `{ type: 'svc.metrics-part', id, metrics }`
  * 4. the primary sends the text to the one who asked: `{ type: 'svc.metrics-reply', id, text }`
  */
 const metricsMessages = {

@@ -30,10 +30,10 @@ export interface TestGateway {
   /** Replies of the provider, one per call; the last one stays. Default: a chat completion with the text `hello`. */
   provider(...replies: readonly Script[]): void;
   /**
-   * Answers calls of `services.fetch` to this origin, such as `https://policy.example`. Calls to other origins fail as if nothing listened
+   * Serves calls of `services.fetch` to this origin, such as `https://policy.example`. Calls to other origins fail as if nothing listened
    * there; private addresses are rejected as in production.
    */
-  service(origin: string, answer: ServiceHandler): void;
+  service(origin: string, serve: ServiceHandler): void;
   /** Saves a config and returns its slug, for `config` of requests. */
   saveConfig(slug: string, config: JsonObject): string;
   /** Sends one request and waits for the end of its reply. */
@@ -117,7 +117,7 @@ export function createTestGateway(options: TestGatewayOptions): TestGateway {
   const harness = startHarness(options, services);
   return {
     provider: (...replies) => harness.script(...replies),
-    service: (origin, answer) => void services.set(new URL(origin).origin, answer),
+    service: (origin, serve) => void services.set(new URL(origin).origin, serve),
     saveConfig(slug, config) {
       harness.addConfig(slug, config);
       return slug;
@@ -212,16 +212,16 @@ function serviceTransport(services: ReadonlyMap<string, ServiceHandler>): Upstre
   return {
     send({ origin, path, method, headers, body }, handler) {
       let isOpen = true;
-      const answer = services.get(origin);
-      const answered = answer
+      const serve = services.get(origin);
+      const replied = serve
         ? Promise.resolve({
             method,
             url: origin + path,
             headers,
             body: body instanceof Uint8Array ? Buffer.from(body).toString() : '',
-          }).then(answer)
+          }).then(serve)
         : Promise.reject(new GatewayError('upstream_connect'));
-      answered.then(
+      replied.then(
         ({ status, headers: sent, body: text = '' }) => {
           if (!isOpen) return;
           handler.onHead(status, [...(sent ?? ['content-type', 'application/json'])]);

@@ -74,7 +74,7 @@ export function openWebSocket(
     reply = response;
     const status = response.statusCode ?? 0;
     if (status < 300)
-      return fail(new GatewayError('upstream_invalid', { message: `The provider answered ${status} instead of 101` }));
+      return fail(new GatewayError('upstream_invalid', { message: `The provider responded with ${status} instead of 101` }));
     phase = 'body';
     handler.onHead(status, toReplyHeaders(response.headers));
     response.on('data', (chunk: Buffer) => {

@@ -1,7 +1,7 @@
 /**
  * Returns the facts of a text in their order: numbers, negations, words that reverse a meaning, names, quoted texts, code, signs and
- * identifiers. Two prompts with different facts are never answered from one entry, however similar their embeddings are. A fact that
- * is recognised without need costs a hit; one that is missed can cost a wrong answer, so that doubtful words count as facts.
+ * identifiers. Two prompts with different facts are never served from one entry, however similar their embeddings are. A fact that
+ * is recognised without need costs a hit; one that is missed can cost a wrong reply, so that doubtful words count as facts.
  */
 export function contentFacts(text: string): string[] {
   const facts: string[] = [];

@@ -11,7 +11,7 @@ import { type CacheDigest, createCacheDigest } from './key.ts';
 import { cacheConfig } from './schema.ts';
 import { createSemantic, type Semantic, type SemanticRequest } from './semantic.ts';
 
-/** Answers a request that was answered before: equal ones, or with mode semantic similar ones; per workspace, shared by all gateways. */
+/** Serves a request again from an earlier reply: equal ones, or with mode semantic similar ones; per workspace, shared by all gateways. */
 export function cache(): CorePlugin {
   // One slot per process, shared by all configs: the keys of the entries differ.
   let store: Store | null = null;
@@ -47,7 +47,7 @@ interface Store {
   readonly semantic: Semantic;
 }
 
-/** A request that may be answered from the cache. `path` is that of the target if the targets of the config have different rules. */
+/** A request that may be served from the cache. `path` is that of the target if the targets of the config have different rules. */
 interface Lookup {
   readonly rule: CacheRule;
   readonly path: string | null;

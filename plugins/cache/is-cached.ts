@@ -2,7 +2,7 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { isDebugOff } from '../../core/contract/plugin/is-debug-off.ts';
 import type { OperationName } from '../../core/contract/provider/provider.ts';
 
-/** Returns true for requests that may be answered from the cache: not with an effective `x-svc-debug: false`. */
+/** Returns true for requests that may be served from the cache: not with an effective `x-svc-debug: false`. */
 export function isCached(ctx: RequestContext): boolean {
   const { endpoint, params } = ctx;
   if (!endpoint || isDebugOff(ctx)) return false;

@@ -107,7 +107,7 @@ function passedParts({ request, endpoint, query, keyHeader, headerPrefix }: Requ
   return [request.method, endpoint?.proxyPath, query, headers.sort()];
 }
 
-/** Headers that differ from request to request, or from client to client, and change no answer. */
+/** Headers that differ from request to request, or from client to client, and change no reply. */
 const perRequest =
   /^(?:host|user-agent|content-length|connection|keep-alive|transfer-encoding|expect|date|via|forwarded|x-forwarded-.*|x-real-ip|x-request-id|x-client-request-id|x-stainless-.*|idempotency-key|traceparent|tracestate|baggage|cache-control|pragma|cookie|origin|referer|sec-.*|accept-language|priority)$/;
 

@@ -39,7 +39,7 @@ export interface SideResult {
 }
 
 /** The part of a request that a body belongs to. */
-export interface Place {
+export interface BodyFacts {
   /** Null: the form of the body is unknown, so that every text of it is read. */
   readonly operation: OperationName | null;
   /** Function name of the route: an operation, `proxy` or `realtime`. */
@@ -53,7 +53,7 @@ export interface Place {
   readonly tool?: ToolSide;
 }
 
-function placeOf(ctx: RequestContext, side: Side): Place {
+function factsOf(ctx: RequestContext, side: Side): BodyFacts {
   const operation = ctx.endpoint?.operation ?? null;
   const isStart = side === 'start';
   return {
@@ -68,14 +68,14 @@ function placeOf(ctx: RequestContext, side: Side): Place {
 /**
  * Runs the synchronous guardrails of one side on a body. All start at once. Checks that can change the body run one after the other, so that
  * no replacement undoes another one; all other checks judge the body as it came. A body of null cannot be read: checks that read text cannot
- * run. `place` differs from that of the request if the body is a part of it. Never throws or rejects.
+ * run. `facts` differs from that of the request if the body is a part of it. Never throws or rejects.
  */
 export function runGuardrails(
   guardrails: readonly Guardrail[],
   ctx: RequestContext,
   given: JsonObject | null,
   clock: Clock,
-  place: Place = placeOf(ctx, guardrails[0]?.side ?? 'input'),
+  facts: BodyFacts = factsOf(ctx, guardrails[0]?.side ?? 'input'),
 ): Maybe<SideResult> {
   const body = given ?? {};
   let chain: Maybe<JsonObject> = body;
@@ -83,22 +83,22 @@ export function runGuardrails(
   const subjects: (Subject & { readonly scope: Scope })[] = [];
   const subjectOf = (check: PreparedCheck, side: Side): Subject => {
     for (const known of subjects) if (known.scope === check.scope) return known;
-    const subject = toSubject(ctx, side, body, check.scope, place);
+    const subject = toSubject(ctx, side, body, check.scope, facts);
     subjects.push(subject);
     return subject;
   };
   const run = (check: PreparedCheck, guardrail: Guardrail): Maybe<CheckResult> => {
     if (given === null && !check.readsNoText) return cannotRun(check, guardrail, 'The body cannot be read', clock);
-    if (!check.isChained) return runCheck(check, guardrail, subjectOf(check, guardrail.side), place, clock);
+    if (!check.isChained) return runCheck(check, guardrail, subjectOf(check, guardrail.side), facts, clock);
     const result = after(chain, (current) =>
-      runCheck(check, guardrail, toSubject(ctx, guardrail.side, current, check.scope, place), place, clock),
+      runCheck(check, guardrail, toSubject(ctx, guardrail.side, current, check.scope, facts), facts, clock),
     );
     chain = after(chain, (current) => after(result, (done) => done.body ?? current));
     return result;
   };
   const pending = guardrails.map((guardrail): Maybe<GuardrailResult> => {
     const running: Maybe<CheckResult>[] = [];
-    for (const check of guardrail.checks) if (place.isReadable || check.readsNoText) running.push(run(check, guardrail));
+    for (const check of guardrail.checks) if (facts.isReadable || check.readsNoText) running.push(run(check, guardrail));
     const checks = all(running);
     return isPromise(checks)
       ? checks.then((done) => conclusionOf(guardrail, done, clock))
@@ -123,7 +123,7 @@ function toSubject(
   side: Side,
   body: JsonObject,
   scope: Scope,
-  { operation, requestType, model, tool }: Place,
+  { operation, requestType, model, tool }: BodyFacts,
 ): Subject & { readonly scope: Scope } {
   const parts = side === 'start' ? [] : tool ? toolTexts(body, tool) : textParts(operation, side, body, scope);
   const texts = tool ? parts.filter(({ kind }) => kind === undefined) : parts;
@@ -150,7 +150,7 @@ function runCheck(
   check: PreparedCheck,
   guardrail: Guardrail,
   subject: Subject,
-  { isFixed }: Place,
+  { isFixed }: BodyFacts,
   clock: Clock,
 ): Maybe<CheckResult> {
   // `clock` is read once per turn of the event loop: a synchronous check would take no time.

@@ -7,7 +7,7 @@ import { messageOf } from '../../core/contract/values/message-of.ts';
 import { compileGuardrails, type Guardrail } from './compile.ts';
 import { isDenied, toRecord } from './hook-results.ts';
 import { after } from './maybe.ts';
-import { type GuardrailResult, type Place, runGuardrails } from './run.ts';
+import { type BodyFacts, type GuardrailResult, runGuardrails } from './run.ts';
 
 interface Compiled extends CompiledToolGuardrail, Guardrail {
   readonly side: ToolSide;
@@ -35,12 +35,12 @@ export function createToolGuard(services: CoreServices): ToolGuard {
     run(compiled, ctx, body) {
       const all = compiled as readonly Compiled[];
       if (all.length === 0) return { body, denial: null };
-      const place = places[(all[0] as Compiled).side];
+      const facts = factsOfSide[(all[0] as Compiled).side];
       const failed = (thrown: unknown): ToolVerdict => {
         return { body, denial: { guardrailId: (all[0] as Compiled).savedId, reason: messageOf(thrown) } };
       };
       try {
-        const verdict = check(all, ctx, body, place);
+        const verdict = check(all, ctx, body, facts);
         return isPromise(verdict) ? verdict.catch(failed) : verdict;
       } catch (thrown) {
         return failed(thrown);
@@ -48,10 +48,10 @@ export function createToolGuard(services: CoreServices): ToolGuard {
     },
   };
 
-  function check(all: readonly Compiled[], ctx: RequestContext, body: JsonObject, place: Place): Maybe<ToolVerdict> {
+  function check(all: readonly Compiled[], ctx: RequestContext, body: JsonObject, facts: BodyFacts): Maybe<ToolVerdict> {
     const later = all.filter(isAsync);
     if (later.length > 0) {
-      const done = runGuardrails(later, ctx, body, clock, place);
+      const done = runGuardrails(later, ctx, body, clock, facts);
       if (isPromise(done))
         void done.then(
           ({ results }) => record(ctx, results),
@@ -61,7 +61,7 @@ export function createToolGuard(services: CoreServices): ToolGuard {
     }
     const first = later.length === 0 ? all : all.filter((guardrail) => !guardrail.async);
     if (first.length === 0) return { body, denial: null };
-    return after(runGuardrails(first, ctx, body, clock, place), ({ results, body: changed }) => {
+    return after(runGuardrails(first, ctx, body, clock, facts), ({ results, body: changed }) => {
       record(ctx, results);
       const denied = results.find(isDenied);
       if (denied === undefined) return { body: changed, denial: null };
@@ -70,8 +70,11 @@ export function createToolGuard(services: CoreServices): ToolGuard {
   }
 }
 
-const place = { operation: null, requestType: 'mcp', model: null, isReadable: true, isFixed: false } as const;
-const places: Readonly<Record<ToolSide, Place>> = { input: { ...place, tool: 'input' }, output: { ...place, tool: 'output' } };
+const facts = { operation: null, requestType: 'mcp', model: null, isReadable: true, isFixed: false } as const;
+const factsOfSide: Readonly<Record<ToolSide, BodyFacts>> = {
+  input: { ...facts, tool: 'input' },
+  output: { ...facts, tool: 'output' },
+};
 
 function isAsync({ async }: Guardrail): boolean {
   return async;

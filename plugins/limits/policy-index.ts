@@ -16,8 +16,8 @@ interface Shelf<T> {
   readonly any: T[];
 }
 
-/** A place in the index: policies that can only match calls with this value of this key. */
-interface Place {
+/** A slot in the index: policies that can only match calls with this value of this key. */
+interface Slot {
   readonly key: string;
   /** Null: any value. */
   readonly values: readonly string[] | null;
@@ -34,15 +34,15 @@ export class PolicyIndex<T> {
   readonly #always: T[] = [];
 
   constructor(policies: readonly (readonly [Indexed, T])[]) {
-    const places = policies.map(([policy]) => placesOf(policy));
+    const slots = policies.map(([policy]) => slotsOf(policy));
     const sizes = new Sizes();
-    for (const ofPolicy of places) for (const place of ofPolicy) sizes.add(place);
+    for (const ofPolicy of slots) for (const slot of ofPolicy) sizes.add(slot);
     policies.forEach(([, item], at) => {
-      let best: Place | null = null;
+      let best: Slot | null = null;
       let least = Number.POSITIVE_INFINITY;
-      for (const place of places[at] ?? []) {
-        const size = sizes.of(place);
-        if (size < least) [best, least] = [place, size];
+      for (const slot of slots[at] ?? []) {
+        const size = sizes.of(slot);
+        if (size < least) [best, least] = [slot, size];
       }
       this.#file(best, item);
     });
@@ -70,15 +70,15 @@ export class PolicyIndex<T> {
     if (further) for (const item of further) if (!found?.includes(item)) visit(item);
   }
 
-  #file(place: Place | null, item: T): void {
-    if (place === null) {
+  #file(slot: Slot | null, item: T): void {
+    if (slot === null) {
       this.#always.push(item);
       return;
     }
-    const shelf = this.#shelfOf(place.key);
-    if (place.values === null) shelf.any.push(item);
+    const shelf = this.#shelfOf(slot.key);
+    if (slot.values === null) shelf.any.push(item);
     else {
-      for (const value of new Set(place.values)) {
+      for (const value of new Set(slot.values)) {
         const filed = shelf.byValue.get(value);
         if (filed) filed.push(item);
         else shelf.byValue.set(value, [item]);
@@ -98,20 +98,20 @@ export class PolicyIndex<T> {
   }
 }
 
-/** The places where a policy can be filed. */
-function placesOf({ conditions, groupBy }: Indexed): Place[] {
-  const places: Place[] = [];
+/** The slots where a policy can be filed. */
+function slotsOf({ conditions, groupBy }: Indexed): Slot[] {
+  const slots: Slot[] = [];
   for (const { key, value } of conditions) {
-    const place = value === '*' ? null : placeOf(key, [value].flat());
-    if (place) places.push(place);
-    else if (metadataNameOf(key) !== null) places.push({ key, values: null });
+    const slot = value === '*' ? null : slotOf(key, [value].flat());
+    if (slot) slots.push(slot);
+    else if (metadataNameOf(key) !== null) slots.push({ key, values: null });
   }
-  for (const key of groupBy) if (metadataNameOf(key) !== null) places.push({ key, values: null });
-  return places;
+  for (const key of groupBy) if (metadataNameOf(key) !== null) slots.push({ key, values: null });
+  return slots;
 }
 
-/** Returns the place of values; null if they are patterns that no exact value stands for. */
-function placeOf(key: string, values: readonly string[]): Place | null {
+/** Returns the slot of values; null if they are patterns that no exact value stands for. */
+function slotOf(key: string, values: readonly string[]): Slot | null {
   if (key !== 'model' || !values.some(isPrefix)) return { key, values };
   // `@openai/*` can only match calls of the provider type `openai`.
   const providers = values.map((value) => /^@([^/]+)\//.exec(value)?.[1]);
@@ -122,7 +122,7 @@ function placeOf(key: string, values: readonly string[]): Place | null {
 class Sizes {
   readonly #byKey = new Map<string, Map<string | null, number>>();
 
-  add({ key, values }: Place): void {
+  add({ key, values }: Slot): void {
     let counts = this.#byKey.get(key);
     if (!counts) {
       counts = new Map();
@@ -131,8 +131,8 @@ class Sizes {
     for (const value of values ?? [null]) counts.set(value, (counts.get(value) ?? 0) + 1);
   }
 
-  /** Returns the largest number of policies that one of the values of a place finds. */
-  of({ key, values }: Place): number {
+  /** Returns the largest number of policies that one of the values of a slot finds. */
+  of({ key, values }: Slot): number {
     const counts = this.#byKey.get(key);
     let most = 0;
     for (const value of values ?? [null]) most = Math.max(most, counts?.get(value) ?? 0);

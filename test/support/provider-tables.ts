@@ -41,7 +41,7 @@ export function providersMarkdown(): string {
     '# Providers',
     'Generated from the declarations in `core/providers` by `npm run docs:providers`. Do not edit.',
     '## Functions',
-    'Every provider also passes any other path below `/v1` through unchanged. A provider without a Messages or Responses API answers these calls from its chat completions.',
+    'Every provider also passes any other path below `/v1` through unchanged. A provider without a Messages or Responses API serves these calls from its chat completions.',
     table(['Provider', 'Also', 'Price list', ...['Key', 'Functions']], declarations.map(functionRow)),
     '## Settings of all providers',
     settingsTable(Object.entries(first.settings).filter(([name]) => common.has(name))),

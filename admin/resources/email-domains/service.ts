@@ -46,7 +46,7 @@ export async function updateDomain({ tx, about }: Change, row: EmailDomain, allo
 export async function requireRecord({ resolveTxt }: Pick<AdminServices, 'resolveTxt'>, row: EmailDomain): Promise<void> {
   const { name, value } = recordOf(row);
   const found = await resolveTxt(name).catch((error: NodeJS.ErrnoException) => {
-    throw invalid(`domain: the TXT record ${name} could not be read (${error.code ?? 'no answer'}). Expected the value ${value}`);
+    throw invalid(`domain: the TXT record ${name} could not be read (${error.code ?? 'no reply'}). Expected the value ${value}`);
   });
   if (found.some((chunks) => chunks.join('') === value)) return;
   throw invalid(`domain: no TXT record ${name} has the value ${value}. Changes of DNS can take an hour to become visible`);

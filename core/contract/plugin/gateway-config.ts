@@ -118,7 +118,7 @@ export interface GatewayConfig extends v.InferOutput<v.StrictObjectSchema<typeof
   readonly targets?: GatewayConfig[];
   /** Root only: settings of third-party plugins by plugin name, each checked by the plugin's own schema. */
   readonly plugins?: Record<string, unknown>;
-  /** Root only: `GET /models` answers from the workspace's catalogue although providers are named. */
+  /** Root only: `GET /models` lists the workspace's catalogue although providers are named. */
   readonly fetch_integrated_models?: boolean;
 }
 

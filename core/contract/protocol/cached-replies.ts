@@ -50,7 +50,7 @@ export interface EntryLabels {
   readonly endpoint: string | null;
 }
 
-/** A reply to store. `similar` is null if the reply may not answer requests with another text. */
+/** A reply to store. `similar` is null if the reply may not serve requests with another text. */
 export interface StoredReply {
   readonly reply: CachedReply;
   readonly ttlMs: number;

@@ -20,7 +20,7 @@ export type BatchUsageQuestion = v.InferOutput<typeof batchUsageQuestion>;
 
 const count = v.pipe(v.number(), v.finite(), v.minValue(0));
 
-/** The answered requests of one model, tier of service and class of size, together. */
+/** The completed requests of one model, tier of service and class of size, together. */
 export const batchUsagePart = v.object({
   model: v.string(),
   /** Operation of the requests (`chatComplete`); null if it is unknown. */

@@ -64,7 +64,7 @@ async function storageError(services: StepServices, response: StepResponse): Pro
       message: `bedrock error: S3: ${message} (${tagIn(xml, 'Code') ?? status})`,
     });
   }
-  if (xml === '') return new GatewayError('upstream_status', { status, message: `bedrock error: S3 answered ${status}` });
+  if (xml === '') return new GatewayError('upstream_status', { status, message: `bedrock error: S3 responded with ${status}` });
   return services.error({ ...response, body: once(xml) });
 }
 

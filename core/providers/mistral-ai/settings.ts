@@ -9,7 +9,7 @@ export const declaration = defineProvider({
   priceId: 'mistral',
   settings: {
     provider_model: storedResourceSettings.provider_model,
-    mistral_fim_completion: flag({ about: 'Answer chat calls by fill-in-the-middle.' }),
+    mistral_fim_completion: flag({ about: 'Serve chat calls by fill-in-the-middle.' }),
   },
   load: () => import('./index.ts'),
 });

@@ -41,7 +41,7 @@ export const declaration = defineProvider({
     }),
     vertex_storage_bucket_name: bucket({ about: 'Bucket of files, batches and fine-tuning jobs.', pinned: 'once-stored' }),
     vertex_skip_ptu_cost_attribution: flag({
-      about: 'Requests answered by provisioned throughput cost nothing.',
+      about: 'Requests served by provisioned throughput cost nothing.',
       only: 'integration',
       skipsProvisioned: true,
     }),

@@ -96,10 +96,10 @@ it('secret cache: reads a changed reference again at once', async () => {
 describe.each([
   ['does not reply', stallBeforeHead(), 'the secret manager did not reply in time'],
   ['cuts the connection', cutBeforeHead(), 'the secret manager closed the connection before it replied'],
-  ['replies with 500', reply(500, 'oops'), 'HashiCorp Vault answered 500'],
-  ['is sealed', reply(503, { errors: ['Vault is sealed'] }), 'HashiCorp Vault answered 503'],
-  ['has too many callers', reply(429, { errors: [] }), 'HashiCorp Vault answered 429'],
-  ['redirects', reply(307, '', { location: 'http://169.254.169.254/' }), 'HashiCorp Vault answered 307'],
+  ['replies with 500', reply(500, 'oops'), 'HashiCorp Vault responded with 500'],
+  ['is sealed', reply(503, { errors: ['Vault is sealed'] }), 'HashiCorp Vault responded with 503'],
+  ['has too many callers', reply(429, { errors: [] }), 'HashiCorp Vault responded with 429'],
+  ['redirects', reply(307, '', { location: 'http://169.254.169.254/' }), 'HashiCorp Vault responded with 307'],
   ['sends invalid JSON', invalidJson(), 'HashiCorp Vault sent a reply that cannot be read'],
   ['sends a list', reply(200, []), 'HashiCorp Vault sent a reply that cannot be read'],
   ['sends no value', reply(200, { data: null }), 'HashiCorp Vault sent a reply without a value'],
@@ -172,8 +172,8 @@ it('secret cache: keeps a value through an outage of at most a day', async () =>
 });
 
 describe.each([
-  ['denied', () => vault.tokens.clear(), 'HashiCorp Vault answered 403'],
-  ['gone', () => vault.v2.clear(), 'HashiCorp Vault answered 404'],
+  ['denied', () => vault.tokens.clear(), 'HashiCorp Vault responded with 403'],
+  ['gone', () => vault.v2.clear(), 'HashiCorp Vault responded with 404'],
   ['without the key', () => vault.v2.set('secret/openai', { other: 'x' }), 'the secret has no value "api_key"'],
 ] as const)('a secret that is %s', (_what, withdraw, reason) => {
   it('stops at once, and works again when access is restored', async () => {

@@ -69,10 +69,10 @@ describe('AWS Secrets Manager with access keys', () => {
   it('reports only the name of an AWS error', async () => {
     const under = start();
     expect(await under.managers.check(mapped({ path: 'none' }))).toEqual([
-      'AWS Secrets Manager answered 400 ResourceNotFoundException',
+      'AWS Secrets Manager responded with 400 ResourceNotFoundException',
     ]);
     aws.keys.AKIDEXAMPLE = 'another';
-    expect(await under.managers.check(mapped())).toEqual(['AWS Secrets Manager answered 400 InvalidSignatureException']);
+    expect(await under.managers.check(mapped())).toEqual(['AWS Secrets Manager responded with 400 InvalidSignatureException']);
     await expect(under.read(mapped())).rejects.toMatchObject({ code: 'secret_unavailable' });
   });
 

@@ -78,7 +78,7 @@ describe('Azure Key Vault as an application', () => {
 
   it('reports rejections with their source', async () => {
     const { managers } = start();
-    expect(await managers.check(mapped({ path: 'none' }))).toEqual(['Azure Key Vault answered 404 SecretNotFound']);
+    expect(await managers.check(mapped({ path: 'none' }))).toEqual(['Azure Key Vault responded with 404 SecretNotFound']);
     expect(await managers.check(mapped({ secrets: { azure_entra_client_secret: 'wrong one' } }))).toEqual([
       expect.stringMatching(/^Azure Key Vault error: the token endpoint replied with 401: invalid_client: AADSTS7000215/),
     ]);

@@ -305,7 +305,7 @@ describe('a provider with a mapped key', () => {
         {
           field: 'secret_mappings[1]',
           status: 'failed',
-          message: 'configurations.x, from the secret reference ref-nothing: HashiCorp Vault answered 404',
+          message: 'configurations.x, from the secret reference ref-nothing: HashiCorp Vault responded with 404',
         },
       ],
     });

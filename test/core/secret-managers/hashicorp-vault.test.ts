@@ -61,7 +61,7 @@ describe('a Vault token', () => {
     const auth = { vault_auth_type: 'token', vault_addr: vault.addr };
     const under = managersOfTest();
     expect(await under.read(documentWith(mapped({ auth: { ...auth, vault_namespace: 'team/a' } })))).toEqual({ api_key: 'sk' });
-    expect(await under.managers.check(documentWith(mapped({ auth })))).toEqual(['HashiCorp Vault answered 403']);
+    expect(await under.managers.check(documentWith(mapped({ auth })))).toEqual(['HashiCorp Vault responded with 403']);
     expect(await under.managers.check(documentWith(mapped({ auth: { ...auth, vault_namespace: 'a b' } })))).toEqual([
       'vault_namespace: expected the path of a namespace',
     ]);
@@ -191,13 +191,13 @@ describe('Vault AppRole', () => {
     expect(await under.managers.check(document)).toEqual([null]);
     expect([vault.logins.length, vault.reads.length]).toEqual([2, 3]);
     upstream.on((request) => request.path.startsWith('/v1/secret/'), reply(403, { errors: ['permission denied'] }));
-    expect(await under.managers.check(document)).toEqual(['HashiCorp Vault answered 403']);
+    expect(await under.managers.check(document)).toEqual(['HashiCorp Vault responded with 403']);
     expect(vault.logins).toHaveLength(3);
     expect(
       await under.managers.check(
         documentWith(approle({ auth: { vault_auth_type: 'approle', vault_addr: vault.addr, vault_role_id: 'other' } })),
       ),
-    ).toEqual(['the login at HashiCorp Vault answered 400']);
+    ).toEqual(['the login at HashiCorp Vault responded with 400']);
   });
 
   it('rejects a token that no header can carry', async () => {

@@ -5,38 +5,8 @@ import { awsSigned } from '../../../../core/cloud-auth/aws-sign.ts';
 import type { UpstreamCall } from '../../../../core/contract/provider/upstream.ts';
 import { findHeader } from '../../../../core/contract/values/http.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
-import { openAiOver } from '../../../support/openai-over-harness.ts';
-import { answer, createHarness, type Harness, type Script } from '../../../support/pipeline-harness.ts';
-
-/** Files, batches and fine-tuning jobs in the account's bucket, through OpenAI's client, against the service's wire format. */
-const account = {
-  provider: 'bedrock',
-  aws_region: 'eu-central-1',
-  aws_access_key_id: 'AKIDEXAMPLE',
-  aws_secret_access_key: 'sk',
-  aws_s3_bucket: 'my-bucket',
-};
-const role = 'arn:aws:iam::123456789012:role/batch';
-const jobArn = 'arn:aws:bedrock:eu-central-1:123456789012:model-invocation-job/abc123def456';
-const model = 'eu.anthropic.claude-sonnet-4-5-20250929-v1:0';
-const storage = 'https://s3.eu-central-1.amazonaws.com';
-const control = 'https://bedrock.eu-central-1.amazonaws.com';
-
-function open(config: JsonObject = account): { harness: Harness; client: OpenAI } {
-  const harness = createHarness();
-  harness.addConfig('aws', config);
-  return { harness, client: openAiOver(harness, { 'x-svc-config': 'aws' }) };
-}
-
-const jsonl = (...lines: object[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
-const textOf = (call: UpstreamCall | undefined) => Buffer.from((call?.body ?? []) as Uint8Array).toString();
-const objects = (text: string) =>
-  text
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-const plain = (status: number, body = '', headers: string[] = []): Script => answer(status, body, headers);
-const idOf = (key: string) => encodeURIComponent(`s3://my-bucket/${key}`);
+import { answer } from '../../../support/pipeline-harness.ts';
+import { account, control, idOf, jobArn, jsonl, model, objects, open, plain, role, storage, textOf } from './open-bedrock.ts';
 
 describe('a file in the bucket', () => {
   it('is uploaded as a signed object, and found by its id', async () => {
@@ -375,85 +345,6 @@ describe('a Bedrock batch', () => {
     harness.script(plain(200, jsonl({ recordId: 'a', modelOutput: { embedding: [1, 2], inputTextTokenCount: 1 } })));
     const file = await client.files.content(idOf(`${folder}/abc123def456/${name}.out`));
     expect(objects(await file.text())).toMatchObject([{ response: { body: { data: [{ embedding: [1, 2] }] } } }]);
-  });
-});
-
-describe('a Bedrock fine-tuning job', () => {
-  const tuningArn = 'arn:aws:bedrock:eu-central-1:123456789012:model-customization-job/amazon.nova-lite-v1:0:300k/abc123def456';
-  const job = (status: string): JsonObject => ({
-    jobArn: tuningArn,
-    jobName: 'svc-mine-1',
-    status,
-    creationTime: '2026-01-01T00:00:00Z',
-    endTime: '2026-01-01T01:00:00Z',
-    baseModelArn: 'arn:aws:bedrock:eu-central-1::foundation-model/amazon.nova-lite-v1:0:300k',
-    outputModelArn: 'arn:aws:bedrock:eu-central-1:123456789012:custom-model/amazon.nova-lite-v1:0:300k/xyz',
-    hyperParameters: { epochCount: '2' },
-    trainingDataConfig: { s3Uri: 's3://my-bucket/svc-fine-tuning/1/training.jsonl' },
-  });
-
-  it('has its conversations in the format of the service', async () => {
-    const { harness, client } = open();
-    const example = {
-      messages: [
-        { role: 'system', content: 'Be kind.' },
-        { role: 'user', content: 'Hi' },
-        { role: 'assistant', content: 'Hello' },
-      ],
-    };
-    harness.script(
-      plain(200, jsonl(example, { prompt: 'p', completion: 'c' })),
-      plain(200),
-      answer(201, { jobArn: tuningArn }),
-      answer(200, job('InProgress')),
-    );
-    const made = await client.fineTuning.jobs.create({
-      model: 'amazon.nova-lite-v1:0:300k',
-      training_file: idOf('svc-files/fine-tune/1/t.jsonl'),
-      suffix: 'mine',
-      hyperparameters: { n_epochs: 2, batch_size: 'auto' },
-      provider_options: { role_arn: role, hyperParameters: { learningRate: '0.0001' } },
-    } as never);
-    expect(objects(textOf(harness.calls[1]))).toEqual([
-      {
-        schemaVersion: 'bedrock-conversation-2024',
-        system: [{ text: 'Be kind.' }],
-        messages: [
-          { role: 'user', content: [{ text: 'Hi' }] },
-          { role: 'assistant', content: [{ text: 'Hello' }] },
-        ],
-      },
-      { prompt: 'p', completion: 'c' },
-    ]);
-    expect(harness.calls[2]).toMatchObject({ method: 'POST', origin: control, path: '/model-customization-jobs' });
-    expect(JSON.parse(textOf(harness.calls[2]))).toMatchObject({
-      baseModelIdentifier: 'amazon.nova-lite-v1:0:300k',
-      customizationType: 'FINE_TUNING',
-      roleArn: role,
-      customModelName: expect.stringMatching(/^svc-mine-/),
-      trainingDataConfig: { s3Uri: `s3:/${harness.calls[1]?.path}` },
-      hyperParameters: { epochCount: '2', learningRate: '0.0001' },
-    });
-    expect(made).toMatchObject({ object: 'fine_tuning.job', status: 'running', hyperparameters: { n_epochs: 2 } });
-  });
-
-  it('can be read, listed and stopped', async () => {
-    const { harness, client } = open();
-    const id = encodeURIComponent(tuningArn);
-    harness.script(answer(200, job('Completed')));
-    expect(await client.fineTuning.jobs.retrieve(id)).toMatchObject({
-      id,
-      status: 'succeeded',
-      finished_at: 1767229200,
-      fine_tuned_model: expect.stringContaining(':custom-model/'),
-      model: 'amazon.nova-lite-v1:0:300k',
-    });
-    expect(harness.calls[0]?.path).toBe(`/model-customization-jobs/${id}`);
-    harness.script(answer(200, { modelCustomizationJobSummaries: [job('Failed')] }));
-    expect((await client.fineTuning.jobs.list()).data).toMatchObject([{ status: 'failed' }]);
-    harness.script(answer(200, {}), answer(200, job('Stopped')));
-    expect((await client.fineTuning.jobs.cancel(id)).status).toBe('cancelled');
-    expect(harness.calls.at(-2)?.path).toBe(`/model-customization-jobs/${id}/stop`);
   });
 });
 

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { misspeltSettings } from '../../config/misspelt-settings.ts';
+import { settingsTable } from '../../config/settings-table.ts';
+
+describe('misspeltSettings', () => {
+  it('suggests the closest setting', () => {
+    expect(
+      misspeltSettings({ GATEWAY_PROCESES: '2', DATABASE_URI: 'x', LOGLEVEL: 'x', DRIAN_TIMEOUT: '1', data_dir: 'x' }),
+    ).toEqual([
+      'GATEWAY_PROCESES: unknown setting; did you mean GATEWAY_PROCESSES?',
+      'DATABASE_URI: unknown setting; did you mean DATABASE_URL?',
+      'LOGLEVEL: unknown setting; did you mean LOG_LEVEL?',
+      'DRIAN_TIMEOUT: unknown setting; did you mean DRAIN_TIMEOUT?',
+      'data_dir: unknown setting; did you mean DATA_DIR?',
+    ]);
+  });
+
+  it('ignores known and foreign names', () => {
+    const own = Object.fromEntries(Object.values(settingsTable).map((row) => [row.name, 'x']));
+    const foreign = [
+      'PATH',
+      'HOSTNAME',
+      'HOME',
+      'USER',
+      'PORTS',
+      'SHELL',
+      'NODE_ENV',
+      'TERM',
+      'PWD',
+      'npm_package_name',
+      'PGDATA',
+      'TEST_DATABASE_URL',
+    ];
+    expect(misspeltSettings({ ...own, ...Object.fromEntries(foreign.map((name) => [name, 'x'])) })).toEqual([]);
+  });
+});
