@@ -54,6 +54,8 @@ export interface ControlPlaneDeps {
   readonly clock?: Clock;
   /** For tests: a reply that differs from its route's schema is an error instead of being reduced to it. */
   readonly strictReplies?: boolean;
+  /** For tests: time limit of admin requests in milliseconds. */
+  readonly requestDeadlineMs?: number;
   /** For tests: replaces look-ups of TXT records in the DNS. */
   readonly resolveTxt?: AdminServices['resolveTxt'];
   /** For tests: an open database to use instead of the one that the settings name. The caller closes it. */
@@ -149,6 +151,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
         perAddress: createRateLimit(settings.adminRequestsPerAddress),
       },
       strictReplies: deps.strictReplies ?? false,
+      requestDeadlineMs: deps.requestDeadlineMs ?? null,
       wakeRelay: (notices) => relay.wake(notices),
       wakeJobs: () => runner.wake(),
     };

@@ -47,16 +47,17 @@ export type DatabaseSettings = Pick<Settings, 'databaseUrl' | 'dbPoolSize' | 'da
  * Opens PostgreSQL if `databaseUrl` is set, else the embedded database in `dataDir/pgdata`, and runs its migrations. Several
  * processes may do this at the same time on one PostgreSQL. The embedded database has one process at a time; a second one waits,
  * then fails. Rejects if the database is unreachable. `hasQueryTimeout` is false for commands whose statements take long.
+ * `timeoutMs` limits a query, and the wait for a connection. It bounds how long a hanging database server holds a request.
  */
 export async function openDatabase(
   settings: DatabaseSettings,
   tables: Tables,
   log: Log,
-  { hasQueryTimeout = true } = {},
+  { hasQueryTimeout = true, timeoutMs = 2_000 } = {},
 ): Promise<Database> {
   return settings.databaseUrl === null
     ? openEmbedded(join(settings.dataDir, 'pgdata'), tables, log)
-    : openServer(settings.databaseUrl, { size: settings.dbPoolSize, hasQueryTimeout }, tables, log);
+    : openServer(settings.databaseUrl, { size: settings.dbPoolSize, hasQueryTimeout, timeoutMs }, tables, log);
 }
 
 /** PostgreSQL's default of 128 MB would stay resident; the file system cache serves the rest. */
@@ -103,9 +104,11 @@ function isBroken(error: unknown): boolean {
 interface PoolOptions {
   readonly size: number;
   readonly hasQueryTimeout: boolean;
+  readonly timeoutMs: number;
 }
 
-async function openServer(url: string, { size, hasQueryTimeout }: PoolOptions, tables: Tables, log: Log): Promise<Database> {
+async function openServer(url: string, options: PoolOptions, tables: Tables, log: Log): Promise<Database> {
+  const { size, hasQueryTimeout, timeoutMs } = options;
   const { MikroORM } = await import('@mikro-orm/postgresql');
   const prepared = createAskPrepared(log, () => orm.em.fork().execute('select 1'));
   const onPoolCreated = (pool: unknown) => {
@@ -117,7 +120,10 @@ async function openServer(url: string, { size, hasQueryTimeout }: PoolOptions, t
     ...shared(tables, log),
     clientUrl: url,
     pool: { min: 0, max: size, idleTimeoutMillis: 30_000 },
-    driverOptions: { ...connect, ...(hasQueryTimeout ? { query_timeout: queryTimeoutMs } : {}), onPoolCreated },
+    driverOptions: {
+      ...{ ...connect, connectionTimeoutMillis: timeoutMs, onPoolCreated },
+      ...(hasQueryTimeout ? { query_timeout: timeoutMs } : {}),
+    },
   });
   const migrating = await MikroORM.init({ ...migrationsOnly(tables, log), clientUrl: url, pool: { min: 0, max: 3 } });
   let sessionOf: TenantSession;
@@ -145,7 +151,6 @@ function migrationsOnly(tables: Tables, log: Log): Options {
   return { ...options, discovery, driverOptions: { ...connect, lock_timeout: migrationLockWaitMs } };
 }
 
-const queryTimeoutMs = 2_000;
 const connect = { connectionTimeoutMillis: 2_000, keepAlive: true, application_name: 'svc-control-plane' };
 
 function shared({ entities, migrations }: Tables, log: Log): Options {

@@ -83,6 +83,8 @@ export interface AdminRoute {
   readonly body: v.GenericSchema | null;
   /** Reads bodies of other media types than JSON. They may hold content, so audit entries do not repeat them. Throws AdminError. */
   readonly readBody?: (request: HonoRequest) => Promise<unknown>;
+  /** Time limit of a request in milliseconds, if it differs from the common one. */
+  readonly deadlineMs?: number;
   handle(call: AdminCall<never, never>): Promise<unknown>;
 }
 
@@ -139,6 +141,8 @@ export interface AdminServices {
   readonly limits: { readonly perKey: RateLimit; readonly perAddress: RateLimit };
   /** If true (tests), a reply that differs from its schema is an error. If false, unknown fields are removed. */
   readonly strictReplies: boolean;
+  /** For tests: time limit of admin requests in milliseconds. Null: that of the route. */
+  readonly requestDeadlineMs: number | null;
   /** Call after a commit that added a job. */
   readonly wakeJobs: () => void;
   /** Call after a commit: publishes these changes, or all waiting outbox events if none are passed. */

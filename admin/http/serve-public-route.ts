@@ -7,6 +7,7 @@ import { writeChange } from '../publish/write-change.ts';
 import { allowReply } from './allow-reply.ts';
 import { clientOrigin } from './client-address.ts';
 import { AdminError } from './errors.ts';
+import { hashingDeadlineMs } from './hashing-deadline.ts';
 import type { KnownPerson, PublicCall, PublicRoute } from './public-route.ts';
 import { RawReply } from './raw-reply.ts';
 import { readJsonBody } from './read-body.ts';
@@ -15,12 +16,6 @@ import type { AdminServices } from './route.ts';
 import { requestOrigin } from './same-origin.ts';
 import { validate } from './validate.ts';
 import { errorReply, toAdminError } from './write-error.ts';
-
-/**
- * Maximum milliseconds of a public request. Most of the time is for hashing passwords on a busy machine. The database has shorter
- * limits of its own.
- */
-const deadlineMs = 10_000;
 
 /** Returns the Hono handler of a public route. Its replies are for one user and must not be cached. */
 export function servePublicRoute(route: PublicRoute, services: AdminServices): (c: Context) => Promise<Response> {
@@ -35,7 +30,7 @@ export function servePublicRoute(route: PublicRoute, services: AdminServices): (
     };
     const expired = new AbortController();
     const deadline = new AdminError('AB10', 'The request timed out. Try again shortly');
-    const timer = setTimeout(() => expired.abort(deadline), deadlineMs);
+    const timer = setTimeout(() => expired.abort(deadline), hashingDeadlineMs);
     const late = new Promise<never>((_, reject) => {
       expired.signal.addEventListener('abort', () => reject(deadline), { once: true });
     });

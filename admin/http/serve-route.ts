@@ -17,7 +17,7 @@ import { unusedHeader, unusedSettings } from './unused-settings.ts';
 import { errorReply, toAdminError } from './write-error.ts';
 
 /** Maximum milliseconds of an admin request before it gets a 503; its uncommitted changes are then rolled back. */
-const deadlineMs = 2_800;
+const commonDeadlineMs = 2_800;
 
 /** Cost of a request with a bad key for the limit of its address, in requests. */
 const failureCost = 20;
@@ -30,11 +30,15 @@ export function serveRoute(route: AdminRoute, services: AdminServices): (c: Cont
     const expired = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        const deadline = new AdminError('AB10', 'The database did not reply in time. Try again shortly');
-        expired.abort(deadline);
-        reject(deadline);
-      }, deadlineMs);
+      timer = setTimeout(
+        () => {
+          const what = route.deadlineMs === undefined ? 'The database did not reply in time' : 'The request timed out';
+          const deadline = new AdminError('AB10', `${what}. Try again shortly`);
+          expired.abort(deadline);
+          reject(deadline);
+        },
+        services.requestDeadlineMs ?? route.deadlineMs ?? commonDeadlineMs,
+      );
     });
     try {
       const reply = call.run(expired.signal);

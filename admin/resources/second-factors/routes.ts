@@ -1,6 +1,7 @@
 import { isUuid } from '../../../core/contract/values/uuid.ts';
 import { requireMemberships, requireRank } from '../../access/may-give-role.ts';
 import { AdminError, forbidden, notFound } from '../../http/errors.ts';
+import { hashingDeadlineMs } from '../../http/hashing-deadline.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
 import { nothing } from '../../identity/schema.ts';
@@ -60,6 +61,7 @@ export const secondFactorRoutes: readonly AdminRoute[] = [
     summary: 'Begin to add an authenticator app or a security key; requires the password',
     reply: enrolReply,
     body: enrolBody,
+    deadlineMs: hashingDeadlineMs,
     async handle(call) {
       const user = await reauthenticated(call, call.body.current_password);
       return call.write((change) => beginEnrolment(change, call.services, user, call.body));
@@ -88,6 +90,7 @@ export const secondFactorRoutes: readonly AdminRoute[] = [
     summary: 'Remove one of your second factors; requires the password',
     reply: nothing,
     body: passwordBody,
+    deadlineMs: hashingDeadlineMs,
     async handle(call) {
       const id = factorIdOf(call.params);
       const user = await reauthenticated(call, call.body.current_password);
@@ -103,6 +106,7 @@ export const secondFactorRoutes: readonly AdminRoute[] = [
     summary: 'Replace your recovery codes; requires the password',
     reply: codesReply,
     body: passwordBody,
+    deadlineMs: hashingDeadlineMs,
     async handle(call) {
       const user = await reauthenticated(call, call.body.current_password);
       const recovery_codes = await call.write(async ({ tx, about }) => {

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { isUuid } from '../../../core/contract/values/uuid.ts';
 import { invalid, notFound } from '../../http/errors.ts';
+import { hashingDeadlineMs } from '../../http/hashing-deadline.ts';
 import { isToken } from '../../http/require-scope.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
@@ -176,6 +177,7 @@ export const sessionRoutes: readonly AdminRoute[] = [
     ...ofOneself,
     method: 'POST',
     path: '/auth/password',
+    deadlineMs: hashingDeadlineMs,
     resource: 'users',
     action: 'change_password',
     summary: 'Change your password; ends your other sessions',

@@ -98,6 +98,8 @@ export async function startPlaneWith(
     log,
     publish: (notice) => void notices.push(notice),
     strictReplies: true,
+    // Databases that the caller opened do not hang. See `timeoutMs` in shared-database.ts.
+    ...(deps.database ? { requestDeadlineMs: 60_000 } : {}),
     ...deps,
   });
   const url = `http://127.0.0.1:${control.port}`;
