@@ -15,8 +15,11 @@ export type DayTable = 'request_records' | 'record_contents';
 export async function createDayPartitions(em: EntityManager, table: DayTable, nowMs: number, days: number): Promise<number> {
   let created = 0;
   const today = Math.floor(nowMs / dayMs) * dayMs;
+  const existing = await partitionsOf(em, table);
   for (let ahead = 0; ahead <= days; ahead += 1) {
-    if (await createDayPartition(em, table, today + ahead * dayMs)) created += 1;
+    const startMs = today + ahead * dayMs;
+    if (isCovered(existing, table, startMs)) continue;
+    if (await createDayPartition(em, table, startMs)) created += 1;
   }
   return created;
 }
@@ -24,12 +27,12 @@ export async function createDayPartitions(em: EntityManager, table: DayTable, no
 async function createDayPartition(em: EntityManager, table: DayTable, startMs: number): Promise<boolean> {
   // With an offset, because bounds without one are read in the time zone of the session.
   const [start, end] = [startMs, startMs + dayMs].map((ms) => new Date(ms).toISOString());
-  const name = `${table}_${start?.slice(0, 10).replaceAll('-', '')}`;
-  if (await isCovered(em, table, name, startMs)) return false;
+  const name = nameOf(table, startMs);
   return em.fork().transactional(async (tx) => {
     await patience(tx);
     await tx.execute('select pg_advisory_xact_lock(hashtext(?))', [table]);
-    if (await isCovered(tx, table, name, startMs)) return false;
+    // Another control plane may have created it meanwhile.
+    if (isCovered(await partitionsOf(tx, table), table, startMs)) return false;
     // Attached instead of created as a partition, which would lock the whole table.
     await tx.execute(`create table ${name} (like ${table} including defaults)`);
     await tx.execute(`lock table ${table}_rest in access exclusive mode`);
@@ -56,9 +59,13 @@ export async function dropPartitionsBefore(em: EntityManager, table: DayTable, b
 }
 
 /** True if the day has a partition, or belongs to the one that the migration made of the earlier table. */
-async function isCovered(em: EntityManager, table: DayTable, name: string, startMs: number): Promise<boolean> {
-  const partitions = await partitionsOf(em, table);
+function isCovered(partitions: readonly Partition[], table: DayTable, startMs: number): boolean {
+  const name = nameOf(table, startMs);
   return partitions.some((one) => one.name === name || (one.isFirst && one.end !== null && one.end.getTime() > startMs));
+}
+
+function nameOf(table: DayTable, startMs: number): string {
+  return `${table}_${new Date(startMs).toISOString().slice(0, 10).replaceAll('-', '')}`;
 }
 
 interface Partition {
