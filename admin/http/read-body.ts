@@ -23,7 +23,7 @@ export async function readInternalJson(request: HonoRequest, bytesMax: number): 
 export async function readBytes(request: HonoRequest, bytesMax: number): Promise<Uint8Array> {
   const announced = Number(request.header('content-length') ?? 0);
   if (announced > bytesMax) throw tooLarge(bytesMax);
-  // Node reads no more than the announced bytes. Reading them as a stream takes three times as long.
+  // Node reads no more than the announced bytes. This needs no web stream.
   if (announced > 0) return new Uint8Array(await request.raw.arrayBuffer());
   const stream = request.raw.body;
   if (!stream) return new Uint8Array(0);

@@ -29,7 +29,7 @@ interface Read {
 
 /** Estimated memory of an entry beside its bytes. */
 const entryBytes = 256;
-/** Larger entries take longer to transmit than to read. */
+/** Larger entries are read from the table, so that a few of them do not displace all others. */
 const entryBytesMax = 1_048_576;
 
 /** `bytesMax` 0: nothing is kept. */

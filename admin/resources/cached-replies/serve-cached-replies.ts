@@ -41,7 +41,7 @@ const storeStatement = `insert into cached_replies
 
 /**
  * Bytes of entries in memory in front of the embedded database, whose statements wait for each other. With PostgreSQL, other control planes
- * may replace a row, and a read takes less than a millisecond.
+ * may replace a row.
  */
 const recentBytesMax = 16 * 1_048_576;
 
