@@ -164,7 +164,7 @@ async function storeConnection({ control, organisationId, workspaceId }: Plane, 
   const secrets = { client, tokenEndpoint: `${issuer}/token`, resource: url, scope: null };
   const given = { organisationId, workspaceId, serverId, userId: null, url, issuer, secrets };
   const response = { access_token: 'a', token_type: 'bearer' as const };
-  await storeNewTokens(database.em(), vault, { ...given, response }, Date.now());
+  await database.em().transactional((tx) => storeNewTokens(tx, vault, { ...given, response }, Date.now()));
 }
 
 /** Stores the access of a client to the server, given by an admin. */

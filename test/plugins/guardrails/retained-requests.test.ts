@@ -12,7 +12,7 @@ const collectGarbage = runInNewContext('gc') as () => void;
 setFlagsFromString('--no-expose-gc');
 
 let contexts: WeakRef<RequestContext>[] = [];
-/** What a faulty plugin would hold. */
+/** Contexts that a faulty plugin would hold. */
 let held: RequestContext[] | null = null;
 const watch = defineCorePlugin({
   name: 'watch',
