@@ -25,6 +25,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'plugins/guardrails/checks/content/ask-provider.ts': ['openai'],
   // Paths and headers of clients in the formats of OpenAI and Anthropic.
   'core/contract/plugin/passed-traffic.ts': ['openai'],
+  'core/journal/prepare-exchange.ts': ['anthropic', 'openai'],
   'core/model-list/list-models.ts': ['anthropic'],
   'core/pipeline/attempt/socket-protocols.ts': ['openai'],
   'plugins/auth/credential.ts': ['anthropic'],
