@@ -1,6 +1,6 @@
 import type { EntitySchema, MigrationObject } from '@mikro-orm/core';
 import type { Settings } from '../config/settings.ts';
-import type { Log } from '../core/contract/plugin/plugin.ts';
+import type { Clock, Log } from '../core/contract/plugin/plugin.ts';
 import type { RequestRecord } from '../core/contract/plugin/record.ts';
 import type { DocumentKind, DocumentOf } from '../core/contract/protocol/documents.ts';
 import { isUuid } from '../core/contract/values/uuid.ts';
@@ -84,6 +84,7 @@ export interface HousekeepingServices {
   readonly clickhouse: ClickHouse | null;
   readonly mailer: Mailer;
   readonly log: Log;
+  readonly clock: Clock;
   /** True when the control plane is stopping. A long task must then end. */
   isClosing(): boolean;
 }

@@ -120,7 +120,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       nats?.publish(notice);
     };
     const relay = startRelay(database, publish, deps.log);
-    const housekeeping = startHousekeeping(housekeepingTasks, { settings, database, clickhouse, mailer, log: deps.log });
+    const housekeeping = startHousekeeping(housekeepingTasks, { settings, database, clickhouse, mailer, log: deps.log, clock });
     let stopping = false;
     const services: AdminServices = {
       callers: { authenticate, resolveWorkspace, inWorkspace, holdWorkspace },

@@ -51,8 +51,14 @@ export const apiKeysResource = defineResource({
     ],
   },
   housekeeping: [
-    { name: 'delete secrets that were rotated', run: ({ database }) => forgetOldSecrets(database.em(), new Date()) },
-    { name: 'mail rotation notices', run: ({ database, mailer }) => tellOfRotations(database.em(), mailer, new Date()) },
+    {
+      name: 'delete secrets that were rotated',
+      run: ({ database, clock }) => forgetOldSecrets(database.em(), new Date(clock.now())),
+    },
+    {
+      name: 'mail rotation notices',
+      run: ({ database, mailer, clock }) => tellOfRotations(database.em(), mailer, new Date(clock.now())),
+    },
   ],
   samples: [
     sampleOf('organisation/service', false, () => ({})),

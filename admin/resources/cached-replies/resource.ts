@@ -29,7 +29,7 @@ export const cachedRepliesResource = defineResource({
   housekeeping: [
     {
       name: 'delete expired cached replies',
-      run: ({ database, isClosing }) => forgetExpired(database.em(), new Date(), isClosing),
+      run: ({ database, clock, isClosing }) => forgetExpired(database.em(), new Date(clock.now()), isClosing),
     },
   ],
 });

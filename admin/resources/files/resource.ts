@@ -6,5 +6,10 @@ export const filesResource = defineResource({
   name: 'files',
   after: ['workspaces'],
   entities: [storedFiles, storedFileChunks],
-  housekeeping: [{ name: 'delete expired and abandoned files', run: ({ database }) => forgetFiles(database.em(), new Date()) }],
+  housekeeping: [
+    {
+      name: 'delete expired and abandoned files',
+      run: ({ database, clock }) => forgetFiles(database.em(), new Date(clock.now())),
+    },
+  ],
 });

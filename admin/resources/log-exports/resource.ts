@@ -19,7 +19,10 @@ export const logExportsResource = defineResource({
   jobs: [{ kind: exportJobKind, handler: exportJob }],
   housekeeping: [
     { name: 'delete objects that no log export uses', run: ({ database }) => deleteUnusedObjects(database.em()) },
-    { name: 'delete the files of expired log exports', run: ({ database }) => deleteExpiredFiles(database.em(), new Date()) },
+    {
+      name: 'delete the files of expired log exports',
+      run: ({ database, clock }) => deleteExpiredFiles(database.em(), new Date(clock.now())),
+    },
   ],
   dependents: {
     workspace: [

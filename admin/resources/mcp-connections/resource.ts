@@ -36,9 +36,9 @@ export const mcpConnectionsResource = defineResource({
   housekeeping: [
     {
       name: 'tokens of archived MCP servers, and authorisations that were not finished',
-      async run({ database }) {
+      async run({ database, clock }) {
         const em = database.em();
-        await em.nativeDelete(mcpAuthorisations, { expiresAt: { $lt: new Date() } });
+        await em.nativeDelete(mcpAuthorisations, { expiresAt: { $lt: new Date(clock.now()) } });
         await em.execute(`delete from mcp_connections c using mcp_servers s where s.id = c.server_id and s.status = 'archived'`);
       },
     },

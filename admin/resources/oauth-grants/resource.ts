@@ -52,11 +52,12 @@ export const oauthGrantsResource = defineResource({
   housekeeping: [
     {
       name: 'grants and clients of OAuth that have ended or were not used',
-      async run({ database }) {
+      async run({ database, clock }) {
         const em = database.em();
-        await em.nativeDelete(oauthGrants, { expiresAt: { $lt: new Date(Date.now() - 86_400_000) } });
-        await em.nativeDelete(oauthClients, { usedAt: null, createdAt: { $lt: new Date(Date.now() - 86_400_000) } });
-        await em.nativeDelete(oauthClients, { usedAt: { $lt: new Date(Date.now() - 90 * 86_400_000) } });
+        const now = clock.now();
+        await em.nativeDelete(oauthGrants, { expiresAt: { $lt: new Date(now - 86_400_000) } });
+        await em.nativeDelete(oauthClients, { usedAt: null, createdAt: { $lt: new Date(now - 86_400_000) } });
+        await em.nativeDelete(oauthClients, { usedAt: { $lt: new Date(now - 90 * 86_400_000) } });
       },
     },
   ],

@@ -15,10 +15,11 @@ export const secondFactorsResource = defineResource({
   housekeeping: [
     {
       name: 'delete expired sign-ins and enrolments',
-      async run({ database }) {
+      async run({ database, clock }) {
         const em = database.em();
-        await em.nativeDelete(pendingSignIns, { expiresAt: { $lte: new Date() } });
-        await em.nativeDelete(secondFactors, { confirmedAt: null, createdAt: { $lte: new Date(Date.now() - 3_600_000) } });
+        const now = clock.now();
+        await em.nativeDelete(pendingSignIns, { expiresAt: { $lte: new Date(now) } });
+        await em.nativeDelete(secondFactors, { confirmedAt: null, createdAt: { $lte: new Date(now - 3_600_000) } });
       },
     },
   ],

@@ -16,7 +16,8 @@ export const sessionsResource = defineResource({
   housekeeping: [
     {
       name: 'delete ended sessions and used links',
-      run: ({ database, settings }) => forgetEnded(database.em(), { idleTtlSeconds: settings.sessionIdleSeconds }, new Date()),
+      run: ({ database, settings, clock }) =>
+        forgetEnded(database.em(), { idleTtlSeconds: settings.sessionIdleSeconds }, new Date(clock.now())),
     },
   ],
 });

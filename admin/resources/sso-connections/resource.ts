@@ -27,9 +27,12 @@ export const ssoConnectionsResource = defineResource({
   housekeeping: [
     {
       name: 'delete ids of expired SAML assertions',
-      run: ({ database }) => database.em().nativeDelete(samlAssertions, { expiresAt: { $lte: new Date() } }),
+      run: ({ database, clock }) => database.em().nativeDelete(samlAssertions, { expiresAt: { $lte: new Date(clock.now()) } }),
     },
-    { name: 'delete sign-ins that were not finished', run: ({ database }) => forgetAttempts(database.em(), new Date()) },
+    {
+      name: 'delete sign-ins that were not finished',
+      run: ({ database, clock }) => forgetAttempts(database.em(), new Date(clock.now())),
+    },
   ],
   samples: [
     {

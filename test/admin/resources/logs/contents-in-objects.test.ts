@@ -124,9 +124,9 @@ describe.each(databases)('headers and bodies in an object store, on %s', (name) 
     const [old, young] = [...(await store(short, ['old'], 6)), ...(await store(short, ['young'], 4))];
     await plane.ask('PUT', '/organisations/self', { key: short.adminKey, body: { settings: { log_body_retention_days: 5 } } });
     bucket.trouble = 'denied';
-    const { settings, database, clickhouse, mailer } = plane.control.services;
+    const { settings, database, clickhouse, mailer, clock } = plane.control.services;
     for (const task of housekeepingTasks.filter((one) => one.name.startsWith('delete'))) {
-      await task.run({ settings, database, clickhouse, mailer, log: newMemoryLog(), isClosing: () => false });
+      await task.run({ settings, database, clickhouse, mailer, clock, log: newMemoryLog(), isClosing: () => false });
     }
     const marked = await em().execute('select key from stored_objects where deleted_at is not null and organisation_id = ?', [
       short.organisationId,

@@ -32,12 +32,13 @@ describe.each(ruleDatabases)('retention of request records, on %s', (database) =
     return records.map((record) => record.id);
   }
   const start = (recordRetentionDays: number, log: ReturnType<typeof newMemoryLog>) => {
-    const { database: store, clickhouse, mailer } = plane.control.services;
+    const { database: store, clickhouse, mailer, clock } = plane.control.services;
     return startHousekeeping(housekeepingTasks, {
       settings: { ...plane.settings, recordRetentionDays },
       database: store,
       clickhouse,
       mailer,
+      clock,
       log,
     });
   };
@@ -148,7 +149,7 @@ describe.each(databases)('log_retention_days, on %s', (database) => {
     const refused = await put(0);
     expect([refused.status, refused.body.data.message]).toEqual([400, expect.stringContaining('settings.log_retention_days: ')]);
     expect((await put(5)).status).toBe(200);
-    const { settings, database: store, clickhouse, mailer } = plane.control.services;
+    const { settings, database: store, clickhouse, mailer, clock } = plane.control.services;
     const run = async (recordRetentionDays: number) => {
       for (const task of housekeepingTasks.filter(({ name }) => name.startsWith('delete'))) {
         const services = {
@@ -156,6 +157,7 @@ describe.each(databases)('log_retention_days, on %s', (database) => {
           database: store,
           clickhouse,
           mailer,
+          clock,
           log: newMemoryLog(),
         };
         await task.run({ ...services, isClosing: () => false });

@@ -2,6 +2,7 @@ import { TOTP } from 'otpauth';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditEntries } from '../../../../admin/audit/entity.ts';
 import { pendingSignIns, recoveryCodes, secondFactors } from '../../../../admin/identity/second-factor/entity.ts';
+import { housekeepingTasks } from '../../../../admin/tables.ts';
 import { newFakeTime } from '../../../support/fake-time.ts';
 import { until } from '../../../support/until.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
@@ -218,6 +219,20 @@ describe.each(ruleDatabases)('second factors, on %s', (database) => {
     const accepted = await accept(plane, tokenOf(invite.body.invite_link));
     expect(accepted.body).toMatchObject({ object: 'second_factor_enrolment_required', api_keys: expect.any(Array) });
     await requireFactor(false);
+  });
+
+  it('that were not confirmed are deleted an hour later, by the clock of the control plane', async () => {
+    const person = await newPerson(plane);
+    const { id } = (await begin(person, 'totp')).body;
+    const { services } = plane.control;
+    const tasks = housekeepingTasks.filter(({ name }) => name === 'delete expired sign-ins and enrolments');
+    const left = async () => {
+      for (const task of tasks) await task.run({ ...services, isClosing: () => false });
+      return services.database.em().count(secondFactors, { id });
+    };
+    expect(await left()).toBe(1);
+    time.advance(3_600_000);
+    expect(await left()).toBe(0);
   });
 
   it('are removed by admins for users who lost them, and only within their organisation', async () => {
