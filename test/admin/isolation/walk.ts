@@ -49,8 +49,13 @@ function hasPlainNames({ path }: AdminRoute): boolean {
 /** The part of the query that a route requires, with `&` at its end. */
 export function requiredQuery(path: string): string {
   if (path === '/audit-logs') return 'start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z&';
-  const month = 'time_of_generation_min=2026-11-01T00:00:00Z&time_of_generation_max=2026-12-01T00:00:00Z&';
-  return path.startsWith('/analytics/') ? month : '';
+  if (!path.startsWith('/analytics/')) return '';
+  // The records of both tenants are new.
+  return `time_of_generation_min=${daysFromNow(-28)}&time_of_generation_max=${daysFromNow(1)}&`;
+}
+
+function daysFromNow(days: number): string {
+  return new Date(Date.now() + days * 86_400_000).toISOString();
 }
 
 /** Path parameters that name the victim's items, with a valid body. */
