@@ -221,7 +221,7 @@ describe.each(ruleDatabases)('second factors, on %s', (database) => {
     await requireFactor(false);
   });
 
-  it('that were not confirmed are deleted an hour later, by the clock of the control plane', async () => {
+  it('are deleted after an hour if they are not confirmed, by the clock of the control plane', async () => {
     const person = await newPerson(plane);
     const { id } = (await begin(person, 'totp')).body;
     const { services } = plane.control;
