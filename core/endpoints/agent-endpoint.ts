@@ -14,6 +14,7 @@ export function agentEndpoint(method: string, below: string): Endpoint | 'method
     name: 'agent',
     operation: null,
     routing: 'none',
+    usesNoTokens: true,
     scopes: ['agents.invoke'],
     format: 'plain',
     proxyPath: '',

@@ -52,6 +52,7 @@ function endpointOf(route: Route): Endpoint {
     ...(route.isStored ? { isStored: true as const } : {}),
     ...(route.hasModelsInFile ? { hasModelsInFile: true as const } : {}),
     ...(route.takesSvcOptions ? { takesSvcOptions: true as const } : {}),
+    ...(route.usesNoTokens ? { usesNoTokens: true as const } : {}),
     ...(route.isEmulated ? { isEmulated: true as const } : {}),
   };
 }

@@ -13,6 +13,7 @@ export function mcpEndpoint(method: string, requestPath: string): Endpoint | 'me
     name: 'mcp',
     operation: null,
     routing: 'none',
+    usesNoTokens: true,
     scopes: ['mcp.invoke'],
     format: 'plain',
     proxyPath: '',

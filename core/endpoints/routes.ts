@@ -16,6 +16,7 @@ export interface Route {
   readonly hasModelsInFile?: true;
   readonly takesSvcOptions?: true;
   readonly isEmulated?: true;
+  readonly usesNoTokens?: true;
   /** Absent = `completions.write`. */
   readonly scopes?: readonly string[];
 }
@@ -30,14 +31,20 @@ export const routes: readonly Route[] = [
   { method: 'POST', path: '/embeddings', operation: 'embed', format: 'chat' },
 
   { method: 'POST', path: '/messages', operation: 'messages', format: 'messages' },
-  { method: 'POST', path: '/messages/count_tokens', operation: 'messagesCountTokens', format: 'messages' },
+  { method: 'POST', path: '/messages/count_tokens', operation: 'messagesCountTokens', format: 'messages', usesNoTokens: true },
 
   { method: 'POST', path: '/responses', operation: 'createModelResponse', format: 'responses' },
   { method: 'GET', path: '/responses/{id}', operation: 'getModelResponse', format: 'responses', body: 'none' },
   { method: 'DELETE', path: '/responses/{id}', operation: 'deleteModelResponse', format: 'responses', body: 'none' },
   { method: 'GET', path: '/responses/{id}/input_items', operation: 'listResponseInputItems', format: 'responses', body: 'none' },
   { method: 'POST', path: '/responses/{id}/cancel', operation: 'cancelModelResponse', format: 'responses', body: 'none' },
-  { method: 'POST', path: '/responses/input_tokens', operation: 'countResponseInputTokens', format: 'responses' },
+  {
+    method: 'POST',
+    path: '/responses/input_tokens',
+    operation: 'countResponseInputTokens',
+    format: 'responses',
+    usesNoTokens: true,
+  },
   { method: 'POST', path: '/responses/compact', operation: 'compactModelResponse', format: 'responses' },
 
   { method: 'POST', path: '/audio/speech', operation: 'createSpeech', format: 'chat' },

@@ -3,12 +3,12 @@
  * scripted replies of providers and services.
  */
 export {
-  answer as providerReply,
   chatReply,
   chatStream,
   failWith as providerFailure,
   messagesReply,
   messagesStream,
+  replyWith as providerReply,
   responsesReply,
   responsesStream,
   type Script as ProviderScript,

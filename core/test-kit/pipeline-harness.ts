@@ -30,10 +30,10 @@ import { settingNames } from '../providers/declarations.ts';
 import { providers } from '../providers/index.ts';
 import { createReplyCache } from '../reply-cache/reply-cache.ts';
 import { type FakeRequest, FakeSink, fakeRequest } from './fake-exchange.ts';
-import { answer, chatReply, type Script } from './provider-scripts.ts';
+import { chatReply, replyWith, type Script } from './provider-scripts.ts';
 
 export { type FakeRequest, FakeSink } from './fake-exchange.ts';
-export { answer, chatReply, chatStream, failWith, type Script } from './provider-scripts.ts';
+export { chatReply, chatStream, failWith, replyWith, type Script } from './provider-scripts.ts';
 
 export interface Harness {
   readonly handle: Handle;
@@ -183,7 +183,7 @@ export function createHarness(
   });
 
   const { services, plans } = composed;
-  let scripts: Script[] = [answer(200, chatReply('hello'))];
+  let scripts: Script[] = [replyWith(200, chatReply('hello'))];
   const transport: UpstreamTransport = {
     send(call, handler) {
       calls.push(call);

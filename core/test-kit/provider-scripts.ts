@@ -9,7 +9,8 @@ import type { JsonObject } from '../contract/values/json.ts';
  */
 export type Script = (call: UpstreamCall, handler: UpstreamHandler) => unknown;
 
-export function answer(
+/** Replies with this status, body and headers at once. */
+export function replyWith(
   status: number,
   body: JsonObject | string,
   headers: HeaderList = ['content-type', 'application/json'],
@@ -105,15 +106,15 @@ export function responsesStream(words: readonly string[]): Script {
   const part = { type: 'output_text', text: words.join(''), annotations: [] };
   const item = { id: 'msg_1', type: 'message', status: 'completed', role: 'assistant', content: [part] };
   const whole = responsesReply(part.text);
-  const place = { item_id: 'msg_1', output_index: 0, content_index: 0 };
+  const location = { item_id: 'msg_1', output_index: 0, content_index: 0 };
   const open = { ...whole, status: 'in_progress', output: [], usage: null };
   return events([
     { type: 'response.created', response: open },
     { type: 'response.output_item.added', output_index: 0, item: { ...item, status: 'in_progress', content: [] } },
-    { type: 'response.content_part.added', ...place, part: { ...part, text: '' } },
-    ...words.map((delta) => ({ type: 'response.output_text.delta', ...place, delta })),
-    { type: 'response.output_text.done', ...place, text: part.text },
-    { type: 'response.content_part.done', ...place, part },
+    { type: 'response.content_part.added', ...location, part: { ...part, text: '' } },
+    ...words.map((delta) => ({ type: 'response.output_text.delta', ...location, delta })),
+    { type: 'response.output_text.done', ...location, text: part.text },
+    { type: 'response.content_part.done', ...location, part },
     { type: 'response.output_item.done', output_index: 0, item },
     { type: 'response.completed', response: whole },
   ]);

@@ -54,10 +54,10 @@ export class BatchGuard {
   async #checkLine(ctx: RequestContext, { operation, body, isFixed }: BatchLine): Promise<Denial | ChangedLine | undefined> {
     const { clock } = this.#options;
     const model = typeof body.model === 'string' ? body.model : ctx.model;
-    const place = { operation, requestType: operation ?? 'createBatch', model, isReadable: true, isFixed };
+    const facts = { operation, requestType: operation ?? 'createBatch', model, isReadable: true, isFixed };
     // Nothing else limits the number of lines whose asynchronous guardrails run.
-    this.#note((await runGuardrails(this.#later, ctx, body, clock, place)).results);
-    const { results, body: changed } = await runGuardrails(this.#first, ctx, body, clock, place);
+    this.#note((await runGuardrails(this.#later, ctx, body, clock, facts)).results);
+    const { results, body: changed } = await runGuardrails(this.#first, ctx, body, clock, facts);
     this.#note(results);
     if (results.some(isDenied)) return this.#denial({ before: results, after: [] });
     return changed === body ? undefined : { action: 'change', body: changed };

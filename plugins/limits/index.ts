@@ -272,12 +272,9 @@ function limitsOf(
   return { usageLimits, usageResetAt: usageResetAt ?? null, rateLimits: rateLimits ?? [] };
 }
 
-const uncharged: ReadonlySet<string> = new Set(['messagesCountTokens', 'countResponseInputTokens', 'listModels', 'mcp', 'agent']);
-
 /** True for requests that use no tokens: reading files, batches and models, managing stored resources, and counting tokens. */
-function isFree(ctx: RequestContext): boolean {
-  const name = ctx.endpoint?.name ?? '';
+function isFree({ endpoint, request }: RequestContext): boolean {
   // A session begins with a GET on any path.
-  if (name === 'realtime' || (ctx.request.webSocketProtocols ?? null) !== null) return false;
-  return uncharged.has(name) || ctx.request.method === 'GET' || ctx.endpoint?.traffic === 'free';
+  if (endpoint?.isRealtime || (request.webSocketProtocols ?? null) !== null) return false;
+  return endpoint?.usesNoTokens === true || request.method === 'GET' || endpoint?.traffic === 'free';
 }

@@ -29,9 +29,7 @@ import type { VerdictRecord } from './verdict.ts';
 
 /** A route family: the meaning of the path before any provider is chosen. */
 export interface Endpoint {
-  /**
-   * Kind of body that a shaped route accepts; absent = `json`. If a route of another kind sets it, its body is read the same way.
-   */
+  /** Kind of body that a shaped route accepts; absent = `json`. If a route of another kind sets it, its body is read the same way. */
   readonly body?: BodyKind;
   /** Method of the provider's call; absent = `POST`. */
   readonly method?: string;
@@ -70,6 +68,8 @@ export interface Endpoint {
   readonly hasModelsInFile?: true;
   /** True if the body may have `svc_options`: headers of the gateway by name. */
   readonly takesSvcOptions?: true;
+  /** True if its requests use no LLM tokens (counting them, tools, agents). Limits of tokens and cost then do not apply. */
+  readonly usesNoTokens?: true;
   /** True if the service's own store serves the endpoint for providers that do not. */
   readonly isEmulated?: true;
   /** Scopes of which the key needs one. */

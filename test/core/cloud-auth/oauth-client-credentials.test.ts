@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { answer, chatReply, createHarness, type Harness, providerDocument, workspaceId } from '../../support/pipeline-harness.ts';
+import {
+  chatReply,
+  createHarness,
+  type Harness,
+  providerDocument,
+  replyWith,
+  workspaceId,
+} from '../../support/pipeline-harness.ts';
 
-const token = (value: string) => answer(200, { access_token: value, token_type: 'Bearer', expires_in: 600 });
+const token = (value: string) => replyWith(200, { access_token: value, token_type: 'Bearer', expires_in: 600 });
 
 /** A stored provider behind an OAuth server. */
 function store(gateway: Harness, provider: string, settings: Record<string, unknown> = {}): void {
@@ -23,7 +30,7 @@ describe('OAuth client credentials for a provider', () => {
   it('give every call a bearer token, fetched once, and send no key', async () => {
     const gateway = createHarness();
     store(gateway, 'openai');
-    gateway.script(token('t-1'), answer(200, chatReply('hello')));
+    gateway.script(token('t-1'), replyWith(200, chatReply('hello')));
     const body = { model: '@inner/gpt-5', messages: [{ role: 'user', content: 'hi' }] };
     expect((await gateway.send({ body })).status).toBe(200);
     expect((await gateway.send({ body })).status).toBe(200);
@@ -45,7 +52,7 @@ describe('OAuth client credentials for a provider', () => {
   it('work for providers that sign calls, and on pass-through routes', async () => {
     const gateway = createHarness();
     store(gateway, 'anthropic');
-    gateway.script(token('t-2'), answer(200, {}));
+    gateway.script(token('t-2'), replyWith(200, {}));
     await gateway.send({
       path: '/v1/anything',
       method: 'GET',
@@ -62,13 +69,13 @@ describe('OAuth client credentials for a provider', () => {
     store(gateway, 'openai');
     gateway.addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@inner' }, { provider: '@one' }] });
     gateway.script(
-      answer(400, { error: 'unauthorized_client', error_description: 'Unknown client' }),
-      answer(200, chatReply('two')),
+      replyWith(400, { error: 'unauthorized_client', error_description: 'Unknown client' }),
+      replyWith(200, chatReply('two')),
     );
     const alone = await gateway.send({ headers: { 'x-svc-provider': '@inner' }, body: { model: 'gpt-5', messages: [] } });
     expect(alone.status).toBe(400);
     expect(alone.text).toContain('the token endpoint replied with 400: unauthorized_client: Unknown client');
-    gateway.script(answer(400, { error: 'unauthorized_client' }), answer(200, chatReply('two')));
+    gateway.script(replyWith(400, { error: 'unauthorized_client' }), replyWith(200, chatReply('two')));
     const second = await gateway.send({ headers: { 'x-svc-config': 'pc-two' }, body: { model: 'gpt-5', messages: [] } });
     expect(second.status).toBe(200);
     expect(second.header('x-svc-last-used-option-index')).toBe('config.targets[1]');

@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { answer, chatReply, createHarness, type Harness, providerDocument, workspaceId } from '../../support/pipeline-harness.ts';
+import {
+  chatReply,
+  createHarness,
+  type Harness,
+  providerDocument,
+  replyWith,
+  workspaceId,
+} from '../../support/pipeline-harness.ts';
 
-const token = (value: string, seconds = 600) => answer(200, { access_token: value, token_type: 'Bearer', expires_in: seconds });
+const token = (value: string, seconds = 600) =>
+  replyWith(200, { access_token: value, token_type: 'Bearer', expires_in: seconds });
 
 /** A stored provider with workload identity federation. */
 function store(gateway: Harness, provider: string, settings: Record<string, unknown>): void {
@@ -26,7 +34,7 @@ describe('workload identity federation', () => {
   it('exchanges the token of the identity provider at OpenAI, once for several calls, and sends no key', async () => {
     const gateway = createHarness();
     store(gateway, 'openai', { ...openai, custom_host: 'https://eu.api.openai.com/v1' });
-    gateway.script(token('subject'), token('access'), answer(200, chatReply('hello')));
+    gateway.script(token('subject'), token('access'), replyWith(200, chatReply('hello')));
     expect((await gateway.send({ body })).status).toBe(200);
     expect((await gateway.send({ body })).status).toBe(200);
     const [login, exchange, first, second] = gateway.calls;
@@ -50,7 +58,7 @@ describe('workload identity federation', () => {
   it('exchanges the token at Anthropic, with the workspace if one is set', async () => {
     const gateway = createHarness();
     store(gateway, 'anthropic', { ...anthropic, wif_workspace_id: 'wrkspc_1' });
-    gateway.script(token('subject'), token('access'), answer(200, {}));
+    gateway.script(token('subject'), token('access'), replyWith(200, {}));
     await gateway.send({ path: '/v1/anything', method: 'GET', headers: { 'x-svc-provider': '@inner' } });
     const [, exchange, call] = gateway.calls;
     expect(`${exchange?.origin}${exchange?.path}`).toBe('https://api.anthropic.com/v1/oauth/token');
@@ -83,7 +91,7 @@ describe('workload identity federation', () => {
   it('returns status and message of a rejected exchange', async () => {
     const gateway = createHarness();
     store(gateway, 'openai', openai);
-    gateway.script(token('subject'), answer(401, { error: 'invalid_grant', error_description: 'no mapping' }));
+    gateway.script(token('subject'), replyWith(401, { error: 'invalid_grant', error_description: 'no mapping' }));
     const reply = await gateway.send({ body });
     expect(reply.status).toBe(401);
     expect(JSON.stringify(reply.json)).toContain('invalid_grant: no mapping');

@@ -4,7 +4,7 @@ import { GatewayError } from '../../../core/contract/values/errors.ts';
 import { findHeader, type RequestBody } from '../../../core/contract/values/http.ts';
 import { encodeForm, parseForm } from '../../../core/pipeline/request/form-data.ts';
 import { patternBytes } from '../../support/pattern-bytes.ts';
-import { answer, chatReply, createHarness, type Harness, type Script } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, type Harness, replyWith, type Script } from '../../support/pipeline-harness.ts';
 
 const viaOne = { 'x-svc-provider': '@one' };
 const speech = { path: '/v1/audio/speech', headers: viaOne, body: { model: 'tts-1', voice: 'alloy', input: 'Grüße 🙂' } };
@@ -123,14 +123,14 @@ describe('media usage', () => {
     ],
   ])('counts %s', async (_, reply, headers, media) => {
     const harness = createHarness();
-    harness.script(answer(200, reply));
+    harness.script(replyWith(200, reply));
     await harness.send(transcription([field('model', 'whisper-1'), file], { ...viaOne, ...headers }));
     expect(harness.records[0]).toMatchObject({ endpoint: 'createTranscription', media });
   });
 
   it('counts images', async () => {
     const harness = createHarness();
-    harness.script(answer(200, { created: 1, data: [{ url: 'a' }, { url: 'b' }] }));
+    harness.script(replyWith(200, { created: 1, data: [{ url: 'a' }, { url: 'b' }] }));
     await harness.send({ path: '/v1/images/generations', headers: viaOne, body: { model: 'dall-e-2', prompt: 'x', n: 2 } });
     expect(harness.records[0]).toMatchObject({ endpoint: 'imageGenerate', media: { units: { generated_images: 2 } } });
   });
@@ -139,7 +139,7 @@ describe('media usage', () => {
 describe('a form', () => {
   it('is forwarded with the client’s own bytes', async () => {
     const harness = createHarness();
-    harness.script(answer(200, { text: 'x' }));
+    harness.script(replyWith(200, { text: 'x' }));
     const request = transcription([file, field('model', 'whisper-1')]);
     await harness.send(request);
     expect(Buffer.compare(await sentBody(harness), Buffer.from(request.body))).toBe(0);
@@ -154,7 +154,7 @@ describe('a form', () => {
       drop_params: ['prompt'],
     };
     harness.addConfig('pc-x', { provider: '@one', ...shaping });
-    harness.script(answer(200, { text: 'x' }));
+    harness.script(replyWith(200, { text: 'x' }));
     const parts = [field('model', '@one/whisper-1'), field('prompt', 'no'), file, field('temperature', '1')];
     await harness.send(transcription(parts, { 'x-svc-config': 'pc-x' }));
     const sent = await sentParts(harness);
@@ -174,7 +174,7 @@ describe('a form', () => {
     const sizes: number[] = [];
     harness.script(async (call, handler) => {
       (call.body as RequestBody).pipe(
-        { onData: (chunk) => sizes.push(chunk.length) > 0, onEnd: () => answer(503, 'no')(call, handler), onError: () => {} },
+        { onData: (chunk) => sizes.push(chunk.length) > 0, onEnd: () => replyWith(503, 'no')(call, handler), onError: () => {} },
         1e9,
       );
     });
@@ -201,7 +201,7 @@ describe('an image edit for Azure', () => {
   it('becomes a form if it came as JSON, with the deployment as its model', async () => {
     const harness = createHarness();
     harness.addConfig('pc-az', { provider: 'azure-openai', ...settings });
-    harness.script(answer(200, { created: 1, data: [{ b64_json: 'x' }] }));
+    harness.script(replyWith(200, { created: 1, data: [{ b64_json: 'x' }] }));
     const png = patternBytes(100);
     const body = {
       model: 'gpt-image-1',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { UpstreamCall } from '../../../core/contract/provider/upstream.ts';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
 import type { RequestBody } from '../../../core/contract/values/http.ts';
-import { answer, chatReply, createHarness, type FakeSink, type Script } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, type FakeSink, replyWith, type Script } from '../../support/pipeline-harness.ts';
 
 const twoTargets = { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] };
 const chat = { model: 'gpt-5', messages: [] };
@@ -35,7 +35,7 @@ describe('a body too large to buffer', () => {
     const gateway = createHarness();
     gateway.addConfig('pc-two', twoTargets);
     const sizes: number[] = [];
-    gateway.script(readThen(answer(503, 'not now', ['content-type', 'text/plain']), sizes));
+    gateway.script(readThen(replyWith(503, 'not now', ['content-type', 'text/plain']), sizes));
     const reply = await gateway.send(upload);
     expect(reply.status).toBe(503);
     expect(reply.text).toBe('not now');
@@ -58,7 +58,7 @@ describe('a body too large to buffer', () => {
     gateway.addConfig('pc-two', twoTargets);
     const sizes: number[] = [];
     const unreached: Script = (_call, handler) => handler.onError(new GatewayError('upstream_connect'));
-    gateway.script(unreached, readThen(answer(200, 'ok'), sizes));
+    gateway.script(unreached, readThen(replyWith(200, 'ok'), sizes));
     expect((await gateway.send(upload)).text).toBe('ok');
     expect(sizes).toEqual([upload.body.length]);
   });
@@ -120,7 +120,9 @@ describe('a retry-after of a provider', () => {
   it('is not awaited if it is longer than a minute', async () => {
     const gateway = createHarness();
     gateway.addConfig('pc-wait', { provider: '@one', retry: { attempts: 5, use_retry_after_header: true } });
-    gateway.script(answer(429, { error: { message: 'slow down' } }, ['content-type', 'application/json', 'retry-after', '61']));
+    gateway.script(
+      replyWith(429, { error: { message: 'slow down' } }, ['content-type', 'application/json', 'retry-after', '61']),
+    );
     const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-wait' }, body: chat });
     expect(reply.status).toBe(429);
     expect(reply.header('x-svc-retry-attempt-count')).toBe('-1');

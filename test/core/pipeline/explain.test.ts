@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ProviderDocument } from '../../../core/contract/protocol/documents.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { answer, createHarness, type Harness, workspaceId } from '../../support/pipeline-harness.ts';
+import { createHarness, type Harness, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
 
 const seeing = { key: { scopes: ['completions.write', 'configs.read', 'providers.read'] } };
 
@@ -143,7 +143,7 @@ describe('POST /v1/configs/explain', () => {
       strategy: { mode: 'fallback', cb_config },
       targets: [{ provider: '@one' }, { provider: '@two' }],
     });
-    gateway.script(answer(500, {}), answer(200, {}));
+    gateway.script(replyWith(500, {}), replyWith(200, {}));
     await gateway.send({ headers: { 'x-svc-config': 'pc-b' }, body });
     gateway.calls.length = 0;
     const found = await explain(gateway, { config: 'pc-b', request: { body } });
@@ -297,7 +297,7 @@ describe('x-svc-debug-route', () => {
 
   it('is also on errors, whose record has the model', async () => {
     const gateway = createHarness(seeing);
-    gateway.script(answer(500, {}));
+    gateway.script(replyWith(500, {}));
     const reply = await gateway.send({ headers });
     expect(reply.status).toBe(500);
     expect(reply.header('x-svc-debug-route')).toContain('loadbalance');

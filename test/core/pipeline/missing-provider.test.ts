@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { answer, chatReply, createHarness, type Harness, workspaceId } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, type Harness, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
 
 const chat = { model: 'gpt-5', messages: [] };
-const ok = answer(200, chatReply('hello'));
+const ok = replyWith(200, chatReply('hello'));
 
 function start(config: JsonObject, options: Parameters<typeof createHarness>[0] = {}) {
   const gateway = createHarness(options);
@@ -65,7 +65,7 @@ describe('a target whose provider does not exist', () => {
 
   it('does not replace the reply of an earlier provider', async () => {
     const { gateway, ask } = start({ strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@gone' }] });
-    gateway.script(answer(503, { error: { message: 'too busy' } }));
+    gateway.script(replyWith(503, { error: { message: 'too busy' } }));
     const reply = await ask();
     expect([reply.status, reply.header('x-svc-last-used-option-index')]).toEqual([503, 'config.targets[0]']);
     expect(reply.text).toContain('too busy');
@@ -132,7 +132,7 @@ describe('a target whose provider does not exist', () => {
 
   it('does not make a load balancer choose again after a real failure', async () => {
     const { gateway, ask } = start({ strategy: { mode: 'loadbalance' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
-    gateway.script(answer(500, 'no'));
+    gateway.script(replyWith(500, 'no'));
     expect((await ask()).status).toBe(500);
     expect(gateway.calls).toHaveLength(1);
   });

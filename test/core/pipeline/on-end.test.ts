@@ -4,7 +4,7 @@ import type { Outcome } from '../../../core/contract/plugin/context.ts';
 import { type CoreHooks, type CorePlugin, defineCorePlugin } from '../../../core/contract/plugin/core-plugin.ts';
 import type { Stage } from '../../../core/contract/plugin/plugin.ts';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
-import { answer, chatReply, chatStream, createHarness, failWith, type Script } from '../../support/pipeline-harness.ts';
+import { chatReply, chatStream, createHarness, failWith, replyWith, type Script } from '../../support/pipeline-harness.ts';
 
 /** A plugin with one hook, which counts the calls of its `onEnd`. */
 function probe(name: string, stage: Stage, hooks: CoreHooks, ends: Outcome[]): CorePlugin {
@@ -64,10 +64,10 @@ const behaviours: Record<string, CoreHooks> = {
 };
 
 const upstreams: Record<string, { script: Script; stream: boolean; path?: string }> = {
-  'a plain answer': { script: answer(200, chatReply('hello')), stream: false },
+  'a plain answer': { script: replyWith(200, chatReply('hello')), stream: false },
   'a streamed answer': { script: chatStream(['a', 'b']), stream: true },
-  'an error status': { script: answer(500, { error: { message: 'down' } }), stream: false },
-  'an error status on a streamed call': { script: answer(429, { error: { message: 'slow down' } }), stream: true },
+  'an error status': { script: replyWith(500, { error: { message: 'down' } }), stream: false },
+  'an error status on a streamed call': { script: replyWith(429, { error: { message: 'slow down' } }), stream: true },
   'no connection': { script: failWith(new GatewayError('upstream_connect')), stream: false },
   'a stream cut before its first byte': {
     script: chatStream(['a'], { cutAfter: 0, error: new GatewayError('upstream_reset') }),
@@ -78,8 +78,8 @@ const upstreams: Record<string, { script: Script; stream: boolean; path?: string
     stream: true,
   },
   'a stream without an end': { script: chatStream(['a', 'b'], { cutAfter: 1 }), stream: true },
-  'a reply that is no JSON': { script: answer(200, 'not json'), stream: false },
-  'a piped answer': { script: answer(200, 'bytes', ['content-type', 'text/plain']), stream: false, path: '/v1/things' },
+  'a reply that is no JSON': { script: replyWith(200, 'not json'), stream: false },
+  'a piped answer': { script: replyWith(200, 'bytes', ['content-type', 'text/plain']), stream: false, path: '/v1/things' },
 };
 
 describe('onEnd and the record', () => {

@@ -8,7 +8,7 @@ import { startLeases } from '../../../core/leases/start-leases.ts';
 import { guardPlugin } from '../../../core/plugin-host/guard-plugin.ts';
 import { firstHolder, newFakeLedger } from '../../support/fake-ledger.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
-import { answer, chatReply, createHarness, type Harness, type Script, workspaceId } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, type Harness, replyWith, type Script, workspaceId } from '../../support/pipeline-harness.ts';
 
 const embedding = {
   object: 'list',
@@ -47,7 +47,7 @@ const config = { 'x-svc-config': '{"provider":"@one"}' };
 describe('calls that the gateway makes to providers', () => {
   it('go to the stored provider with its credential, and return its reply', async () => {
     const gateway = calling();
-    gateway.script(answer(200, embedding));
+    gateway.script(replyWith(200, embedding));
     const reply = await gateway.send({ headers: { ...config, authorization: 'Bearer sk-of-the-client' } });
     expect(reply.json).toMatchObject({ data: [{ embedding: [1, 0] }] });
     expect(gateway.calls).toHaveLength(1);
@@ -59,7 +59,7 @@ describe('calls that the gateway makes to providers', () => {
 
   it('leave a record of their own with usage, caller, trace id, metadata and purpose', async () => {
     const gateway = calling();
-    gateway.script(answer(200, embedding));
+    gateway.script(replyWith(200, embedding));
     await gateway.send({ headers: { ...config, 'x-svc-trace-id': 't-1', 'x-svc-metadata': '{"team":"a"}' } });
     const [own, request] = gateway.records;
     expect(own).toMatchObject({
@@ -85,7 +85,7 @@ describe('calls that the gateway makes to providers', () => {
     );
     const params = { model: 'm', messages: [{ role: 'user', content: 'forbidden' }] };
     const gateway = calling({ operation: 'chatComplete', params }, { plugins: [third] });
-    gateway.script(answer(200, chatReply('fine')));
+    gateway.script(replyWith(200, chatReply('fine')));
     const checked = JSON.stringify({
       provider: '@one',
       cache: 'simple',
@@ -108,7 +108,7 @@ describe('calls that the gateway makes to providers', () => {
 
   it('use no unit of the rate limits of the caller', async () => {
     const gateway = calling({}, limited([{ type: 'requests', unit: 'rpd', value: 2 }]));
-    gateway.script(answer(200, embedding));
+    gateway.script(replyWith(200, embedding));
     const replies = [await gateway.send({ headers: config }), await gateway.send({ headers: config })];
     for (const { json } of replies) expect(json).toMatchObject({ data: [{ embedding: [1, 0] }] });
     expect((await gateway.send({ headers: config })).status).toBe(429);
@@ -125,8 +125,12 @@ describe('calls that the gateway makes to providers', () => {
   });
 
   it.each([
-    ['an error of the provider', answer(500, { error: { message: 'secret text of the prompt' } }), { code: 'upstream_status' }],
-    ['a reply that is no JSON object', answer(200, [] as never), { code: 'upstream_status' }],
+    [
+      'an error of the provider',
+      replyWith(500, { error: { message: 'secret text of the prompt' } }),
+      { code: 'upstream_status' },
+    ],
+    ['a reply that is no JSON object', replyWith(200, [] as never), { code: 'upstream_status' }],
   ])('fail with %s, without its text', async (_what, script, expected) => {
     const gateway = calling();
     gateway.script(script as Script);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { messagesErrorType } from '../../../core/contract/values/messages-errors.ts';
-import { answer, createHarness } from '../../support/pipeline-harness.ts';
+import { createHarness, replyWith } from '../../support/pipeline-harness.ts';
 
 const question = { model: '@one/m', messages: [{ role: 'user', content: 'hello' }], max_tokens: 10 };
 
@@ -12,7 +12,7 @@ it('provider errors: the client gets them whole, with the fields that every erro
     code: 'tool_use_failed',
     failed_generation: '<f>',
   };
-  gateway.script(answer(400, { error }));
+  gateway.script(replyWith(400, { error }));
   const reply = await gateway.send({ body: question });
   expect([reply.status, reply.json]).toEqual([
     400,
@@ -32,7 +32,7 @@ it('provider errors: the client gets them whole, with the fields that every erro
 it('provider errors: fields beside the error are kept', async () => {
   const gateway = createHarness();
   const body = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' }, request_id: 'req_1' };
-  gateway.script(answer(529, body));
+  gateway.script(replyWith(529, body));
   const reply = await gateway.send({ body: question });
   expect((reply.json.error as { provider_error: unknown }).provider_error).toEqual({
     error: body.error,
@@ -47,7 +47,7 @@ it.each(['/v1/chat/completions', '/v1/messages', '/v1/proxy/any/path'])(
     const gateway = createHarness();
     const given = path === '/v1/messages' ? 'request-id' : 'x-request-id';
     for (const id of [[], [given, 'req_1']]) {
-      gateway.script(answer(400, { error: { message: 'no' } }, ['content-type', 'application/json', ...id]));
+      gateway.script(replyWith(400, { error: { message: 'no' } }, ['content-type', 'application/json', ...id]));
       const reply = await gateway.send({ path, body: question, headers: { 'x-svc-provider': '@one' } });
       expect(reply.status).toBe(400);
       expect(reply.header(given)).toBe(id[1] ?? reply.header('x-svc-trace-id'));
@@ -66,7 +66,7 @@ it.each([
 ])('provider errors: status %i with type %s has the Messages type %s', async (status, given, type) => {
   expect(messagesErrorType(status, given)).toBe(type);
   const gateway = createHarness();
-  gateway.script(answer(status, { error: { message: 'no', ...(given === null ? {} : { type: given }) } }));
+  gateway.script(replyWith(status, { error: { message: 'no', ...(given === null ? {} : { type: given }) } }));
   const reply = await gateway.send({ path: '/v1/messages', body: question });
   expect([reply.status, reply.json.type, (reply.json.error as { type: string }).type]).toEqual([status, 'error', type]);
 });

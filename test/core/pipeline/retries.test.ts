@@ -5,20 +5,20 @@ import type { JsonObject } from '../../../core/contract/values/json.ts';
 import type { Timers } from '../../../core/contract/values/timers.ts';
 import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
 import {
-  answer,
   chatReply,
   chatStream,
   createHarness,
   failWith,
   type Harness,
+  replyWith,
   type Script,
 } from '../../support/pipeline-harness.ts';
 
 const body = { model: 'gpt-5', messages: [] };
-const good = answer(200, chatReply('ok'));
-const bad = answer(503, { error: { message: 'down' } });
+const good = replyWith(200, chatReply('ok'));
+const bad = replyWith(503, { error: { message: 'down' } });
 const slowDown = (...headers: HeaderList) =>
-  answer(429, { error: { message: 'slow down' } }, ['content-type', 'application/json', ...headers]);
+  replyWith(429, { error: { message: 'slow down' } }, ['content-type', 'application/json', ...headers]);
 
 let time: FakeTime;
 let waits: number[];
@@ -89,7 +89,7 @@ describe('waits between attempts', () => {
     [
       'do not follow retry-after of other status codes',
       { use_retry_after_header: true },
-      answer(503, {}, ['content-type', 'application/json', 'retry-after', '3']),
+      replyWith(503, {}, ['content-type', 'application/json', 'retry-after', '3']),
     ],
     ['not unless asked to', {}, slowDown('retry-after', '3')],
   ])('follow retry-after %s', async (_name, retry, script) => {

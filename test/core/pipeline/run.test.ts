@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
 import { InnerSink } from '../../../core/pipeline/inner-request.ts';
 import { fakeRequest } from '../../../core/test-kit/fake-exchange.ts';
-import { answer, chatReply, chatStream, createHarness, failWith } from '../../support/pipeline-harness.ts';
+import { chatReply, chatStream, createHarness, failWith, replyWith } from '../../support/pipeline-harness.ts';
 
 describe('a plain call', () => {
   it('reaches the provider of the model slug with its stored credential, and its reply is unchanged', async () => {
@@ -57,7 +57,7 @@ describe('a plain call', () => {
       'x-kept',
       'yes',
     ];
-    gateway.script(answer(200, chatReply('hello'), forged));
+    gateway.script(replyWith(200, chatReply('hello'), forged));
     const reply = await gateway.send({ headers: { 'x-svc-api-key': undefined, 'x-other-api-key': gateway.key } });
     expect(reply.headers.filter((_, i) => i % 2 === 0 && reply.headers[i] === 'x-other-cache-status')).toHaveLength(1);
     expect(reply.header('x-other-cache-status')).toBe('DISABLED');
@@ -67,7 +67,7 @@ describe('a plain call', () => {
 
   it('has a record with the times of its parts, and the model and the first and last byte of each attempt', async () => {
     const gateway = createHarness();
-    gateway.script(answer(503, {}), answer(200, chatReply('hello')));
+    gateway.script(replyWith(503, {}), replyWith(200, chatReply('hello')));
     const targets = [
       { provider: '@one', override_params: { model: 'm-1' } },
       { provider: '@two', override_params: { model: 'm-2' } },
@@ -213,7 +213,7 @@ describe('fallback and retry', () => {
   it('uses the next target after an error and names the one that replied', async () => {
     const gateway = createHarness();
     gateway.addConfig('pc-f', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
-    gateway.script(answer(500, { error: { message: 'down' } }), answer(200, chatReply('two')));
+    gateway.script(replyWith(500, { error: { message: 'down' } }), replyWith(200, chatReply('two')));
     const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-f' }, body: { model: 'gpt-5', messages: [] } });
     expect(reply.status).toBe(200);
     expect(reply.header('x-svc-last-used-option-index')).toBe('config.targets[1]');
@@ -226,7 +226,10 @@ describe('fallback and retry', () => {
   it('return the last error if no target is left', async () => {
     const gateway = createHarness();
     gateway.addConfig('pc-f', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
-    gateway.script(answer(500, { error: { message: 'one' } }), answer(503, { error: { message: 'two', type: 'server_error' } }));
+    gateway.script(
+      replyWith(500, { error: { message: 'one' } }),
+      replyWith(503, { error: { message: 'two', type: 'server_error' } }),
+    );
     const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-f' }, body: { model: 'gpt-5', messages: [] } });
     expect(reply.status).toBe(503);
     expect(reply.json).toMatchObject({ error: { message: 'openai error: two', type: 'server_error' }, provider: 'openai' });
@@ -239,7 +242,7 @@ describe('fallback and retry', () => {
       strategy: { mode: 'fallback', on_status_codes: [429] },
       targets: [{ provider: '@one' }, { provider: '@two' }],
     });
-    gateway.script(answer(500, { error: { message: 'one' } }));
+    gateway.script(replyWith(500, { error: { message: 'one' } }));
     const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-f' }, body: { model: 'gpt-5', messages: [] } });
     expect(reply.status).toBe(500);
     expect(gateway.calls).toHaveLength(1);
@@ -255,7 +258,7 @@ describe('fallback and retry', () => {
     const alone = await gateway.send({});
     expect(alone.status).toBe(status);
     gateway.addConfig('pc-f', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
-    gateway.script(failWith(new GatewayError(code)), answer(200, chatReply('two')));
+    gateway.script(failWith(new GatewayError(code)), replyWith(200, chatReply('two')));
     const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-f' }, body: { model: 'gpt-5', messages: [] } });
     expect(reply.status).toBe(200);
   });
@@ -263,11 +266,11 @@ describe('fallback and retry', () => {
   it('repeat attempts as configured, and count them', async () => {
     const gateway = createHarness();
     gateway.addConfig('pc-r', { provider: '@one', retry: { attempts: 2 } });
-    gateway.script(answer(503, {}), answer(503, {}), answer(200, chatReply('third')));
+    gateway.script(replyWith(503, {}), replyWith(503, {}), replyWith(200, chatReply('third')));
     const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-r' }, body: { model: 'gpt-5', messages: [] } });
     expect(reply.status).toBe(200);
     expect(reply.header('x-svc-retry-attempt-count')).toBe('2');
-    gateway.script(answer(503, {}));
+    gateway.script(replyWith(503, {}));
     const failed = await gateway.send({ headers: { 'x-svc-config': 'pc-r' }, body: { model: 'gpt-5', messages: [] } });
     expect(failed.status).toBe(503);
     expect(failed.header('x-svc-retry-attempt-count')).toBe('-1');
@@ -282,7 +285,7 @@ describe('fallback and retry', () => {
         { provider: '@claude' },
       ],
     });
-    gateway.script(answer(500, {}));
+    gateway.script(replyWith(500, {}));
     await gateway.send({
       headers: { 'x-svc-config': 'pc-n' },
       body: { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
@@ -301,7 +304,7 @@ describe('a provider without token counts', () => {
 
   it('has plain replies estimated and marked', async () => {
     const gateway = createHarness();
-    gateway.script(answer(200, uncounted));
+    gateway.script(replyWith(200, uncounted));
     const reply = await gateway.send({ body });
     expect(reply.json).toEqual(uncounted);
     expect(gateway.records[0]).toMatchObject({ inputTokens: 3, outputTokens: 4, usageEstimated: true });

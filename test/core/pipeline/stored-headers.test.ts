@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import type { ProviderDocument } from '../../../core/contract/protocol/documents.ts';
-import { answer, chatReply, createHarness, providerDocument, workspaceId } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, providerDocument, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
 
 /** The headers of the provider call for each of these models, by name. */
 async function callsOf(document: ProviderDocument, models: readonly string[]) {
   const gateway = createHarness();
   gateway.documents.set(`provider ${workspaceId}/own`, document);
   for (const model of models) {
-    gateway.script(answer(200, chatReply('hello')));
+    gateway.script(replyWith(200, chatReply('hello')));
     const reply = await gateway.send({ body: { model: `@own/${model}`, messages: [{ role: 'user', content: 'hi' }] } });
     expect(reply.status, reply.text).toBe(200);
   }
@@ -73,7 +73,7 @@ it.each([
   gateway.documents.set(`provider ${workspaceId}/own`, document);
   const sent: [string, boolean][] = [];
   for (const model of ['here', 'away']) {
-    gateway.script(answer(200, {}));
+    gateway.script(replyWith(200, {}));
     const body = { model: `@own/${model}`, messages: [{ role: 'user', content: 'hi' }] };
     await gateway.send({ body });
     const call = gateway.calls.at(-1);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { AttemptResult } from '../../../core/contract/plugin/context.ts';
 import { type CoreHooks, defineCorePlugin } from '../../../core/contract/plugin/core-plugin.ts';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
-import { answer, chatReply, createHarness, type FakeSink, failWith } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, type FakeSink, failWith, replyWith } from '../../support/pipeline-harness.ts';
 
 /** Every `onTargetStart` is followed by the function that it returned, even after failures. */
 const body = { model: 'gpt-5', messages: [] };
@@ -35,7 +35,7 @@ const request = { headers: { 'x-svc-config': 'pc-main' }, body };
 describe('target hooks', () => {
   it('cover all attempts, and get the result of the last', async () => {
     const { gateway, seen } = newWatched();
-    gateway.script(answer(503, {}), answer(500, {}), answer(200, chatReply('ok')));
+    gateway.script(replyWith(503, {}), replyWith(500, {}), replyWith(200, chatReply('ok')));
     expect((await gateway.send(request)).status).toBe(200);
     expect(seen).toEqual([
       'to config.targets[0]',

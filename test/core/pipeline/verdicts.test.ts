@@ -5,7 +5,7 @@ import type { AttemptResponse, Hooks, Plugin, Verdict } from '../../../core/cont
 import { GatewayError } from '../../../core/contract/values/errors.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { guardPlugin } from '../../../core/plugin-host/guard-plugin.ts';
-import { answer, chatReply, chatStream, createHarness } from '../../support/pipeline-harness.ts';
+import { chatReply, chatStream, createHarness, replyWith } from '../../support/pipeline-harness.ts';
 
 const denial = {
   status: 446,
@@ -45,7 +45,7 @@ const ask = (config: JsonObject, stream = false) => ({
 describe('a verdict about a whole response', () => {
   it('deny: the fallback continues with the next target, and the record holds both', async () => {
     const gateway = createHarness({ plugins: [judge(denyWord('secret'))] });
-    gateway.script(answer(200, chatReply('a secret')), answer(200, chatReply('fine')));
+    gateway.script(replyWith(200, chatReply('a secret')), replyWith(200, chatReply('fine')));
     const sink = await gateway.send(ask(twoTargets));
     expect([sink.status, JSON.parse(sink.text).choices[0].message.content]).toEqual([200, 'fine']);
     expect(gateway.records).toMatchObject([
@@ -65,7 +65,7 @@ describe('a verdict about a whole response', () => {
   it('deny: counts the tokens of the denied response in addition to those of the sent one', async () => {
     const sent = async (plugins: CorePlugin[], ...replies: JsonObject[]) => {
       const gateway = createHarness({ plugins });
-      gateway.script(...replies.map((reply) => answer(200, reply)));
+      gateway.script(...replies.map((reply) => replyWith(200, reply)));
       await gateway.send(ask(twoTargets));
       const { inputTokens, outputTokens } = gateway.records[0] as { inputTokens: number; outputTokens: number };
       return { inputTokens, outputTokens };
@@ -86,14 +86,14 @@ describe('a verdict about a whole response', () => {
         },
       },
     });
-    gateway.script(answer(200, chatReply('secret')), answer(200, chatReply('fine')));
+    gateway.script(replyWith(200, chatReply('secret')), replyWith(200, chatReply('fine')));
     const sink = await gateway.send(ask({ provider: '@one', retry: { attempts: 1, on_status_codes: [446] } }));
     expect([sink.status, gateway.calls.length, sink.header('x-svc-retry-attempt-count')]).toEqual([200, 2, '1']);
   });
 
   it('deny: sends the reply of the plugin if no target is left', async () => {
     const gateway = createHarness({ plugins: [judge(denyWord('secret'))] });
-    gateway.script(answer(200, chatReply('secret')));
+    gateway.script(replyWith(200, chatReply('secret')));
     const sink = await gateway.send(ask({ provider: '@one' }));
     expect([sink.status, sink.text]).toEqual([446, denial.body]);
     expect(gateway.records).toMatchObject([{ outcome: 'failed', status: 446, errorCode: 'response_denied' }]);
@@ -102,7 +102,7 @@ describe('a verdict about a whole response', () => {
   it('fail: ends with the error of the plugin if no target is left', async () => {
     const error = new GatewayError('upstream_invalid', { message: 'not the JSON that was asked for' });
     const gateway = createHarness({ plugins: [judge(() => ({ action: 'fail', error }))] });
-    gateway.script(answer(200, chatReply('x')));
+    gateway.script(replyWith(200, chatReply('x')));
     const sink = await gateway.send(ask(twoTargets));
     expect([sink.status, JSON.parse(sink.text).error.message]).toEqual([502, 'not the JSON that was asked for']);
     expect(gateway.records[0]?.verdicts).toMatchObject([{ action: 'fail', status: 502 }]);
@@ -115,7 +115,7 @@ describe('a verdict about a whole response', () => {
       status: 246,
     });
     const gateway = createHarness({ plugins: [judge(masked)] });
-    gateway.script(answer(200, chatReply('a secret')));
+    gateway.script(replyWith(200, chatReply('a secret')));
     const sink = await gateway.send(ask({ provider: '@one' }));
     expect([sink.status, JSON.parse(sink.text).choices[0].message.content]).toEqual([246, 'a ***']);
     expect(gateway.records[0]?.verdicts).toMatchObject([{ action: 'change', status: 246 }]);
@@ -127,13 +127,13 @@ describe('a verdict about a whole response', () => {
       name,
     });
     const gateway = createHarness({ plugins: [add('first'), add('second')] });
-    gateway.script(answer(200, chatReply('x')));
+    gateway.script(replyWith(200, chatReply('x')));
     expect((await gateway.send(ask({ provider: '@one' }))).text).toMatch(/secondfirst$/);
   });
 
   it('is not requested for an error of the provider', async () => {
     const gateway = createHarness({ plugins: [judge(() => ({ action: 'deny', reply: denial }))] });
-    gateway.script(answer(500, { error: { message: 'down' } }));
+    gateway.script(replyWith(500, { error: { message: 'down' } }));
     expect((await gateway.send(ask({ provider: '@one' }))).status).toBe(500);
   });
 
@@ -145,7 +145,7 @@ describe('a verdict about a whole response', () => {
         setImmediate(() => resolve({ action: 'pass' }));
       });
     const gateway = createHarness({ plugins: [judge(decide)] });
-    gateway.script(answer(200, chatReply('x')));
+    gateway.script(replyWith(200, chatReply('x')));
     await gateway.send({
       ...ask({ provider: '@one' }),
       prepare: (sink) => {

@@ -5,7 +5,7 @@ import type { Hooks, Plugin } from '../../../core/contract/plugin/plugin.ts';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
 import { guardPlugin } from '../../../core/plugin-host/guard-plugin.ts';
 import { tryExamples } from '../../../core/plugin-host/load-plugins.ts';
-import { answer, chatReply, chatStream, createHarness, type FakeRequest, failWith } from '../../support/pipeline-harness.ts';
+import { chatReply, chatStream, createHarness, type FakeRequest, failWith, replyWith } from '../../support/pipeline-harness.ts';
 
 /** Hooks as a third-party author might write them, without a compiler to check them. */
 type LooseHooks = Record<string, unknown>;
@@ -36,7 +36,7 @@ const streamed = { ...chat, body: { ...(chat.body as object), stream: true } };
 
 async function send(hooks: LooseHooks, request: Partial<FakeRequest> = chat, more: Partial<Plugin> = {}) {
   const harness = createHarness({ plugins: [pluginOf(hooks, more)] });
-  harness.script((request === streamed ? chatStream(['secret', 'words']) : answer(200, chatReply('secret words'))) as never);
+  harness.script((request === streamed ? chatStream(['secret', 'words']) : replyWith(200, chatReply('secret words'))) as never);
   const sink = await harness.send(request);
   return { sink, text: Buffer.concat(sink.chunks).toString(), harness };
 }

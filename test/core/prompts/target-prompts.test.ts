@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { answer, chatReply, type Harness, workspaceId } from '../../support/pipeline-harness.ts';
+import { chatReply, type Harness, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
 import { messages, samplePrompt } from '../../support/sample-prompts.ts';
 
 import { bodyOf, harness, messageOf } from './prompt-harness.ts';
@@ -12,7 +12,7 @@ describe('prompt_id of targets', () => {
 
   test('a target sends its own prompt, with the parameters of the request and its overrides', async () => {
     const gateway = harness();
-    gateway.script(answer(500, {}), answer(200, chatReply('ok')));
+    gateway.script(replyWith(500, {}), replyWith(200, chatReply('ok')));
     const reply = await ask(
       gateway,
       config({ prompt_id: 'pp-other@latest', override_params: { max_tokens: 7 } }, { virtual_key: 'two' }),

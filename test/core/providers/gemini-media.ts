@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { readWav } from '../../../core/formats/media/wav.ts';
 import { openAiOver } from '../../support/openai-over-harness.ts';
-import { answer, createHarness, providerDocument, type Script, workspaceId } from '../../support/pipeline-harness.ts';
+import { createHarness, providerDocument, replyWith, type Script, workspaceId } from '../../support/pipeline-harness.ts';
 import { eventsOfText } from './event-stream-text.ts';
 import { fixturesOf } from './provider-fixtures.ts';
 
@@ -55,7 +55,7 @@ export function geminiMediaSuite({ provider, settings, url }: GeminiMediaPlace):
         client,
         harness,
         place: location,
-      } = gateway(answer(200, spoken('audio/L16;codec=pcm;rate=16000', samples, 'STOP')));
+      } = gateway(replyWith(200, spoken('audio/L16;codec=pcm;rate=16000', samples, 'STOP')));
       const reply = await client.audio.speech.create({ ...speech, response_format: 'wav' });
       expect(reply.headers.get('content-type')).toBe('audio/wav');
       expect(readWav(new Uint8Array(await reply.arrayBuffer()))).toEqual({ sampleRate: 16_000, samples });
@@ -65,7 +65,7 @@ export function geminiMediaSuite({ provider, settings, url }: GeminiMediaPlace):
 
     it('of a WAV file is bare samples where those are asked for', async () => {
       const wav = fixture('speech').providerReply;
-      const { client } = gateway(answer(200, wav));
+      const { client } = gateway(replyWith(200, wav));
       const reply = await client.audio.speech.create({ ...speech, model: 'gemini-3.8-flash-tts', response_format: 'pcm' });
       expect(reply.headers.get('content-type')).toBe('audio/pcm');
       expect((await reply.arrayBuffer()).byteLength).toBe(0);
@@ -88,7 +88,7 @@ export function geminiMediaSuite({ provider, settings, url }: GeminiMediaPlace):
     });
 
     it.each([
-      ['plain', {}, answer(200, { promptFeedback: { blockReason: 'SAFETY' } })],
+      ['plain', {}, replyWith(200, { promptFeedback: { blockReason: 'SAFETY' } })],
       ['streamed', { stream_format: 'sse' }, stream({ promptFeedback: { blockReason: 'SAFETY' } })],
     ])('that was refused is an error that says why, %s', async (_, more, script) => {
       const { harness } = gateway(script);
@@ -104,7 +104,7 @@ export function geminiMediaSuite({ provider, settings, url }: GeminiMediaPlace):
 
     it('takes the file of a form into the call, and counts its tokens', async () => {
       const { request, providerReply, providerRequest, reply } = fixture('transcription');
-      const { client, harness, sent, place: location } = gateway(answer(200, providerReply));
+      const { client, harness, sent, place: location } = gateway(replyWith(200, providerReply));
       const { language, prompt } = request as Record<string, string>;
       const said = await client.audio.transcriptions.create({ model, file: await audio(), language, prompt, temperature: 0 });
       expect(said).toMatchObject({ text: reply.text, usage: reply.usage });
@@ -118,7 +118,7 @@ export function geminiMediaSuite({ provider, settings, url }: GeminiMediaPlace):
       ['vtt', 'text/vtt; charset=utf-8', 'WEBVTT\n\n00:00:00.000 --> 00:00:01.500\nGood morning.\n\n'],
       ['text', 'text/plain; charset=utf-8', '{"language"'],
     ] as const)('is written as %s', async (format, contentType, begins) => {
-      const { client, harness } = gateway(answer(200, fixture('transcription-timed').providerReply));
+      const { client, harness } = gateway(replyWith(200, fixture('transcription-timed').providerReply));
       const { data, response } = await client.audio.transcriptions
         .create({ model, file: await audio(), response_format: format as 'srt' })
         .withResponse();
@@ -145,7 +145,7 @@ export function geminiMediaSuite({ provider, settings, url }: GeminiMediaPlace):
     });
 
     it('of a form without audio names the field', async () => {
-      const { harness, client } = gateway(answer(200, {}));
+      const { harness, client } = gateway(replyWith(200, {}));
       const call = client.audio.transcriptions.create({
         model,
         file: await toFile(Buffer.from('x'), 'a.wav'),
@@ -156,7 +156,7 @@ export function geminiMediaSuite({ provider, settings, url }: GeminiMediaPlace):
     });
 
     it('into English is asked for as a translation', async () => {
-      const { client, sent } = gateway(answer(200, fixture('translation').providerReply));
+      const { client, sent } = gateway(replyWith(200, fixture('translation').providerReply));
       const said = await client.audio.translations.create({ model, file: await audio() });
       expect(said.text).toBe('Good morning.');
       expect(sent()).toEqual(fixture('translation').providerRequest);
@@ -166,7 +166,7 @@ export function geminiMediaSuite({ provider, settings, url }: GeminiMediaPlace):
   describe('images', () => {
     it('are drawn, counted and reported', async () => {
       const { providerReply, providerRequest } = fixture('image');
-      const { client, harness, sent, place: location } = gateway(answer(200, providerReply));
+      const { client, harness, sent, place: location } = gateway(replyWith(200, providerReply));
       const { data: drawn, response } = await client.images
         .generate({ model: 'gemini-3.1-flash-image', prompt: 'a lighthouse', size: '1536x1024', output_format: 'png' })
         .withResponse();
@@ -179,7 +179,7 @@ export function geminiMediaSuite({ provider, settings, url }: GeminiMediaPlace):
 
     it('are edited from the files of a form', async () => {
       const { providerReply, providerRequest } = fixture('image-edit');
-      const { client, sent } = gateway(answer(200, providerReply));
+      const { client, sent } = gateway(replyWith(200, providerReply));
       const image = [
         await toFile(Buffer.from('iVBORw0KGgo=', 'base64'), 'a.png', { type: 'image/png' }),
         await toFile(Buffer.from('/9j/4A==', 'base64'), 'b.jpg', { type: 'image/jpeg' }),
@@ -208,13 +208,13 @@ export function geminiMediaSuite({ provider, settings, url }: GeminiMediaPlace):
     });
 
     it('that were held back are an error that says why', async () => {
-      const { client } = gateway(answer(200, { candidates: [{ finishReason: 'IMAGE_SAFETY', index: 0 }] }));
+      const { client } = gateway(replyWith(200, { candidates: [{ finishReason: 'IMAGE_SAFETY', index: 0 }] }));
       const call = client.images.generate({ model: 'gemini-3.1-flash-image', prompt: 'x' });
       await expect(call).rejects.toMatchObject({ status: 400, message: expect.stringContaining('IMAGE_SAFETY') });
     });
 
     it('are not edited where a mask would be lost', async () => {
-      const { client, harness } = gateway(answer(200, {}));
+      const { client, harness } = gateway(replyWith(200, {}));
       const file = await toFile(Buffer.from('x'), 'a.png', { type: 'image/png' });
       const call = client.images.edit({ model: 'gemini-3.1-flash-image', image: file, mask: file, prompt: 'x' });
       await expect(call).rejects.toMatchObject({ status: 400, param: 'mask' });
@@ -223,7 +223,7 @@ export function geminiMediaSuite({ provider, settings, url }: GeminiMediaPlace):
 
     it('of Imagen are asked for by predict', async () => {
       const { request, providerReply, providerRequest } = fixture('imagen');
-      const { client, harness, sent, place: location } = gateway(answer(200, providerReply));
+      const { client, harness, sent, place: location } = gateway(replyWith(200, providerReply));
       const drawn = await client.images.generate(request as never);
       expect((drawn as { data?: unknown[] }).data).toEqual([{ b64_json: '/9j/4A==', revised_prompt: 'a lighthouse at dusk' }]);
       expect(sent()).toEqual(providerRequest);

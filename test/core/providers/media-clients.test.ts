@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { answer, createHarness, type Harness, type Script } from '../../support/pipeline-harness.ts';
+import { createHarness, type Harness, replyWith, type Script } from '../../support/pipeline-harness.ts';
 import { frame } from './bedrock/frames.ts';
 
 /** OpenAI's client with providers whose images, embeddings and streams differ from OpenAI's. */
@@ -38,7 +38,7 @@ function harnessWith(script: Script): Harness {
 
 it('media clients: create images with Amazon Nova Canvas', async () => {
   const { request, providerReply } = fixture('bedrock', 'image-nova');
-  const harness = harnessWith(answer(200, providerReply));
+  const harness = harnessWith(replyWith(200, providerReply));
   const { data } = await clientOf(harness, { provider: 'bedrock', ...keys }).images.generate({
     model: request.model,
     prompt: 'a lighthouse',
@@ -49,7 +49,7 @@ it('media clients: create images with Amazon Nova Canvas', async () => {
 });
 
 it('media clients: edit an image with a mask by Stability AI', async () => {
-  const harness = harnessWith(answer(200, fixture('stability-ai', 'inpaint').providerReply));
+  const harness = harnessWith(replyWith(200, fixture('stability-ai', 'inpaint').providerReply));
   const { data } = await clientOf(harness, { provider: 'stability-ai', api_key: 'k' }).images.edit({
     model: 'inpaint',
     prompt: 'a red roof',
@@ -67,7 +67,7 @@ it.each([
   ['bedrock', 'embed-cohere-v4', { provider: 'bedrock', ...keys }, null],
 ] as const)('reads embeddings of %s, which it asks for as base64', async (provider, name, config, expected) => {
   const { request, providerReply, reply } = fixture(provider, name);
-  const harness = harnessWith(answer(200, providerReply));
+  const harness = harnessWith(replyWith(200, providerReply));
   const { data } = await clientOf(harness, config).embeddings.create({ model: request.model, input: request.input });
   expect(data).toHaveLength([request.input].flat().length);
   for (const [index, value] of (expected ?? []).entries()) expect(data[0]?.embedding[index]).toBeCloseTo(value, 6);

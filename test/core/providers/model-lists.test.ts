@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { answer, createHarness, providerDocument, workspaceId } from '../../support/pipeline-harness.ts';
+import { createHarness, providerDocument, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
 
 /** Pages of each provider's list in its own format, and the lists that OpenAI's clients receive. */
 const lists: readonly {
@@ -51,7 +51,7 @@ describe.each(lists)('the list of models of $provider', ({ provider, settings, p
       settings: settings ?? {},
       secrets: JSON.stringify({ api_key: 'key' }),
     });
-    harness.script(...pages.map((page) => answer(200, page)));
+    harness.script(...pages.map((page) => replyWith(200, page)));
     const sink = await harness.send({ method: 'GET', path: '/v1/models', headers: { 'x-svc-provider': '@cloud' }, body: '' });
     expect(sink.status).toBe(200);
     expect(harness.calls.map(({ path }) => path)).toEqual(paths);

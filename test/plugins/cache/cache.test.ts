@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
-import { answer, chatReply, chatStream, createHarness, type Script } from '../../support/pipeline-harness.ts';
+import { chatReply, chatStream, createHarness, replyWith, type Script } from '../../support/pipeline-harness.ts';
 
 const cached = { 'x-svc-config': '{"provider":"@one","cache":{"mode":"simple"}}' };
 const body = { model: 'gpt-5', messages: [{ role: 'user', content: 'hi' }] };
@@ -67,7 +67,7 @@ describe('the simple cache', () => {
 
   it('calls the provider on a forced refresh, and stores the new reply', async () => {
     const gateway = createHarness();
-    gateway.script(answer(200, chatReply('old')), answer(200, chatReply('new')));
+    gateway.script(replyWith(200, chatReply('old')), replyWith(200, chatReply('new')));
     await gateway.send({ headers: cached, body });
     const refreshed = await gateway.send({ headers: { ...cached, 'x-svc-cache-force-refresh': 'true' }, body });
     expect(refreshed.header('x-svc-cache-status')).toBe('REFRESH');
@@ -75,7 +75,7 @@ describe('the simple cache', () => {
   });
 
   it.each([
-    ['an error status', answer(500, { error: { message: 'x' } }), false],
+    ['an error status', replyWith(500, { error: { message: 'x' } }), false],
     ['a cut stream', chatStream(['a', 'b'], { cutAfter: 1, error: new GatewayError('upstream_reset') }), true],
     ['a stream without its end', chatStream(['a', 'b'], { cutAfter: 1 }), true],
   ])('simple cache: never stores %s', async (_name, script, stream) => {
@@ -118,7 +118,7 @@ describe('the cache of single targets', () => {
 
   it('is used once its target is chosen, and replies of other targets are not used', async () => {
     const gateway = createHarness();
-    gateway.script(answer(200, chatReply('one')), answer(500, {}), answer(200, chatReply('two')), answer(500, {}));
+    gateway.script(replyWith(200, chatReply('one')), replyWith(500, {}), replyWith(200, chatReply('two')), replyWith(500, {}));
     const replies = [await send(gateway), await send(gateway), await send(gateway)];
     expect(replies.map((reply) => reply.header('x-svc-cache-status'))).toEqual(['DISABLED', 'MISS', 'HIT']);
     expect(replies[2]?.text).toBe(replies[1]?.text);

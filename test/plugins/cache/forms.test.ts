@@ -7,7 +7,7 @@ import { readEvents } from '../../../plugins/cache/forms/events.ts';
 import { messageToEvents } from '../../../plugins/cache/forms/messages.ts';
 import { responseFromEvents, responseToEvents } from '../../../plugins/cache/forms/responses.ts';
 import { openAiOver } from '../../support/openai-over-harness.ts';
-import { answer, chatStream, createHarness, type Script } from '../../support/pipeline-harness.ts';
+import { chatStream, createHarness, replyWith, type Script } from '../../support/pipeline-harness.ts';
 
 const usage = { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 };
 const call = (id: string, name: string) => ({ id, type: 'function', function: { name, arguments: '{"a":1}' } });
@@ -196,7 +196,7 @@ describe('plain replies and streams share entries', () => {
 
   it('are read by the OpenAI client: chat completions', async () => {
     const gateway = createHarness();
-    gateway.script(answer(200, chatOf(chats['tool calls'] as JsonObject)));
+    gateway.script(replyWith(200, chatOf(chats['tool calls'] as JsonObject)));
     const client = openAiOver(gateway, cached);
     await client.chat.completions.create(body as never);
     const final = await client.chat.completions.stream(body as never).finalChatCompletion();
@@ -206,7 +206,7 @@ describe('plain replies and streams share entries', () => {
 
   it('are read by the OpenAI client: responses', async () => {
     const gateway = createHarness();
-    gateway.script(answer(200, response));
+    gateway.script(replyWith(200, response));
     const client = openAiOver(gateway, cached);
     await client.responses.create({ model: 'm', input: 'hi' });
     const final = await client.responses.stream({ model: 'm', input: 'hi' }).finalResponse();
@@ -217,7 +217,7 @@ describe('plain replies and streams share entries', () => {
 
   it('are read by the Anthropic client', async () => {
     const gateway = createHarness();
-    gateway.script(answer(200, message));
+    gateway.script(replyWith(200, message));
     const client = new Anthropic({
       ...{ apiKey: gateway.key, baseURL: 'http://gateway.test', maxRetries: 0 },
       fetch: async (input, init) => {

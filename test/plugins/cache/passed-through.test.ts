@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { WorkspaceDocument } from '../../../core/contract/protocol/documents.ts';
-import { answer, chatReply, chatStream, createHarness, type Harness, workspaceId } from '../../support/pipeline-harness.ts';
+import { chatReply, chatStream, createHarness, type Harness, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
 
 const others = { userKeyMetadata: false, userKeyMetadataOverride: false, cacheTtlSeconds: null };
 const settings = { blockInlineConfig: false, debugLog: true, ...others };
@@ -66,7 +66,7 @@ describe('the cache of pass-through requests', () => {
 
   it('distinguishes streams and plain replies', async () => {
     const gateway = createHarness();
-    gateway.script(answer(200, chatReply('hello')), chatStream(['a']));
+    gateway.script(replyWith(200, chatReply('hello')), chatStream(['a']));
     const path = '/v1/proxy/chat/completions';
     await send(gateway, {}, body, path);
     const streamed = await send(gateway, {}, { ...body, stream: true }, path);

@@ -10,7 +10,7 @@ import type { WorkspaceDocument } from '../../../core/contract/protocol/document
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { embeddingsReply } from '../../support/fake-embeddings.ts';
 import { newGate } from '../../support/gate.ts';
-import { answer, chatReply, createHarness, type Harness, type Script, workspaceId } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, type Harness, replyWith, type Script, workspaceId } from '../../support/pipeline-harness.ts';
 import { until } from '../../support/until.ts';
 
 interface Asked {
@@ -68,10 +68,10 @@ const hit: SimilarReply = {
 const replyTo =
   (embed: Script): Script =>
   (call, handler) =>
-    (call.path === '/v1/embeddings' ? embed : answer(200, chatReply('fresh')))(call, handler);
+    (call.path === '/v1/embeddings' ? embed : replyWith(200, chatReply('fresh')))(call, handler);
 const embeds: Script = (call, handler) => {
   const params = JSON.parse(Buffer.from(call.body as Uint8Array).toString()) as JsonObject;
-  return answer(200, embeddingsReply(params))(call, handler);
+  return replyWith(200, embeddingsReply(params))(call, handler);
 };
 
 function start(found?: () => Promise<SimilarReply | null>, embed: Script = embeds) {
@@ -208,10 +208,10 @@ describe('the semantic cache', () => {
   });
 
   it.each([
-    ['fails', answer(500, {})],
-    ['is not a list of numbers', answer(200, { data: [{ embedding: 'AAAA' }] })],
-    ['is empty', answer(200, { data: [] })],
-    ['is zero', answer(200, { data: [{ embedding: [0, 0] }] })],
+    ['fails', replyWith(500, {})],
+    ['is not a list of numbers', replyWith(200, { data: [{ embedding: 'AAAA' }] })],
+    ['is empty', replyWith(200, { data: [] })],
+    ['is zero', replyWith(200, { data: [{ embedding: [0, 0] }] })],
   ])('is a miss if the embedding %s', async (_what, embed) => {
     const { chat, asked, stored } = start(async () => hit, embed);
     const reply = await chat([user('hello')]);
@@ -221,7 +221,7 @@ describe('the semantic cache', () => {
   });
 
   it('does not ask a provider again right after it failed', async () => {
-    const { chat, gateway } = start(undefined, answer(500, {}));
+    const { chat, gateway } = start(undefined, replyWith(500, {}));
     await chat([user('one')]);
     await chat([user('two')]);
     expect(embeddingsOf(gateway)).toHaveLength(1);

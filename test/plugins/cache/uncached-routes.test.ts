@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answer, createHarness } from '../../support/pipeline-harness.ts';
+import { createHarness, replyWith } from '../../support/pipeline-harness.ts';
 
 const config = { 'x-svc-config': '{"provider":"@one","cache":{"mode":"simple"}}' };
 const key = {
@@ -23,7 +23,7 @@ describe('routes without a cache', () => {
     ['GET', '/v1/responses/r-1', '/v1/responses/r-1'],
   ])('%s %s is not cached', async (method, first, second) => {
     const gateway = createHarness({ key });
-    gateway.script(answer(200, { id: 'x', object: 'file' }));
+    gateway.script(replyWith(200, { id: 'x', object: 'file' }));
     const one = await gateway.send({ method, path: first, headers: config, body: '' });
     expect([one.status, one.header('x-svc-cache-status')]).toEqual([200, 'DISABLED']);
     const reply = await gateway.send({ method, path: second, headers: config, body: '' });
@@ -36,7 +36,7 @@ describe('routes without a cache', () => {
     ['a background response', { background: true }],
   ])('%s is not cached', async (_what, more) => {
     const gateway = createHarness({ key });
-    gateway.script(answer(200, { id: 'resp_1', object: 'response', status: 'completed', output: [] }));
+    gateway.script(replyWith(200, { id: 'resp_1', object: 'response', status: 'completed', output: [] }));
     const body = { model: 'gpt-5', input: 'hi', ...more };
     for (let i = 0; i < 2; i++) await gateway.send({ path: '/v1/responses', headers: config, body });
     expect(gateway.calls).toHaveLength(2);

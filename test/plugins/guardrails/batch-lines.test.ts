@@ -2,7 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
 import type { RequestBody } from '../../../core/contract/values/http.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { answer, createHarness, type Harness, organisationId, type Script, workspaceId } from '../../support/pipeline-harness.ts';
+import {
+  createHarness,
+  type Harness,
+  organisationId,
+  replyWith,
+  type Script,
+  workspaceId,
+} from '../../support/pipeline-harness.ts';
 
 /** Batches that a provider runs: from its own file (`@one`), and with lines that the gateway sends (`@claude`). */
 const fileId = 'svc_file_11111111-0000-4000-8000-000000000001';
@@ -17,12 +24,12 @@ const jsonl = (...lines: readonly object[]) => lines.map((one) => JSON.stringify
 async function create(gateway: Harness, provider: string, config: JsonObject, text: string, more: JsonObject = {}) {
   const sent: string[] = [];
   const script: Script = async (call, handler) => {
-    if (call.method === 'GET') return answer(200, text, ['content-type', 'application/jsonl'])(call, handler);
+    if (call.method === 'GET') return replyWith(200, text, ['content-type', 'application/jsonl'])(call, handler);
     const { body } = call;
     const bytes = body instanceof Uint8Array ? body : await (body as RequestBody).bytes(1_000_000).catch((error) => error);
     if (bytes instanceof GatewayError) return handler.onError(bytes);
     sent.push(Buffer.from(bytes).toString());
-    return answer(200, { id: 'b1', processing_status: 'in_progress', status: 'validating' })(call, handler);
+    return replyWith(200, { id: 'b1', processing_status: 'in_progress', status: 'validating' })(call, handler);
   };
   gateway.script(script);
   const sink = await gateway.send({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { streamOf } from '../../../core/test-kit/provider-scripts.ts';
-import { answer, createHarness, type Script } from '../../support/pipeline-harness.ts';
+import { createHarness, replyWith, type Script } from '../../support/pipeline-harness.ts';
 
 const deny = { 'default.contains': { words: ['secret'], operator: 'none' }, deny: true };
 const replace = { 'default.regexReplace': { rule: '/secret/g', redactText: '***' } };
@@ -46,7 +46,7 @@ describe('a reply whose text was replaced', () => {
   it('has no probabilities of tokens, plain', async () => {
     const message = { role: 'assistant', content: 'a secret' };
     const body = { id: 'c', object: 'chat.completion', choices: [{ index: 0, message, logprobs, finish_reason: 'stop' }] };
-    const sink = await ask({ output_mutators: [replace] }, answer(200, body), false);
+    const sink = await ask({ output_mutators: [replace] }, replyWith(200, body), false);
     expect((sink.json.choices as JsonObject[])[0]).toMatchObject({ message: { content: 'a ***' }, logprobs: null });
   });
 

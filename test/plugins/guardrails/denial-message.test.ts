@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { answer, chatReply, createHarness } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, replyWith } from '../../support/pipeline-harness.ts';
 
 const body = { model: 'm', messages: [{ role: 'user', content: 'a secret' }] };
 const common = /^The guardrail checks defined in the config failed\. You can find more/;
@@ -8,7 +8,7 @@ const contains = { 'default.contains': { words: ['secret'], operator: 'none' } }
 
 async function send(guardrails: JsonObject) {
   const gateway = createHarness();
-  gateway.script(answer(200, chatReply('the secret')));
+  gateway.script(replyWith(200, chatReply('the secret')));
   const headers = { 'x-svc-config': JSON.stringify({ provider: '@one', ...guardrails }) };
   return await gateway.send({ path: '/v1/chat/completions', headers, body });
 }

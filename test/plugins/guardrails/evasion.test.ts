@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { answer, chatReply, chatStream, createHarness } from '../../support/pipeline-harness.ts';
+import { chatReply, chatStream, createHarness, replyWith } from '../../support/pipeline-harness.ts';
 
 const word = 'password';
 const widen = (text: string) => [...text].map((c) => String.fromCharCode(c.charCodeAt(0) + 0xfee0)).join('');
@@ -96,7 +96,7 @@ it('a denied reply with several choices is denied for any of them', async () => 
   const reply = chatReply('fine') as { choices: JsonObject[] };
   reply.choices.push({ index: 1, message: { role: 'assistant', content: widen(word) } });
   const gateway = createHarness();
-  gateway.script(answer(200, reply));
+  gateway.script(replyWith(200, reply));
   const body = { model: 'm', messages: [{ role: 'user', content: 'x' }], n: 2 };
   expect((await gateway.send({ headers: { 'x-svc-config': JSON.stringify(config) }, body })).status).toBe(446);
 });

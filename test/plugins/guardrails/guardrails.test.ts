@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { answer, chatReply, chatStream, type Script } from '../../support/pipeline-harness.ts';
+import { chatReply, chatStream, replyWith, type Script } from '../../support/pipeline-harness.ts';
 import { ask, hook, json, match, user } from './ask-gateway.ts';
 
 describe('verdict, status and body of a chat completion', () => {
@@ -134,7 +134,7 @@ describe('verdict, status and body of a chat completion', () => {
 
   it('adds the results to an error of the provider', async () => {
     const input_guardrails = [match('hello')];
-    const failed = await ask({ input_guardrails }, { scripts: [answer(500, { error: { message: 'boom' } })] });
+    const failed = await ask({ input_guardrails }, { scripts: [replyWith(500, { error: { message: 'boom' } })] });
     expect([failed.status, json(failed.sink.text).hook_results?.before_request_hooks?.length]).toEqual([500, 1]);
   });
 
@@ -142,7 +142,7 @@ describe('verdict, status and body of a chat completion', () => {
     const reply = chatReply('fine') as { choices: JsonObject[] };
     reply.choices.push({ index: 1, message: { role: 'assistant', content: 'a secret' }, finish_reason: 'stop' });
     const config = { output_guardrails: [{ 'default.contains': { words: ['secret'], operator: 'none' }, deny: true }] };
-    expect((await ask(config, { scripts: [answer(200, reply)] })).status).toBe(446);
+    expect((await ask(config, { scripts: [replyWith(200, reply)] })).status).toBe(446);
   });
 });
 
@@ -238,7 +238,7 @@ describe('fallback and retry', () => {
     [
       'retry on 446, second reply passes',
       { retry: { attempts: 2, on_status_codes: [446] }, output_guardrails: denies },
-      [answer(200, chatReply('no')), answer(200, chatReply('zz'))],
+      [replyWith(200, chatReply('no')), replyWith(200, chatReply('zz'))],
       200,
       2,
     ],
@@ -246,7 +246,7 @@ describe('fallback and retry', () => {
     [
       'retry on 246, second reply passes',
       { retry: { attempts: 2, on_status_codes: [246] }, output_guardrails: [match('zz')] },
-      [answer(200, chatReply('no')), answer(200, chatReply('zz'))],
+      [replyWith(200, chatReply('no')), replyWith(200, chatReply('zz'))],
       200,
       2,
     ],
@@ -268,8 +268,8 @@ describe('fallback and retry', () => {
   });
 
   it('bills the reply that a retry on 246 replaces', async () => {
-    const scripts = [answer(200, chatReply('no')), answer(200, chatReply('zz'))];
-    const once = await ask({}, { scripts: [answer(200, chatReply('zz'))] });
+    const scripts = [replyWith(200, chatReply('no')), replyWith(200, chatReply('zz'))];
+    const once = await ask({}, { scripts: [replyWith(200, chatReply('zz'))] });
     const twice = await ask({ retry: { attempts: 1, on_status_codes: [246] }, output_guardrails: [match('zz')] }, { scripts });
     expect(twice.record?.inputTokens).toBe(2 * (once.record?.inputTokens ?? 0));
   });
@@ -281,7 +281,7 @@ describe('fallback and retry', () => {
       strategy: { mode: 'fallback' },
       targets: targets({ input_mutators: [replaces] }, {}),
     };
-    const { gateway } = await ask(config, { scripts: [answer(500, {}), answer(200, chatReply('ok'))] });
+    const { gateway } = await ask(config, { scripts: [replyWith(500, {}), replyWith(200, chatReply('ok'))] });
     expect(gateway.calls.map(({ body }) => JSON.parse(String(body)).messages[0].content)).toEqual(['X world', 'hello world']);
   });
 });

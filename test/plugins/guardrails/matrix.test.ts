@@ -12,7 +12,7 @@ import {
   textOf,
   words,
 } from '../../support/guardrail-matrix.ts';
-import { answer, createHarness, type Harness, organisationId, workspaceId } from '../../support/pipeline-harness.ts';
+import { createHarness, type Harness, organisationId, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
 
 /** Stores the guardrail of a row that its config does not hold itself. */
 function save(gateway: Harness, row: Row): void {
@@ -42,7 +42,7 @@ describe('guardrails by route, stream mode, verdict, execution, source and fallb
         const gateway = createHarness();
         save(gateway, row);
         const isStream = row.stream !== 'plain';
-        gateway.script(isStream ? route.stream(words) : answer(200, route.plain(words.join(''))));
+        gateway.script(isStream ? route.stream(words) : replyWith(200, route.plain(words.join(''))));
         const sink = await gateway.send({
           path: route.path,
           headers: { 'x-svc-config': JSON.stringify(configOf(row)) },

@@ -5,7 +5,7 @@ import * as v from 'valibot';
 import { afterAll, expect, it } from 'vitest';
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
 import { defineCorePlugin } from '../../../core/contract/plugin/core-plugin.ts';
-import { answer, chatReply, chatStream, createHarness } from '../../support/pipeline-harness.ts';
+import { chatReply, chatStream, createHarness, replyWith } from '../../support/pipeline-harness.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -52,7 +52,7 @@ const cases = [
 /** Sends requests and returns how many of their contexts a full garbage collection leaves. */
 async function alive({ content, stream, config }: (typeof cases)[number], count = 1_000): Promise<number> {
   contexts = [];
-  gateway.script(stream ? chatStream(['hello', ' there']) : answer(200, chatReply('hello')));
+  gateway.script(stream ? chatStream(['hello', ' there']) : replyWith(200, chatReply('hello')));
   const headers = { 'x-svc-config': JSON.stringify(config) };
   const body = { model: 'm', messages: [{ role: 'user', content }], ...(stream ? { stream } : {}) };
   for (let at = 0; at < count; at++) await gateway.send({ headers, body });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { FakeSink, fakeRequest } from '../../../core/test-kit/fake-exchange.ts';
 import { type Scope, textParts, withTexts } from '../../../plugins/guardrails/texts.ts';
-import { answer, createHarness, type Script } from '../../support/pipeline-harness.ts';
+import { createHarness, replyWith, type Script } from '../../support/pipeline-harness.ts';
 
 const none = (more: JsonObject = {}) => [{ 'default.contains': { words: ['secret'], operator: 'none' }, deny: true, ...more }];
 
@@ -17,7 +17,7 @@ async function ask(config: JsonObject, path: string, body: JsonObject | string |
 
 const events = (...list: JsonObject[]) => list.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
 const stream: [string, string] = ['content-type', 'text/event-stream'];
-const ok = answer(200, { ok: true });
+const ok = replyWith(200, { ok: true });
 
 describe('requests of every route with text', () => {
   it.each<[string, JsonObject]>([
@@ -73,15 +73,15 @@ describe('pass-through routes', () => {
   const path = '/v1/some/route';
   const gemini = (...texts: string[]) => texts.map((text) => ({ candidates: [{ content: { parts: [{ text }] } }] }));
   it.each<[string, Script, number]>([
-    ['JSON', answer(200, { a: [{ b: 'a secret' }] }), 446],
-    ['JSON, clean', answer(200, { a: 'x' }), 200],
-    ['JSON list', answer(200, '["a secret"]'), 446],
-    ['text', answer(200, 'a secret', ['content-type', 'text/plain']), 446],
-    ['events, split', answer(200, events(...gemini('a sec', 'ret')), stream), 446],
-    ['events, clean', answer(200, events(...gemini('a', 'b')), stream), 200],
+    ['JSON', replyWith(200, { a: [{ b: 'a secret' }] }), 446],
+    ['JSON, clean', replyWith(200, { a: 'x' }), 200],
+    ['JSON list', replyWith(200, '["a secret"]'), 446],
+    ['text', replyWith(200, 'a secret', ['content-type', 'text/plain']), 446],
+    ['events, split', replyWith(200, events(...gemini('a sec', 'ret')), stream), 446],
+    ['events, clean', replyWith(200, events(...gemini('a', 'b')), stream), 200],
     [
       'lines of JSON, split',
-      answer(
+      replyWith(
         200,
         gemini('a sec', 'ret')
           .map((line) => JSON.stringify(line))
@@ -94,9 +94,9 @@ describe('pass-through routes', () => {
     ['brotli, clean', bytes(brotliCompressSync('{"a":"x"}'), 'br'), 200],
     ['unknown encoding', bytes(Buffer.from('{"a":"x"}'), 'rot13'), 446],
     ['broken gzip', bytes(Buffer.from('{"a":"x"}'), 'gzip'), 446],
-    ['unknown type', answer(200, 'x', ['content-type', 'application/vnd.amazon.eventstream']), 446],
-    ['audio', answer(200, 'secret', ['content-type', 'audio/mpeg']), 200],
-    ['error of the provider', answer(500, { error: { message: 'a secret' } }), 500],
+    ['unknown type', replyWith(200, 'x', ['content-type', 'application/vnd.amazon.eventstream']), 446],
+    ['audio', replyWith(200, 'secret', ['content-type', 'audio/mpeg']), 200],
+    ['error of the provider', replyWith(500, { error: { message: 'a secret' } }), 500],
   ])('response: %s', async (_name, script, status) => {
     const asked = await ask({ output_guardrails: none() }, path, { x: 1 }, script);
     expect(asked.status).toBe(status);

@@ -5,7 +5,7 @@ import type { PluginRequest } from '../../../core/contract/plugin/plugin.ts';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { hasAddress } from '../../../plugins/guardrails/checks/valid-urls.ts';
-import { chatReply, createHarness, answer as scripted } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, replyWith as scripted } from '../../support/pipeline-harness.ts';
 
 type Answer = { status?: number; json?: unknown; text?: string } | 'down' | 'never';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { responsesStream } from '../../../core/test-kit/provider-scripts.ts';
-import { answer, chatReply, chatStream, createHarness, type Script } from '../../support/pipeline-harness.ts';
+import { chatReply, chatStream, createHarness, replyWith, type Script } from '../../support/pipeline-harness.ts';
 
 const soft = { deny: true, soft_deny_200: true };
 const contains = { 'default.contains': { words: ['secret'], operator: 'none' } };
@@ -98,7 +98,7 @@ describe('soft_deny_200', () => {
   it.each([[false], [true]])(
     'fails the attempt of a denied response with 446, its text does not leave, stream: %s',
     async (stream) => {
-      const script = stream ? chatStream(['a sec', 'ret']) : answer(200, chatReply('a secret'));
+      const script = stream ? chatStream(['a sec', 'ret']) : replyWith(200, chatReply('a secret'));
       const config = { output_guardrails: [{ ...contains, ...soft, id: 'g' }] };
       const { sink, record } = await send(
         config,
@@ -117,7 +117,7 @@ describe('soft_deny_200', () => {
   it('lets a fallback continue after a denied response', async () => {
     const targets = [{ provider: '@one', output_guardrails: [{ ...contains, ...soft }] }, { provider: '@two' }];
     const body = { messages: [{ role: 'user', content: 'hi' }] };
-    const scripts = [answer(200, chatReply('a secret')), answer(200, chatReply('fine'))];
+    const scripts = [replyWith(200, chatReply('a secret')), replyWith(200, chatReply('fine'))];
     const { sink, calls } = await send({ strategy: { mode: 'fallback' }, targets }, '/v1/chat/completions', body, ...scripts);
     expect([sink.status, calls]).toEqual([200, 2]);
     expect(sink.text).toContain('fine');

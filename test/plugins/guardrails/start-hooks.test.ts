@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { answer, chatReply, createHarness, type Harness, organisationId, workspaceId } from '../../support/pipeline-harness.ts';
+import {
+  chatReply,
+  createHarness,
+  type Harness,
+  organisationId,
+  replyWith,
+  workspaceId,
+} from '../../support/pipeline-harness.ts';
 
 const needs = (key: string, more: JsonObject = {}) => ({
   id: `needs-${key}`,
@@ -62,7 +69,7 @@ describe('start hooks', () => {
 
   it('run once before all targets of a fallback', async () => {
     const gateway = createHarness();
-    gateway.script(answer(500, {}), answer(200, chatReply('hi')));
+    gateway.script(replyWith(500, {}), replyWith(200, chatReply('hi')));
     const seen = await ask(
       {
         provider: undefined,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { messagesStream, responsesStream, streamOf } from '../../../core/test-kit/provider-scripts.ts';
-import { answer, chatReply, chatStream, createHarness, type Script } from '../../support/pipeline-harness.ts';
+import { chatReply, chatStream, createHarness, replyWith, type Script } from '../../support/pipeline-harness.ts';
 
 const none = (more: JsonObject = {}) => ({
   'default.contains': { words: ['secret'], operator: 'none' },
@@ -160,7 +160,7 @@ describe('a stream in a window', () => {
 
   it('checks a reply that does not stream whole', async () => {
     const gateway = createHarness();
-    gateway.script(answer(200, chatReply('a secret')));
+    gateway.script(replyWith(200, chatReply('a secret')));
     const headers = { 'x-svc-config': JSON.stringify({ provider: '@one', output_guardrails: [none()] }) };
     expect((await gateway.send({ headers, body: { model: 'm', messages: user } })).status).toBe(446);
   });

@@ -7,7 +7,7 @@ import type { ApiKeyDocument } from '../../../core/contract/protocol/documents.t
 import { startLeases } from '../../../core/leases/start-leases.ts';
 import { firstHolder, newFakeLedger } from '../../support/fake-ledger.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
-import { answer, chatReply, createHarness } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, replyWith } from '../../support/pipeline-harness.ts';
 import { until } from '../../support/until.ts';
 
 const body = { model: 'gpt-5', max_tokens: 10, messages: [{ role: 'user', content: 'hi!' }] };
@@ -86,7 +86,7 @@ describe('a call in flight', () => {
 
   it('has one note for the retries at a target, and a new one for the next target', async () => {
     const { ask, script, holds } = start(limited);
-    script(answer(500, '{}'), answer(500, '{}'), answer(200, chatReply('hello')));
+    script(replyWith(500, '{}'), replyWith(500, '{}'), replyWith(200, chatReply('hello')));
     const config = {
       strategy: { mode: 'fallback' },
       targets: [{ provider: '@one', retry: { attempts: 1, on_status_codes: [500] } }, { provider: '@two' }],

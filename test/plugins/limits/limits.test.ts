@@ -11,7 +11,7 @@ import { startLeases } from '../../../core/leases/start-leases.ts';
 import { firstHolder, newFakeLedger } from '../../support/fake-ledger.ts';
 import { newFakeTime } from '../../support/fake-time.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
-import { answer, chatReply, createHarness, type FakeSink, type Harness, workspaceId } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, type FakeSink, type Harness, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
 
 const body = { model: 'gpt-5', max_tokens: 10, messages: [{ role: 'user', content: 'hi!' }] };
 const perDay = (value: number, type: 'requests' | 'tokens' = 'requests'): RateLimitDocument => ({ type, unit: 'rpd', value });
@@ -146,7 +146,7 @@ describe('rate limits', () => {
     const { harness, ask, addConfig, script } = start();
     limitProvider(harness, 'one', { rateLimits: [perDay(1)] });
     addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
-    script(answer(500, 'no'), answer(200, chatReply('hello')));
+    script(replyWith(500, 'no'), replyWith(200, chatReply('hello')));
     expect((await ask({ 'x-svc-config': 'pc-two' })).status).toBe(200);
     expect(errorOf(await ask()).code).toBe('provider_rate_limit');
   });
@@ -156,7 +156,7 @@ describe('rate limits', () => {
     const integrationLimits = { usageLimits: null, usageResetAt: null, rateLimits: [perDay(2)], status: 'active' as const };
     for (const slug of ['one', 'two']) limitProvider(harness, slug, { integrationId: 'shared', integrationLimits });
     addConfig('pc-again', { provider: '@one', retry: { attempts: 1, on_status_codes: [503] } });
-    script(answer(503, { error: { message: 'down' } }), answer(200, chatReply('hello')));
+    script(replyWith(503, { error: { message: 'down' } }), replyWith(200, chatReply('hello')));
     expect((await ask({ 'x-svc-config': 'pc-again' })).status).toBe(200);
     expect(calls).toHaveLength(2);
     expect((await ask({ 'x-svc-provider': '@two' })).status).toBe(200);
@@ -202,7 +202,7 @@ describe('budgets of a request', () => {
   it('are exhausted by counts that no ledger could hold, and others are not affected', async () => {
     const { ask, records, script, ledger } = start({ usageLimits: budgetOf(1_000, 'cost') });
     ledger.rates.set('gpt-5', { input: 1e6, output: 1e6, cacheRead: 0 });
-    script(answer(200, { ...chatReply('hello'), usage: { prompt_tokens: 1e300, completion_tokens: 1e300 } }));
+    script(replyWith(200, { ...chatReply('hello'), usage: { prompt_tokens: 1e300, completion_tokens: 1e300 } }));
     expect([(await ask()).status, (await ask()).status]).toEqual([200, 412]);
     expect(v.safeParse(requestRecord, JSON.parse(JSON.stringify(records[0]))).issues).toBeUndefined();
     expect(records[0]?.reservations).toMatchObject([{ units: 1e11 }]);
@@ -223,7 +223,7 @@ describe('budgets of a request', () => {
     const { ask, ledger, records, script } = start({ usageLimits: budgetOf(1, 'cost') });
     const flex = { input: 500, output: 25_000, cacheRead: 0 };
     ledger.rates.set('gpt-5', { input: 1_000, output: 50_000, cacheRead: 0, tiers: { flex } });
-    script(answer(200, { ...chatReply('hello'), service_tier: 'flex' }));
+    script(replyWith(200, { ...chatReply('hello'), service_tier: 'flex' }));
     const asked = ask({}, { ...body, service_tier: 'flex' });
     expect([(await asked).status, records[0]?.serviceTier]).toEqual([200, 'flex']);
     // 3 × 500 + 2 × 25,000 micro-USD were used.
@@ -244,7 +244,7 @@ describe('budgets of a request', () => {
         body: { model: 'dall-e-3', prompt: 'a cat', n, quality: 'hd', size: '1024x1024' },
       });
     expect((await draw(4)).status).toBe(412);
-    script(answer(200, { created: 1, data: [{ url: 'https://a' }, { url: 'https://b' }] }));
+    script(replyWith(200, { created: 1, data: [{ url: 'https://a' }, { url: 'https://b' }] }));
     expect((await draw(2)).status).toBe(200);
     expect(records[1]).toMatchObject({ image: { quality: 'hd', size: '1024x1024' }, reservations: [{ units: 600_000 }] });
     expect((await draw(2)).status).toBe(412);
@@ -260,7 +260,7 @@ describe('budgets of a request', () => {
     const { harness, ask, addConfig, script, records } = start();
     limitProvider(harness, 'one', { usageLimits: budgetOf(15, 'tokens') });
     addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
-    script(answer(500, { error: { message: 'down' } }), answer(200, chatReply('hello')));
+    script(replyWith(500, { error: { message: 'down' } }), replyWith(200, chatReply('hello')));
     for (let i = 0; i < 3; i++) expect((await ask({ 'x-svc-config': 'pc-two' })).status).toBe(200);
     expect(records.map((record) => record.providerSlug)).toEqual(['two', 'one', 'two']);
     expect(records[2]?.attempts[0]).toMatchObject({ status: 412, errorCode: 'provider_usage_limit' });
@@ -308,7 +308,7 @@ describe('budgets of a request', () => {
         setImmediate(() => client?.leave());
         return state;
       },
-      answer(200, chatReply('hello')),
+      replyWith(200, chatReply('hello')),
     );
     await harness.send({
       method: 'POST',

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
 import { firstHolder, newFakeLedger } from '../../support/fake-ledger.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
-import { answer, chatReply, createHarness, type FakeSink, workspaceId } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, type FakeSink, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
 
 const body = { model: 'gpt-5', max_tokens: 10, messages: [{ role: 'user', content: 'hi!' }] };
 const budgetOf = (creditLimit: number, type: 'cost' | 'tokens'): UsageLimitsDocument => ({
@@ -81,14 +81,14 @@ describe('limits of pass-through requests', () => {
 
   it('charge an estimate if the reply states nothing', async () => {
     const { ask, script, records } = start({ usageLimits: budgetOf(160, 'tokens') });
-    script(answer(200, { choices: [{ message: { content: 'x'.repeat(600) } }] }));
+    script(replyWith(200, { choices: [{ message: { content: 'x'.repeat(600) } }] }));
     expect([(await ask('/v1/custom')).status, (await ask('/v1/custom')).status]).toEqual([200, 412]);
     expect(records[0]).toMatchObject({ usageEstimated: true, outputTokens: 150 });
   });
 
   it('block requests by token limits, unless they use no tokens', async () => {
     const { ask, script } = start({ rateLimits: [{ type: 'tokens', unit: 'rpd', value: 20 }] });
-    script(answer(200, { ...chatReply('hello'), usage: { prompt_tokens: 10, completion_tokens: 10 } }));
+    script(replyWith(200, { ...chatReply('hello'), usage: { prompt_tokens: 10, completion_tokens: 10 } }));
     expect((await ask('/v1/proxy/chat/completions')).status).toBe(200);
     expect(codeOf(await ask('/v1/proxy/chat/completions'))).toBe('key_rate_limit');
     for (const [method, path] of [
@@ -99,6 +99,10 @@ describe('limits of pass-through requests', () => {
     ] as const) {
       expect((await ask(path, '', method)).status).toBe(200);
     }
+    script(replyWith(200, { input_tokens: 3 }));
+    const anthropic = { 'x-svc-provider': 'anthropic', authorization: 'Bearer k' };
+    expect((await ask('/v1/messages/count_tokens', body, 'POST', anthropic)).status).toBe(200);
+    expect((await ask('/v1/responses/input_tokens', { model: 'gpt-5', input: 'hi' })).status).toBe(200);
   });
 
   it('reject batches under a budget, because their usage is known later', async () => {

@@ -7,12 +7,12 @@ import { startLeases } from '../../../core/leases/start-leases.ts';
 import { firstHolder, newFakeLedger } from '../../support/fake-ledger.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 import {
-  answer,
   chatReply,
   chatStream,
   createHarness,
   type FakeSink,
   organisationId,
+  replyWith,
   workspaceId,
 } from '../../support/pipeline-harness.ts';
 
@@ -171,7 +171,7 @@ describe('policies', () => {
   it('requests: count successful requests only, and reject with 412', async () => {
     const policy = usage({ creditLimit: 2 });
     const { ask, script, records, keyId } = start({ usage: [policy] });
-    script(answer(400, { error: { message: 'no' } }), answer(200, chatReply('1')), answer(200, chatReply('2')));
+    script(replyWith(400, { error: { message: 'no' } }), replyWith(200, chatReply('1')), replyWith(200, chatReply('2')));
     expect([(await ask()).status, (await ask()).status, (await ask()).status]).toEqual([400, 200, 200]);
     const refused = await ask();
     expect(refused.status).toBe(412);
@@ -210,7 +210,7 @@ describe('policies', () => {
     const perKey = rate({ value: 3 });
     const { ask, addConfig, script } = start({ rate: [perKey, perProvider] });
     addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
-    script(answer(500, { error: { message: 'down' } }), answer(200, chatReply('a')), answer(200, chatReply('b')));
+    script(replyWith(500, { error: { message: 'down' } }), replyWith(200, chatReply('a')), replyWith(200, chatReply('b')));
     // Both targets are called, and the request counts once per key.
     expect((await ask({ 'x-svc-config': 'pc-two' })).status).toBe(200);
     expect((await ask({ 'x-svc-config': 'pc-two' })).status).toBe(200);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { CapturedContent } from '../../../core/contract/plugin/content-capture.ts';
 import type { WorkspaceDocument } from '../../../core/contract/protocol/documents.ts';
-import { answer, chatReply, createHarness, workspaceId } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
 
 const base = {
   ...{ blockInlineConfig: false, debugLog: true, userKeyMetadata: false, userKeyMetadataOverride: false },
@@ -31,7 +31,7 @@ it.each<[string, object, Record<string, string>, number, object | null]>([
   const gateway = createHarness({ contents: { bodyBytesMax: 10_000, add: (content) => void added.push(content) } });
   const document = gateway.documents.get(`workspace ${workspaceId}`) as WorkspaceDocument;
   gateway.documents.set(`workspace ${workspaceId}`, { ...document, settings: { ...base, ...settings } });
-  gateway.script(answer(status, status === 200 ? chatReply('hello') : { error: { message: 'wrong' } }));
+  gateway.script(replyWith(status, status === 200 ? chatReply('hello') : { error: { message: 'wrong' } }));
   const body = { model: 'gpt-5', messages: [{ role: 'user', content: 'hi' }] };
   expect((await gateway.send({ body, headers: { 'x-svc-provider': '@one', ...headers } })).status).toBe(status);
   const found = added.map(({ requestHeaders, requestBody, reply }) => ({

@@ -3,18 +3,18 @@ import type { UpstreamHandler } from '../../../core/contract/provider/upstream.t
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
 import {
-  answer,
   chatReply,
   chatStream,
   createHarness,
   type FakeSink,
   type Harness,
+  replyWith,
   type Script,
 } from '../../support/pipeline-harness.ts';
 import { until } from '../../support/until.ts';
 
 const body = { model: 'gpt-5', messages: [] };
-const good = answer(200, chatReply('ok'));
+const good = replyWith(200, chatReply('ok'));
 const targets = [{ provider: '@one' }, { provider: '@two' }, { provider: '@claude' }];
 
 let time: FakeTime;
@@ -157,7 +157,7 @@ describe('least_latency', () => {
     const gateway = newHarness();
     const config = configOf('least_latency');
     await warmUp(gateway, config);
-    gateway.script(answer(status, {}));
+    gateway.script(replyWith(status, {}));
     expect(await ask(gateway, config)).toBe(0);
     gateway.script(taking(200));
     expect(await ask(gateway, config)).toBe(1);
@@ -167,7 +167,7 @@ describe('least_latency', () => {
     const gateway = newHarness();
     const config = configOf('least_latency');
     await warmUp(gateway, config);
-    gateway.script(taking(5000, answer(400, {})));
+    gateway.script(taking(5000, replyWith(400, {})));
     expect([await ask(gateway, config), await ask(gateway, config)]).toEqual([0, 0]);
   });
 

@@ -3,19 +3,19 @@ import { GatewayError } from '../../../core/contract/values/errors.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
 import {
-  answer,
   chatReply,
   chatStream,
   createHarness,
   type FakeSink,
   failWith,
   type Harness,
+  replyWith,
   type Script,
 } from '../../support/pipeline-harness.ts';
 
 const body = { model: 'gpt-5', messages: [] };
-const good: Script = (call, handler) => answer(200, chatReply('ok'))(call, handler);
-const bad = answer(500, { error: { message: 'down' } });
+const good: Script = (call, handler) => replyWith(200, chatReply('ok'))(call, handler);
+const bad = replyWith(500, { error: { message: 'down' } });
 const breaker = { failure_threshold: 2, cooldown_interval: 30_000 };
 
 let time: FakeTime;
@@ -165,12 +165,12 @@ describe('circuit failures', () => {
 
   it.each([
     ['500', bad, true],
-    ['599', answer(599, {}), true],
+    ['599', replyWith(599, {}), true],
     ['not reached', failWith(new GatewayError('upstream_connect')), true],
     ['cut before the first byte', failWith(new GatewayError('upstream_reset')), true],
-    ['garbage', answer(200, '<html>'), true],
-    ['429', answer(429, {}), false],
-    ['404', answer(404, {}), false],
+    ['garbage', replyWith(200, '<html>'), true],
+    ['429', replyWith(429, {}), false],
+    ['404', replyWith(404, {}), false],
     ['out of time, as the caller may have asked for', failWith(new GatewayError('request_timeout')), false],
   ])('%s: %#', async (_name, script, expected) => {
     expect(await opens(script)).toBe(expected);
@@ -182,12 +182,12 @@ describe('circuit failures', () => {
   });
 
   it('include an error of a pass-through route, also if it is forwarded unchanged', async () => {
-    expect(await opens(answer(503, 'no', ['content-type', 'text/plain']), {}, { path: '/v1/anything' })).toBe(true);
+    expect(await opens(replyWith(503, 'no', ['content-type', 'text/plain']), {}, { path: '/v1/anything' })).toBe(true);
   });
 
   it('include the listed statuses, and no others', async () => {
-    expect(await opens(answer(429, {}), { failure_status_codes: [429] })).toBe(true);
-    expect(await opens(answer(500, {}), { failure_status_codes: [429] })).toBe(false);
+    expect(await opens(replyWith(429, {}), { failure_status_codes: [429] })).toBe(true);
+    expect(await opens(replyWith(500, {}), { failure_status_codes: [429] })).toBe(false);
   });
 
   it('are counted by percentage, after enough calls', async () => {

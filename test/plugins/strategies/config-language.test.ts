@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { answer, chatReply, createHarness, type Harness } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, type Harness, replyWith } from '../../support/pipeline-harness.ts';
 
 const chat = { model: 'gpt-5', messages: [{ role: 'user', content: 'hi' }] };
 const send = (gateway: Harness, config: JsonObject, more: Parameters<Harness['send']>[0] = {}) =>
   gateway.send({ body: chat, ...more, headers: { 'x-svc-config': JSON.stringify(config), ...more.headers } });
 const indexOf = (reply: Awaited<ReturnType<typeof send>>) => reply.header('x-svc-last-used-option-index');
-const good = answer(200, chatReply('ok'));
+const good = replyWith(200, chatReply('ok'));
 
 describe('conditions', () => {
   const byQuery = (query: JsonObject) => ({
@@ -27,7 +27,7 @@ describe('conditions', () => {
         .concat('--b\r\ncontent-disposition: form-data; name="file"; filename="a.wav"\r\n\r\nRIFF\r\n--b--\r\n')
         .join('');
     const gateway = createHarness();
-    gateway.script(answer(200, { text: 'hello' }));
+    gateway.script(replyWith(200, { text: 'hello' }));
     const path = '/v1/audio/transcriptions';
     const headers = { 'content-type': 'multipart/form-data; boundary=b' };
     const config = byQuery({ 'params.language': 'de' });
@@ -55,9 +55,9 @@ describe('a target’s own on_status_codes', () => {
       targets: [{ provider: '@one', on_status_codes: [500] }, { provider: '@two' }, { provider: '@one' }],
     };
     const gateway = createHarness();
-    gateway.script(answer(500, {}), answer(429, {}), good);
+    gateway.script(replyWith(500, {}), replyWith(429, {}), good);
     expect(indexOf(await send(gateway, config))).toBe('config.targets[2]');
-    gateway.script(answer(429, {}));
+    gateway.script(replyWith(429, {}));
     expect(indexOf(await send(gateway, config))).toBe('config.targets[0]');
   });
 });
@@ -73,7 +73,7 @@ describe('metadata of a config', () => {
       ],
     };
     const gateway = createHarness();
-    gateway.script(answer(500, {}), good);
+    gateway.script(replyWith(500, {}), good);
     await send(gateway, config, { headers: { 'x-svc-metadata': '{"team":"red"}' } });
     expect(gateway.records[0]?.metadata).toEqual({ env: 'spare', team: 'red' });
   });
@@ -82,7 +82,7 @@ describe('metadata of a config', () => {
 describe('configs without a strategy', () => {
   it('act like single: only the first target is called, with inherited fields', async () => {
     const gateway = createHarness();
-    gateway.script(answer(503, {}), answer(500, {}));
+    gateway.script(replyWith(503, {}), replyWith(500, {}));
     const reply = await send(gateway, {
       retry: { attempts: 1, on_status_codes: [503] },
       metadata: { n: 1 },
@@ -145,7 +145,7 @@ describe('passthrough', () => {
 
   it('uses the provider of the request, not of the parent', async () => {
     const gateway = createHarness();
-    gateway.script(answer(500, {}), good);
+    gateway.script(replyWith(500, {}), good);
     await send(gateway, config, { headers: { 'x-svc-provider': '@two' } });
     expect(gateway.records[0]?.attempts.map((attempt) => attempt.providerSlug)).toEqual(['claude', 'two']);
   });

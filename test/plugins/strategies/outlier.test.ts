@@ -4,7 +4,7 @@ import { GatewayError } from '../../../core/contract/values/errors.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { createOutliers } from '../../../plugins/strategies/outlier.ts';
 import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
-import { answer, chatReply, createHarness, type Harness, type Script } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, type Harness, replyWith, type Script } from '../../support/pipeline-harness.ts';
 
 let time: FakeTime;
 beforeEach(() => {
@@ -95,8 +95,8 @@ describe('a target with failures in a row', () => {
 describe('outlier in a config', () => {
   const outlier = { consecutive_failures: 2, cooldown: 1000 };
   const body = { model: 'gpt-5', messages: [] };
-  const bad = answer(500, {});
-  const good = answer(200, chatReply('ok'));
+  const bad = replyWith(500, {});
+  const good = replyWith(200, chatReply('ok'));
   const newHarness = () => createHarness({ now: time.clock.now, elapsed: time.clock.elapsed, random: () => 0 });
 
   async function ask(gateway: Harness, config: JsonObject, ...scripts: Script[]): Promise<string> {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseGatewayConfig } from '../../../core/contract/plugin/gateway-config.ts';
 import { settingNames } from '../../../core/providers/declarations.ts';
 import { roundRobinOrder } from '../../../plugins/strategies/loadbalance.ts';
-import { answer, chatReply, createHarness } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, replyWith } from '../../support/pipeline-harness.ts';
 
 type Harness = ReturnType<typeof createHarness>;
 
@@ -92,14 +92,14 @@ describe('loadbalance', () => {
 
   it('does not fall back to another target by itself', async () => {
     const gateway = createHarness({ random: () => 0 });
-    gateway.script(answer(500, { error: { message: 'down' } }));
+    gateway.script(replyWith(500, { error: { message: 'down' } }));
     await pathsOf(gateway, { strategy: { mode: 'loadbalance' }, targets }, 1);
     expect(gateway.calls).toHaveLength(1);
   });
 
   it('can be a target of a fallback, with its own choice', async () => {
     const gateway = createHarness({ random: () => 0.9 });
-    gateway.script(answer(500, {}), answer(200, chatReply('x')));
+    gateway.script(replyWith(500, {}), replyWith(200, chatReply('x')));
     const config = {
       strategy: { mode: 'fallback' },
       targets: [{ provider: '@one' }, { strategy: { mode: 'loadbalance' }, targets }],

@@ -5,12 +5,12 @@ import type { UpstreamHandler } from '../../../../core/contract/provider/upstrea
 import { GatewayError } from '../../../../core/contract/values/errors.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import {
-  answer,
   chatReply,
   chatStream,
   createHarness,
   type FakeSink,
   type Harness,
+  replyWith,
   type Script,
 } from '../../../support/pipeline-harness.ts';
 
@@ -43,7 +43,7 @@ const part = (text: string, bytes: number): Buffer => Buffer.from(JSON.stringify
 
 it('a reply of 3 MB without counts is counted by its length, and not parsed for it', async () => {
   const harness = createHarness();
-  harness.script(answer(200, { ...chatReply('x'.repeat(3_000_000)), usage: undefined }));
+  harness.script(replyWith(200, { ...chatReply('x'.repeat(3_000_000)), usage: undefined }));
   await harness.send({ method: 'POST', path: '/v1/chat/completions', body });
   const [record] = harness.records;
   expect(record).toMatchObject({ outcome: 'success', usageEstimated: true });
@@ -171,7 +171,7 @@ describe('usage of a reply that the provider cuts', () => {
   it('is not added to the next attempt', async () => {
     const harness = createHarness();
     harness.addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
-    harness.script(cut(), answer(429, { error: { message: 'slow down' } }));
+    harness.script(cut(), replyWith(429, { error: { message: 'slow down' } }));
     await harness.send({ headers: { 'x-svc-config': 'pc-two' }, body: { ...body, model: 'gpt-5' } });
     expect(harness.records[0]).toMatchObject({ outcome: 'failed', status: 429, inputTokens: 0, usageEstimated: false });
   });
@@ -192,7 +192,7 @@ function slow() {
 
 function answerThen(leave: () => void, reply: JsonObject = chatReply('hello')): Script {
   return (call, handler) => {
-    answer(200, reply)(call, handler);
+    replyWith(200, reply)(call, handler);
     setImmediate(leave);
   };
 }

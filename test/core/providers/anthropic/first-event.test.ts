@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answer, chatReply, createHarness, type Script } from '../../../support/pipeline-harness.ts';
+import { chatReply, createHarness, replyWith, type Script } from '../../../support/pipeline-harness.ts';
 
 /** Anthropic replies 200, opens the stream, and then reports that it is overloaded. */
 const overloaded: Script = (_call, handler) => {
@@ -32,7 +32,7 @@ describe('a stream of Claude that begins with overloaded_error', () => {
 
   it('continues with another target', async () => {
     const gateway = createHarness();
-    gateway.script(overloaded, answer(200, chatReply('hello')));
+    gateway.script(overloaded, replyWith(200, chatReply('hello')));
     const targets = [{ provider: '@claude' }, { provider: '@one' }];
     const config = JSON.stringify({ strategy: { mode: 'fallback' }, targets });
     const reply = await gateway.send({

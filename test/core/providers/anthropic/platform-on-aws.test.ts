@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { findHeader } from '../../../../core/contract/values/http.ts';
 import { anthropic } from '../../../../core/providers/anthropic/anthropic.ts';
 import { claudePlatformAws } from '../../../../core/providers/anthropic/platform-on-aws.ts';
-import { answer, createHarness, providerDocument, workspaceId } from '../../../support/pipeline-harness.ts';
+import { createHarness, providerDocument, replyWith, workspaceId } from '../../../support/pipeline-harness.ts';
 import { providerContractSuite } from '../contract-suite.ts';
 import { fixturesOf } from '../provider-fixtures.ts';
 
@@ -34,7 +34,7 @@ describe('calls to claude-platform-aws', () => {
       settings: { aws_region: 'us-west-2', anthropic_aws_workspace_id: 'wrkspc_1' },
       secrets: JSON.stringify(secrets),
     });
-    gateway.script(answer(200, {}));
+    gateway.script(replyWith(200, {}));
     const body = { model: 'claude-sonnet-4-6', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] };
     const reply = await gateway.send({ path, headers: { 'x-svc-provider': '@claude-aws', ...headers }, body });
     const call = gateway.calls[0];

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { findHeader } from '../../../../core/contract/values/http.ts';
 import { encodeForm, parseForm } from '../../../../core/pipeline/request/form-data.ts';
 import {
-  answer,
   createHarness,
   type Harness,
   providerDocument,
+  replyWith,
   type Script,
   workspaceId,
 } from '../../../support/pipeline-harness.ts';
@@ -28,11 +28,11 @@ const sentTo = (gateway: Harness): string => `${gateway.calls[0]?.origin}${gatew
 describe('azure-ai through the pipeline', () => {
   it('reranks and runs OCR through the APIs of model makers, with the key as bearer token', async () => {
     const ranked = harness(
-      answer(200, { results: [{ index: 0, relevance_score: 0.9 }], meta: { billed_units: { search_units: 1 } } }),
+      replyWith(200, { results: [{ index: 0, relevance_score: 0.9 }], meta: { billed_units: { search_units: 1 } } }),
     );
     const query = { model: 'Cohere-rerank-v4.0-pro', query: 'roof', documents: ['a'] };
     expect((await ranked.send({ path: '/v1/rerank', headers, body: query })).status).toBe(200);
-    const read = harness(answer(200, { pages: [{ index: 0, markdown: 'x' }], usage_info: { pages_processed: 2 } }));
+    const read = harness(replyWith(200, { pages: [{ index: 0, markdown: 'x' }], usage_info: { pages_processed: 2 } }));
     const document = { type: 'document_url', document_url: 'data:application/pdf;base64,AA==' };
     await read.send({ path: '/v1/ocr', headers, body: { model: 'mistral-document-ai-2512', document } });
     expect([ranked, read].map(sentTo)).toEqual([
@@ -46,10 +46,10 @@ describe('azure-ai through the pipeline', () => {
 
   it('makes images, and sends a JSON edit as a form', async () => {
     const image = { created: 1, data: [{ b64_json: 'iVBORw0KGgo=' }] };
-    const made = harness(answer(200, image));
+    const made = harness(replyWith(200, image));
     await made.send({ path: '/v1/images/generations', headers, body: { model: 'FLUX.2-pro', prompt: 'p', size: '512x512' } });
     expect(sentTo(made)).toMatch(/\/providers\/blackforestlabs\/v1\/flux-2-pro\?api-version=preview$/);
-    const edited = harness(answer(200, image));
+    const edited = harness(replyWith(200, image));
     const body = { model: 'FLUX.1-Kontext-pro', prompt: 'p', image: 'iVBORw0KGgo=' };
     const reply = await edited.send({ path: '/v1/images/edits', headers, body });
     expect(reply.header('x-svc-adapted')).toContain('json->form');
@@ -72,9 +72,9 @@ describe('azure-ai through the pipeline', () => {
       { name: 'file', filename: 'a.wav', contentType: 'audio/wav', body: Buffer.alloc(32) },
     ]);
     const asForm = { headers: { ...headers, 'content-type': form.contentType }, body: form.body };
-    const heard = harness(answer(200, { text: 'Hi', duration: 2 }));
+    const heard = harness(replyWith(200, { text: 'Hi', duration: 2 }));
     await heard.send({ path: '/v1/audio/transcriptions', ...asForm });
-    const translated = harness(answer(200, { text: 'Hi' }));
+    const translated = harness(replyWith(200, { text: 'Hi' }));
     await translated.send({ path: '/v1/audio/translations', ...asForm });
     expect([spoken, heard, translated].map((gateway) => gateway.calls[0]?.path)).toEqual([
       '/openai/v1/audio/speech',
@@ -90,16 +90,16 @@ describe('azure-ai through the pipeline', () => {
       data: [{ object: 'embedding', index: 0, embedding: [1] }],
       usage: { prompt_tokens: 1, total_tokens: 1 },
     };
-    const embedded = harness(answer(200, list));
+    const embedded = harness(replyWith(200, list));
     expect((await embedded.send({ path: '/v1/embeddings', headers, body: { model: 'embed-v4', input: 'a' } })).status).toBe(200);
-    const listed = harness(answer(200, { object: 'list', data: [{ id: 'DeepSeek-V3.1', object: 'model', created: 1 }] }));
+    const listed = harness(replyWith(200, { object: 'list', data: [{ id: 'DeepSeek-V3.1', object: 'model', created: 1 }] }));
     const reply = await listed.send({ method: 'GET', path: '/v1/models', headers });
     expect(listed.calls[0]?.path).toBe('/openai/v1/models');
     expect(reply.json).toMatchObject({ data: [{ id: 'DeepSeek-V3.1' }] });
   });
 
   it('returns 400 with provider and function for missing functions', async () => {
-    const gateway = harness(answer(200, {}));
+    const gateway = harness(replyWith(200, {}));
     const reply = await gateway.send({ path: '/v1/moderations', headers, body: { input: 'a' } });
     expect(reply.status).toBe(400);
     expect(reply.text).toContain('azure-ai');

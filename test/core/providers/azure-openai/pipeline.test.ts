@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import {
-  answer,
   chatReply,
   chatStream,
   createHarness,
   type Harness,
   providerDocument,
+  replyWith,
   workspaceId,
 } from '../../../support/pipeline-harness.ts';
 
@@ -42,7 +42,7 @@ describe('azure-openai through the pipeline', () => {
   it('serves a chat from the deployment of the alias, plain and streamed', async () => {
     const gateway = createHarness();
     store(gateway, stored);
-    gateway.script(answer(200, chatReply('hello')));
+    gateway.script(replyWith(200, chatReply('hello')));
     const plain = await gateway.send({ body: ask('@east/fast') });
     expect(plain.status).toBe(200);
     expect(plain.header('x-svc-provider')).toBe('azure-openai');
@@ -65,7 +65,7 @@ describe('azure-openai through the pipeline', () => {
   it('serves a Messages call from the same deployment', async () => {
     const gateway = createHarness();
     store(gateway, stored);
-    gateway.script(answer(200, chatReply('hello')));
+    gateway.script(replyWith(200, chatReply('hello')));
     const body = { model: '@east/clever', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] };
     const reply = await gateway.send({ path: '/v1/messages', body });
     expect(reply.json).toMatchObject({ type: 'message', content: [{ type: 'text', text: 'hello' }] });
@@ -75,7 +75,7 @@ describe('azure-openai through the pipeline', () => {
   it('serves a text completion of a chat model by chat', async () => {
     const gateway = createHarness();
     store(gateway, stored);
-    gateway.script(answer(200, chatReply('hello')));
+    gateway.script(replyWith(200, chatReply('hello')));
     const reply = await gateway.send({ path: '/v1/completions', body: { model: '@east/clever', prompt: 'hi' } });
     expect(reply.json).toMatchObject({ object: 'text_completion', choices: [{ text: 'hello' }] });
     expect(gateway.calls[0]?.path).toBe('/openai/v1/chat/completions');
@@ -181,7 +181,7 @@ describe('the machine identity in azure-openai', () => {
   it('is used for a stored provider if the deployment allows it', async () => {
     const gateway = createHarness({ machineIdentity: true });
     store(gateway, managed(), {});
-    gateway.script(answer(200, { access_token: 'mi-token', expires_in: '3600' }), answer(200, chatReply('hello')));
+    gateway.script(replyWith(200, { access_token: 'mi-token', expires_in: '3600' }), replyWith(200, chatReply('hello')));
     expect((await gateway.send({ body: ask('@east/fast') })).status).toBe(200);
     expect(gateway.calls.map((call) => [call.tenant, call.origin])).toEqual([
       ['svc-metadata', 'http://169.254.169.254'],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { findHeader } from '../../../../core/contract/values/http.ts';
 import { bedrockMantle } from '../../../../core/providers/bedrock-mantle/index.ts';
-import { answer, createHarness, providerDocument, workspaceId } from '../../../support/pipeline-harness.ts';
+import { createHarness, providerDocument, replyWith, workspaceId } from '../../../support/pipeline-harness.ts';
 import { providerContractSuite } from '../contract-suite.ts';
 
 providerContractSuite(bedrockMantle, {
@@ -17,7 +17,7 @@ describe('calls to bedrock-mantle', () => {
       settings: { aws_region: 'eu-west-1' },
       secrets: JSON.stringify(secrets),
     });
-    gateway.script(answer(200, {}));
+    gateway.script(replyWith(200, {}));
     const body = { model, max_tokens: 99, messages: [{ role: 'user', content: 'hi' }] };
     await gateway.send({ path, headers: { 'x-svc-provider': '@mantle' }, body });
     const call = gateway.calls[0];

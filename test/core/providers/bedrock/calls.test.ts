@@ -7,12 +7,12 @@ import { GatewayError } from '../../../../core/contract/values/errors.ts';
 import { findHeader } from '../../../../core/contract/values/http.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import {
-  answer,
   chatReply,
   createHarness,
   type FakeRequest,
   type Harness,
   providerDocument,
+  replyWith,
   type Script,
   workspaceId,
 } from '../../../support/pipeline-harness.ts';
@@ -49,7 +49,7 @@ const question = { model, max_tokens: 100, messages: [{ role: 'user', content: '
 describe('a call to Bedrock', () => {
   it('is signed for its region, path and body', async () => {
     const harness = createHarness();
-    harness.script(answer(200, chat.providerReply));
+    harness.script(replyWith(200, chat.providerReply));
     const reply = await send(harness, question);
     expect(reply.status).toBe(200);
     expect(reply.json).toMatchObject({ model, provider: 'bedrock', choices: [{ message: { content: 'Hello there!' } }] });
@@ -68,7 +68,7 @@ describe('a call to Bedrock', () => {
 
   it('has an ARN as one segment of its path', async () => {
     const harness = createHarness();
-    harness.script(answer(200, chat.providerReply));
+    harness.script(replyWith(200, chat.providerReply));
     const arn = 'arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123';
     await send(harness, { ...question, model: arn });
     const path = `/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aapplication-inference-profile%2Fabc123/converse`;
@@ -88,7 +88,7 @@ describe('a call to Bedrock', () => {
     const harness = createHarness();
     const settings = { aws_region: 'us-west-2', aws_auth_type: 'apiKey' };
     harness.documents.set(`provider ${workspaceId}/aws`, { ...providerDocument('aws', 'bedrock'), settings });
-    harness.script(answer(200, chat.providerReply));
+    harness.script(replyWith(200, chat.providerReply));
     expect((await harness.send({ body: { ...question, model: `@aws/${model}` } })).status).toBe(200);
     const [call] = harness.calls as [UpstreamCall];
     expect(call.origin).toBe('https://bedrock-runtime.us-west-2.amazonaws.com');
@@ -100,7 +100,7 @@ describe('a call to Bedrock', () => {
     const harness = createHarness();
     const settings = { aws_region: 'us-west-2', aws_auth_type: 'apiKey' };
     harness.documents.set(`provider ${workspaceId}/aws`, { ...providerDocument('aws', 'bedrock'), settings });
-    harness.script(answer(200, chat.providerReply));
+    harness.script(replyWith(200, chat.providerReply));
     const body = { ...question, model: `@aws/${model}` };
     expect((await harness.send({ body, headers: { 'x-svc-aws-region': 'eu-west-3' } })).status).toBe(200);
     expect(harness.calls[0]?.origin).toBe('https://bedrock-runtime.eu-west-3.amazonaws.com');
@@ -117,7 +117,7 @@ describe('a call to Bedrock', () => {
   it('keeps message and status of an error', async () => {
     const harness = createHarness();
     const headers = ['content-type', 'application/json', 'x-amzn-errortype', 'ValidationException:http://internal.amazon.com/'];
-    harness.script(answer(400, { message: 'The provided model identifier is invalid.' }, headers));
+    harness.script(replyWith(400, { message: 'The provided model identifier is invalid.' }, headers));
     const reply = await send(harness, question);
     expect([reply.status, reply.json]).toEqual([
       400,
@@ -136,7 +136,7 @@ describe('a call to Bedrock', () => {
 
   it('reports dropped and adapted parameters', async () => {
     const harness = createHarness();
-    harness.script(answer(200, chat.providerReply));
+    harness.script(replyWith(200, chat.providerReply));
     const reply = await send(harness, { ...question, seed: 1, response_format: { type: 'json_object' } });
     expect(reply.header('x-svc-dropped-params')).toBe('seed');
     expect(reply.header('x-svc-adapted')).toBe('response_format');
@@ -153,7 +153,7 @@ describe('a pass-through call to Bedrock', () => {
     ['/foundation-models?byProvider=meta', 'bedrock'],
   ])('to %s goes to the endpoint %s', async (path, host) => {
     const harness = createHarness({ key: { scopes: ['completions.write', 'proxy.write'] } });
-    harness.script(answer(200, {}));
+    harness.script(replyWith(200, {}));
     await send(harness, {}, { method: 'GET', path: `/v1${path}` }, key);
     expect(harness.calls).toMatchObject([{ origin: `https://${host}.us-east-1.amazonaws.com`, path }]);
     expect(findHeader(harness.calls[0]?.headers ?? [], 'authorization')).toBe('Bearer bk');
@@ -191,7 +191,7 @@ it('has beta features in the body of a messages call, and reports dropped ones',
   const harness = createHarness();
   const headers = { 'x-svc-config': 'aws', 'anthropic-beta': 'context-1m-2025-08-07,oauth-2025-04-20' };
   const native = JSON.parse(readFileSync(join(fixtures, 'messages-native.json'), 'utf8'));
-  harness.script(answer(200, native.providerReply));
+  harness.script(replyWith(200, native.providerReply));
   const reply = await send(harness, native.request, { path: '/v1/messages', headers });
   expect(reply.header('x-svc-dropped-params')).toBe('anthropic-beta:oauth-2025-04-20');
   const sent = JSON.parse(Buffer.from(harness.calls[0]?.body as Uint8Array).toString());
@@ -239,7 +239,7 @@ describe('a streamed reply of Bedrock', () => {
     ['the first frame is damaged', Buffer.from(converseFrames(chunksOf('chat-a-text'))).fill(0, 20, 30)],
   ])('continues with another target if %s', async (_, bytes) => {
     const harness = createHarness();
-    harness.script(framed(bytes), answer(200, chatReply('hello from another')));
+    harness.script(framed(bytes), replyWith(200, chatReply('hello from another')));
     const config = { strategy: { mode: 'fallback' }, targets: [signing, { provider: '@one' }] };
     const reply = await send(harness, { ...question, stream: true }, {}, config);
     expect(reply.json).toMatchObject({ choices: [{ message: { content: 'hello from another' } }] });

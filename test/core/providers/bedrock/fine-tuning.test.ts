@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
-import { answer } from '../../../support/pipeline-harness.ts';
+import { replyWith } from '../../../support/pipeline-harness.ts';
 import { control, idOf, jsonl, objects, open, plain, role, textOf } from './open-bedrock.ts';
 
 describe('a Bedrock fine-tuning job', () => {
@@ -29,8 +29,8 @@ describe('a Bedrock fine-tuning job', () => {
     harness.script(
       plain(200, jsonl(example, { prompt: 'p', completion: 'c' })),
       plain(200),
-      answer(201, { jobArn: tuningArn }),
-      answer(200, job('InProgress')),
+      replyWith(201, { jobArn: tuningArn }),
+      replyWith(200, job('InProgress')),
     );
     const made = await client.fineTuning.jobs.create({
       model: 'amazon.nova-lite-v1:0:300k',
@@ -65,7 +65,7 @@ describe('a Bedrock fine-tuning job', () => {
   it('can be read, listed and stopped', async () => {
     const { harness, client } = open();
     const id = encodeURIComponent(tuningArn);
-    harness.script(answer(200, job('Completed')));
+    harness.script(replyWith(200, job('Completed')));
     expect(await client.fineTuning.jobs.retrieve(id)).toMatchObject({
       id,
       status: 'succeeded',
@@ -74,9 +74,9 @@ describe('a Bedrock fine-tuning job', () => {
       model: 'amazon.nova-lite-v1:0:300k',
     });
     expect(harness.calls[0]?.path).toBe(`/model-customization-jobs/${id}`);
-    harness.script(answer(200, { modelCustomizationJobSummaries: [job('Failed')] }));
+    harness.script(replyWith(200, { modelCustomizationJobSummaries: [job('Failed')] }));
     expect((await client.fineTuning.jobs.list()).data).toMatchObject([{ status: 'failed' }]);
-    harness.script(answer(200, {}), answer(200, job('Stopped')));
+    harness.script(replyWith(200, {}), replyWith(200, job('Stopped')));
     expect((await client.fineTuning.jobs.cancel(id)).status).toBe('cancelled');
     expect(harness.calls.at(-2)?.path).toBe(`/model-customization-jobs/${id}/stop`);
   });

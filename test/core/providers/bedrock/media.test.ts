@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { findHeader } from '../../../../core/contract/values/http.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { encodeForm } from '../../../../core/pipeline/request/form-data.ts';
-import { answer, createHarness, type Harness } from '../../../support/pipeline-harness.ts';
+import { createHarness, type Harness, replyWith } from '../../../support/pipeline-harness.ts';
 
 const fixture = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', `${name}.json`), 'utf8'));
 const signing = {
@@ -26,7 +26,7 @@ describe('images of Bedrock', () => {
   it.each(['image-nova', 'image-stability'])('are created by InvokeModel and counted (%s)', async (name) => {
     const harness = createHarness();
     const { request, providerRequest, providerReply, reply, usage } = fixture(name);
-    harness.script(answer(200, providerReply));
+    harness.script(replyWith(200, providerReply));
     const answered = await send(harness, '/v1/images/generations', request);
     expect(answered.json.data).toEqual(reply.data);
     expect(harness.calls[0]?.path).toBe(`/model/${encodeURIComponent(request.model)}/invoke`);
@@ -45,7 +45,7 @@ describe('images of Bedrock', () => {
         body: part.base64 === undefined ? Buffer.from(part.text ?? '') : Buffer.from(part.base64, 'base64'),
       })),
     );
-    harness.script(answer(200, providerReply));
+    harness.script(replyWith(200, providerReply));
     const answered = await send(harness, '/v1/images/edits', body, signing, contentType);
     expect(answered.json.data).toEqual(reply.data);
     expect(sentBody(harness)).toEqual(providerRequest);
@@ -63,7 +63,7 @@ describe('images of Bedrock', () => {
       field('size', '1024x512'),
       field('response_format', 'b64_json'),
     ]);
-    harness.script(answer(200, { images: ['b25l', 'dHdv'] }));
+    harness.script(replyWith(200, { images: ['b25l', 'dHdv'] }));
     const answered = await send(harness, '/v1/images/variations', body, signing, contentType);
     expect(answered.json.data).toEqual([{ b64_json: 'b25l' }, { b64_json: 'dHdv' }]);
     expect(harness.calls[0]?.path).toBe(`/model/${encodeURIComponent(model)}/invoke`);
@@ -112,7 +112,7 @@ describe('rerank of Bedrock', () => {
 
   it('uses the agent runtime of the region and counts search units', async () => {
     const harness = createHarness();
-    harness.script(answer(200, providerReply));
+    harness.script(replyWith(200, providerReply));
     const answered = await send(harness, '/v1/rerank', request);
     expect(answered.json).toEqual(reply);
     const [call] = harness.calls;
@@ -128,7 +128,7 @@ describe('rerank of Bedrock', () => {
     [{ ...signing, custom_host: 'https://vpce-1.example.com' }, 'https://vpce-1.example.com'],
   ])('calls the model itself if the agent runtime cannot be used: %j', async (config, origin) => {
     const harness = createHarness();
-    harness.script(answer(200, { results: [{ index: 1, relevance_score: 0.9 }] }));
+    harness.script(replyWith(200, { results: [{ index: 1, relevance_score: 0.9 }] }));
     const answered = await send(harness, '/v1/rerank', { ...request, documents: ['Rome', 'Paris'] }, config);
     expect(answered.json.results).toEqual([{ index: 1, relevance_score: 0.9, document: { text: 'Paris' } }]);
     expect(harness.calls).toMatchObject([{ origin, path: '/model/cohere.rerank-v3-5%3A0/invoke' }]);
@@ -138,7 +138,7 @@ describe('rerank of Bedrock', () => {
 it('Bedrock models: lists the foundation models of the region, signed', async () => {
   const harness = createHarness({ key: { scopes: ['completions.write', 'models.list'] } });
   harness.script(
-    answer(200, { modelSummaries: [{ modelId: 'amazon.nova-pro-v1:0', modelName: 'Nova Pro', providerName: 'Amazon' }] }),
+    replyWith(200, { modelSummaries: [{ modelId: 'amazon.nova-pro-v1:0', modelName: 'Nova Pro', providerName: 'Amazon' }] }),
   );
   harness.addConfig('aws', signing);
   const reply = await harness.send({ method: 'GET', path: '/v1/models', headers: { 'x-svc-config': 'aws' }, body: '' });

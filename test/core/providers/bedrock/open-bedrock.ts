@@ -2,7 +2,7 @@ import type OpenAI from 'openai';
 import type { UpstreamCall } from '../../../../core/contract/provider/upstream.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { openAiOver } from '../../../support/openai-over-harness.ts';
-import { answer, createHarness, type Harness, type Script } from '../../../support/pipeline-harness.ts';
+import { createHarness, type Harness, replyWith, type Script } from '../../../support/pipeline-harness.ts';
 
 /** Files, batches and fine-tuning jobs in the account's bucket, through OpenAI's client, against the service's wire format. */
 export const account = {
@@ -31,5 +31,5 @@ export const objects = (text: string) =>
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
-export const plain = (status: number, body = '', headers: string[] = []): Script => answer(status, body, headers);
+export const plain = (status: number, body = '', headers: string[] = []): Script => replyWith(status, body, headers);
 export const idOf = (key: string) => encodeURIComponent(`s3://my-bucket/${key}`);

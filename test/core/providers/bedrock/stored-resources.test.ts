@@ -5,7 +5,7 @@ import { awsSigned } from '../../../../core/cloud-auth/aws-sign.ts';
 import type { UpstreamCall } from '../../../../core/contract/provider/upstream.ts';
 import { findHeader } from '../../../../core/contract/values/http.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
-import { answer } from '../../../support/pipeline-harness.ts';
+import { replyWith } from '../../../support/pipeline-harness.ts';
 import { account, control, idOf, jobArn, jsonl, model, objects, open, plain, role, storage, textOf } from './open-bedrock.ts';
 
 describe('a file in the bucket', () => {
@@ -165,8 +165,8 @@ describe('a Bedrock batch', () => {
       plain(200, jsonl(line('a'), line('b'))),
       plain(200),
       plain(200),
-      answer(200, { jobArn }),
-      answer(200, job(input)),
+      replyWith(200, { jobArn }),
+      replyWith(200, job(input)),
     );
     const batch = await create(client);
     const [read, written, note, made, asked] = harness.calls;
@@ -224,7 +224,7 @@ describe('a Bedrock batch', () => {
       errorRecordCount: 1,
     });
     const none = plain(404, '<Error/>');
-    harness.script(answer(200, done), none);
+    harness.script(replyWith(200, done), none);
     expect(await client.batches.retrieve(encodeURIComponent(jobArn))).toMatchObject({
       status: 'completed',
       input_file_id: encodeURIComponent(input),
@@ -233,16 +233,16 @@ describe('a Bedrock batch', () => {
       request_counts: { total: 3, completed: 2, failed: 1 },
     });
     harness.script(
-      answer(200, { invocationJobSummaries: [done], nextToken: 'n' }),
+      replyWith(200, { invocationJobSummaries: [done], nextToken: 'n' }),
       none,
-      answer(200, done),
-      answer(200, { invocationJobSummaries: [job('s3://elsewhere/')] }),
+      replyWith(200, done),
+      replyWith(200, { invocationJobSummaries: [job('s3://elsewhere/')] }),
     );
     const found: string[] = [];
     for await (const batch of client.batches.list({ limit: 1 })) found.push(batch.status);
     expect(found).toEqual(['completed', 'validating']);
     expect(harness.calls.at(-1)?.path).toContain('submitTimeBefore=2026-01-01T00%3A00%3A00Z');
-    harness.script(answer(200, {}), answer(200, job(input, { status: 'Stopping' })), none);
+    harness.script(replyWith(200, {}), replyWith(200, job(input, { status: 'Stopping' })), none);
     expect((await client.batches.cancel(encodeURIComponent(jobArn))).status).toBe('cancelling');
     expect(harness.calls.at(-3)).toMatchObject({
       method: 'POST',
@@ -276,7 +276,7 @@ describe('a Bedrock batch', () => {
       { custom_id: 'b', response: null, error: { code: '400', message: 'bad request' } },
     ];
     const { harness, client } = open();
-    harness.script(answer(200, job(input, { status: 'Completed' })), plain(200, results));
+    harness.script(replyWith(200, job(input, { status: 'Completed' })), plain(200, results));
     const output = (await client.get(`/batches/${encodeURIComponent(encodeURIComponent(jobArn))}/output`, {
       __binaryResponse: true,
     })) as Response;
@@ -285,24 +285,24 @@ describe('a Bedrock batch', () => {
     harness.script(plain(200, results));
     const file = await client.files.content(idOf(`${folder}/abc123def456/${name}.out`));
     expect(objects(await file.text())).toMatchObject(expected);
-    harness.script(answer(200, job(input, { status: 'InProgress' })));
+    harness.script(replyWith(200, job(input, { status: 'InProgress' })));
     await expect(client.get(`/batches/${encodeURIComponent(jobArn)}/output`)).rejects.toMatchObject({ status: 400 });
   });
 
   it('keeps its input file and its metadata', async () => {
     const { harness, client } = open();
-    harness.script(plain(200, jsonl(line('a'))), plain(200), plain(200), answer(200, { jobArn }), answer(200, job(input)));
+    harness.script(plain(200, jsonl(line('a'))), plain(200), plain(200), replyWith(200, { jobArn }), replyWith(200, job(input)));
     const metadata = { team: 'Größe', ticket: '7' };
     const file = idOf('svc-files/batch/1/in.jsonl');
     expect(await create(client, undefined, undefined, { metadata })).toMatchObject({ input_file_id: file, metadata });
     const kept = plain(200, textOf(harness.calls[2]));
-    harness.script(answer(200, job(input)), kept);
+    harness.script(replyWith(200, job(input)), kept);
     expect(await client.batches.retrieve(encodeURIComponent(jobArn))).toMatchObject({ input_file_id: file, metadata });
     expect(harness.calls.at(-1)).toMatchObject({ method: 'GET', origin: storage, path: `/my-bucket/${folder}/batch.json` });
-    harness.script(answer(200, { invocationJobSummaries: [job(input)] }), kept);
+    harness.script(replyWith(200, { invocationJobSummaries: [job(input)] }), kept);
     expect((await client.batches.list()).data).toMatchObject([{ input_file_id: file, metadata }]);
     const count = harness.calls.length;
-    harness.script(answer(200, job(input.replace('my-bucket', 'other-bucket'))));
+    harness.script(replyWith(200, job(input.replace('my-bucket', 'other-bucket'))));
     expect(await client.batches.retrieve(encodeURIComponent(jobArn))).toMatchObject({ metadata: null });
     expect(harness.calls).toHaveLength(count + 1);
     await expect(create(client, undefined, undefined, { metadata: { a: 1 } })).rejects.toMatchObject({ param: 'metadata' });
@@ -319,8 +319,8 @@ describe('a Bedrock batch', () => {
         plain(200, jsonl({ ...line('a'), body })),
         plain(200),
         plain(200),
-        answer(200, { jobArn }),
-        answer(200, job(input)),
+        replyWith(200, { jobArn }),
+        replyWith(200, job(input)),
       );
     script();
     await create(client, { role_arn: role }, '', { input_file_id: file.id });
@@ -338,7 +338,13 @@ describe('a Bedrock batch', () => {
     const embedding = { custom_id: 'a', method: 'POST', url: '/v1/embeddings', body: { model: titan, input: 'x' } };
     const name = `embed.${Buffer.from(titan).toString('base64url')}.jsonl`;
     const inputUri = `s3://my-bucket/${folder}/${name}`;
-    harness.script(plain(200, jsonl(embedding)), plain(200), plain(200), answer(200, { jobArn }), answer(200, job(inputUri)));
+    harness.script(
+      plain(200, jsonl(embedding)),
+      plain(200),
+      plain(200),
+      replyWith(200, { jobArn }),
+      replyWith(200, job(inputUri)),
+    );
     expect((await create(client, { role_arn: role }, '/v1/embeddings')).endpoint).toBe('/v1/embeddings');
     expect(objects(textOf(harness.calls[1]))).toEqual([{ recordId: 'a', modelInput: { inputText: 'x' } }]);
     expect(JSON.parse(textOf(harness.calls[3])).modelInvocationType).toBe('InvokeModel');

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { findHeader } from '../../../../core/contract/values/http.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import {
-  answer,
   createHarness,
   type Harness,
   providerDocument,
+  replyWith,
   type Script,
   workspaceId,
 } from '../../../support/pipeline-harness.ts';
@@ -21,7 +21,7 @@ function store(settings: JsonObject): Harness {
 
 const list = (harness: Harness, headers: Record<string, string> = {}) =>
   harness.send({ method: 'GET', path: '/v1/files', headers: { 'x-svc-provider': '@aws', ...headers }, body: '' });
-const empty: Script = answer(200, '<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>', [
+const empty: Script = replyWith(200, '<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>', [
   'content-type',
   'application/xml',
 ]);
@@ -47,7 +47,7 @@ describe('a stored bucket', () => {
 
 describe('session tags of a stored role', () => {
   const role = { aws_auth_type: 'assumedRole', aws_role_arn: 'arn:aws:iam::123456789012:role/models', aws_session_tags: 'team' };
-  const sts: Script = answer(
+  const sts: Script = replyWith(
     200,
     '<Credentials><AccessKeyId>ASIA1</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken><Expiration>2099-01-01T00:00:00Z</Expiration></Credentials>',
     ['content-type', 'text/xml'],
@@ -62,7 +62,7 @@ describe('session tags of a stored role', () => {
     const harness = store(role);
     harness.script(
       sts,
-      answer(200, { output: { message: { role: 'assistant', content: [{ text: 'Hi' }] } }, stopReason: 'end_turn' }),
+      replyWith(200, { output: { message: { role: 'assistant', content: [{ text: 'Hi' }] } }, stopReason: 'end_turn' }),
     );
     expect((await chat(harness, { 'x-svc-metadata': '{"team":"blue","_user":"ada"}' })).status).toBe(200);
     const [asked, called] = harness.calls;

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { findHeader } from '../../../../core/contract/values/http.ts';
 import {
-  answer,
   chatReply,
   createHarness,
   providerDocument,
+  replyWith,
   type Script,
   workspaceId,
 } from '../../../support/pipeline-harness.ts';
@@ -34,7 +34,7 @@ function harnessWith(...scripts: Script[]) {
 const body = { model: '@co/command-a-03-2025', messages: [{ role: 'user', content: 'Say hello.' }] };
 
 it('cohere: calls version 2 with the stored key and replies in the format of the route', async () => {
-  const harness = harnessWith(answer(200, plain.providerReply));
+  const harness = harnessWith(replyWith(200, plain.providerReply));
   const reply = await harness.send({ body });
   expect(reply.json).toMatchObject({ provider: 'cohere', choices: [{ message: { content: 'Hello there!' } }] });
   const [call] = harness.calls;
@@ -51,7 +51,7 @@ it('cohere: streams in the format of the route', async () => {
 });
 
 it('cohere: serves Messages calls over chat', async () => {
-  const harness = harnessWith(answer(200, plain.providerReply));
+  const harness = harnessWith(replyWith(200, plain.providerReply));
   const reply = await harness.send({ path: '/v1/messages', body: { ...body, max_tokens: 20 } });
   expect(reply.json).toMatchObject({
     type: 'message',
@@ -73,7 +73,7 @@ it('cohere: ends a stream with an error event if the generation failed', async (
 });
 
 it('cohere: continues with another target if the generation failed before it began', async () => {
-  const harness = harnessWith(streamed(textOfEvents([error])), answer(200, chatReply('hello from another')));
+  const harness = harnessWith(streamed(textOfEvents([error])), replyWith(200, chatReply('hello from another')));
   harness.addConfig('both', { strategy: { mode: 'fallback' }, targets: [{ provider: '@co' }, { provider: '@one' }] });
   const request = { ...body, model: 'command-a-03-2025', stream: true };
   const reply = await harness.send({ headers: { 'x-svc-config': 'both' }, body: request });
@@ -82,7 +82,7 @@ it('cohere: continues with another target if the generation failed before it beg
 
 it('cohere: reranks documents and counts billed units', async () => {
   const { request, providerRequest, providerReply, reply } = JSON.parse(readFileSync(join(fixtures, 'rerank.json'), 'utf8'));
-  const harness = harnessWith(answer(200, providerReply));
+  const harness = harnessWith(replyWith(200, providerReply));
   const answered = await harness.send({ path: '/v1/rerank', body: { ...request, model: '@co/rerank-v3.5' } });
   expect(answered.json).toEqual(reply);
   expect(answered.header('x-svc-adapted')).toBe('documents:object->text');
@@ -97,7 +97,7 @@ it.each([
   ['embed-v4.0', [[1, 2]]],
   ['embed-v4.0', []],
 ])('cohere: rejects embeddings with %s that are unsupported: %j', async (model, input) => {
-  const harness = harnessWith(answer(200, {}));
+  const harness = harnessWith(replyWith(200, {}));
   const reply = await harness.send({ path: '/v1/embeddings', body: { model: `@co/${model}`, input } });
   expect([reply.status, reply.json]).toMatchObject([400, { error: { param: 'input' } }]);
   expect(harness.calls).toEqual([]);
@@ -107,7 +107,7 @@ it('cohere: lists models page by page', async () => {
   const pages = [{ models: [{ name: 'command-a-03-2025', endpoints: ['chat'] }], next_page_token: 't/1' }, { models: [] }];
   const harness = createHarness({ key: { scopes: ['completions.write', 'models.list'] } });
   harness.documents.set(`provider ${workspaceId}/co`, providerDocument('co', 'cohere'));
-  harness.script(...pages.map((page) => answer(200, page)));
+  harness.script(...pages.map((page) => replyWith(200, page)));
   const reply = await harness.send({ method: 'GET', path: '/v1/models', headers: { 'x-svc-provider': '@co' }, body: '' });
   expect(reply.json.data).toMatchObject([{ id: 'command-a-03-2025', object: 'model', provider: 'cohere' }]);
   expect(harness.calls.map((call) => call.path)).toEqual([
@@ -122,7 +122,7 @@ it.each([
   ['/v1/tokenize', '/v1/tokenize'],
 ])('cohere: passes %s through to %s', async (path, expected) => {
   const harness = createHarness({ key: { scopes: ['completions.write', 'proxy.write'] } });
-  harness.script(answer(200, {}));
+  harness.script(replyWith(200, {}));
   await harness.send({ method: 'GET', path, headers: { 'x-svc-provider': 'cohere', authorization: 'Bearer co' } });
   expect(harness.calls[0]?.path).toBe(expected);
 });

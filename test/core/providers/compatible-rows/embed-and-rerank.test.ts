@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { answer, createHarness } from '../../../support/pipeline-harness.ts';
+import { createHarness, replyWith } from '../../../support/pipeline-harness.ts';
 
 const fixture = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', `${name}.json`), 'utf8'));
 
@@ -15,7 +15,7 @@ it.each([
 ])('%s answers %s', async (provider, name, route, path) => {
   const harness = createHarness();
   const { request, providerRequest, providerReply, reply, usage } = fixture(name);
-  harness.script(answer(200, providerReply));
+  harness.script(replyWith(200, providerReply));
   const headers = { 'x-svc-provider': provider, authorization: 'Bearer key' };
   const answered = await harness.send({ path: route, headers, body: request });
   expect([answered.status, answered.json]).toEqual([200, reply]);

@@ -3,11 +3,11 @@ import { findHeader } from '../../../../core/contract/values/http.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { encodeForm } from '../../../../core/pipeline/request/form-data.ts';
 import {
-  answer,
   chatReply,
   createHarness,
   type Harness,
   providerDocument,
+  replyWith,
   type Script,
   workspaceId,
 } from '../../../support/pipeline-harness.ts';
@@ -46,7 +46,7 @@ describe('OpenAI-compatible rows through the pipeline', () => {
     ['lightning-ai', {}, 'https://lightning.ai/api/v1/chat/completions'],
     ['minimax', {}, 'https://api.minimax.io/v1/chat/completions'],
   ])('%s serves chats at its address', async (provider, more: Record<string, string>, url) => {
-    const gateway = harness(answer(200, chatReply('hello')));
+    const gateway = harness(replyWith(200, chatReply('hello')));
     const reply = await send(gateway, provider, '/v1/chat/completions', chat, more);
     expect(reply.json).toMatchObject({ choices: [{ message: { content: 'hello' } }] });
     expect([urlOf(gateway), keyOf(gateway)]).toEqual([url, 'Bearer own']);
@@ -60,7 +60,7 @@ describe('OpenAI-compatible rows through the pipeline', () => {
     ['qdrant', '/v1/telemetry', 'https://vectors.example.com/telemetry', 'api-key', 'own'],
     ['milvus', '/v1/vectordb/a', 'https://vectors.example.com/vectordb/a', 'authorization', 'Bearer own'],
   ])('%s passes requests through, with its key in the right header', async (provider, path, url, header, value) => {
-    const gateway = harness(answer(200, { ok: true }));
+    const gateway = harness(replyWith(200, { ok: true }));
     const ownHost = provider === 'qdrant' || provider === 'milvus';
     const more: Record<string, string> = ownHost ? { 'x-svc-custom-host': 'https://vectors.example.com' } : {};
     const reply = await send(gateway, provider, path, { a: 1 }, more);
@@ -69,14 +69,14 @@ describe('OpenAI-compatible rows through the pipeline', () => {
   });
 
   it('providers without a function return 400 with the function and their name', async () => {
-    const gateway = harness(answer(200, {}));
+    const gateway = harness(replyWith(200, {}));
     const reply = await send(gateway, 'replicate', '/v1/chat/completions', chat);
     expect([reply.status, gateway.calls.length]).toEqual([400, 0]);
     expect(reply.text).toContain('replicate');
   });
 
   it('deepinfra makes and edits images, speaks, transcribes and translates', async () => {
-    const image = answer(200, { created: 1, data: [{ b64_json: 'aGk=' }] });
+    const image = replyWith(200, { created: 1, data: [{ b64_json: 'aGk=' }] });
     const form = encodeForm([
       { name: 'model', filename: null, contentType: null, body: Buffer.from('openai/whisper-large-v3') },
       { name: 'file', filename: 'a.wav', contentType: 'audio/wav', body: Buffer.alloc(32) },
@@ -85,9 +85,9 @@ describe('OpenAI-compatible rows through the pipeline', () => {
     const calls: [string, Script, JsonObject | Uint8Array, Record<string, string>, JsonObject][] = [
       ['/images/generations', image, { model: 'm', prompt: 'p' }, {}, { generated_images: 1 }],
       ['/images/edits', image, form.body, asForm, { generated_images: 1 }],
-      ['/audio/speech', answer(200, {}), { model: 'm', input: 'Hi', voice: 'v' }, {}, { characters: 2 }],
-      ['/audio/transcriptions', answer(200, { text: 'Hi', duration: 2 }), form.body, asForm, { audio_seconds: 2 }],
-      ['/audio/translations', answer(200, { text: 'Hi', duration: 2 }), form.body, asForm, { audio_seconds: 2 }],
+      ['/audio/speech', replyWith(200, {}), { model: 'm', input: 'Hi', voice: 'v' }, {}, { characters: 2 }],
+      ['/audio/transcriptions', replyWith(200, { text: 'Hi', duration: 2 }), form.body, asForm, { audio_seconds: 2 }],
+      ['/audio/translations', replyWith(200, { text: 'Hi', duration: 2 }), form.body, asForm, { audio_seconds: 2 }],
     ];
     for (const [path, script, body, more, units] of calls) {
       const gateway = harness(script);
@@ -98,12 +98,12 @@ describe('OpenAI-compatible rows through the pipeline', () => {
   });
 
   it('fal-ai runs the named model, and byteplus creates one vector of one text', async () => {
-    const drawn = harness(answer(200, { images: [{ url: 'https://fal.media/a.png' }] }));
+    const drawn = harness(replyWith(200, { images: [{ url: 'https://fal.media/a.png' }] }));
     const reply = await send(drawn, 'fal-ai', '/v1/images/generations', { model: 'fal-ai/flux/dev', prompt: 'p' });
     expect(reply.json).toMatchObject({ data: [{ url: 'https://fal.media/a.png' }] });
     expect([urlOf(drawn), keyOf(drawn)]).toEqual(['https://fal.run/fal-ai/flux/dev', 'Key own']);
     const embedded = harness(
-      answer(200, { data: { embedding: [1], object: 'embedding' }, usage: { prompt_tokens: 2, total_tokens: 2 } }),
+      replyWith(200, { data: { embedding: [1], object: 'embedding' }, usage: { prompt_tokens: 2, total_tokens: 2 } }),
     );
     const vector = await send(embedded, 'byteplus', '/v1/embeddings', { model: 'm', input: 'a' });
     expect(vector.json).toMatchObject({ data: [{ index: 0, embedding: [1] }] });
@@ -111,7 +111,7 @@ describe('OpenAI-compatible rows through the pipeline', () => {
   });
 
   it('a stored key of cortex is sent to no other account', async () => {
-    const gateway = harness(answer(200, chatReply('hello')));
+    const gateway = harness(replyWith(200, chatReply('hello')));
     gateway.documents.set(`provider ${workspaceId}/snow`, {
       ...providerDocument('snow', 'cortex'),
       settings: { snowflake_account: 'acme-eu' },

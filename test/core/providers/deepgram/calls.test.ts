@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { findHeader } from '../../../../core/contract/values/http.ts';
 import { encodeForm } from '../../../../core/pipeline/request/form-data.ts';
-import { answer, createHarness, providerDocument, type Script, workspaceId } from '../../../support/pipeline-harness.ts';
+import { createHarness, providerDocument, replyWith, type Script, workspaceId } from '../../../support/pipeline-harness.ts';
 
 const fixture = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', `${name}.json`), 'utf8'));
 
@@ -46,7 +46,7 @@ it.each([
   ['json', { text: 'Good morning. Paris.', usage: { type: 'duration', seconds: 2.4 } }],
   ['verbose_json', fixture('transcription').reply],
 ])('deepgram: a recording is sent unchanged, with the reply in %s', async (format, expected) => {
-  const harness = harnessWith(answer(200, fixture('transcription').providerReply));
+  const harness = harnessWith(replyWith(200, fixture('transcription').providerReply));
   const reply = await harness.send(transcription({ model: 'nova-3', response_format: format, diarize: 'true' }));
   expect(reply.json).toEqual(expected);
   const [call] = harness.calls;
@@ -57,7 +57,7 @@ it.each([
 });
 
 it('deepgram: writes subtitles', async () => {
-  const harness = harnessWith(answer(200, fixture('transcription').providerReply));
+  const harness = harnessWith(replyWith(200, fixture('transcription').providerReply));
   const reply = await harness.send(transcription({ model: 'nova-3', language: 'en', response_format: 'srt' }));
   expect(reply.text).toBe('1\n00:00:00,100 --> 00:00:00,900\nGood morning.\n\n2\n00:00:01,200 --> 00:00:01,600\nParis.\n\n');
   expect(harness.calls[0]?.path).toBe('/v1/listen?smart_format=true&model=nova-3&language=en');
@@ -67,7 +67,7 @@ it.each([
   [transcription({ model: 'nova-3' }, []), 'file'],
   [transcription({ model: 'nova-3', stream: 'true' }), 'stream'],
 ])('deepgram: rejects unsupported transcriptions, naming the field', async (request, param) => {
-  const harness = harnessWith(answer(200, {}));
+  const harness = harnessWith(replyWith(200, {}));
   const reply = await harness.send(request);
   expect([reply.status, reply.json]).toMatchObject([400, { error: { param } }]);
   expect(harness.calls).toEqual([]);
@@ -78,7 +78,7 @@ it('deepgram: lists each model once', async () => {
     stt: [{ canonical_name: 'nova-3-general' }, { canonical_name: 'nova-3-general' }, {}],
     tts: [{ canonical_name: 'aura-2-thalia-en' }],
   };
-  const harness = harnessWith(answer(200, models));
+  const harness = harnessWith(replyWith(200, models));
   const reply = await harness.send({ method: 'GET', path: '/v1/models', headers: { 'x-svc-provider': '@dg' }, body: '' });
   expect(reply.json.data).toMatchObject([
     { id: 'nova-3-general', type: 'stt' },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
-import { answer, createHarness, type Harness, type Script } from '../../../support/pipeline-harness.ts';
+import { createHarness, type Harness, replyWith, type Script } from '../../../support/pipeline-harness.ts';
 
 const headers = { 'x-svc-provider': 'fireworks-ai', authorization: 'Bearer fw-key' };
 const flux = 'accounts/fireworks/models/flux-1-schnell-fp8';
@@ -24,7 +24,7 @@ describe('fireworks-ai through the pipeline', () => {
   };
   const replies: [string, Script][] = [
     ['as it is', asItIs],
-    ['in JSON', answer(200, { base64: [image.toString('base64')], finishReason: 'SUCCESS', seed: 1 })],
+    ['in JSON', replyWith(200, { base64: [image.toString('base64')], finishReason: 'SUCCESS', seed: 1 })],
   ];
 
   it.each(replies)('converts an image that comes %s to a list', async (_, script) => {
@@ -37,7 +37,7 @@ describe('fireworks-ai through the pipeline', () => {
 
   it('reranks', async () => {
     const data = [{ index: 1, relevance_score: 0.8, document: 'b' }];
-    const gateway = harness(answer(200, { object: 'list', model: 'm', data, usage: { prompt_tokens: 9, total_tokens: 9 } }));
+    const gateway = harness(replyWith(200, { object: 'list', model: 'm', data, usage: { prompt_tokens: 9, total_tokens: 9 } }));
     const reply = await send(gateway, '/v1/rerank', { model: 'm', query: 'q', documents: ['a', 'b'] });
     expect(reply.json).toMatchObject({ results: [{ index: 1, document: { text: 'b' } }] });
     expect(gateway.calls[0]?.path).toBe('/inference/v1/rerank');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { answer, createHarness, providerDocument, type Script, workspaceId } from '../../../support/pipeline-harness.ts';
+import { createHarness, providerDocument, replyWith, type Script, workspaceId } from '../../../support/pipeline-harness.ts';
 import { answersOfEvents } from '../assemble-reply.ts';
 import { eventsOfText } from '../event-stream-text.ts';
 import { fixturesOf } from '../provider-fixtures.ts';
@@ -29,7 +29,7 @@ function gateway() {
 it('google: serves chat, plain and streamed, with the key in its header and not in the URL', async () => {
   const made = gateway();
   const { request, providerReply, reply } = fixture('chat-a-text');
-  made.script(answer(200, providerReply), stream(text));
+  made.script(replyWith(200, providerReply), stream(text));
   const body = { ...request, model: '@gem/gemini-3.8-flash', user: 'u1' };
   const plain = await made.send({ body });
   expect(plain.json).toMatchObject({ choices: reply.choices, usage: reply.usage, provider: 'google' });
@@ -61,7 +61,7 @@ it('google: forwards the time at which an exhausted quota resets', async () => {
   const made = gateway();
   const { errors } = fixturesOf('google');
   const quota = errors.find(({ name }) => name === 'quota');
-  made.script(answer(429, quota?.body ?? {}));
+  made.script(replyWith(429, quota?.body ?? {}));
   const refused = await made.send({ body: { model: '@gem/gemini-3.8-flash', messages: [{ role: 'user', content: 'x' }] } });
   expect(refused.status).toBe(429);
   expect(refused.json).toMatchObject({
@@ -78,7 +78,7 @@ it('google: reports losses of a strict reply in headers, and of a stream in comm
     groundingMetadata: { groundingChunks: [{ web: { uri: 'https://example.com', title: 'Example' } }] },
   };
   const reply = { candidates: [grounded], usageMetadata: { promptTokenCount: 1, totalTokenCount: 2, candidatesTokenCount: 1 } };
-  made.script(answer(200, reply), stream(`data: ${JSON.stringify(reply)}\n\n`));
+  made.script(replyWith(200, reply), stream(`data: ${JSON.stringify(reply)}\n\n`));
   const body = { model: '@gem/gemini-3.8-flash', messages: [{ role: 'user', content: 'x' }], user: 'u1' };
   const plain = await made.send({ body });
   expect(plain.header('x-svc-dropped-params')).toBe('user, reply.executableCode');

@@ -2,7 +2,7 @@ import { toFile } from 'openai';
 import { expect, it } from 'vitest';
 import { openAiOver } from '../../../support/openai-over-harness.ts';
 import { patternBytes } from '../../../support/pattern-bytes.ts';
-import { answer, createHarness, providerDocument, type Script, workspaceId } from '../../../support/pipeline-harness.ts';
+import { createHarness, providerDocument, replyWith, type Script, workspaceId } from '../../../support/pipeline-harness.ts';
 import { fixturesOf } from '../provider-fixtures.ts';
 
 const fixture = (name: string) =>
@@ -39,7 +39,7 @@ it('groq: speech passes byte for byte, and counts characters', async () => {
 it.each(['transcriptions', 'translations'] as const)(
   '%s: groq gets the form unchanged, and seconds are counted',
   async (route) => {
-    const { client, harness, place: url } = gateway(answer(200, fixture('transcription').providerReply));
+    const { client, harness, place: url } = gateway(replyWith(200, fixture('transcription').providerReply));
     const file = await toFile(Buffer.from('ID3'), 'a.mp3', { type: 'audio/mpeg' });
     const params = { model: 'whisper-large-v3-turbo', file, response_format: 'verbose_json' } as const;
     const said = await client.audio[route].create(params);
@@ -50,7 +50,7 @@ it.each(['transcriptions', 'translations'] as const)(
 );
 
 it('groq: passes responses in both directions', async () => {
-  const { client, harness, place: url } = gateway(answer(200, fixture('response').providerReply));
+  const { client, harness, place: url } = gateway(replyWith(200, fixture('response').providerReply));
   const reply = await client.responses.create(fixture('response').request as never);
   expect(reply.id).toBe(fixture('response').providerReply.id);
   expect(url()).toBe('https://api.groq.com/openai/v1/responses');
@@ -58,7 +58,7 @@ it('groq: passes responses in both directions', async () => {
 });
 
 it('groq: names itself if it lacks a function', async () => {
-  const { client, harness } = gateway(answer(200, {}));
+  const { client, harness } = gateway(replyWith(200, {}));
   await expect(client.images.generate({ model: 'x', prompt: 'x' })).rejects.toMatchObject({
     status: 400,
     message: expect.stringContaining('POST /v1/images/generations is not supported by groq'),

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { encodeForm } from '../../../../core/pipeline/request/form-data.ts';
 import {
-  answer,
   createHarness,
   type Harness,
   providerDocument,
+  replyWith,
   type Script,
   workspaceId,
 } from '../../../support/pipeline-harness.ts';
@@ -29,7 +29,7 @@ const viaM = { 'x-svc-provider': '@m' };
 describe('mistral-ai through the pipeline', () => {
   it('returns speech as audio, from base64 in JSON', async () => {
     const audio = Buffer.from([0xff, 0xfb, 0x90, 0x00]);
-    const gateway = harness(answer(200, { audio_data: audio.toString('base64') }));
+    const gateway = harness(replyWith(200, { audio_data: audio.toString('base64') }));
     const body = { model: 'voxtral-mini-tts-3-0', input: 'Grüße', voice: 'v1' };
     const reply = await gateway.send({ path: '/v1/audio/speech', headers: viaM, body });
     expect([reply.status, reply.header('content-type')]).toEqual([200, 'audio/mpeg']);
@@ -91,10 +91,10 @@ describe('mistral-ai through the pipeline', () => {
       choices: [{ index: 0, message: { content: 'mid' }, finish_reason: 'stop' }],
     };
     const body = { model: 'codestral-latest', prompt: 'a', suffix: 'c' };
-    const text = harness(answer(200, chat));
+    const text = harness(replyWith(200, chat));
     const completion = await text.send({ path: '/v1/completions', headers: viaM, body });
     expect(completion.json).toMatchObject({ object: 'text_completion', choices: [{ text: 'mid', finish_reason: 'stop' }] });
-    const asChat = harness(answer(200, chat));
+    const asChat = harness(replyWith(200, chat));
     const headers = { ...viaM, 'x-svc-mistral-fim-completion': 'true' };
     const reply = await asChat.send({ headers, body });
     expect(reply.json).toMatchObject({ choices: [{ message: { content: 'mid' } }] });
@@ -102,7 +102,7 @@ describe('mistral-ai through the pipeline', () => {
   });
 
   it('runs OCR and counts pages', async () => {
-    const gateway = harness(answer(200, { pages: [{ index: 0, markdown: 'x' }], usage_info: { pages_processed: 1 } }));
+    const gateway = harness(replyWith(200, { pages: [{ index: 0, markdown: 'x' }], usage_info: { pages_processed: 1 } }));
     const body = { model: 'mistral-ocr-latest', document: { type: 'document_url', document_url: 'https://example.com/a.pdf' } };
     const reply = await gateway.send({ path: '/v1/ocr', headers: viaM, body });
     expect(reply.status).toBe(200);
@@ -112,7 +112,7 @@ describe('mistral-ai through the pipeline', () => {
 
   it('lists its models', async () => {
     const model = { id: 'mistral-small-latest', object: 'model', created: 1, owned_by: 'mistralai', max_context_length: 131072 };
-    const gateway = harness(answer(200, { object: 'list', data: [model] }));
+    const gateway = harness(replyWith(200, { object: 'list', data: [model] }));
     const reply = await gateway.send({ method: 'GET', path: '/v1/models', headers: viaM });
     expect(gateway.calls[0]?.path).toBe('/v1/models');
     expect(reply.json).toMatchObject({ data: [{ id: 'mistral-small-latest', max_context_length: 131072 }] });

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { openAiOver } from '../../../support/openai-over-harness.ts';
-import { answer, createHarness } from '../../../support/pipeline-harness.ts';
+import { createHarness, replyWith } from '../../../support/pipeline-harness.ts';
 
 it('mistral-ai: finds batches after the first hundred', async () => {
   const harness = createHarness();
   harness.addConfig('mistral', { provider: 'mistral-ai', api_key: 'k' });
   const jobs = Array.from({ length: 102 }, (_, number): JsonObject => ({ id: `job-${number}`, status: 'QUEUED' }));
   const page = (number: number) =>
-    answer(200, { object: 'list', data: jobs.slice(number * 100, number * 100 + 100), total: jobs.length });
+    replyWith(200, { object: 'list', data: jobs.slice(number * 100, number * 100 + 100), total: jobs.length });
   harness.script(page(0), page(1));
   const list = await openAiOver(harness, { 'x-svc-config': 'mistral' }).batches.list({ limit: 1, after: 'job-99' });
   expect([list.data.map(({ id }) => id), list.has_more]).toEqual([['job-100'], true]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answer, chatReply, chatStream, createHarness } from '../../../support/pipeline-harness.ts';
+import { chatReply, chatStream, createHarness, replyWith } from '../../../support/pipeline-harness.ts';
 
 const response = {
   id: 'resp_1',
@@ -20,7 +20,7 @@ describe('openai by its Responses API, through the pipeline', () => {
     ['the config asks for it', 'gpt-4o', { 'x-svc-config': JSON.stringify({ use_responses_api: true }) }],
   ])('serves chat and Messages calls in their own format if %s', async (_, model, headers) => {
     const gateway = createHarness();
-    gateway.script(answer(200, response));
+    gateway.script(replyWith(200, response));
     const chat = await gateway.send({ body: body(model), headers });
     expect(chat.json).toMatchObject({ object: 'chat.completion', choices: [{ message: { content: 'Hi.' } }] });
     const message = await gateway.send({ path: '/v1/messages', body: body(model), headers });
@@ -71,7 +71,7 @@ describe('text completions of openai', () => {
 
   it('text completions of a chat model are chats with one user message, and their replies are text completions', async () => {
     const gateway = createHarness();
-    gateway.script(answer(200, chatReply('Hi there')), chatStream(['Hi', ' there']));
+    gateway.script(replyWith(200, chatReply('Hi there')), chatStream(['Hi', ' there']));
     const reply = await gateway.send(ask('gpt-4o'));
     expect(reply.json).toMatchObject({ object: 'text_completion', choices: [{ index: 0, text: 'Hi there' }] });
     const sent = JSON.parse(Buffer.from(gateway.calls[0]?.body as Uint8Array).toString());
@@ -87,7 +87,7 @@ describe('text completions of openai', () => {
 
   it('a text completion of a model with only the Responses API calls that', async () => {
     const gateway = createHarness();
-    gateway.script(answer(200, response));
+    gateway.script(replyWith(200, response));
     const reply = await gateway.send(ask('gpt-5-codex'));
     expect(gateway.calls[0]?.path).toBe('/v1/responses');
     expect([reply.json, gateway.records[0]]).toMatchObject([

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { openAiOver } from '../../../support/openai-over-harness.ts';
 import { patternBytes } from '../../../support/pattern-bytes.ts';
-import { answer, createHarness, providerDocument, type Script, workspaceId } from '../../../support/pipeline-harness.ts';
+import { createHarness, providerDocument, replyWith, type Script, workspaceId } from '../../../support/pipeline-harness.ts';
 import { fixturesOf } from '../provider-fixtures.ts';
 
 const fixture = (name: string) =>
@@ -27,7 +27,7 @@ it.each([
   ['embeddings', '/v1/embeddings', '/api/v1/embeddings', { inputTokens: 2 }],
 ])('openrouter: passes a %s in both directions and counts it', async (name, path, provided, record) => {
   const { request, providerRequest, providerReply } = fixture(name);
-  const { harness, sent, place: url } = gateway(answer(200, providerReply));
+  const { harness, sent, place: url } = gateway(replyWith(200, providerReply));
   const sink = await harness.send({ path, headers: { 'x-svc-provider': '@router' }, body: request });
   expect(sink.json).toEqual(providerReply);
   expect(sent()).toEqual(providerRequest);
@@ -36,7 +36,7 @@ it.each([
 });
 
 it('openrouter: creates images, with image tokens counted separately', async () => {
-  const { client, harness, sent, place: url } = gateway(answer(200, fixture('image').providerReply));
+  const { client, harness, sent, place: url } = gateway(replyWith(200, fixture('image').providerReply));
   const drawn = await client.images.generate(fixture('image').request as never);
   expect((drawn as { data?: unknown[] }).data).toHaveLength(1);
   expect(sent()).toEqual(fixture('image').providerRequest);
@@ -45,7 +45,7 @@ it('openrouter: creates images, with image tokens counted separately', async () 
 });
 
 it('openrouter: edits images of a form as generations with references', async () => {
-  const { client, sent, place: url } = gateway(answer(200, fixture('image-edit').providerReply));
+  const { client, sent, place: url } = gateway(replyWith(200, fixture('image-edit').providerReply));
   const image = await toFile(Buffer.from('iVBORw0KGgo=', 'base64'), 'a.png', { type: 'image/png' });
   await client.images.edit({ model: 'google/gemini-3.1-flash-image', image, prompt: 'a red roof', n: 1, size: 'auto' });
   expect(sent()).toEqual(fixture('image-edit').providerRequest);
@@ -65,7 +65,7 @@ it('openrouter: speech passes byte for byte', async () => {
 });
 
 it('openrouter: transcribes from the unchanged form, and counts seconds', async () => {
-  const { client, harness, place: url } = gateway(answer(200, fixture('transcription').providerReply));
+  const { client, harness, place: url } = gateway(replyWith(200, fixture('transcription').providerReply));
   const file = await toFile(Buffer.from('ID3'), 'a.mp3', { type: 'audio/mpeg' });
   const said = await client.audio.transcriptions.create({ model: 'openai/whisper-large-v3', file });
   expect(said.text).toBe('Good morning');
@@ -74,7 +74,7 @@ it('openrouter: transcribes from the unchanged form, and counts seconds', async 
 });
 
 it('openrouter: names itself if it lacks a function', async () => {
-  const { harness } = gateway(answer(200, {}));
+  const { harness } = gateway(replyWith(200, {}));
   const sink = await harness.send({ path: '/v1/moderations', headers: { 'x-svc-provider': '@router' }, body: { input: 'x' } });
   expect([sink.status, harness.calls.length]).toEqual([400, 0]);
   expect(sink.json).toMatchObject({ error: { message: 'POST /v1/moderations is not supported by openrouter' } });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../../../core/contract/provider/provider.ts';
 import { findHeader } from '../../../../core/contract/values/http.ts';
 import { oracle } from '../../../../core/providers/oracle/index.ts';
-import { answer, chatReply, createHarness, providerDocument, workspaceId } from '../../../support/pipeline-harness.ts';
+import { chatReply, createHarness, providerDocument, replyWith, workspaceId } from '../../../support/pipeline-harness.ts';
 import { callOf, providerContractSuite } from '../contract-suite.ts';
 
 const region = { oracle_region: 'us-chicago-1' };
@@ -29,7 +29,7 @@ async function sentBy(secrets: object) {
     settings: { ...region, ...user, oracle_compartment_id: compartment },
     secrets: JSON.stringify(secrets),
   });
-  gateway.script(answer(200, chatReply('hello')));
+  gateway.script(replyWith(200, chatReply('hello')));
   const body = { model: '@oci/meta.llama-3.3-70b-instruct', messages: [{ role: 'user', content: 'grüße' }] };
   const reply = await gateway.send({ body });
   return { reply, gateway, call: gateway.calls[0] };

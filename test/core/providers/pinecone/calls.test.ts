@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { findHeader } from '../../../../core/contract/values/http.ts';
-import { answer, createHarness, providerDocument, workspaceId } from '../../../support/pipeline-harness.ts';
+import { createHarness, providerDocument, replyWith, workspaceId } from '../../../support/pipeline-harness.ts';
 
 const fixture = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', `${name}.json`), 'utf8'));
 
-function harnessWith(reply: Parameters<typeof answer>[1]) {
+function harnessWith(reply: Parameters<typeof replyWith>[1]) {
   const harness = createHarness({ key: { scopes: ['completions.write', 'models.list'] } });
   harness.documents.set(`provider ${workspaceId}/pc`, providerDocument('pc', 'pinecone'));
-  harness.script(answer(200, reply));
+  harness.script(replyWith(200, reply));
   return harness;
 }
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { rekaAi } from '../../../../core/providers/reka-ai/index.ts';
-import { answer, createHarness } from '../../../support/pipeline-harness.ts';
+import { createHarness, replyWith } from '../../../support/pipeline-harness.ts';
 import { providerContractSuite } from '../contract-suite.ts';
 
 providerContractSuite(rekaAi, {
@@ -11,7 +11,7 @@ providerContractSuite(rekaAi, {
 it('reka-ai: serves chats and Messages calls through the pipeline', async () => {
   const gateway = createHarness();
   const responses = [{ finish_reason: 'stop', message: { role: 'assistant', content: 'hello' } }];
-  gateway.script(answer(200, { id: 'r', model: 'reka-flash', responses, usage: { input_tokens: 3, output_tokens: 2 } }));
+  gateway.script(replyWith(200, { id: 'r', model: 'reka-flash', responses, usage: { input_tokens: 3, output_tokens: 2 } }));
   const headers = { 'x-svc-provider': 'reka-ai', 'x-svc-api-key': gateway.key, authorization: 'Bearer own-key' };
   const body = { model: 'reka-flash', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] };
   const chat = await gateway.send({ headers, body });

@@ -7,12 +7,12 @@ import { GatewayError } from '../../../../core/contract/values/errors.ts';
 import { findHeader } from '../../../../core/contract/values/http.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import {
-  answer,
   chatReply,
   createHarness,
   type FakeRequest,
   type Harness,
   providerDocument,
+  replyWith,
   type Script,
   workspaceId,
 } from '../../../support/pipeline-harness.ts';
@@ -58,7 +58,7 @@ const sentBody = (call: UpstreamCall | undefined): JsonObject => JSON.parse(Buff
 describe('a call to an endpoint of SageMaker', () => {
   it('is signed for its region, its path and its body, which has no model', async () => {
     const harness = createHarness();
-    harness.script(answer(200, fixture('text').providerReply));
+    harness.script(replyWith(200, fixture('text').providerReply));
     const reply = await send(harness, question);
     expect([reply.status, reply.json]).toMatchObject([200, { choices: [{ message: { content: 'The Seine.' } }] }]);
     const [call] = harness.calls as [UpstreamCall];
@@ -74,7 +74,7 @@ describe('a call to an endpoint of SageMaker', () => {
 
   it('has the endpoint headers of its settings, from a config and from the request', async () => {
     const harness = createHarness();
-    harness.script(answer(200, fixture('text').providerReply));
+    harness.script(replyWith(200, fixture('text').providerReply));
     const config = { ...signing, amzn_sagemaker_inference_component: 'qwen3-4b', amzn_sagemaker_model_name: '/opt/ml/model' };
     await send(harness, question, { headers: { 'x-svc-amzn-sagemaker-session-id': 'NEW_SESSION' } }, config);
     const [call] = harness.calls as [UpstreamCall];
@@ -111,7 +111,7 @@ describe('a call to an endpoint of SageMaker', () => {
     const secrets = JSON.stringify({ aws_access_key_id: 'AKIDEXAMPLE', aws_secret_access_key: 'sk' });
     const settings = { aws_region: 'eu-west-1', aws_auth_type: 'accessKey' };
     harness.documents.set(`provider ${workspaceId}/sm`, { ...providerDocument('sm', 'sagemaker'), settings, secrets });
-    harness.script(answer(200, fixture('text').providerReply));
+    harness.script(replyWith(200, fixture('text').providerReply));
     const body = { ...question, model: '@sm/qwen3-endpoint' };
     expect((await harness.send({ body, headers: { 'x-svc-aws-auth-type': 'serviceRole' } })).status).toBe(400);
     expect(harness.calls).toEqual([]);
@@ -127,7 +127,7 @@ describe('a call to an endpoint of SageMaker', () => {
   it('keeps the container’s message', async () => {
     const harness = createHarness();
     const { status, headers, body, fault: error } = fixture('container.error');
-    harness.script(answer(status, body, ['content-type', 'application/json', ...Object.entries(headers as object).flat()]));
+    harness.script(replyWith(status, body, ['content-type', 'application/json', ...Object.entries(headers as object).flat()]));
     const reply = await send(harness, question);
     expect([reply.status, reply.json]).toMatchObject([424, { error: { message: error.message, type: 'ModelError' } }]);
   });
@@ -138,7 +138,7 @@ describe('a call to an endpoint of SageMaker', () => {
   ])('sagemaker: serves %s', async (name, path) => {
     const harness = createHarness();
     const { request, providerReply, reply } = fixture(name);
-    harness.script(answer(200, providerReply));
+    harness.script(replyWith(200, providerReply));
     expect((await send(harness, request, { path })).json).toEqual(reply);
     expect(harness.calls[0]?.path).toBe('/endpoints/qwen3-endpoint/invocations');
   });
@@ -186,7 +186,7 @@ describe('a streamed reply of SageMaker', () => {
         handler.onData(Buffer.alloc(40, 1));
         handler.onEnd();
       },
-      answer(200, chatReply('hello from another')),
+      replyWith(200, chatReply('hello from another')),
     );
     const config = { strategy: { mode: 'fallback' }, targets: [signing, { provider: '@one' }] };
     const reply = await send(harness, { ...question, stream: true }, {}, config);
@@ -197,7 +197,7 @@ describe('a streamed reply of SageMaker', () => {
 describe('a pass-through call to SageMaker', () => {
   it('is signed including its body and has the headers of the settings', async () => {
     const harness = createHarness({ key: { scopes: ['completions.write', 'proxy.write'] } });
-    harness.script(answer(200, '[0.1]'));
+    harness.script(replyWith(200, '[0.1]'));
     const config = { ...signing, amzn_sagemaker_target_model: 'a.tar.gz' };
     const headers = { 'content-type': 'text/csv', accept: 'application/json' };
     const reply = await send(harness, '1,2,3' as never, { path: '/v1/endpoints/xgb/invocations', headers }, config);

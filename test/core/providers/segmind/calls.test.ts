@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { findHeader } from '../../../../core/contract/values/http.ts';
-import { answer, createHarness } from '../../../support/pipeline-harness.ts';
+import { createHarness, replyWith } from '../../../support/pipeline-harness.ts';
 
 const fixture = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', `${name}.json`), 'utf8'));
 const headers = { 'x-svc-provider': 'segmind', 'x-api-key': 'sg-key', authorization: 'Bearer sg-key' };
@@ -10,7 +10,7 @@ const headers = { 'x-svc-provider': 'segmind', 'x-api-key': 'sg-key', authorizat
 it('segmind: creates an image at the path of its model', async () => {
   const harness = createHarness();
   const { request, providerRequest, providerReply, reply } = fixture('stable-diffusion');
-  harness.script(answer(200, providerReply));
+  harness.script(replyWith(200, providerReply));
   const answered = await harness.send({ path: '/v1/images/generations', headers, body: request });
   expect(answered.json.data).toEqual(reply.data);
   const [call] = harness.calls;

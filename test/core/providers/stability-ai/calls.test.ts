@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { findHeader } from '../../../../core/contract/values/http.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { encodeForm, parseForm } from '../../../../core/pipeline/request/form-data.ts';
-import { answer, createHarness, type Harness } from '../../../support/pipeline-harness.ts';
+import { createHarness, type Harness, replyWith } from '../../../support/pipeline-harness.ts';
 
 const fixture = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', `${name}.json`), 'utf8'));
 const headers = { 'x-svc-provider': 'stability-ai', authorization: 'Bearer sk-st', 'x-svc-stability-client-id': 'my-app' };
@@ -21,7 +21,7 @@ async function sentForm(harness: Harness): Promise<JsonObject> {
 it('stability-ai: creates an image with a form that requests JSON', async () => {
   const harness = createHarness();
   const { request, providerRequest, providerReply, reply } = fixture('sd3');
-  harness.script(answer(200, providerReply));
+  harness.script(replyWith(200, providerReply));
   const answered = await harness.send({ path: '/v1/images/generations', headers, body: request });
   expect(answered.json.data).toEqual(reply.data);
   const [call] = harness.calls;
@@ -41,7 +41,7 @@ it('stability-ai: creates an image with a form that requests JSON', async () => 
 it('stability-ai: calls an engine of version 1 with JSON', async () => {
   const harness = createHarness();
   const { request, providerRequest, providerReply, reply } = fixture('engine');
-  harness.script(answer(200, providerReply));
+  harness.script(replyWith(200, providerReply));
   const answered = await harness.send({ path: '/v1/images/generations', headers, body: request });
   expect(answered.json.data).toEqual(reply.data);
   expect(harness.calls[0]?.path).toBe('/v1/generation/stable-diffusion-xl-1024-v1-0/text-to-image');
@@ -59,7 +59,7 @@ it('stability-ai: edits an image of the client’s form', async () => {
       body: part.base64 === undefined ? Buffer.from(part.text ?? '') : Buffer.from(part.base64, 'base64'),
     })),
   );
-  harness.script(answer(200, providerReply));
+  harness.script(replyWith(200, providerReply));
   const answered = await harness.send({ path: '/v1/images/edits', headers: { ...headers, 'content-type': contentType }, body });
   expect(answered.json.data).toEqual(reply.data);
   expect(harness.calls[0]?.path).toBe('/v2beta/stable-image/edit/inpaint');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { encodeForm } from '../../../../core/pipeline/request/form-data.ts';
-import { answer, createHarness, type Harness, type Script } from '../../../support/pipeline-harness.ts';
+import { createHarness, type Harness, replyWith, type Script } from '../../../support/pipeline-harness.ts';
 
 function harness(script: Script): Harness {
   const gateway = createHarness();
@@ -16,7 +16,7 @@ async function send(gateway: Harness, path: string, body: JsonObject | Uint8Arra
 
 describe('together-ai through the pipeline', () => {
   it('makes images', async () => {
-    const gateway = harness(answer(200, { object: 'list', data: [{ index: 0, url: 'https://example.com/a.png' }] }));
+    const gateway = harness(replyWith(200, { object: 'list', data: [{ index: 0, url: 'https://example.com/a.png' }] }));
     const reply = await send(gateway, '/v1/images/generations', { model: 'm', prompt: 'p', size: '512x512' });
     expect(reply.json).toMatchObject({ data: [{ url: 'https://example.com/a.png' }] });
     expect(reply.header('x-svc-adapted')).toContain('size->width,height');
@@ -26,7 +26,7 @@ describe('together-ai through the pipeline', () => {
 
   it('reranks, and counts tokens', async () => {
     const results = [{ index: 0, relevance_score: 0.9 }];
-    const gateway = harness(answer(200, { results, usage: { prompt_tokens: 7, completion_tokens: 0, total_tokens: 7 } }));
+    const gateway = harness(replyWith(200, { results, usage: { prompt_tokens: 7, completion_tokens: 0, total_tokens: 7 } }));
     await send(gateway, '/v1/rerank', { model: 'm', query: 'q', documents: ['a'] });
     expect(gateway.calls[0]?.path).toBe('/v1/rerank');
     expect(gateway.records[0]?.inputTokens).toBe(7);
@@ -44,8 +44,8 @@ describe('together-ai through the pipeline', () => {
       { name: 'model', filename: null, contentType: null, body: Buffer.from('openai/whisper-large-v3') },
       { name: 'file', filename: 'a.wav', contentType: 'audio/wav', body: Buffer.alloc(32) },
     ]);
-    const heard = harness(answer(200, { text: 'Hi', duration: 2 }));
-    const translated = harness(answer(200, { text: 'Hi' }));
+    const heard = harness(replyWith(200, { text: 'Hi', duration: 2 }));
+    const translated = harness(replyWith(200, { text: 'Hi' }));
     await send(heard, '/v1/audio/transcriptions', form.body, { 'content-type': form.contentType });
     await send(translated, '/v1/audio/translations', form.body, { 'content-type': form.contentType });
     expect([spoken, heard, translated].map((gateway) => gateway.calls[0]?.path)).toEqual([

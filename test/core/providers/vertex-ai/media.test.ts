@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
-import { answer, createHarness, providerDocument, workspaceId } from '../../../support/pipeline-harness.ts';
+import { createHarness, providerDocument, replyWith, workspaceId } from '../../../support/pipeline-harness.ts';
 import { geminiMediaSuite } from '../gemini-media.ts';
 import { fixturesOf } from '../provider-fixtures.ts';
 
@@ -38,7 +38,7 @@ describe('rerank', () => {
   ])('for a provider in %s goes to the ranking API at %s', async (region, origin, location) => {
     const harness = gateway({ vertex_region: region, vertex_project_id: 'acme-prod' });
     const { request, providerReply, reply } = fixture('rerank');
-    harness.script(answer(200, providerReply));
+    harness.script(replyWith(200, providerReply));
     const sink = await harness.send({ path: '/v1/rerank', body: { ...request, model: `@cloud/${String(request.model)}` } });
     expect(sink.json.results).toEqual(reply.results);
     expect(harness.calls[0]).toMatchObject({
@@ -53,7 +53,7 @@ describe('rerank', () => {
 it('vertex-ai media: embeds text, image and video separately', async () => {
   const harness = gateway({ vertex_region: 'europe-west4', vertex_project_id: 'acme-prod' });
   const { request, providerReply, reply } = fixture('embed-multimodal');
-  harness.script(answer(200, providerReply));
+  harness.script(replyWith(200, providerReply));
   const sink = await harness.send({ path: '/v1/embeddings', body: { ...request, model: '@cloud/multimodalembedding@001' } });
   expect(sink.json.data).toEqual(reply.data);
   expect(harness.calls[0]?.path).toContain('/publishers/google/models/multimodalembedding@001:predict');

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import {
-  answer,
   createHarness,
   type Harness,
   providerDocument,
+  replyWith,
   type Script,
   workspaceId,
 } from '../../../support/pipeline-harness.ts';
@@ -18,7 +18,7 @@ import { fixturesOf } from '../provider-fixtures.ts';
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const { calls: cases } = fixturesOf('vertex-ai');
 const fixture = (name: string) => cases.find((one) => one.name === name) as (typeof cases)[number];
-const token = (value: string) => answer(200, { access_token: value, token_type: 'Bearer', expires_in: 3599 });
+const token = (value: string) => replyWith(200, { access_token: value, token_type: 'Bearer', expires_in: 3599 });
 const stream = (name: string): Script => {
   const text = readFileSync(join(import.meta.dirname, 'fixtures', `${name}.chunks.txt`), 'utf8');
   return (_call, handler) => {
@@ -60,7 +60,7 @@ describe('a stored Vertex AI provider', () => {
   ])('labels calls of Gemini to %s with the metadata of the request only', async (path, params) => {
     const gateway = createHarness();
     store(gateway, settings, { vertex_service_account_json: accountFile() });
-    gateway.script(token('ya29.one'), answer(200, fixture('a-gemini-text').providerReply));
+    gateway.script(token('ya29.one'), replyWith(200, fixture('a-gemini-text').providerReply));
     const metadata = JSON.stringify({ Team: 'Blue.Whales', long: 'x'.repeat(100), kept: 'ours' });
     const ask = async (model: string, more: JsonObject, headers: Record<string, string>) => {
       await gateway.send({ path, headers, body: { model: `@cloud/${model}`, ...params, ...more } });
@@ -80,7 +80,7 @@ describe('a stored Vertex AI provider', () => {
     const gateway = createHarness();
     store(gateway, settings, { vertex_service_account_json: accountFile() });
     const { providerReply, reply, providerRequest } = fixture('chat-gemini-tool');
-    gateway.script(token('ya29.one'), answer(200, providerReply), stream('chat-gemini-tool'));
+    gateway.script(token('ya29.one'), replyWith(200, providerReply), stream('chat-gemini-tool'));
     const plain = await gateway.send({ body: body('chat-gemini-tool') });
     const streamed = await gateway.send({ body: body('chat-gemini-tool', { stream: true }) });
     expect(plain.json).toMatchObject({ choices: reply.choices, usage: reply.usage });
@@ -108,7 +108,7 @@ describe('a stored Vertex AI provider', () => {
     const gateway = createHarness();
     store(gateway, settings, { vertex_service_account_json: accountFile() });
     const { providerReply, reply } = fixture(name);
-    gateway.script(token('ya29.two'), answer(200, providerReply), stream(name));
+    gateway.script(token('ya29.two'), replyWith(200, providerReply), stream(name));
     const plain = await gateway.send({ path: '/v1/messages', body: body(name), headers: { 'anthropic-beta': 'b-1' } });
     expect(plain.json).toMatchObject({ content: reply.content, stop_reason: reply.stop_reason, usage: reply.usage });
     const streamed = await gateway.send({ path: '/v1/messages', body: body(name, { stream: true }) });
@@ -120,7 +120,7 @@ describe('a stored Vertex AI provider', () => {
   it('puts pass-through calls into its project and region, with its token and without the client’s', async () => {
     const gateway = createHarness();
     store(gateway, settings, { vertex_service_account_json: accountFile() });
-    gateway.script(token('ya29.three'), answer(200, {}));
+    gateway.script(token('ya29.three'), replyWith(200, {}));
     await gateway.send({
       method: 'GET',
       path: '/v1/proxy/publishers/google/models/gemini-3.8-flash?view=full',
@@ -136,12 +136,12 @@ describe('a stored Vertex AI provider', () => {
     const gateway = createHarness();
     store(gateway, settings, { vertex_service_account_json: accountFile() });
     gateway.addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@cloud' }, { provider: '@one' }] });
-    const refusal = answer(401, { error: 'invalid_client' });
-    gateway.script(refusal, answer(200, { choices: [], model: 'gpt-5' }));
+    const refusal = replyWith(401, { error: 'invalid_client' });
+    gateway.script(refusal, replyWith(200, { choices: [], model: 'gpt-5' }));
     const alone = await gateway.send({ body: body('a-gemini-text') });
     expect(alone.status).toBe(401);
     expect(alone.text).toContain('vertex-ai error: the token endpoint replied with 401: invalid_client');
-    gateway.script(refusal, answer(200, { choices: [], model: 'gpt-5' }));
+    gateway.script(refusal, replyWith(200, { choices: [], model: 'gpt-5' }));
     const second = await gateway.send({
       headers: { 'x-svc-config': 'pc-two' },
       body: { model: 'gpt-5', messages: [{ role: 'user', content: 'x' }] },
@@ -157,7 +157,7 @@ describe('a stored Vertex AI provider', () => {
     expect(closed.calls).toEqual([]);
     const open = createHarness({ machineIdentity: true });
     store(open, wif, {});
-    open.script(token('ya29.machine'), answer(200, fixture('a-gemini-text').providerReply));
+    open.script(token('ya29.machine'), replyWith(200, fixture('a-gemini-text').providerReply));
     expect((await open.send({ body: body('a-gemini-text') })).status).toBe(200);
     const headers = { 'x-svc-provider': 'vertex-ai', 'x-svc-vertex-auth-type': 'wif', 'x-svc-vertex-project-id': 'acme-prod' };
     const brought = await open.send({ headers, body: { ...fixture('a-gemini-text').request } });
@@ -168,7 +168,7 @@ describe('a stored Vertex AI provider', () => {
 
 it('accepts a credential file in a request header', async () => {
   const gateway = createHarness();
-  gateway.script(token('ya29.header'), answer(200, fixture('a-gemini-text').providerReply));
+  gateway.script(token('ya29.header'), replyWith(200, fixture('a-gemini-text').providerReply));
   const reply = await gateway.send({
     headers: { 'x-svc-provider': 'vertex-ai', 'x-svc-vertex-region': 'us', 'x-svc-vertex-service-account-json': accountFile() },
     body: fixture('a-gemini-text').request as JsonObject,

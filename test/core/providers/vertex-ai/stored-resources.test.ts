@@ -4,7 +4,7 @@ import type { UpstreamCall } from '../../../../core/contract/provider/upstream.t
 import { findHeader, type RequestBody } from '../../../../core/contract/values/http.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { openAiOver } from '../../../support/openai-over-harness.ts';
-import { answer, createHarness, type Harness, type Script } from '../../../support/pipeline-harness.ts';
+import { createHarness, type Harness, replyWith, type Script } from '../../../support/pipeline-harness.ts';
 
 /** Files, batches and tuning jobs in the project's bucket, through OpenAI's client, against the service's wire format. */
 const project = {
@@ -38,7 +38,7 @@ function open(config: JsonObject = project): Opened {
       } catch (error) {
         return handler.onError(error as never);
       }
-      answer(200, body)(call, handler);
+      replyWith(200, body)(call, handler);
     };
   return {
     harness,

@@ -4,7 +4,7 @@ import { findHeader } from '../../../../core/contract/values/http.ts';
 import { parseForm } from '../../../../core/pipeline/request/form-data.ts';
 import { openAiOver } from '../../../support/openai-over-harness.ts';
 import { patternBytes } from '../../../support/pattern-bytes.ts';
-import { answer, createHarness, providerDocument, type Script, workspaceId } from '../../../support/pipeline-harness.ts';
+import { createHarness, providerDocument, replyWith, type Script, workspaceId } from '../../../support/pipeline-harness.ts';
 import { fixturesOf } from '../provider-fixtures.ts';
 
 const fixture = (name: string) =>
@@ -22,7 +22,7 @@ function gateway(script: Script) {
 }
 
 it('x-ai: creates images and reports changed parameters', async () => {
-  const { client, harness, sent } = gateway(answer(200, fixture('image').providerReply));
+  const { client, harness, sent } = gateway(replyWith(200, fixture('image').providerReply));
   const { data, response } = await client.images.generate(fixture('image').request as never).withResponse();
   expect((data as { data?: unknown[] }).data).toHaveLength(2);
   expect(JSON.parse(sent().toString())).toEqual(fixture('image').providerRequest);
@@ -32,7 +32,7 @@ it('x-ai: creates images and reports changed parameters', async () => {
 });
 
 it('x-ai: edits images of a form', async () => {
-  const { client, harness, sent } = gateway(answer(200, fixture('image-edit').providerReply));
+  const { client, harness, sent } = gateway(replyWith(200, fixture('image-edit').providerReply));
   const image = await toFile(Buffer.from('iVBORw0KGgo=', 'base64'), 'a.png', { type: 'image/png' });
   const edited = await client.images.edit({ model: 'grok-imagine-image', image, prompt: 'a red roof', n: 1 });
   expect(edited.data?.[0]?.url).toBe('https://imgen.x.ai/b.jpeg');
@@ -41,7 +41,7 @@ it('x-ai: edits images of a form', async () => {
 });
 
 it('x-ai: rejects an edit whose mask would be lost', async () => {
-  const { client, harness } = gateway(answer(200, {}));
+  const { client, harness } = gateway(replyWith(200, {}));
   const file = await toFile(Buffer.from('x'), 'a.png', { type: 'image/png' });
   const call = client.images.edit({ model: 'grok-imagine-image', image: file, mask: file, prompt: 'x' });
   await expect(call).rejects.toMatchObject({ status: 400, param: 'mask' });
@@ -68,7 +68,7 @@ it.each([
   ['vtt', 'WEBVTT\n\n00:00:00.000 --> 00:00:00.800\nGood morning.\n\n00:00:01.200 --> 00:00:01.600\nRain.\n\n'],
   ['text', 'Good morning. Rain.\n'],
 ] as const)('transcribes to %s, with the file last in the form', async (format, written) => {
-  const { client, harness, sent } = gateway(answer(200, fixture('transcription').providerReply));
+  const { client, harness, sent } = gateway(replyWith(200, fixture('transcription').providerReply));
   const file = await toFile(Buffer.from('ID3'), 'a.mp3', { type: 'audio/mpeg' });
   const said = await client.audio.transcriptions.create({
     model: 'grok-stt',
@@ -87,7 +87,7 @@ it.each([
 });
 
 it('x-ai: reports that it has no translations', async () => {
-  const { client } = gateway(answer(200, {}));
+  const { client } = gateway(replyWith(200, {}));
   const file = await toFile(Buffer.from('ID3'), 'a.mp3', { type: 'audio/mpeg' });
   const call = client.audio.translations.create({ model: 'grok-stt', file });
   await expect(call).rejects.toMatchObject({ status: 400, message: expect.stringContaining('x-ai') });

@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
-import { answer, chatReply, createHarness, type Script } from '../../../support/pipeline-harness.ts';
+import { chatReply, createHarness, replyWith, type Script } from '../../../support/pipeline-harness.ts';
 
-async function ask(id: string, parameters: JsonObject, content: unknown, scripts: Script[] = [answer(200, chatReply('hello'))]) {
+async function ask(
+  id: string,
+  parameters: JsonObject,
+  content: unknown,
+  scripts: Script[] = [replyWith(200, chatReply('hello'))],
+) {
   const gateway = createHarness();
   gateway.script(...scripts);
   const config = { provider: '@one', input_guardrails: [{ [id]: parameters, id: 'g', deny: true }] };
@@ -68,7 +73,7 @@ it('svc.promptInjection: names the signs', async () => {
 });
 
 const moderation = (flagged: JsonObject) =>
-  answer(200, { id: 'm', model: 'x', results: [{ flagged: true, categories: flagged }] });
+  replyWith(200, { id: 'm', model: 'x', results: [{ flagged: true, categories: flagged }] });
 
 describe('svc.moderateContent', () => {
   const parameters = { provider: '@two', categories: ['violence', 'sexual'] };
@@ -84,13 +89,13 @@ describe('svc.moderateContent', () => {
   });
 
   it('passes other categories', async () => {
-    const scripts = [moderation({ hate: true }), answer(200, chatReply('hello'))];
+    const scripts = [moderation({ hate: true }), replyWith(200, chatReply('hello'))];
     expect((await ask('svc.moderateContent', parameters, 'hello', scripts)).status).toBe(200);
   });
 
   it.each<[string, Script, number]>([
-    ['an error', answer(500, { error: { message: 'x' } }), 446],
-    ['a reply without results', answer(200, { results: [] }), 446],
+    ['an error', replyWith(500, { error: { message: 'x' } }), 446],
+    ['a reply without results', replyWith(200, { results: [] }), 446],
   ])('%s fails with failOnError', async (_name, script, status) => {
     expect((await ask('svc.moderateContent', { ...parameters, failOnError: true }, 'hello', [script])).status).toBe(status);
   });
@@ -107,12 +112,12 @@ describe('svc.judge', () => {
     ['no JSON, failOnError', 'yes', { failOnError: true }, 446],
     ['a verdict as text, failOnError', '{"meets": "true"}', { failOnError: true }, 446],
   ])('%s', async (_name, reply, more, status) => {
-    const scripts = [answer(200, chatReply(reply)), answer(200, chatReply('hello'))];
+    const scripts = [replyWith(200, chatReply(reply)), replyWith(200, chatReply('hello'))];
     expect((await ask('svc.judge', { ...parameters, ...more }, 'hello', scripts)).status).toBe(status);
   });
 
   it('puts the text between marks that it cannot know', async () => {
-    const { bodies } = await ask('svc.judge', parameters, 'hello', [answer(200, chatReply('{"meets": false}'))]);
+    const { bodies } = await ask('svc.judge', parameters, 'hello', [replyWith(200, chatReply('{"meets": false}'))]);
     const [[path, body]] = bodies as [[string, { model: string; messages: { content: string }[] }]];
     const [, mark] = /^(TEXT-[0-9a-f]{24})\nhello\n\1$/.exec(body.messages[1]?.content ?? '') ?? [];
     expect([path, body.model, body.messages[0]?.content.includes(String(mark))]).toEqual([

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../../core/contract/values/errors.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
-import { answer, chatReply, chatStream, createHarness, type Script } from '../../../support/pipeline-harness.ts';
+import { chatReply, chatStream, createHarness, replyWith, type Script } from '../../../support/pipeline-harness.ts';
 
 async function ask(
   config: JsonObject,
   content: unknown,
-  script: Script = answer(200, chatReply('hello')),
+  script: Script = replyWith(200, chatReply('hello')),
   body: JsonObject = {},
 ) {
   const gateway = createHarness();
@@ -104,7 +104,7 @@ describe('svc.pii', () => {
   });
 
   it('redact: changes a response, and its results hold no personal data', async () => {
-    const { status, text } = await ask(output({ redact: true }), 'x', answer(200, chatReply(`It is ${mail}`)));
+    const { status, text } = await ask(output({ redact: true }), 'x', replyWith(200, chatReply(`It is ${mail}`)));
     expect(status).toBe(200);
     expect(text).not.toContain(mail);
     expect(JSON.parse(text).choices[0].message.content).toBe('It is {{EMAIL_ADDRESS_1}}');
@@ -133,7 +133,7 @@ describe('svc.pii', () => {
 
 describe('svc.restorePii', () => {
   it('puts the data back into the response', async () => {
-    const reply = answer(200, chatReply('Mail {{EMAIL_ADDRESS_1}}, not {{EMAIL_ADDRESS_9}}'));
+    const reply = replyWith(200, chatReply('Mail {{EMAIL_ADDRESS_1}}, not {{EMAIL_ADDRESS_9}}'));
     const { status, text, sent } = await ask(restoring, `Write to ${mail}`, reply);
     expect([status, sent]).toEqual([200, 'Write to {{EMAIL_ADDRESS_1}}']);
     expect(JSON.parse(text).choices[0].message.content).toBe(`Mail ${mail}, not {{EMAIL_ADDRESS_9}}`);
@@ -153,7 +153,7 @@ describe('svc.restorePii', () => {
 
   it('changes nothing for a request without restore', async () => {
     const config = { ...restoring, ...input({ redact: true }) };
-    const { text } = await ask(config, mail, answer(200, chatReply('{{EMAIL_ADDRESS_1}}')));
+    const { text } = await ask(config, mail, replyWith(200, chatReply('{{EMAIL_ADDRESS_1}}')));
     expect(JSON.parse(text).choices[0].message.content).toBe('{{EMAIL_ADDRESS_1}}');
   });
 });
