@@ -1,6 +1,4 @@
-import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { type Message, Role, type SendMessageRequest, type StreamResponse, TaskState } from '@a2a-js/sdk';
 import {
   ClientFactory,
@@ -12,6 +10,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../core/contract/values/json.ts';
 import { type A2aAgent, startA2aAgent } from '../support/a2a-agent.ts';
+import { type A2aClient, a2aClient, rpc, said, v1 } from '../support/a2a-client.ts';
 import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
 import { until } from '../support/until.ts';
 
@@ -21,22 +20,17 @@ let agent: A2aAgent;
 
 beforeAll(async () => {
   [gateway, agent] = await Promise.all([shareGateway(), startA2aAgent()]);
+  client = a2aClient(gateway);
   const found = await gateway.admin.create('/agent-integrations/fetch-agent-card', { endpoint: agent.origin });
   await addAgent('sample', agent.url, { agent_card: found.agent_card });
 });
 afterAll(() => agent?.close());
 
-async function addAgent(slug: string, url: string, fields: JsonObject = {}): Promise<{ server: string; integration: string }> {
-  const workspace_id = gateway.workspaceId;
-  const made = await gateway.admin.create('/agent-integrations', {
-    ...{ name: slug, slug: `${slug}-${workspace_id.slice(0, 8)}`, url, auth_type: 'none', workspace_id },
-    ...fields,
-  });
-  const server = await gateway.admin.create('/agent-servers', { name: slug, slug, workspace_id, agent_integration_id: made.id });
-  return { server: String(server.id), integration: String(made.id) };
-}
-
-const urlOf = (slug: string, rest = '') => `${gateway.origin}/v1/agent/${slug}${rest}`;
+let client: A2aClient;
+const urlOf = (slug: string, rest?: string) => client.urlOf(slug, rest);
+const addAgent: A2aClient['addAgent'] = (slug, url, fields) => client.addAgent(slug, url, fields);
+const send: A2aClient['send'] = (slug, body, options) => client.send(slug, body, options);
+const logOf: A2aClient['logOf'] = (reply) => client.logOf(reply);
 
 type Binding = 'JSONRPC' | 'HTTP+JSON';
 
@@ -75,31 +69,6 @@ async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   for await (const item of items) list.push(item);
   return list;
 }
-
-/** Sends a request without the SDK. */
-async function send(slug: string, body: unknown, { rest = '', method = 'POST', headers = {} as Record<string, string> } = {}) {
-  const reply = await fetch(urlOf(slug, rest), {
-    method,
-    headers: { 'content-type': 'application/json', 'x-svc-api-key': gateway.workspaceKey, ...headers },
-    ...(body === null
-      ? {}
-      : { body: typeof body === 'string' || body instanceof Uint8Array ? (body as string) : JSON.stringify(body) }),
-  });
-  const text = await reply.text();
-  return { status: reply.status, headers: reply.headers, body: text === '' ? null : JSON.parse(text) };
-}
-
-const rpc = (method: string, params: JsonObject = {}) => ({ jsonrpc: '2.0', id: 7, method, params });
-const said = (text: string) => ({ message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text }] } });
-const v1 = { 'a2a-version': '1.0' };
-
-const logOf = (reply: { headers: Headers }) => {
-  const trace = reply.headers.get('x-svc-trace-id');
-  return until(
-    async () => (await gateway.admin.get(`/logs?trace_id=${trace}&workspace_id=${gateway.workspaceId}`)).body.data[0],
-    { what: 'a log of the call' },
-  );
-};
 
 describe.each([
   ['JSONRPC', '1.0'],
@@ -354,150 +323,5 @@ describe('the agent', () => {
     const rest = await all(again);
     const last = rest.at(-1)?.payload;
     expect(last?.$case === 'statusUpdate' ? last.value.status?.state : last).toBe(TaskState.TASK_STATE_COMPLETED);
-  });
-});
-
-describe('guardrails of an agent', () => {
-  const block = async (slug: string, word: string) => {
-    const made = await gateway.admin.create('/guardrails', {
-      ...{ name: slug, target: 'mcp_tools', workspace_id: gateway.workspaceId, actions: { deny: true } },
-      checks: [{ id: 'default.contains', parameters: { words: [word], operator: 'none' } }],
-    });
-    return String(made.slug);
-  };
-
-  it('deny messages and replies, plain and in streams; denied messages never reach the agent', async () => {
-    const [input, output] = [await block('a2a-in', 'forbidden'), await block('a2a-out', 'leaked')];
-    const configurations = { input_guardrails: [input], output_guardrails: [output] };
-    await addAgent('guarded', agent.url, { configurations });
-    const passed = await send('guarded', rpc('SendMessage', said('hello')), { headers: v1 });
-    expect(passed.body.result.message.parts[0].text).toBe('hello');
-    const count = agent.received.length;
-    const denied = await send('guarded', rpc('SendMessage', said('forbidden')), { headers: v1 });
-    expect([denied.status, denied.body]).toMatchObject([446, { id: 7, error: { code: -32446 } }]);
-    const twice = JSON.stringify(rpc('SendMessage', said('hello'))).replace('"parts"', '"parts":[{"text":"forbidden"}],"parts"');
-    const refused = await send('guarded', twice, { headers: v1 });
-    expect(refused.body.error).toMatchObject({ code: -32700, message: expect.stringContaining('same key twice') });
-    expect(agent.received.length).toBe(count);
-    const leaked = await send('guarded', rpc('SendMessage', said('leaked')), { headers: v1 });
-    expect(leaked.body).toMatchObject({ id: 7, error: { code: -32446, data: [{ reason: 'RESPONSE_DENIED' }] } });
-    const streamed = await fetch(urlOf('guarded'), {
-      ...{ method: 'POST', body: JSON.stringify(rpc('SendStreamingMessage', said('task leaked'))) },
-      headers: { 'content-type': 'application/json', 'x-svc-api-key': gateway.workspaceKey, ...v1 },
-    });
-    const events = await streamed.text();
-    expect(events).toContain('-32446');
-    expect(events).not.toContain('task leaked');
-  });
-
-  it('deny a text that is split over events, and send nothing of it; other streams keep their events', async () => {
-    const { agent_card } = await gateway.admin.create('/agent-integrations/fetch-agent-card', { endpoint: agent.origin });
-    await addAgent('split', agent.url, {
-      agent_card,
-      configurations: { output_guardrails: [await block('a2a-split', 'leaked')] },
-    });
-    const streamOf = async (binding: 'rpc' | 'rest', text: string) => {
-      const isRpc = binding === 'rpc';
-      const reply = await fetch(`${urlOf('split')}${isRpc ? '' : '/message:stream'}`, {
-        ...{ method: 'POST', body: JSON.stringify(isRpc ? rpc('SendStreamingMessage', said(text)) : said(text)) },
-        headers: { 'content-type': 'application/json', 'x-svc-api-key': gateway.workspaceKey, ...v1 },
-      });
-      return reply.text();
-    };
-    for (const binding of ['rpc', 'rest'] as const) {
-      const denied = await streamOf(binding, 'split It is lea ked now');
-      expect(denied).toContain(binding === 'rpc' ? '-32446' : 'RESPONSE_DENIED');
-      expect(denied).not.toMatch(/"(It|is|lea|ked|now)"/);
-      const passed = await streamOf(binding, 'split It is fine');
-      expect([...passed.matchAll(/"text":"(\w+)"/g)].map((match) => match[1])).toEqual(['It', 'is', 'fine']);
-      expect(passed).toContain('TASK_STATE_COMPLETED');
-    }
-  });
-
-  it('must be for tools, and exist', async () => {
-    const of = (name: string) => ({ name: 'x', url: agent.url, auth_type: 'none', configurations: { input_guardrails: [name] } });
-    const made = await gateway.admin.post('/agent-integrations', of('missing'));
-    expect([made.status, made.body.data.message]).toEqual([404, expect.stringContaining('configurations.input_guardrails[0]')]);
-  });
-});
-
-describe('limits and usage', () => {
-  it('counts requests, and estimates the tokens of messages and replies', async () => {
-    const { key } = await gateway.admin.createKey({
-      ...{ scopes: ['agents.invoke'], rate_limits: [{ type: 'requests', unit: 'rpd', value: 1 }] },
-    });
-    const headers = { ...v1, 'x-svc-api-key': key };
-    const reply = await send('sample', rpc('SendMessage', said('x'.repeat(400))), { headers });
-    expect(reply.status, JSON.stringify(reply.body)).toBe(200);
-    expect((await logOf(reply)).metrics).toMatchObject({ req_units: 100, res_units: 100 });
-    const limited = await send('sample', rpc('GetTask', { id: 'x' }), { headers });
-    expect(limited.status).toBe(429);
-    expect(limited.headers.get('retry-after')).not.toBeNull();
-  });
-
-  it('charges the estimated tokens to budgets and refuses messages when they are used up', async () => {
-    const { key } = await gateway.admin.createKey({
-      ...{ scopes: ['agents.invoke'], usage_limits: { type: 'tokens', credit_limit: 300 } },
-    });
-    const headers = { ...v1, 'x-svc-api-key': key };
-    expect((await send('sample', rpc('SendMessage', said('x'.repeat(800))), { headers })).status).toBe(200);
-    const refused = await send('sample', rpc('SendMessage', said('hello')), { headers });
-    expect([refused.status, refused.body.error.message]).toEqual([412, expect.stringContaining('Usage Limit')]);
-    // Reading a task uses no tokens.
-    expect((await send('sample', rpc('GetTask', { id: 'x' }), { headers })).status).toBe(200);
-  });
-
-  it.each<[string, JsonObject, number]>([
-    ['/policies/rate-limits', { target: 'agents', type: 'requests', unit: 'rpd', value: 2 }, 429],
-    ['/policies/usage-limits', { type: 'requests', credit_limit: 2 }, 412],
-  ])('counts messages for a named agent once over all gateway processes: %s', async (path, policy, status) => {
-    const slug = `counted-${status}`;
-    await addAgent(slug, agent.url);
-    await gateway.admin.create(path, {
-      ...{ workspace_id: gateway.workspaceId, name: slug, ...policy },
-      ...{ conditions: [{ key: 'agent_server', value: slug }], group_by: [{ key: 'api_key' }] },
-    });
-    /** The statuses of messages of a new key, most of them over connections of their own. */
-    const burst = async () => {
-      const { key } = await gateway.admin.createKey({ scopes: ['agents.invoke'] });
-      const headers = { ...v1, 'x-svc-api-key': key };
-      const all = await Promise.all(Array.from({ length: 16 }, () => send(slug, rpc('SendMessage', said('hello')), { headers })));
-      expect((await send(slug, rpc('GetTask', { id: 'x' }), { headers })).status).toBe(200);
-      expect((await send('sample', rpc('SendMessage', said('hello')), { headers })).status).toBe(200);
-      return all.map((one) => one.status).sort();
-    };
-    const expected = [200, 200, ...Array.from({ length: 14 }, () => status)];
-    await until(async () => (await burst()).join() === expected.join(), { what: 'the policy in both gateway processes' });
-  });
-
-  it('does not call an agent for a time once its circuit has opened, over either binding', async () => {
-    const cb_config = { failure_threshold: 2, cooldown_interval: 60_000, failure_status_codes: [500] };
-    await addAgent('circuit', agent.url, { configurations: { cb_config } });
-    agent.override = (_request, response) => void response.writeHead(500).end();
-    const opened = await until(
-      async () => {
-        const reply = await send('circuit', rpc('GetTask', { id: 'x' }), { headers: v1 });
-        return reply.status === 503 && reply;
-      },
-      { what: 'an open circuit' },
-    );
-    agent.override = null;
-    const message = 'The agent circuit is not called for a time, because its last calls failed';
-    expect(opened.body.error).toMatchObject({ code: -32603, message, data: [{ reason: 'UNAVAILABLE' }] });
-    expect(opened.headers.get('retry-after')).toBe('60');
-    const rest = await send('circuit', said('hello'), { rest: '/message:send', headers: v1 });
-    expect([rest.status, rest.body.error]).toMatchObject([503, { code: 503, status: 'UNAVAILABLE', message }]);
-    expect((await send('sample', rpc('GetTask', { id: 'x' }), { headers: v1 })).status).toBe(200);
-  });
-
-  it('gives an agent its own time to reply', async () => {
-    const hanging = createServer(() => undefined).listen(0, '127.0.0.1');
-    await once(hanging, 'listening');
-    const url = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}`;
-    await addAgent('slow', url, { configurations: { request_timeout: 100 } });
-    const reply = await send('slow', rpc('SendMessage', said('hello')), { headers: v1 });
-    hanging.closeAllConnections();
-    hanging.close();
-    expect([reply.status, reply.body.error.data[0].reason]).toEqual([408, 'REQUEST_TIMEOUT']);
   });
 });

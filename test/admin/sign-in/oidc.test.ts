@@ -353,61 +353,6 @@ describe.each(ruleDatabases)('sign-in with OpenID Connect, on %s', (database) =>
     expect((await rotate(mainId, 'add')).data.message).toMatch(/only connections with private_key_jwt have a key/);
   });
 
-  describe('logout', () => {
-    const event = { 'http://schemas.openid.net/event/backchannel-logout': {} };
-    const logoutClaims = () => {
-      const at = now();
-      return { iss: provider.issuer, aud: 'gateway', iat: at, exp: at + 120, jti: 'one', events: event, sid: 'session-1' };
-    };
-    const send = async (token: string) => {
-      const body = new URLSearchParams({ logout_token: token });
-      return fetch(`${plane.url}/v2/auth/backchannel-logout/${mainId}`, { method: 'POST', body });
-    };
-    const stateOf = async (token: string) => (await plane.ask('GET', '/auth/self', { key: token })).status;
-
-    it('names the address of the provider, with the ID token as hint', async () => {
-      const { auth_token: key } = (await signIn('ada')).body;
-      const reply = await plane.ask('POST', '/auth/logout', { key, body: {} });
-      const url = new URL(reply.body.logout_url);
-      expect(url.origin + url.pathname).toBe(`${provider.issuer}/logout`);
-      expect(url.searchParams.get('id_token_hint')).toMatch(/^ey/);
-      expect(url.searchParams.get('post_logout_redirect_uri')).toMatch(/\/v2\/auth\/signed-out$/);
-      expect(await stateOf(key)).toBe(401);
-    });
-
-    it('at the provider ends the session that it names, and a repeated token none that began later', async () => {
-      const [one, two] = [(await signIn('ada', { sid: 'session-1' })).body, (await signIn('ada', { sid: 'session-2' })).body];
-      const token = await provider.sign(logoutClaims());
-      expect((await send(token)).status).toBe(200);
-      expect([await stateOf(one.auth_token), await stateOf(two.auth_token)]).toEqual([401, 200]);
-      const bySubject = { ...logoutClaims(), sid: undefined, sub: 'sub-ada', iat: now() - hour };
-      expect((await send(await provider.sign(bySubject))).status).toBe(200);
-      expect(await stateOf(two.auth_token)).toBe(200);
-      expect((await send(await provider.sign({ ...bySubject, iat: now() }))).status).toBe(200);
-      expect(await stateOf(two.auth_token)).toBe(401);
-    });
-
-    it.each<readonly [string, (claims: Record<string, unknown>) => Promise<string>]>([
-      ['an ID token', (claims) => provider.sign({ ...claims, events: undefined, nonce: 'n' })],
-      ['a nonce', (claims) => provider.sign({ ...claims, nonce: 'n' })],
-      ['another audience', (claims) => provider.sign({ ...claims, aud: 'other' })],
-      ['another issuer', (claims) => provider.sign({ ...claims, iss: 'https://evil.example' })],
-      ['neither subject nor session', (claims) => provider.sign({ ...claims, sid: undefined })],
-      ['an expired token', (claims) => provider.sign({ ...claims, exp: now() - hour })],
-      [
-        'a foreign key',
-        async (claims) =>
-          new SignJWT(claims).setProtectedHeader({ alg: 'RS256' }).sign((await generateKeyPair('RS256')).privateKey),
-      ],
-      ['an unsigned token', async (claims) => new UnsecuredJWT(claims).encode()],
-    ])('at the provider is rejected with %s', async (_, forge) => {
-      const { auth_token: key } = (await signIn('ada', { sid: 'session-1' })).body;
-      const reply = await send(await forge(logoutClaims()));
-      expect(reply.status).toBe(401);
-      expect(await stateOf(key)).toBe(200);
-    });
-  });
-
   it('cannot begin on a page of another origin', async () => {
     const body = { email: 'ada@example.com' };
     const reply = await plane.ask('POST', '/auth/login', { key: null, body, headers: { 'sec-fetch-site': 'cross-site' } });

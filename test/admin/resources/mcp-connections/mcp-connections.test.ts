@@ -1,72 +1,42 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { mcpConnections } from '../../../../admin/resources/mcp-connections/entity.ts';
 import { createTokenService } from '../../../../admin/resources/mcp-connections/serve-tokens.ts';
-import { keyPurposes } from '../../../../core/contract/protocol/key-purposes.ts';
-import { mcpTokenContext } from '../../../../core/contract/protocol/mcp-connection.ts';
-import { deriveKey, unseal } from '../../../../core/contract/values/secret.ts';
-import { newGate } from '../../../support/gate.ts';
-import { browse, type OAuthUpstream, startOAuthUpstream } from '../../../support/oauth-upstream.ts';
+import { browse, type OAuthUpstream } from '../../../support/oauth-upstream.ts';
 import { until } from '../../../support/until.ts';
+import { machine, type OAuthPlane, startOAuthPlane } from '../../support/oauth-plane.ts';
 import { newPerson, type Person } from '../../support/people.ts';
 import type { Plane } from '../../support/plane.ts';
-import { startPlaneWithGateway } from '../../support/plane-gateway.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
 
-const machine = { client_id: 'machine', client_secret: 'secret-of-the-machine-client' };
-
 describe.each(ruleDatabases)('connections to MCP servers with OAuth, on %s', (database) => {
+  let oauth: OAuthPlane;
   let plane: Plane;
   let upstream: OAuthUpstream;
   let ada: Person;
   let bob: Person;
   let server: string;
   beforeAll(async () => {
-    const grants = { grant_types: ['client_credentials'], redirect_uris: [], response_types: [] };
-    upstream = await startOAuthUpstream({ clients: [{ ...machine, ...grants, scope: 'mcp admin' }] });
-    // The callback arrives at the control plane itself, because no gateway forwards here.
-    plane = await startPlaneWithGateway(database, { TRUSTED_CUSTOM_HOSTS: '127.0.0.1' });
-    (plane.settings as { publicUrl: string }).publicUrl = plane.url;
+    oauth = await startOAuthPlane(database);
+    ({ plane, upstream } = oauth);
     const places = [{ id: plane.workspaceId, role: 'member' as const }];
     [ada, bob] = [await newPerson(plane, 'member', places), await newPerson(plane, 'member', places)];
     server = await addServer('issues', {});
   });
   afterAll(async () => {
-    await plane?.close();
-    await upstream?.close();
+    await oauth?.close();
   });
 
-  async function addServer(slug: string, fields: object): Promise<string> {
-    const sent = {
-      name: slug,
-      slug,
-      url: upstream.url,
-      transport: 'http',
-      auth_type: 'oauth_auto',
-      workspace_id: plane.workspaceId,
-    };
-    const made = await plane.ask('POST', '/mcp-integrations', { body: { ...sent, ...fields } });
-    expect(made.status, JSON.stringify(made.body)).toBe(200);
-    const body = { name: slug, slug, workspace_id: plane.workspaceId, mcp_integration_id: made.body.id };
-    return (await plane.ask('POST', '/mcp-servers', { body })).body.id;
-  }
-
+  const addServer: OAuthPlane['addServer'] = (slug, fields) => oauth.addServer(slug, fields);
+  const tokenFor = (userId: string | null, rejected?: string | null, of = server, scope?: string, isInvalid?: boolean) =>
+    oauth.tokenFor(of, userId, rejected, scope, isInvalid);
+  const plain: OAuthPlane['plain'] = (document) => oauth.plain(document);
+  const expire = (userId: string | null, of = server) => oauth.expire(of, userId);
   const cookieOf = (person: Person) => ({ svc_session: person.token });
   const connectUrl = (id = server) => `${plane.url}/v1/oauth/connect/${id}`;
   const connect = (person: Person, account: string, id = server) => {
     upstream.account = account;
     return browse(connectUrl(id), cookieOf(person));
   };
-  const tokenFor = async (
-    userId: string | null,
-    rejected: string | null = null,
-    serverId = server,
-    scope?: string,
-    isInvalid?: boolean,
-  ) => (await plane.internal('POST', '/mcp-tokens', { serverId, userId, rejected, scope, isInvalid })).body;
-  const plain = (document: { id: string; tokenId: string; token: string }) =>
-    unseal(deriveKey(plane.settings.clusterKey, keyPurposes.transport), document.token, mcpTokenContext(document)).toString();
-  const expire = (userId: string | null, serverId = server) =>
-    plane.control.services.database.em().nativeUpdate(mcpConnections, { serverId, userId }, { expiresAt: new Date(0) });
 
   it('a user connects an account: discovery, registration, PKCE, and a token for this server', async () => {
     expect(await tokenFor(ada.id)).toEqual({ state: 'required', url: connectUrl() });
@@ -348,73 +318,6 @@ describe.each(ruleDatabases)('connections to MCP servers with OAuth, on %s', (da
     // The token may just have ended, so it is renewed.
     const again = await tokenFor(ada.id, wider.tokenId, server, 'admin', true);
     expect([again.state, again.document.tokenId === wider.tokenId]).toEqual(['connected', false]);
-  });
-
-  describe('client credentials, with many callers and processes', () => {
-    const scopesOf = async (document: Parameters<typeof plain>[0]) =>
-      (await upstream.scopeOf(plain(document)))?.split(' ').sort();
-    const addMachineServer = (slug: string) =>
-      addServer(slug, { auth_type: 'oauth_client_credentials', configurations: { oauth_metadata: machine } });
-
-    it('a token for a demanded scope was requested with it, also if another token has replaced the rejected one', async () => {
-      const of = await addMachineServer('replaced-token');
-      const first = (await tokenFor(null, null, of)).document;
-      const second = (await tokenFor(null, first.tokenId, of)).document;
-      expect(second.tokenId).not.toBe(first.tokenId);
-      const wider = (await tokenFor(null, first.tokenId, of, 'admin')).document;
-      expect(await scopesOf(wider)).toEqual(['admin', 'mcp']);
-      await expire(null, of);
-      const renewed = (await tokenFor(null, first.tokenId, of, 'admin')).document;
-      expect([renewed.tokenId === wider.tokenId, await scopesOf(renewed)]).toEqual([false, ['admin', 'mcp']]);
-    });
-
-    it('concurrent first questions of one process cause one request', async () => {
-      const of = await addMachineServer('one-request');
-      const requests = upstream.tokenRequests.length;
-      const { services } = plane.control;
-      let looks = 0;
-      const allLooked = newGate();
-      const em = () => {
-        const made = services.database.em();
-        const findOne = made.findOne.bind(made) as (...given: unknown[]) => Promise<unknown>;
-        const counted = async (...given: unknown[]) => {
-          const found = await findOne(...given);
-          if (given[0] === mcpConnections && ++looks === 3) allLooked.open();
-          return found;
-        };
-        return Object.assign(made, { findOne: counted });
-      };
-      upstream.intercept = async ({ url }) => {
-        if (url === '/token') await allLooked.opened;
-        return false;
-      };
-      const ask = createTokenService({ ...services, database: { ...services.database, em } });
-      const replies = await Promise.all([ada.id, bob.id, null].map((userId) => ask({ serverId: of, userId, rejected: null })));
-      upstream.intercept = null;
-      const ids = replies.map((reply) => (reply.state === 'connected' ? reply.document.tokenId : reply));
-      expect(ids).toEqual([expect.any(String), ids[0], ids[0]]);
-      expect(upstream.tokenRequests.length - requests).toBe(1);
-    });
-
-    it('two processes that obtain a token at once return the same one', async () => {
-      const of = await addMachineServer('two-processes');
-      const [bothAsk, oneReplied] = [newGate(), newGate()];
-      let requests = 0;
-      upstream.intercept = async (request) => {
-        if (request.url !== '/token') return false;
-        const isSecond = ++requests === 2;
-        if (isSecond) bothAsk.open();
-        await (isSecond ? oneReplied : bothAsk).opened;
-        return false;
-      };
-      const asked = [0, 1].map(() => createTokenService(plane.control.services)({ serverId: of, userId: null, rejected: null }));
-      void Promise.race(asked).then(() => oneReplied.open());
-      const replies = await Promise.all(asked);
-      upstream.intercept = null;
-      const ids = replies.map((reply) => (reply.state === 'connected' ? reply.document.tokenId : reply));
-      expect(ids).toEqual([expect.any(String), ids[0]]);
-      expect((await tokenFor(null, null, of)).document.tokenId).toBe(ids[0]);
-    });
   });
 
   it('a removed user has no connection any more', async () => {

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import { evaluatorFormats } from './evaluator-formats.ts';
 
 /** Exchanges with the service of one check, in the format that its maker publishes. */
 export interface Format {
@@ -25,39 +26,6 @@ const azure = { resourceName: 'res', apiKey: 'k-1' };
 const azureKey = ['ocp-apim-subscription-key', 'k-1'];
 const azureUrl = 'https://res.cognitiveservices.azure.com';
 const token = `x.${Buffer.from('{"opaque":{"apex-url":"https://apex.example.com/"}}').toString('base64url')}.y`;
-
-const patronus = (pass: boolean, positions: number[][] = []): JsonObject => ({
-  results: [
-    { status: 'success', evaluation_result: { pass, additional_info: { positions, extra: null, confidence_interval: null } } },
-  ],
-});
-const patronusBody = (evaluator: string, criteria?: string): JsonObject => ({
-  evaluators: [{ evaluator, explain_strategy: 'always', ...(criteria ? { criteria } : {}) }],
-  evaluated_model_input: 'hello world',
-  evaluated_model_output: 'hello',
-});
-const patronusOf = (name: string, body: JsonObject, parameters: JsonObject = {}): Format => ({
-  ...{ id: `patronus.${name}`, side: 'output', parameters, credentials: apiKey, url: 'https://api.patronus.ai/v1/evaluate' },
-  ...{ headers: ['x-api-key', 'k-1'], body, pass: patronus(true), block: patronus(false) },
-});
-const masked = (name: string): Format => ({
-  ...patronusOf(name, patronusBody(name)),
-  redact: { parameters: { redact: true }, reply: patronus(false, [[0, 5]]) },
-});
-
-const qualifireOf = (name: string, side: 'input' | 'output', more: JsonObject, parameters: JsonObject = {}): Format => ({
-  ...{
-    id: `qualifire.${name}`,
-    side,
-    parameters,
-    credentials: apiKey,
-    url: 'https://proxy.qualifire.ai/api/evaluation/evaluate',
-  },
-  headers: ['x-qualifire-api-key', 'k-1'],
-  body: { input: 'hello world', ...(side === 'output' ? { output: 'hello' } : {}), ...more },
-  pass: { status: 'passed', evaluationResults: [] },
-  block: { status: 'failed', evaluationResults: [{ type: name }] },
-});
 
 const bedrock = { awsAccessKeyId: 'AK', awsSecretAccessKey: 'k-1', awsSessionToken: 'st', awsRegion: 'eu-west-1' };
 
@@ -273,16 +241,6 @@ export const formats: readonly Format[] = [
     pass: { action: 'allow', category: 'benign', scan_id: 's' },
     block: { action: 'block', category: 'malicious', scan_id: 's' },
   },
-  ...[masked('pii'), masked('phi'), patronusOf('custom', patronusBody('judge', 'mine'), { profile: 'mine' })],
-  patronusOf('isConcise', patronusBody('judge', 'patronus:is-concise')),
-  patronusOf('isHelpful', patronusBody('judge', 'patronus:is-helpful')),
-  patronusOf('isPolite', patronusBody('judge', 'patronus:is-polite')),
-  patronusOf('noApologies', patronusBody('judge', 'patronus:no-apologies')),
-  patronusOf('noGenderBias', patronusBody('judge', 'patronus:no-gender-bias')),
-  patronusOf('noRacialBias', patronusBody('judge', 'patronus:no-racial-bias')),
-  patronusOf('retrievalAnswerRelevance', patronusBody('answer-relevance')),
-  patronusOf('retrievalHallucination', patronusBody('hallucination')),
-  patronusOf('toxicity', patronusBody('toxicity')),
   ...(['input', 'output'] as const).map(
     (side): Format => ({
       ...{
@@ -336,16 +294,7 @@ export const formats: readonly Format[] = [
       redact: { parameters: { redact: true }, reply: { result: { [key]: { passed: true, modified_text: 'changed' } } } },
     }),
   ),
-  qualifireOf('contentModeration', 'output', { content_moderation_check: true }),
-  qualifireOf('pii', 'input', { pii_check: true }),
-  qualifireOf('promptInjections', 'input', { prompt_injections: true }),
-  qualifireOf('hallucinations', 'output', { hallucinations_check: true, hallucinations_mode: 'balanced' }),
-  qualifireOf('grounding', 'output', { grounding_check: true, grounding_mode: 'quality' }, { mode: 'quality' }),
-  qualifireOf('policy', 'input', { assertions: ['be kind'], assertions_mode: 'balanced' }, { policies: ['be kind'] }),
-  {
-    ...qualifireOf('toolUseQuality', 'output', {}),
-    body: { messages: [user, assistant], available_tools: [], tool_selection_quality_check: true, tsq_mode: 'balanced' },
-  },
+  ...evaluatorFormats,
   {
     ...{ id: 'sydelabs.sydeguard', side: 'input', credentials: apiKey, headers: ['x-api-key', 'k-1'] },
     ...{ url: 'https://guard.sydelabs.ai/api/v1/guard/generate-score', body: { prompt: 'hello world' } },
@@ -403,41 +352,5 @@ export const formats: readonly Format[] = [
     pass: { results: [{ label: 'unsure' }] },
     block: { results: [{ label: 'bad' }] },
     redact: { parameters: { replacementPointer: '/text' }, reply: { results: [{ label: 'ok' }], text: 'changed' } },
-  },
-];
-
-/** Replacements that are written into the text, which `Format.redact` cannot say. */
-export const masks: readonly {
-  id: string;
-  side: 'input' | 'output';
-  parameters: JsonObject;
-  credentials: JsonObject;
-  reply: JsonObject;
-  text: string;
-}[] = [
-  {
-    ...{ id: 'promptfoo.pii', side: 'input', parameters: { redact: true }, credentials: {}, text: '[PERSON] world' },
-    reply: { results: [{ flagged: true, payload: { pii: [{ entity_type: 'person', start: 0, end: 5, pii: 'hello' }] } }] },
-  },
-  {
-    ...{ id: 'lakera.guard', side: 'input', parameters: {}, credentials: apiKey, text: 'hello [PII/NAME]' },
-    reply: {
-      flagged: true,
-      payload: [{ start: 6, end: 11, text: 'world', detector_type: 'pii/name' }],
-      breakdown: [{ detector_type: 'pii/name', detected: true }],
-    },
-  },
-  {
-    ...{ id: 'exa.online', side: 'input', parameters: {}, credentials: apiKey },
-    text: 'hello world\n<web_search_context>\n[1] "T"\nURL: https://e.example\npage\n</web_search_context>'.replace(
-      'page\n<',
-      'page\n<',
-    ),
-    reply: { results: [{ id: 'i', title: 'T', url: 'https://e.example', text: 'page' }] },
-  },
-  {
-    ...{ id: 'tavily.online', side: 'input', parameters: { prefix: ' <', suffix: '>' }, credentials: apiKey },
-    text: 'hello world <\n[1] "T"\nURL: https://e.example\npage>',
-    reply: { query: 'hello world', results: [{ title: 'T', url: 'https://e.example', content: 'page', score: 1 }] },
   },
 ];

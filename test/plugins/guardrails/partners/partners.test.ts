@@ -4,7 +4,8 @@ import { GatewayError } from '../../../../core/contract/values/errors.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { checks } from '../../../../plugins/guardrails/checks/index.ts';
 import { createHarness } from '../../../support/pipeline-harness.ts';
-import { type Format, formats, masks } from './formats.ts';
+import { type Format, formats } from './formats.ts';
+import { masks } from './masks.ts';
 
 type Answer = { status?: number; json?: unknown; text?: string } | 'down' | 'never';
 type Asked = Pick<Format, 'id' | 'side' | 'credentials'> & { parameters?: JsonObject };

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { mcpConnections } from '../../../../admin/resources/mcp-connections/entity.ts';
+import { createTokenService } from '../../../../admin/resources/mcp-connections/serve-tokens.ts';
+import { newGate } from '../../../support/gate.ts';
+import type { OAuthUpstream } from '../../../support/oauth-upstream.ts';
+import { machine, type OAuthPlane, startOAuthPlane } from '../../support/oauth-plane.ts';
+import { newPerson, type Person } from '../../support/people.ts';
+import type { Plane } from '../../support/plane.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
+
+describe.each(ruleDatabases)('client credentials, with many callers and processes, on %s', (database) => {
+  let oauth: OAuthPlane;
+  let plane: Plane;
+  let upstream: OAuthUpstream;
+  let ada: Person;
+  let bob: Person;
+  beforeAll(async () => {
+    oauth = await startOAuthPlane(database);
+    ({ plane, upstream } = oauth);
+    const places = [{ id: plane.workspaceId, role: 'member' as const }];
+    [ada, bob] = [await newPerson(plane, 'member', places), await newPerson(plane, 'member', places)];
+  });
+  afterAll(() => oauth?.close());
+
+  const tokenFor = (userId: string | null, rejected: string | null, of: string, scope?: string) =>
+    oauth.tokenFor(of, userId, rejected, scope);
+  const scopesOf = async (document: Parameters<OAuthPlane['plain']>[0]) =>
+    (await upstream.scopeOf(oauth.plain(document)))?.split(' ').sort();
+  const addMachineServer = (slug: string) =>
+    oauth.addServer(slug, { auth_type: 'oauth_client_credentials', configurations: { oauth_metadata: machine } });
+
+  it('client credentials: a token for a demanded scope was requested with it, also if another token has replaced the rejected one', async () => {
+    const of = await addMachineServer('replaced-token');
+    const first = (await tokenFor(null, null, of)).document;
+    const second = (await tokenFor(null, first.tokenId, of)).document;
+    expect(second.tokenId).not.toBe(first.tokenId);
+    const wider = (await tokenFor(null, first.tokenId, of, 'admin')).document;
+    expect(await scopesOf(wider)).toEqual(['admin', 'mcp']);
+    await oauth.expire(of, null);
+    const renewed = (await tokenFor(null, first.tokenId, of, 'admin')).document;
+    expect([renewed.tokenId === wider.tokenId, await scopesOf(renewed)]).toEqual([false, ['admin', 'mcp']]);
+  });
+
+  it('client credentials: concurrent first questions of one process cause one request', async () => {
+    const of = await addMachineServer('one-request');
+    const requests = upstream.tokenRequests.length;
+    const { services } = plane.control;
+    let looks = 0;
+    const allLooked = newGate();
+    const em = () => {
+      const made = services.database.em();
+      const findOne = made.findOne.bind(made) as (...given: unknown[]) => Promise<unknown>;
+      const counted = async (...given: unknown[]) => {
+        const found = await findOne(...given);
+        if (given[0] === mcpConnections && ++looks === 3) allLooked.open();
+        return found;
+      };
+      return Object.assign(made, { findOne: counted });
+    };
+    upstream.intercept = async ({ url }) => {
+      if (url === '/token') await allLooked.opened;
+      return false;
+    };
+    const ask = createTokenService({ ...services, database: { ...services.database, em } });
+    const replies = await Promise.all([ada.id, bob.id, null].map((userId) => ask({ serverId: of, userId, rejected: null })));
+    upstream.intercept = null;
+    const ids = replies.map((reply) => (reply.state === 'connected' ? reply.document.tokenId : reply));
+    expect(ids).toEqual([expect.any(String), ids[0], ids[0]]);
+    expect(upstream.tokenRequests.length - requests).toBe(1);
+  });
+
+  it('client credentials: two processes that obtain a token at once return the same one', async () => {
+    const of = await addMachineServer('two-processes');
+    const [bothAsk, oneReplied] = [newGate(), newGate()];
+    let requests = 0;
+    upstream.intercept = async (request) => {
+      if (request.url !== '/token') return false;
+      const isSecond = ++requests === 2;
+      if (isSecond) bothAsk.open();
+      await (isSecond ? oneReplied : bothAsk).opened;
+      return false;
+    };
+    const asked = [0, 1].map(() => createTokenService(plane.control.services)({ serverId: of, userId: null, rejected: null }));
+    void Promise.race(asked).then(() => oneReplied.open());
+    const replies = await Promise.all(asked);
+    upstream.intercept = null;
+    const ids = replies.map((reply) => (reply.state === 'connected' ? reply.document.tokenId : reply));
+    expect(ids).toEqual([expect.any(String), ids[0]]);
+    expect((await tokenFor(null, null, of)).document.tokenId).toBe(ids[0]);
+  });
+});
