@@ -5,7 +5,7 @@ import { startBare } from './contenders/bare.ts';
 import type { Arena, Contender, ContenderName } from './contenders/contender.ts';
 import { startDirect } from './contenders/direct.ts';
 import { startNginx } from './contenders/nginx.ts';
-import { startFull, startOurs } from './contenders/ours.ts';
+import { startFull, startNone, startOurs } from './contenders/ours.ts';
 import { startPeer } from './contenders/peer.ts';
 import type { Target } from './load/load.ts';
 import { preferredTool } from './load/load.ts';
@@ -20,6 +20,7 @@ const starters: Readonly<Record<ContenderName, (arena: Arena) => Promise<Contend
   direct: startDirect,
   nginx: startNginx,
   bare: startBare,
+  none: startNone,
   ours: startOurs,
   full: startFull,
   peer: startPeer,

@@ -23,8 +23,8 @@ export interface Contender {
   stop(): Promise<void>;
 }
 
-export type ContenderName = 'direct' | 'nginx' | 'bare' | 'ours' | 'full' | 'peer';
-export const contenderNames: readonly ContenderName[] = ['direct', 'nginx', 'bare', 'ours', 'full', 'peer'];
+export type ContenderName = 'direct' | 'nginx' | 'bare' | 'none' | 'ours' | 'full' | 'peer';
+export const contenderNames: readonly ContenderName[] = ['direct', 'nginx', 'bare', 'none', 'ours', 'full', 'peer'];
 
 /** The same targets for every contender that forwards requests unchanged. Only the base URL differs. */
 export function forwardingTargets(

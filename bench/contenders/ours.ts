@@ -6,12 +6,34 @@ import { type RunningGateway, startGateway } from '../../test/support/start-gate
 import type { Target } from '../load/load.ts';
 import { cores, moveToLoadCore } from '../processes.ts';
 import type { Scenario } from '../scenarios.ts';
-import type { Arena, Contender } from './contender.ts';
+import { type Arena, type Contender, forwardingTargets } from './contender.ts';
 
 /** API key and config slug of each request. */
 interface Credentials {
   readonly key: string;
   readonly config: string;
+}
+
+/**
+ * The same without anything that can be left out: no saved config, no stored credential, no limit, no bodies, no OTLP. The request names the
+ * provider and its credential. The API key and the record of the call always exist.
+ */
+export async function startNone(arena: Arena): Promise<Contender> {
+  const gateway = await startProduct();
+  const headers = {
+    'x-svc-api-key': gateway.workspaceKey,
+    ...{ 'x-svc-provider': 'openai', 'x-svc-custom-host': `${arena.upstreamOrigin}/v1`, authorization: 'Bearer sk-upstream' },
+  };
+  const { plain, stream } = forwardingTargets(arena, gateway.baseUrl, headers);
+  return {
+    name: 'none',
+    title: 'this gateway: key and record only, provider in headers',
+    targets: { ...(plain ? { plain } : {}), ...(stream ? { stream } : {}) },
+    ...processesOf(gateway),
+    stop: async () => {
+      await gateway.stop();
+    },
+  };
 }
 
 /**
