@@ -1,26 +1,31 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { rebuildDay } from '../admin/analytics/rebuild-rollups.ts';
 import { openDatabase } from '../admin/db/open-database.ts';
 import { storeBatch } from '../admin/gateway-api/store-records.ts';
 import { entities, migrations } from '../admin/tables.ts';
 import { startPlaneWith, testSettings } from '../test/admin/support/plane.ts';
 import { newReadyDatabase } from '../test/admin/support/test-database.ts';
 import { newMemoryLog } from '../test/support/memory-log.ts';
-import { keys, models, newBatches } from './records/new-batches.ts';
+import { generateRollups } from './records/generate-rollups.ts';
+import { keys, newBatches } from './records/new-batches.ts';
 
 /**
- * `node bench/analytics.ts --records 10000000` generates records of the last 30 days with SQL, builds their roll-ups, and measures the analytics
+ * `node bench/analytics.ts --records 10000000` generates the roll-ups of records of the last 30 days with SQL and measures the analytics
  * routes, also while further records arrive at `--rate` per second. PostgreSQL is the server of TEST_DATABASE_URL; the database is dropped at the end.
+ * `--keep DIR` keeps it instead, and a second run with the same DIR measures it again without generating it. `--only TEXT` measures the queries
+ * whose name contains the text.
  */
 const { values: options } = parseArgs({
   options: {
     records: { type: 'string', default: '10000000' },
     rate: { type: 'string', default: '5000' },
     times: { type: 'string', default: '20' },
+    keep: { type: 'string' },
+    only: { type: 'string', default: '' },
   },
 });
 const [recordCount, rate, times] = [Number(options.records), Number(options.rate), Number(options.times)];
@@ -28,49 +33,32 @@ const [recordCount, rate, times] = [Number(options.records), Number(options.rate
 const batchSize = 500;
 const [dayMs, days] = [86_400_000, 30];
 
-const dataDir = await mkdtemp(join(tmpdir(), 'svc-bench-analytics-'));
-const database = await newReadyDatabase();
-const limits = { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' };
-const settings = testSettings(dataDir, { ...limits, DATABASE_URL: database.url });
+const dataDir = options.keep ?? (await mkdtemp(join(tmpdir(), 'svc-bench-analytics-')));
+await mkdir(dataDir, { recursive: true });
+const urlFile = join(dataDir, 'database-url');
+const isKept = existsSync(urlFile);
+const database = isKept ? null : await newReadyDatabase();
+const databaseUrl = database?.url ?? (await readFile(urlFile, 'utf8'));
+const fixed = {
+  ADMIN_REQUESTS_PER_KEY: '0',
+  ADMIN_REQUESTS_PER_ADDRESS: '0',
+  ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
+};
+const settings = testSettings(dataDir, { ...fixed, DATABASE_URL: databaseUrl });
 const plane = await startPlaneWith(settings);
-const { organisationId, workspaceId } = plane;
 const newBatch = newBatches(plane, batchSize);
 
 const store = (body: Buffer) => storeBatch(plane.control.services.storeRecords, body);
 
-/** Generates the records of each day with one statement, and then their roll-ups. */
+/** Generates the roll-ups of the records of each day with one statement. */
 async function fill(): Promise<void> {
   const store = await openDatabase(settings, { entities, migrations }, newMemoryLog(), { hasQueryTimeout: false });
   const em = store.em();
   const startedMs = performance.now();
-  const took = () => `${((performance.now() - startedMs) / 1000).toFixed(0)} s`;
   const today = Math.floor(Date.now() / dayMs) * dayMs;
-  const keyList = keys.map((key) => `'${key}'`).join(', ');
-  const modelList = models.map((model) => `'${model}'`).join(', ');
-  await em.execute('set synchronous_commit = off');
-  for (let day = days; day > 0; day--) {
-    await em.execute(
-      `insert into request_records (id, organisation_id, workspace_id, trace_id, created_at, status, outcome, provider, provider_slug, model,
-         config_slug, api_key_id, cost_micro_usd, cost_nano_rest, price_source, record)
-       select gen_random_uuid(), ?, ?, gen_random_uuid()::text, at, case when ok then 200 else 502 end, outcome, 'openai', 'openai-prod',
-         (array[${modelList}])[1 + floor(${models.length} * power(random(), 3))::int], 'config-' || floor(5 * power(random(), 3)),
-         (array[${keyList}])[1 + floor(${keys.length} * power(random(), 3))::int], floor(random() * 5000), 0, 'public',
-         jsonb_build_object('durationMs', exp(5 + 4 * random()), 'inputTokens', floor(random() * 4000), 'cacheReadTokens', 0,
-           'cacheWriteTokens', 0, 'outputTokens', floor(random() * 800), 'retryAttemptCount', 0, 'attempts', '[]'::jsonb, 'userId', null,
-           'cacheStatus', null, 'metadata', jsonb_build_object('_user', 'user-' || floor(2000 * power(random(), 3))))
-       from (select at, ok, case when ok then 'success' else 'failed' end as outcome
-         from (select to_timestamp((?::float8 + random() * ${dayMs}) / 1000) as at, random() > 0.02 as ok
-           from generate_series(1, ?::int) offset 0) a) b`,
-      [organisationId, workspaceId, today - day * dayMs, Math.round(recordCount / days)],
-    );
-  }
-  console.log(`${recordCount} records generated after ${took()}`);
-  for (let day = days; day > 0; day--) {
-    const fromMs = today - day * dayMs;
-    await rebuildDay(store.em(), { fromMs, toMs: fromMs + dayMs });
-  }
+  for (let day = days; day > 0; day--) await generateRollups(em, plane, today - day * dayMs, Math.round(recordCount / days));
   await em.execute('vacuum analyze usage_rollups');
-  console.log(`roll-ups rebuilt after ${took()}`);
+  console.log(`roll-ups of ${recordCount} records after ${((performance.now() - startedMs) / 1000).toFixed(0)} s`);
   console.log(await em.execute('select grain, count(*)::int as rows from usage_rollups group by 1 order by 1'));
   await store.close();
 }
@@ -109,6 +97,7 @@ const queries: Readonly<Record<string, () => string>> = {
 
 async function measureQueries(): Promise<void> {
   for (const [name, path] of Object.entries(queries)) {
+    if (!name.includes(options.only)) continue;
     const tookMs: number[] = [];
     for (let at = 0; at < times; at++) {
       const startedMs = performance.now();
@@ -126,7 +115,8 @@ async function measureQueries(): Promise<void> {
 }
 
 try {
-  await fill();
+  if (!isKept) await fill();
+  if (options.keep !== undefined) await writeFile(urlFile, databaseUrl);
   console.log('idle');
   await measureQueries();
   const stop = new AbortController();
@@ -137,6 +127,8 @@ try {
   console.log(`stored ${Math.round(await ingesting)} records/s meanwhile`);
 } finally {
   await plane.close();
-  await database.drop();
-  await rm(dataDir, { recursive: true, force: true });
+  if (options.keep === undefined) {
+    await database?.drop();
+    await rm(dataDir, { recursive: true, force: true });
+  }
 }

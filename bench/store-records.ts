@@ -50,9 +50,9 @@ try {
     const { records } = await measured('parse and check', () => parseBatch(body));
     const costs = await measured('price', () => records.map((record: RequestRecord) => priceRecord(record, null).costNanoUsd));
     const changes = await measured('sum roll-ups', () => {
-      const batch = new RollupBatch();
+      const batch = new RollupBatch(Date.now());
       for (const [index, record] of records.entries()) batch.add(record, costs[index] ?? null);
-      return batch.changes();
+      return batch.changes;
     });
     await measured('encode roll-ups', () => encodeChanges(changes));
     await measured('store', () => storeBatch(plane.control.services.storeRecords, body));

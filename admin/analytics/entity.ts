@@ -45,3 +45,13 @@ export const usageRollups = defineEntity({
     retries: p.array((value) => Number(value)).columnType('bigint[]'),
   },
 });
+
+/** The days of an organisation that are summed: those that begin before `daysUntil`. Queries read the hours of later days. */
+export const rollupDays = defineEntity({
+  name: 'RollupDays',
+  tableName: 'rollup_days',
+  properties: {
+    organisationId: p.uuid().primary(),
+    daysUntil: p.datetime(),
+  },
+});

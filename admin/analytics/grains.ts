@@ -16,6 +16,7 @@ export interface Grain {
 const totals = { keeps: ['workspace_id', 'status'], hasCounts: true } as const;
 const models = { keeps: ['workspace_id', 'status', 'provider', 'provider_slug', 'model'], hasCounts: true } as const;
 const keys = { keeps: ['workspace_id', 'status', 'api_key_id', 'user_id'], hasCounts: true } as const;
+const keyModels = { keeps: [...keys.keeps, 'provider', 'provider_slug', 'model'], hasCounts: true } as const;
 const details = { keeps: dimensions.filter((name) => name !== 'end_user'), hasCounts: true } as const;
 const users = { keeps: ['workspace_id', 'user_id', 'end_user'], hasCounts: false } as const;
 
@@ -27,21 +28,31 @@ const users = { keeps: ['workspace_id', 'user_id', 'end_user'], hasCounts: false
 export const grains = {
   minute: { name: 'minute', lengthMs: minuteMs, ...totals },
   hour: { name: 'hour', lengthMs: hourMs, ...totals },
+  day: { name: 'day', lengthMs: dayMs, ...totals },
   hourModel: { name: 'hour_model', lengthMs: hourMs, ...models },
   dayModel: { name: 'day_model', lengthMs: dayMs, ...models },
   hourKey: { name: 'hour_key', lengthMs: hourMs, ...keys },
   dayKey: { name: 'day_key', lengthMs: dayMs, ...keys },
+  dayKeyModel: { name: 'day_key_model', lengthMs: dayMs, ...keyModels },
   hourDetail: { name: 'hour_detail', lengthMs: hourMs, ...details },
   dayDetail: { name: 'day_detail', lengthMs: dayMs, ...details },
   hourUser: { name: 'hour_user', lengthMs: hourMs, ...users },
   dayUser: { name: 'day_user', lengthMs: dayMs, ...users },
 } as const satisfies Readonly<Record<string, Grain>>;
 
-/** Grains of the same dimensions: rows of the second sum those of the first. */
-export const grainPairs: readonly (readonly [Grain, Grain])[] = [
-  [grains.minute, grains.hour],
+/** Grains that every record is added to when it is stored. */
+export const liveGrains: readonly Grain[] = Object.values(grains).filter(({ lengthMs }) => lengthMs < dayMs);
+
+/**
+ * Grains of hours and days that sum them, those with the fewest rows first. Days are written once they have ended (`sum-days.ts`). Grains of users
+ * leave out requests without a user: they are the last, and the only ones that keep `end_user`, so they serve only questions about users.
+ */
+export const hoursAndDays: readonly (readonly [Grain, Grain])[] = [
+  [grains.hour, grains.day],
   [grains.hourModel, grains.dayModel],
   [grains.hourKey, grains.dayKey],
+  [grains.hourDetail, grains.dayKeyModel],
   [grains.hourDetail, grains.dayDetail],
   [grains.hourUser, grains.dayUser],
 ];
+export const dayGrains: readonly Grain[] = hoursAndDays.map(([, days]) => days);

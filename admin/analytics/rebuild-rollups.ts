@@ -1,9 +1,10 @@
 import { executeBound } from '../db/execute-bound.ts';
 import type { EntityManager } from '../db/open-database.ts';
-import { type Dimension, dimensionSources, dimensions } from './dimensions.ts';
-import { dayMs, type Grain, grainPairs, grains, hourMs } from './grains.ts';
+import { dimensionSources, dimensions } from './dimensions.ts';
+import { dayMs, type Grain, hourMs, liveGrains } from './grains.ts';
 import { measureNames } from './measures.ts';
 import { recordsAsRollups } from './records-as-rollups.ts';
+import { keyOf, writeDay } from './sum-days.ts';
 
 /** Records of a range of time, of all organisations. */
 interface Span {
@@ -18,34 +19,35 @@ interface Span {
  */
 export async function rebuildDay(em: EntityManager, { fromMs, toMs }: Span): Promise<void> {
   const dayStartMs = Math.floor(fromMs / dayMs) * dayMs;
-  for (let startMs = Math.floor(fromMs / hourMs) * hourMs; startMs < toMs; startMs += hourMs) {
-    await replace(em, [...finerGrains, grains.hour], { fromMs: startMs, toMs: startMs + hourMs }, sumsOfRecords);
-  }
-  await replace(
-    em,
-    dayPairs.map(([, day]) => day),
-    { fromMs: dayStartMs, toMs: dayStartMs + dayMs },
-    sumsOfHours,
-  );
+  for (let startMs = Math.floor(fromMs / hourMs) * hourMs; startMs < toMs; startMs += hourMs) await rebuildHour(em, startMs);
+  await em.fork().transactional(async (tx) => {
+    await lockRollups(tx);
+    const summed = await executeBound<{ id: string }>(
+      tx,
+      'select organisation_id as id from rollup_days where days_until > $1 order by 1',
+      [new Date(dayStartMs)],
+    );
+    for (const { id } of summed) await writeDay(tx, id, dayStartMs);
+  });
 }
 
-const finerGrains = grainPairs.map(([finer]) => finer);
-/** Grains of hours, and those of days that sum them. */
-const dayPairs = grainPairs.filter(([, coarser]) => coarser.lengthMs === dayMs);
-
-async function replace(em: EntityManager, of: readonly Grain[], { fromMs, toMs }: Span, insert: string): Promise<void> {
-  const span = [new Date(fromMs), new Date(toMs)];
+async function rebuildHour(em: EntityManager, startMs: number): Promise<void> {
+  const span = [new Date(startMs), new Date(startMs + hourMs)];
   await em.fork().transactional(async (tx) => {
-    // Waits for every writer, and stops new ones: a record is either visible to the statements below, or added after the commit.
-    await tx.execute('lock table usage_rollups in share row exclusive mode');
+    await lockRollups(tx);
     await executeBound(
       tx,
       `delete from usage_rollups where organisation_id in (select id from organisations) and grain = any($1::text::text[])
          and starts_at >= $2 and starts_at < $3`,
-      [`{${of.map(({ name }) => name)}}`, ...span],
+      [`{${liveGrains.map(({ name }) => name)}}`, ...span],
     );
-    await executeBound(tx, insert, span);
+    await executeBound(tx, sumsOfRecords, span);
   });
+}
+
+/** Waits for every writer, and stops new ones: a record is either visible to the next statement, or added after the commit. */
+async function lockRollups(tx: EntityManager): Promise<void> {
+  await tx.execute('lock table usage_rollups in share row exclusive mode');
 }
 
 const sums = measureNames.map((name) => `sum(${name})::bigint as ${name}`).join(', ');
@@ -53,12 +55,6 @@ const counts = (name: 'latency' | 'retries') =>
   `coalesce(array_agg((${name} << 32) + requests) filter (where ${name} > 0), '{}')`;
 const written = ['organisation_id', 'grain', 'starts_at', 'key', ...dimensions, 'first_at', 'last_at', ...measureNames];
 const insertInto = `insert into usage_rollups (${written.join(', ')}, latency, retries)`;
-
-/** Returns the digest of the dimensions that `RollupBatch` computes. */
-function keyOf(keeps: readonly Dimension[]): string {
-  const values = dimensions.map((name) => (keeps.includes(name) ? `coalesce(to_json(${name})::text, 'null')` : `'null'`));
-  return `encode(substr(sha256(convert_to('[' || ${values.join(` || ',' || `)} || ']', 'UTF8')), 1, 16), 'hex')::uuid`;
-}
 
 /** Returns a query that sums rows of `one` into rows of a grain. */
 function sumsOfGrain({ name, lengthMs, keeps, hasCounts }: Grain): string {
@@ -74,26 +70,17 @@ function sumsOfGrain({ name, lengthMs, keeps, hasCounts }: Grain): string {
     group by ${by}`;
 }
 
-const sumsOfRecords = `with one as materialized (
-    select ${['organisation_id', ...dimensions, 'starts_at', 'first_at', 'last_at', ...measureNames].join(', ')},
-      latency[1] >> 32 as latency, coalesce(retries[1] >> 32, 0) as retries
-    from (${recordsAsRollups('r.organisation_id is not null and r.created_at >= $1 and r.created_at < $2')}) r)
-  ${insertInto}
-  ${[...finerGrains, grains.hour].map((grain) => `(${sumsOfGrain(grain)})`).join(' union all ')}`;
+/**
+ * Returns a statement that inserts rows of these grains. `requests` selects one row for each request: its dimensions and measures, times, bin of
+ * latency and number of retries.
+ */
+export function insertSums(requests: string, of: readonly Grain[]): string {
+  return `with one as materialized (${requests}) ${insertInto} ${of.map((grain) => `(${sumsOfGrain(grain)})`).join(' union all ')}`;
+}
 
-const sumsOfHours = `with hours as materialized (
-    select *, case grain ${dayPairs.map(([hour, day]) => `when '${hour.name}' then '${day.name}'`).join(' ')} end as day_grain
-    from usage_rollups where organisation_id in (select id from organisations)
-      and grain in (${dayPairs.map(([hour]) => `'${hour.name}'`).join(', ')}) and starts_at >= $1 and starts_at < $2),
-  bins as (
-    select organisation_id, day_grain, key, array_agg((bin << 32) + number) as latency
-    from (select organisation_id, day_grain, key, (packed + 2147483648) >> 32 as bin,
-        sum(packed - (((packed + 2147483648) >> 32) << 32))::bigint as number
-      from hours, unnest(latency) packed group by 1, 2, 3, 4) b where number <> 0 group by 1, 2, 3),
-  tries as (
-    select organisation_id, day_grain, key, array_agg(packed) as retries from hours, unnest(retries) packed group by 1, 2, 3)
-  ${insertInto}
-  select organisation_id, day_grain, $1, key, ${dimensions.map((name) => (name === 'workspace_id' ? `min(${name}::text)::uuid` : `min(${name})`)).join(', ')},
-    min(first_at), max(last_at), ${sums}, coalesce(min(b.latency), '{}'), coalesce(min(t.retries), '{}')
-  from hours left join bins b using (organisation_id, day_grain, key) left join tries t using (organisation_id, day_grain, key)
-  group by organisation_id, day_grain, key`;
+const sumsOfRecords = insertSums(
+  `select ${['organisation_id', ...dimensions, 'starts_at', 'first_at', 'last_at', ...measureNames].join(', ')},
+    latency[1] >> 32 as latency, coalesce(retries[1] >> 32, 0) as retries
+  from (${recordsAsRollups('r.organisation_id is not null and r.created_at >= $1 and r.created_at < $2')}) r`,
+  liveGrains,
+);

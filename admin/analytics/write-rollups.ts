@@ -3,12 +3,14 @@ import { executeBound } from '../db/execute-bound.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import type { RecordWriter } from '../define-resource.ts';
 import { dimensionSources, dimensions } from './dimensions.ts';
+import { dayGrains } from './grains.ts';
 import { measureNames } from './measures.ts';
-import { binFactor, RollupBatch, type RollupChange, startOf } from './rollup-batch.ts';
+import { binFactor, RollupBatch, type RollupChange } from './rollup-batch.ts';
+import { shareDays } from './sum-days.ts';
 
 /** Adds the new records to the roll-ups. A record that replaces an earlier one of its session counts instead of it. */
-export const writeRollups: RecordWriter = async (tx, rows) => {
-  const batch = new RollupBatch();
+export const writeRollups: RecordWriter = async (tx, rows, nowMs) => {
+  const batch = new RollupBatch(nowMs);
   for (const { record, cost, before } of rows) {
     batch.add(record, cost);
     if (before) batch.add(before.record, before.cost, -1);
@@ -18,17 +20,25 @@ export const writeRollups: RecordWriter = async (tx, rows) => {
 
 /** Writes the changes of a batch with one statement. Must run in the transaction that changes the records. */
 export async function applyRollups(tx: EntityManager, batch: RollupBatch): Promise<void> {
-  const changes = batch.changes();
-  if (changes.length === 0) return;
-  await executeBound(tx, upsert, encodeChanges(changes));
+  if (batch.changes.length === 0) return;
+  await shareDays(tx, batch.late);
+  await executeBound(tx, upsert, encodeChanges(batch.changes));
 }
 
-/** Returns the parameters of the statement: an array for each column, in the text form of PostgreSQL. */
+/**
+ * Returns the parameters of the statement: an array for each column, in the text form of PostgreSQL. A column without values is an empty array,
+ * because most batches have no cached replies, prompts or retries.
+ */
 export function encodeChanges(changes: readonly RollupChange[]): string[] {
-  return columns.map(({ of }) => {
-    const elements: (string | number)[] = [];
-    for (const change of changes) elements.push(of(change));
-    return `{${elements.join(',')}}`;
+  return columns.map(({ of, none }) => {
+    let text = '';
+    let isEmpty = true;
+    for (const change of changes) {
+      const element = of(change);
+      if (element !== none) isEmpty = false;
+      text += `,${element}`;
+    }
+    return isEmpty ? '{}' : `{${text.slice(1)}}`;
   });
 }
 
@@ -38,15 +48,18 @@ interface SentColumn {
   readonly type: string;
   /** Returns an element of the array, in the text form of PostgreSQL. */
   of(change: RollupChange): string | number;
+  /** The element that stands for no value. */
+  readonly none?: string | number;
 }
+
+/** An element of an array of arrays without counts. */
+const noCounts = '"{}"';
 
 const columns: readonly SentColumn[] = [
   { name: 'organisation_id', type: 'uuid', of: ({ organisationId }) => organisationId },
   { name: 'key', type: 'uuid', of: ({ name }) => digestOf(name) },
   { name: 'grain', type: 'text', of: ({ grain }) => grain.name },
   { name: 'starts_ms', type: 'bigint', of: ({ startsAtMs }) => startsAtMs },
-  { name: 'coarser', type: 'text', of: ({ coarser }) => coarser?.name ?? 'NULL' },
-  { name: 'coarser_ms', type: 'bigint', of: ({ coarser, startsAtMs }) => (coarser ? startOf(startsAtMs, coarser) : 'NULL') },
   // Changes without new requests are to rows that exist, whose times stay.
   { name: 'first_ms', type: 'bigint', of: ({ firstMs }) => (Number.isFinite(firstMs) ? firstMs : 'NULL') },
   { name: 'last_ms', type: 'bigint', of: ({ lastMs }) => (Number.isFinite(lastMs) ? lastMs : 'NULL') },
@@ -54,10 +67,11 @@ const columns: readonly SentColumn[] = [
     name,
     type: dimensionSources[name].type,
     of: ({ values }: RollupChange) => element(values[at] ?? null),
+    none: 'NULL',
   })),
-  ...measureNames.map((name, at) => ({ name, type: 'bigint', of: ({ amounts }: RollupChange) => amounts[at] ?? 0 })),
-  { name: 'latency', type: 'text', of: ({ latency }) => packed(latency) },
-  { name: 'retries', type: 'text', of: ({ retries }) => packed(retries) },
+  ...measureNames.map((name, at) => ({ name, type: 'bigint', of: ({ amounts }: RollupChange) => amounts[at] ?? 0, none: 0 })),
+  { name: 'latency', type: 'text', of: ({ latency }) => packed(latency), none: noCounts },
+  { name: 'retries', type: 'text', of: ({ retries }) => packed(retries), none: noCounts },
 ];
 
 function element(value: string | number | null): string | number {
@@ -81,7 +95,7 @@ function digestOf(name: string): string {
 
 /** Adds the counts of the same bin. Returns them in the text form of an array. */
 function packed(counts: readonly number[]): string {
-  if (counts.length < 2) return counts.length === 0 ? '"{}"' : `"{${counts[0]}}"`;
+  if (counts.length < 2) return counts.length === 0 ? noCounts : `"{${counts[0]}}"`;
   const sums = new Map<number, number>();
   for (const counted of counts) {
     const bin = Math.round(counted / binFactor);
@@ -116,11 +130,12 @@ const timeOf = (name: string, other: string) => `coalesce(to_timestamp(sent.${na
 
 // Rows are locked in the order of their keys by every writer, so that two of them never wait for each other.
 const upsert = `insert into usage_rollups as old (${written.join(', ')})
-  select sent.organisation_id, bucket.grain, to_timestamp(bucket.ms / 1000.0), sent.key, ${timeOf('first_ms', 'infinity')},
-    ${timeOf('last_ms', '-infinity')}, ${[...dimensions, ...measureNames].map((name) => `sent.${name}`).join(', ')},
-    sent.latency::bigint[], sent.retries::bigint[]
+  select sent.organisation_id, sent.grain, to_timestamp(sent.starts_ms / 1000.0), sent.key, ${timeOf('first_ms', 'infinity')},
+    ${timeOf('last_ms', '-infinity')}, ${dimensions.map((name) => `sent.${name}`).join(', ')},
+    ${measureNames.map((name) => `coalesce(sent.${name}, 0)`).join(', ')},
+    coalesce(sent.latency, '{}')::bigint[], coalesce(sent.retries, '{}')::bigint[]
   from unnest(${columns.map(({ type }, at) => `$${at + 1}::text::${type}[]`).join(', ')}) sent(${columns.map(({ name }) => name).join(', ')})
-    cross join lateral (values (sent.grain, sent.starts_ms), (sent.coarser, sent.coarser_ms)) bucket(grain, ms)
-  where bucket.grain is not null
-  order by sent.key, sent.organisation_id, bucket.grain, bucket.ms
+  where sent.grain not in (${dayGrains.map(({ name }) => `'${name}'`).join(', ')}) or exists (
+    select from rollup_days d where d.organisation_id = sent.organisation_id and d.days_until > to_timestamp(sent.starts_ms / 1000.0))
+  order by sent.key, sent.organisation_id, sent.grain, sent.starts_ms
   on conflict (${keys.join(', ')}) do update set ${updates.join(', ')}`;

@@ -2,9 +2,10 @@ import { randomFrom } from '../../test/support/random-from.ts';
 import { sampleRecord } from '../../test/support/sample-record.ts';
 
 export const models = ['gpt-4o', 'gpt-4o-mini', 'gpt-4.1', 'gpt-4.1-mini', 'o3', 'o4-mini', 'gpt-5', 'gpt-5-mini'];
-export const keys = Array.from({ length: 100 }, () => crypto.randomUUID());
+/** The same in every run, so that a kept database can be used again. */
+export const keys = Array.from({ length: 100 }, (_, at) => `00000000-0000-4000-8000-${String(at).padStart(12, '0')}`);
 
-interface Tenant {
+export interface Tenant {
   readonly organisationId: string;
   readonly workspaceId: string;
 }

@@ -1,5 +1,6 @@
 import { recordCopies } from '../../analytics/clickhouse/entity.ts';
-import { usageRollups } from '../../analytics/entity.ts';
+import { rollupDays, usageRollups } from '../../analytics/entity.ts';
+import { sumDays } from '../../analytics/sum-days.ts';
 import { writeRollups } from '../../analytics/write-rollups.ts';
 import { defineResource } from '../../define-resource.ts';
 import { deleteOldCopies } from './delete-old-copies.ts';
@@ -10,13 +11,14 @@ import { RecordCopies } from './migrations/202611230920-record-copies.ts';
 import { RollupsByKey } from './migrations/202611231310-rollups-by-key.ts';
 import { RefusedCopies } from './migrations/202611231315-refused-copies.ts';
 import { RollupsByModel } from './migrations/202611231610-rollups-by-model.ts';
+import { RollupDays } from './migrations/202611231900-rollup-days.ts';
 import { analyticsRoutes } from './routes.ts';
 
 export const analyticsResource = defineResource({
   name: 'analytics',
   // Roll-ups are the rows that most batches share, so they are locked last.
   after: ['feedbacks', 'batches', 'logs'],
-  entities: [usageRollups, recordCopies],
+  entities: [usageRollups, rollupDays, recordCopies],
   migrations: [
     { name: '202611222015-usage-rollups', class: UsageRollups },
     { name: '202611222330-rollups-by-prompt', class: RollupsByPrompt },
@@ -24,10 +26,15 @@ export const analyticsResource = defineResource({
     { name: '202611231310-rollups-by-key', class: RollupsByKey },
     { name: '202611231315-refused-copies', class: RefusedCopies },
     { name: '202611231610-rollups-by-model', class: RollupsByModel },
+    { name: '202611231900-rollup-days', class: RollupDays },
   ],
   routes: analyticsRoutes,
   recordWriters: [writeRollups],
   housekeeping: [
+    {
+      name: 'sum the hours of ended days',
+      run: ({ database, clock, isClosing }) => sumDays(database, clock.now(), { isClosing }),
+    },
     { name: 'delete sums of requests older than ANALYTICS_RETENTION_DAYS', run: deleteOldRollups },
     { name: 'delete records in ClickHouse older than ANALYTICS_RETENTION_DAYS', run: deleteOldCopies },
   ],

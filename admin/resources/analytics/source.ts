@@ -1,6 +1,7 @@
 import type { Dimension } from '../../analytics/dimensions.ts';
-import { dayMs, type Grain, grains, minuteMs } from '../../analytics/grains.ts';
+import { dayMs, type Grain, grains, hoursAndDays, minuteMs } from '../../analytics/grains.ts';
 import { recordsAsRollups, selectRecords } from '../../analytics/records-as-rollups.ts';
+import { daysUntilOf } from '../../analytics/sum-days.ts';
 import { allOf, type Condition, compileFilters, type LogFilters, logFilterEntries } from '../logs/filters.ts';
 import type { Range } from './range.ts';
 
@@ -41,7 +42,7 @@ export function sourceOf(selection: Selection, groups: readonly Dimension[], { w
     else needsRecords = true;
   }
   const pieces = needsRecords ? null : piecesFor(selection.range, [...needed], withCounts);
-  return pieces === null ? recordsOf(selection) : rollupsIn(pieces, conditionsOf(selection));
+  return pieces === null ? recordsOf(selection) : rollupsIn(selection.organisationId, pieces, conditionsOf(selection));
 }
 
 /** Part of a range that one grain covers. */
@@ -49,33 +50,25 @@ interface Piece {
   readonly grain: Grain;
   readonly fromMs: number;
   readonly toMs: number;
+  /** `days` reads the days that are summed (`rollup_days`), `hours` the others. Not set: reads all. */
+  readonly of?: 'days' | 'hours';
 }
-
-/**
- * Grains of hours and days, those with the fewest rows first. Grains of users leave out requests without a user: they are the last, and the only ones
- * that keep `end_user`, so they serve only questions about users.
- */
-const byHourAndDay: readonly (readonly [Grain, Grain | null])[] = [
-  [grains.hour, null],
-  [grains.hourModel, grains.dayModel],
-  [grains.hourKey, grains.dayKey],
-  [grains.hourDetail, grains.dayDetail],
-  [grains.hourUser, grains.dayUser],
-];
 
 /** Null if no grain keeps these dimensions in buckets that are short enough. */
 function piecesFor({ fromMs, toMs, bucketMs }: Range, needed: readonly Dimension[], withCounts: boolean): Piece[] | null {
   const keepsAll = ({ keeps, hasCounts }: Grain) => needed.every((name) => keeps.includes(name)) && (hasCounts || !withCounts);
   if (bucketMs === minuteMs) return keepsAll(grains.minute) ? [{ grain: grains.minute, fromMs, toMs }] : null;
-  const [hours, days] = byHourAndDay.find(([finer]) => keepsAll(finer)) ?? [null, null];
+  const [hours, days] = hoursAndDays.find(([, coarser]) => keepsAll(coarser)) ?? [null, null];
   if (hours === null) return null;
-  if (bucketMs < dayMs || days === null) return [{ grain: hours, fromMs, toMs }];
   const [firstDay, endOfDays] = [Math.ceil(fromMs / dayMs) * dayMs, Math.floor(toMs / dayMs) * dayMs];
-  return [
+  if (bucketMs < dayMs || firstDay >= endOfDays) return [{ grain: hours, fromMs, toMs }];
+  const pieces: Piece[] = [
     { grain: hours, fromMs, toMs: firstDay },
-    { grain: days, fromMs: firstDay, toMs: endOfDays },
+    { grain: days, fromMs: firstDay, toMs: endOfDays, of: 'days' },
+    { grain: hours, fromMs: firstDay, toMs: endOfDays, of: 'hours' },
     { grain: hours, fromMs: endOfDays, toMs },
-  ].filter((piece) => piece.fromMs < piece.toMs);
+  ];
+  return pieces.filter((piece) => piece.fromMs < piece.toMs);
 }
 
 /** Returns the records that pass the filters, at any time, and whether there are any filters apart from tenant and time. */
@@ -96,10 +89,11 @@ function conditionsOf({ organisationId, filters, workspaceId, ofUser }: Selectio
   ];
 }
 
-function rollupsIn(pieces: readonly Piece[], conditions: readonly Condition[]): Condition {
-  const parts = pieces.map(({ grain, fromMs, toMs }) =>
+function rollupsIn(organisationId: string, pieces: readonly Piece[], conditions: readonly Condition[]): Condition {
+  const parts = pieces.map(({ grain, fromMs, toMs, of }) =>
     allOf([
       { text: 'r.grain = ? and r.starts_at >= ? and r.starts_at < ?', values: [grain.name, new Date(fromMs), new Date(toMs)] },
+      ...(of ? [{ text: `r.starts_at ${of === 'days' ? '<' : '>='} ${daysUntilOf('?')}`, values: [organisationId] }] : []),
       ...conditions,
     ]),
   );

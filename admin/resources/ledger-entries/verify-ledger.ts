@@ -1,5 +1,5 @@
 import { IsolationLevel } from '@mikro-orm/core';
-import { dayMs, grains } from '../../analytics/grains.ts';
+import { dayMs, type Grain, grains, hoursAndDays } from '../../analytics/grains.ts';
 import { measuresInSql } from '../../analytics/measures.ts';
 import { executeBound } from '../../db/execute-bound.ts';
 import type { EntityManager } from '../../db/open-database.ts';
@@ -29,10 +29,12 @@ export interface Verification {
 const batchRows = 10_000;
 const comparedMeasures = ['requests', 'errors', 'cost_nano', 'input_tokens', 'output_tokens'] as const;
 type Measure = (typeof comparedMeasures)[number];
-const comparedGrains = [
-  ...[grains.hour, grains.hourModel, grains.dayModel, grains.hourKey, grains.dayKey],
-  ...[grains.hourDetail, grains.dayDetail],
-].map(({ name }) => name);
+/** Grains of hours, and those of days with the hours of days that are not summed, as queries read them. Not all requests are in those of users. */
+const comparedPairs = hoursAndDays.filter(([hours]) => hours !== grains.hourUser);
+const comparedGrains: readonly (readonly [Grain, Grain | null])[] = [
+  ...[...new Set(comparedPairs.map(([hours]) => hours))].map((hours) => [hours, null] as const),
+  ...comparedPairs,
+];
 
 /**
  * Compares, in one snapshot of the database and without writing: every window of every budget with the sum of its entries, the entries of
@@ -57,11 +59,11 @@ async function compareAll(tx: EntityManager, retention: Retention): Promise<Veri
       Number(start) < keptSince(retention, owners.get(key) ?? null) ? null : `budget ${key}, window of ${isoOf(start)}`,
     ),
     ...(await Promise.all(
-      comparedGrains.map(async (grain) =>
-        compare(sums.days, await readRollups(tx, grain), ([organisation = '', day = '', measure]) =>
+      comparedGrains.map(async ([hours, days]) =>
+        compare(sums.days, await readRollups(tx, hours, days), ([organisation = '', day = '', measure]) =>
           Date.parse(day) < firstDayOf(organisation)
             ? null
-            : `roll-ups by ${grain} of organisation ${organisation}, ${day}, ${measure}`,
+            : `roll-ups by ${(days ?? hours).name} of organisation ${organisation}, ${day}, ${measure}`,
         ),
       ),
     )),
@@ -159,13 +161,14 @@ async function readBudgets(tx: EntityManager): Promise<Map<string, bigint>> {
   return found;
 }
 
-async function readRollups(tx: EntityManager, grain: string): Promise<Map<string, bigint>> {
+async function readRollups(tx: EntityManager, hours: Grain, days: Grain | null): Promise<Map<string, bigint>> {
   const found = new Map<string, bigint>();
   const rows = await ask<({ id: string } & Record<Measure, string>)[]>(
     tx,
     `select organisation_id || ' ' || to_char(starts_at at time zone 'UTC', 'YYYY-MM-DD') as id, ${sumOf(comparedMeasures)}
-     from usage_rollups where grain = $1 group by 1`,
-    [grain],
+     from usage_rollups r left join rollup_days d using (organisation_id)
+     where case when starts_at < coalesce(d.days_until, '-infinity') then grain = $2 else grain = $1 end group by 1`,
+    [hours.name, (days ?? hours).name],
   );
   for (const row of rows) for (const name of comparedMeasures) add(found, `${row.id} ${name}`, row[name]);
   return found;

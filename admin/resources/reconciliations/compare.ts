@@ -1,4 +1,5 @@
 import { grains } from '../../analytics/grains.ts';
+import { daysUntilOf } from '../../analytics/sum-days.ts';
 import { executeBound } from '../../db/execute-bound.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Reconciliation } from './entity.ts';
@@ -99,7 +100,9 @@ function readRecorded(
     em,
     `select to_char(starts_at at time zone 'UTC', 'YYYY-MM-DD') as day, model, sum(requests)::float8 as requests,
        sum(cost_nano)::float8 as cost, sum(input_tokens)::float8 as input, sum(output_tokens)::float8 as output
-     from usage_rollups where organisation_id = $1 and grain = '${grains.dayDetail.name}' and starts_at >= $2 and starts_at <= $3
+     from usage_rollups where organisation_id = $1 and starts_at >= $2 and starts_at < $3::timestamptz + interval '1 day'
+       and (grain = '${grains.dayDetail.name}' and starts_at < ${daysUntilOf('$1')}
+         or grain = '${grains.hourDetail.name}' and starts_at >= ${daysUntilOf('$1')})
        and ($4::text is null or provider = $4) and ($5::jsonb is null or provider_slug in (select jsonb_array_elements_text($5::jsonb)))
      group by 1, 2`,
     [

@@ -74,7 +74,7 @@ async function repriceBatch(
     settled.map(({ record, cost, before }) => ({ record, cost, before: { record, cost: before } })),
     nowMs,
   );
-  const batch = new RollupBatch();
+  const batch = new RollupBatch(nowMs);
   for (const { record, before, cost } of changed) batch.addCost(record, { from: before, to: cost });
   await applyRollups(tx, batch);
   if (isCopied) await queueCopies(tx, changed);

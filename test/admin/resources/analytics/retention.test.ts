@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sumDays } from '../../../../admin/analytics/sum-days.ts';
 import { deleteOldRollups } from '../../../../admin/resources/analytics/delete-old-rollups.ts';
 import { sampleRecord } from '../../../support/sample-record.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
@@ -22,6 +23,7 @@ describe.each(ruleDatabases)('sums of requests, on %s', (database) => {
       sampleRecord({ ...tenant, createdAt: new Date(nowMs - days * day).toISOString(), model: `${days}` }),
     );
     await plane.internal('POST', '/records', records);
+    await sumDays(services.database, nowMs);
     await deleteOldRollups({ settings, database: services.database, isClosing: () => false }, nowMs);
     const rows = await services.database
       .em()
@@ -29,8 +31,8 @@ describe.each(ruleDatabases)('sums of requests, on %s', (database) => {
         'select grain, count(*)::int as count from usage_rollups group by 1 order by 1',
       );
     expect(Object.fromEntries(rows.map(({ grain, count }) => [grain, count]))).toEqual({
-      ...{ minute: 1, hour: 2, hour_detail: 2, day_detail: 2, hour_user: 2, day_user: 2 },
-      ...{ hour_model: 2, day_model: 2, hour_key: 2, day_key: 2 },
+      ...{ minute: 1, hour: 2, hour_detail: 2, hour_user: 2, hour_model: 2, hour_key: 2 },
+      ...{ day: 1, day_detail: 1, day_key_model: 1, day_user: 1, day_model: 1, day_key: 1 },
     });
   });
 });

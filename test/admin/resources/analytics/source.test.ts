@@ -18,19 +18,23 @@ const grainsOf = (...of: Parameters<typeof sourceOf>) => {
   return values.filter((one) => typeof one === 'string' && /^(minute|hour|day)/.test(one));
 };
 
+const hoursOf = (hour: string, day: string) => [hour, day, hour, hour];
+
 describe('analytics read', () => {
   const byConfig = { filters: { configs: ['c'] } };
   const byKey = { filters: { api_key_ids: ['k'] } };
   it.each([
     ['totals of minutes for the last hours', selection(2), [], ['minute']],
-    ['totals of hours for days', selection(240), [], ['hour']],
-    ['rows of models', selection(240, { filters: { ai_model: ['m'] } }), ['provider'], ['hour_model', 'day_model', 'hour_model']],
+    ['totals of hours for a few days', selection(48), [], ['hour']],
+    ['totals of days, and of hours at their ends and of days that are not summed', selection(240), [], hoursOf('hour', 'day')],
+    ['rows of models', selection(240, { filters: { ai_model: ['m'] } }), ['provider'], hoursOf('hour_model', 'day_model')],
     ['rows of keys', selection(48, byKey), [], ['hour_key']],
     ['rows of keys for those who see only their own', selection(48, { ofUser: 'u' }), [], ['hour_key']],
     ['details of hours for another filter', selection(48, byConfig), [], ['hour_detail']],
-    ['whole days and the hours at their ends', selection(240, byConfig), [], ['hour_detail', 'day_detail', 'hour_detail']],
+    ['whole days and the hours at their ends', selection(240, byConfig), [], hoursOf('hour_detail', 'day_detail')],
     ['details for models and keys', selection(48, byKey), ['model'], ['hour_detail']],
-    ['users by hour and day', selection(240), ['end_user'], ['hour_user', 'day_user', 'hour_user']],
+    ['days of models and keys', selection(240, byKey), ['model'], hoursOf('hour_detail', 'day_key_model')],
+    ['users by hour and day', selection(240), ['end_user'], hoursOf('hour_user', 'day_user')],
     ['records for filters within minutes', selection(2, byKey), [], []],
     ['records for users of one key', selection(240, byKey), ['end_user'], []],
     ['records for metadata', selection(240, { filters: { metadata: { team: ['a'] } } }), [], []],
