@@ -17,6 +17,7 @@ export function measuredJournal(
       spool.append(record);
     },
     hold: (hold) => spool.hold(hold),
+    isHeld: (id) => spool.isHeld(id),
     whenSafe: (callback) => spool.whenSafe(callback),
     healthy: () => spool.healthy(),
   };

@@ -37,6 +37,10 @@ export class OpenHolds {
     return this.#hasHold;
   }
 
+  has(id: string): boolean {
+    return this.#open.has(id);
+  }
+
   open(hold: CallHold): void {
     const line = JSON.stringify(hold);
     this.#open.set(hold.id, line);

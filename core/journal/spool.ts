@@ -104,6 +104,10 @@ export class Spool implements Journal {
     this.#flushSoon();
   }
 
+  isHeld(id: string): boolean {
+    return this.#holds.has(id);
+  }
+
   /** Calls back when every record appended so far is on disk, or is counted as lost because its write failed. */
   whenSafe(callback: () => void): void {
     if (this.#gatheredBytes === 0 && !this.#holds.isPending) callback();

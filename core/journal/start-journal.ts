@@ -53,6 +53,7 @@ export function startJournal(options: JournalOptions): RunningJournal {
   return {
     append: (record) => spool.append(record),
     hold: (hold) => spool.hold(hold),
+    isHeld: (id) => spool.isHeld(id),
     whenSafe: (callback) => spool.whenSafe(callback),
     healthy: () => spool.healthy(),
     spool,

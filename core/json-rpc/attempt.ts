@@ -4,6 +4,7 @@ import { type GatewayError, toGatewayError } from '../contract/values/errors.ts'
 import type { HeaderList } from '../contract/values/http.ts';
 import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
+import { announce } from '../pipeline/run-attempt.ts';
 import { type CircuitOwner, enterCircuit } from './circuit.ts';
 
 /** One call of an MCP server or an agent: counted in its circuit, and noted for the record. */
@@ -32,7 +33,7 @@ export async function sendAttempt(
   called: Called,
   call: UpstreamCall,
 ): Promise<UpstreamResponse> {
-  const attempt = beginAttempt(ctx, services, called);
+  const attempt = await beginAttempt(ctx, services, called);
   const stream = exchangeStream(dispatcher.transport, call);
   ctx.abortUpstream = () => stream.abort();
   try {
@@ -44,13 +45,15 @@ export async function sendAttempt(
   }
 }
 
-/** Throws GatewayError `unavailable` while the circuit is open. */
-export function beginAttempt(
+/** Notes the call for the case that this process is killed. Throws GatewayError `unavailable` while the circuit is open. */
+export async function beginAttempt(
   ctx: RequestContext,
   { circuits, clock }: Pick<PipelineOptions['services'], 'circuits' | 'clock'>,
   called: Called,
-): Attempt {
+): Promise<Attempt> {
   const circuit = enterCircuit(called, circuits);
+  const announced = announce(ctx);
+  if (announced) await announced;
   const startMs = clock.elapsed();
   const { kind, document } = called;
   const note = (status: number, error: GatewayError | null): void => {

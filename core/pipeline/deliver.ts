@@ -62,14 +62,17 @@ async function endStream(options: PipelineOptions, ctx: RequestContext, sink: Re
   if (!reply.error) {
     const finishCount = countUsage(ctx, options.services, null);
     if (finishCount) await finishCount();
-    end(options, ctx, { kind: reply.status < 400 ? 'success' : 'failed', status: reply.status, error: null });
-    return options.services.journal.whenSafe(() => sink.end());
+    const outcome: Outcome = { kind: reply.status < 400 ? 'success' : 'failed', status: reply.status, error: null };
+    return finish(options, ctx, outcome, () => sink.end());
   }
   const format = ctx.endpoint?.format ?? 'plain';
-  end(options, ctx, { kind: 'cut', status: reply.status, error: reply.error });
-  if (format === 'plain' || reply.raw) return sink.destroy();
+  const outcome: Outcome = { kind: 'cut', status: reply.status, error: reply.error };
+  if (format === 'plain' || reply.raw) {
+    end(options, ctx, outcome);
+    return sink.destroy();
+  }
   if (!reply.errorSent) sink.write(Buffer.from(streamError(reply.error, format, ctx.streamEvents)));
-  options.services.journal.whenSafe(() => sink.end());
+  finish(options, ctx, outcome, () => sink.end());
 }
 
 function sendReply(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, given: Reply): void {
@@ -156,9 +159,7 @@ function complete(
   ctx.replyBytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
   ctx.firstByteAtMs = options.services.clock.elapsed();
   if (ctx.content !== null) ctx.content.whole(headers, body);
-  // The record is safe before the last byte leaves: a client that has its reply has been counted.
-  end(options, ctx, outcome);
-  options.services.journal.whenSafe(() => {
+  finish(options, ctx, outcome, () => {
     try {
       sink.send(outcome.status, headers, body);
     } catch (thrown) {
@@ -167,6 +168,20 @@ function complete(
       sink.destroy();
     }
   });
+}
+
+/**
+ * Ends the request and its reply, so that a client that has its whole reply has been counted. A call to a provider is counted from its hold
+ * on, so its reply does not wait for the record. Other requests are recorded before the last byte leaves.
+ */
+function finish(options: PipelineOptions, ctx: RequestContext, outcome: Outcome, finishReply: () => void): void {
+  const { journal } = options.services;
+  if (journal.isHeld(ctx.id)) {
+    finishReply();
+    return end(options, ctx, outcome);
+  }
+  end(options, ctx, outcome);
+  journal.whenSafe(finishReply);
 }
 
 const noBytes = new Uint8Array(0);

@@ -147,7 +147,7 @@ function deniedReply({ status, headers, body }: Reply): AttemptReply {
 }
 
 /** Runs the plugin hooks before the call is sent. Returns a promise if a hook is asynchronous. */
-function announce(ctx: RequestContext, at = 0): Promise<void> | undefined {
+export function announce(ctx: RequestContext, at = 0): Promise<void> | undefined {
   const { onSend } = ctx.plan;
   for (let i = at; i < onSend.length; i++) {
     const done = onSend[i]?.(ctx);

@@ -102,6 +102,8 @@ export function createHarness(
   const documents = new Map<string, unknown>();
   const records: RequestRecord[] = [];
   const holds: CallHold[] = [];
+  /** Ids of the calls in flight. */
+  const open = new Set<string>();
   const logs: Harness['logs'] = [];
   const calls: UpstreamCall[] = [];
   const aborted: UpstreamCall[] = [];
@@ -154,8 +156,15 @@ export function createHarness(
     services: {
       documents: reader,
       journal: {
-        append: (record) => void records.push(structuredClone(record)),
-        hold: (hold) => void holds.push(structuredClone(hold)),
+        append(record) {
+          open.delete(record.id);
+          records.push(structuredClone(record));
+        },
+        hold(hold) {
+          open.add(hold.id);
+          holds.push(structuredClone(hold));
+        },
+        isHeld: (id) => open.has(id),
         whenSafe: options.whenSafe ?? ((callback) => callback()),
         healthy: () => true,
       },

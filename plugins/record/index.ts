@@ -1,20 +1,19 @@
 import * as v from 'valibot';
-import type { AgentCall, AgentRecord } from '../../core/contract/plugin/agent-call.ts';
 import { ContentCapture, type ContentLog } from '../../core/contract/plugin/content-capture.ts';
 import type { Outcome, RequestContext } from '../../core/contract/plugin/context.ts';
 import { type CorePlugin, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
 import { isDebugOff } from '../../core/contract/plugin/is-debug-off.ts';
-import type { McpCall, McpRecord } from '../../core/contract/plugin/mcp-call.ts';
 import type { PluginTime } from '../../core/contract/plugin/plugin-time.ts';
 import type { RequestPrompt } from '../../core/contract/plugin/prompt.ts';
 import type { ImageRecord, MediaRecord, RequestRecord, RequestTimes } from '../../core/contract/plugin/record.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { isoTime } from '../../core/contract/values/iso-time.ts';
 import { noUnits, type Usage } from '../../core/contract/values/usage.ts';
+import { agentOf, mcpOf } from './call-records.ts';
 import { spansOf } from './spans.ts';
 import { toHold } from './to-hold.ts';
 
-/** One record per request, for every outcome, on disk before the reply is complete. */
+/** One record per request, for every outcome. Before the reply is complete, the record or a note of the call is on disk. */
 export const record = (): CorePlugin =>
   defineCorePlugin({
     name: 'record',
@@ -181,15 +180,6 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
 function promptOf({ used: { id, slug, versionId, version, label } }: RequestPrompt): Partial<RequestRecord> {
   const promptLabel = label === null ? undefined : { promptLabel: label };
   return { promptId: id, promptSlug: slug, promptVersionId: versionId, promptVersion: version, ...promptLabel };
-}
-
-// The id of the message is no part of the record. A copy without it takes five times as long.
-function agentOf(call: AgentCall): AgentRecord & { id: undefined } {
-  return { ...call, id: undefined };
-}
-
-function mcpOf(call: McpCall): McpRecord & { id: undefined } {
-  return { ...call, id: undefined };
 }
 
 function timesOf({ times, attempts }: RequestContext): RequestTimes {

@@ -1,4 +1,7 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../core/contract/values/json.ts';
 import { callTool, mcpClient, messageOf, request } from '../support/mcp-client.ts';
 import { connectAccount, type McpUser, newMcpUser } from '../support/mcp-users.ts';
 import { type OAuthUpstream, startOAuthUpstream } from '../support/oauth-upstream.ts';
@@ -73,5 +76,65 @@ describe('a gateway process that is killed', () => {
     expect(done).toBeGreaterThanOrEqual(250);
     expect(retries).toBeLessThanOrEqual(workers.length);
     await until(() => gateway.pidsOf('gateway').length === 3, { what: 'the new process' });
+  });
+
+  it('leaves a record of each call of a tool or an agent that was in flight', async () => {
+    const received: string[] = [];
+    const silent = createServer(async (request) => {
+      const body = JSON.parse(Buffer.concat(await request.toArray()).toString());
+      received.push(body.method);
+    });
+    const port = await new Promise<number>((resolve) => {
+      silent.listen(0, '127.0.0.1', () => resolve((silent.address() as AddressInfo).port));
+    });
+    const { admin, origin, workspaceId: workspace_id } = gateway;
+    try {
+      const client = await mcpClient(gateway);
+      await client.addServer('silent', `http://127.0.0.1:${port}/mcp`);
+      const fields = {
+        name: 'silent',
+        slug: 'silent-agent',
+        url: `http://127.0.0.1:${port}/a2a`,
+        auth_type: 'none',
+        workspace_id,
+      };
+      const { id: agent_integration_id } = await admin.create('/agent-integrations', fields);
+      await admin.create('/agent-servers', { name: 'silent', slug: 'silent', workspace_id, agent_integration_id });
+      const trace = { 'x-svc-trace-id': 'in-flight' };
+      const revision = '2026-07-28';
+      const call = request('tools/call', { name: 'work', _meta: { 'io.modelcontextprotocol/protocolVersion': revision } });
+      const tool = client.post('silent', call, {
+        ...trace,
+        ...{ 'mcp-protocol-version': revision, 'mcp-method': 'tools/call', 'mcp-name': 'work' },
+      });
+      const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hello' }] };
+      const agent = fetch(`${origin}/v1/agent/silent`, {
+        method: 'POST',
+        headers: { ...trace, 'x-svc-api-key': gateway.workspaceKey, 'content-type': 'application/json', 'a2a-version': '1.0' },
+        body: JSON.stringify(request('SendMessage', { message })),
+      });
+      const ended = Promise.allSettled([tool, agent]);
+      await until(() => received.length === 2, { what: 'both calls' });
+      expect(received.toSorted()).toEqual(['SendMessage', 'tools/call']);
+      for (const pid of gateway.pidsOf('gateway')) process.kill(pid, 'SIGKILL');
+      expect((await ended).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+      const logs = await until(
+        async () => {
+          const { body } = await admin.get(`/logs?trace_id=in-flight&workspace_id=${workspace_id}`);
+          return body.data.length === 2 ? body.data : null;
+        },
+        { what: 'both records' },
+      );
+      expect(logs.map((log: JsonObject) => log.outcome)).toEqual(['interrupted', 'interrupted']);
+      expect(logs.find((log: JsonObject) => log.mcp)?.mcp).toMatchObject({
+        server: 'silent',
+        method: 'tools/call',
+        name: 'work',
+      });
+      expect(logs.find((log: JsonObject) => log.agent)?.agent).toMatchObject({ server: 'silent', operation: 'SendMessage' });
+    } finally {
+      silent.closeAllConnections();
+      silent.close();
+    }
   });
 });

@@ -144,6 +144,8 @@ export interface Journal {
    * id is appended, its successor appends one with outcome `interrupted`. A later hold of the same id replaces this one.
    */
   hold(hold: CallHold): void;
+  /** Returns true between the hold of this id and its record. */
+  isHeld(id: string): boolean;
   /** Calls back when everything appended so far is safe: at once, or later in this turn of the event loop. */
   whenSafe(callback: () => void): void;
   /** False: the next record may not fit, so requests that must be counted are rejected. */

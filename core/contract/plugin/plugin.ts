@@ -147,7 +147,7 @@ export interface Hooks {
   onChunk?(ctx: RequestContext, chunk: Uint8Array): Uint8Array | null;
   /** Any failure before the first byte. A Reply is sent instead of the error. */
   onError?(ctx: RequestContext, error: GatewayError): Maybe<Reply | undefined | void>;
-  /** Every request, exactly once, just before the reply is completed. Must not throw; a throw is logged. */
+  /** Every request, exactly once, when its reply is complete or about to be. Must not throw; a throw is logged. */
   onEnd?(ctx: RequestContext, outcome: Outcome): void;
   /** The config was replaced and its last request has ended. */
   onClose?(): void;

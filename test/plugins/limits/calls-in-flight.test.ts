@@ -70,18 +70,24 @@ describe('a call in flight', () => {
     await until(() => waiting.length > 0);
     expect([holds.length, calls.length]).toEqual([1, 0]);
     waiting.shift()?.();
-    await until(() => waiting.length > 0);
-    expect(calls).toHaveLength(1);
-    waiting.shift()?.();
     expect((await asked).status).toBe(200);
+    expect(calls).toHaveLength(1);
 
-    const replies: (() => void)[] = [];
-    const free = start({}, (callback) => replies.push(callback));
-    const sent = free.ask();
-    await until(() => replies.length > 0);
-    expect([free.holds.length, free.calls.length]).toEqual([1, 1]);
-    replies.shift()?.();
-    await sent;
+    const unlimited = start({}, () => expect.unreachable('nothing waits for the disk'));
+    expect((await unlimited.ask()).status).toBe(200);
+    expect([unlimited.holds.length, unlimited.calls.length]).toEqual([1, 1]);
+  });
+
+  it('has its reply before its record is on disk; a rejected request has its record there first', async () => {
+    const waiting: (() => void)[] = [];
+    const { ask, records } = start({}, (callback) => waiting.push(callback));
+    expect((await ask()).status).toBe(200);
+    expect([records.length, waiting.length]).toEqual([1, 0]);
+    const rejected = ask({ 'x-svc-api-key': 'no key' });
+    await until(() => waiting.length > 0);
+    expect(records.map(({ status }) => status)).toEqual([200, 401]);
+    waiting.shift()?.();
+    expect((await rejected).status).toBe(401);
   });
 
   it('has one note for the retries at a target, and a new one for the next target', async () => {
