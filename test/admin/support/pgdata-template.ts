@@ -43,8 +43,15 @@ async function make(template: string): Promise<void> {
   await rm(directory, { recursive: true, force: true });
 }
 
-/** Hash of the names and texts of all migrations and the version of PGlite. */
-export async function fingerprint(): Promise<string> {
+let migrationsHash: Promise<string> | null = null;
+
+/** Hash of the names and texts of all migrations and the version of PGlite, when this process first asked for it. */
+export function fingerprint(): Promise<string> {
+  migrationsHash ??= hashMigrations();
+  return migrationsHash;
+}
+
+async function hashMigrations(): Promise<string> {
   const hash = createHash('sha256');
   const files = (await readdir(admin, { recursive: true })).filter((name) => /[/\\]migrations[/\\]/.test(name));
   // The name is included, because the database records migrations by name.

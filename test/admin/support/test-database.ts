@@ -68,7 +68,18 @@ export async function newReadyDatabase(): Promise<TestDatabase> {
     await made.close();
     await execute(`alter database ${template}_new rename to ${template}`);
   });
-  return newDatabase(`template ${template}`);
+  return newDatabase(`template ${template} ${await copyStrategy()}`);
+}
+
+let strategy: Promise<string> | null = null;
+
+/** Copying the files of a template takes a quarter of the CPU of copying it through the log, the default since PostgreSQL 15. */
+function copyStrategy(): Promise<string> {
+  strategy ??= onServer(async (execute) => {
+    const [row] = (await execute('show server_version_num')) as [{ server_version_num: string }];
+    return Number(row.server_version_num) >= 150_000 ? 'strategy file_copy' : '';
+  });
+  return strategy;
 }
 
 /** An arbitrary number that all test files agree on. */
@@ -101,7 +112,7 @@ async function run(sql: string): Promise<void> {
 }
 
 /** Statements over one connection to the server. */
-async function onServer(work: (execute: (sql: string) => Promise<unknown[]>) => Promise<unknown>): Promise<void> {
+async function onServer<T>(work: (execute: (sql: string) => Promise<unknown[]>) => Promise<T>): Promise<T> {
   const orm = await MikroORM.init({
     clientUrl: server ?? '',
     entities: [],
@@ -109,7 +120,7 @@ async function onServer(work: (execute: (sql: string) => Promise<unknown[]>) => 
     pool: { min: 0, max: 1 },
   });
   try {
-    await work((sql) => orm.em.getConnection().execute(sql));
+    return await work((sql) => orm.em.getConnection().execute(sql));
   } finally {
     await orm.close(true);
   }
