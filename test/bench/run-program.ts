@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { compileCacheEnv, sourceArguments } from '../support/source-process.ts';
 
 export interface ProgramResult {
   readonly code: number | null;
@@ -9,9 +9,9 @@ export interface ProgramResult {
 
 /** Runs one of the programs under `bench/` to its end. */
 export function runProgram(name: string, args: readonly string[]): Promise<ProgramResult> {
-  const file = fileURLToPath(new URL(`../../bench/${name}`, import.meta.url));
+  const env = { ...process.env, ...compileCacheEnv };
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [file, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, sourceArguments(`bench/${name}`, ...args), { env, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (output += text));
     child.once('error', reject);
