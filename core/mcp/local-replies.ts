@@ -12,30 +12,35 @@ export interface LocalServer {
   readonly name: string;
   readonly title: string;
   readonly instructions: string | null;
-  /** True: it has prompts and resources. */
-  readonly hasItems?: boolean;
+  readonly hasPrompts?: boolean;
+  readonly hasResources?: boolean;
   /** True: it sends notices of changed lists. */
   readonly hasNotices?: boolean;
 }
 
-/** Methods about prompts and resources. */
-const itemMethods: ReadonlySet<string> = new Set([
-  ...['prompts/list', 'prompts/get', 'resources/list', 'resources/templates/list', 'resources/read', 'completion/complete'],
-]);
+const promptMethods: readonly unknown[] = ['prompts/list', 'prompts/get', 'completion/complete'];
+const resourceMethods: readonly unknown[] = [
+  ...['resources/list', 'resources/templates/list', 'resources/read', 'completion/complete'],
+];
 
 /**
  * Returns the reply to a message that the gateway sends for a server without sessions; null for messages about what it offers.
  * Throws RpcError -32601 for all other requests.
  */
 export function handshakeReply(
-  { name, title, instructions, hasItems = false, hasNotices = false }: LocalServer,
+  { name, title, instructions, hasPrompts = false, hasResources = false, hasNotices = false }: LocalServer,
   message: ClientMessage,
 ): AttemptReply | null {
   const { method, kind, id, params } = message;
   if (kind !== 'request') return { kind: 'replaced', reply: { status: 202, headers: [], body: '' } };
   const list = hasNotices ? { listChanged: true } : {};
   const facts = {
-    capabilities: { tools: list, ...(hasItems ? { prompts: list, resources: list, completions: {} } : {}) },
+    capabilities: {
+      tools: list,
+      ...(hasPrompts ? { prompts: list } : {}),
+      ...(hasResources ? { resources: list } : {}),
+      ...(hasPrompts || hasResources ? { completions: {} } : {}),
+    },
     serverInfo: { name, title, version: '1' },
     ...(instructions === null ? {} : { instructions }),
   };
@@ -51,7 +56,8 @@ export function handshakeReply(
     case 'tools/call':
       return null;
     default:
-      if (hasItems && itemMethods.has(method ?? '')) return null;
+      if (hasPrompts && promptMethods.includes(method)) return null;
+      if (hasResources && resourceMethods.includes(method)) return null;
       if (hasNotices && method === 'subscriptions/listen') return null;
       throw new RpcError(rpcCodes.methodNotFound, `Method not found: ${String(method).slice(0, 100)}`, { id, status: 200 });
   }

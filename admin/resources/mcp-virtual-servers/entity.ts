@@ -12,7 +12,26 @@ export interface SelectedTool {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
-/** An endpoint with selected tools of several MCP servers of a workspace. */
+/** A prompt of an MCP server of the workspace. The fields are those of tools. */
+export interface SelectedPrompt {
+  readonly serverId: string;
+  readonly prompt: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly arguments: Readonly<Record<string, string>>;
+}
+
+/** A resource or resource template of an MCP server of the workspace. */
+export interface SelectedResource {
+  readonly serverId: string;
+  /** URI or URI template; `*`: all that are not selected by their URI. */
+  readonly resource: string;
+  /** Null: the server's. */
+  readonly name: string | null;
+  readonly description: string | null;
+}
+
+/** An endpoint with selected tools, prompts and resources of several MCP servers of a workspace. */
 export const mcpVirtualServers = defineEntity({
   name: 'McpVirtualServer',
   tableName: 'mcp_virtual_servers',
@@ -24,6 +43,8 @@ export const mcpVirtualServers = defineEntity({
     name: p.text(),
     description: p.text().nullable(),
     tools: p.json().$type<readonly SelectedTool[]>(),
+    prompts: p.json().$type<readonly SelectedPrompt[]>(),
+    resources: p.json().$type<readonly SelectedResource[]>(),
     listTimeoutMs: p.integer(),
     /** Clients see `search_tools` and `call_tool` instead of all tools. */
     toolSearch: p.boolean(),

@@ -1,11 +1,11 @@
 import type { FilterQuery } from '@mikro-orm/core';
-import { allTools } from '../../../core/contract/protocol/mcp-virtual.ts';
+import { allItems } from '../../../core/contract/protocol/mcp-virtual.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
 import { searchIn } from '../../http/search-in.ts';
 import { type Workspace, workspaces } from '../workspaces/entity.ts';
-import { type McpVirtualServer, mcpVirtualServers } from './entity.ts';
+import { type McpVirtualServer, mcpVirtualServers, type SelectedPrompt, type SelectedTool } from './entity.ts';
 import { createBody, createReply, listQuery, listReply, readReply, updateBody } from './schema.ts';
 import {
   archiveVirtualServer,
@@ -52,7 +52,7 @@ export const mcpVirtualServerRoutes: readonly AdminRoute[] = [
     tenant: 'workspace',
     method: 'POST',
     path: '/mcp-virtual-servers',
-    summary: 'Add an endpoint with selected tools of several MCP servers',
+    summary: 'Add an endpoint with selected tools, prompts and resources of several MCP servers',
     scopes: ['mcp_servers.create'],
     action: 'create',
     body: createBody,
@@ -126,13 +126,21 @@ function toReply(mcpPublicUrl: string, row: McpVirtualServer, workspace: Workspa
     status: row.status,
     created_at: row.createdAt.toISOString(),
     last_updated_at: row.lastUpdatedAt.toISOString(),
-    tools: row.tools.map(({ serverId, ...tool }) => ({
-      ...{ mcp_server_id: serverId, ...tool },
-      prefix: tool.tool === allTools ? tool.name : null,
+    tools: row.tools.map((one) => ({ tool: one.tool, ...renamedReply(one, one.tool), arguments: { ...one.arguments } })),
+    prompts: row.prompts.map((one) => ({
+      prompt: one.prompt,
+      ...renamedReply(one, one.prompt),
+      arguments: { ...one.arguments },
     })),
+    resources: row.resources.map(({ serverId, ...one }) => ({ mcp_server_id: serverId, ...one })),
     list_timeout_ms: row.listTimeoutMs,
     tool_search: row.toolSearch,
     url: `${mcpPublicUrl}/${workspace.slug}/${row.slug}/mcp`,
     object: 'mcp-virtual-server',
   };
+}
+
+function renamedReply({ serverId, name, description }: SelectedTool | SelectedPrompt, item: string) {
+  const isAll = item === allItems;
+  return { mcp_server_id: serverId, name: isAll ? null : name, description, prefix: isAll ? name : null };
 }

@@ -6,23 +6,47 @@ import { serverSlug } from '../mcp-servers/schema.ts';
 const description = v.nullish(v.pipe(v.string(), v.maxLength(500, 'at most 500 characters')));
 const toolName = v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_./-]{1,128}$/, '1 to 128 letters, digits and _ . / - are expected'));
 
+const itemName = v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(2_048, 'at most 2,048 characters'));
+const itemDescription = v.nullish(v.pipe(v.string(), v.maxLength(10_000, 'at most 10,000 characters')));
+const prefix = v.nullish(
+  v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_./-]{0,64}$/, 'at most 64 letters, digits and _ . / - are expected')),
+);
+const ofServer = { mcp_server_id: idOrSlug, description: itemDescription };
+const itemsMax = 500;
+
 const tools = v.pipe(
   v.array(
     v.strictObject({
-      mcp_server_id: idOrSlug,
-      tool: v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(2_048, 'at most 2,048 characters')),
-      name: v.optional(toolName),
-      description: v.nullish(v.pipe(v.string(), v.maxLength(10_000, 'at most 10,000 characters'))),
+      ...ofServer,
+      tool: itemName,
+      name: v.nullish(toolName),
       arguments: v.optional(v.record(v.string(), v.unknown())),
-      prefix: v.optional(
-        v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_./-]{0,64}$/, 'at most 64 letters, digits and _ . / - are expected')),
-      ),
+      prefix,
     }),
   ),
-  v.minLength(1, 'at least one tool is expected'),
-  v.maxLength(500, 'at most 500 tools'),
+  v.maxLength(itemsMax, 'at most 500 tools'),
 );
 export type SentTools = v.InferOutput<typeof tools>;
+
+const prompts = v.pipe(
+  v.array(
+    v.strictObject({
+      ...ofServer,
+      prompt: itemName,
+      name: v.nullish(toolName),
+      arguments: v.optional(v.record(v.string(), v.pipe(v.string(), v.maxLength(10_000, 'at most 10,000 characters')))),
+      prefix,
+    }),
+  ),
+  v.maxLength(itemsMax, 'at most 500 prompts'),
+);
+export type SentPrompts = v.InferOutput<typeof prompts>;
+
+const resources = v.pipe(
+  v.array(v.strictObject({ ...ofServer, resource: itemName, name: v.nullish(itemName) })),
+  v.maxLength(itemsMax, 'at most 500 resources'),
+);
+export type SentResources = v.InferOutput<typeof resources>;
 
 const listTimeout = v.pipe(
   v.number(),
@@ -31,16 +55,22 @@ const listTimeout = v.pipe(
   v.maxValue(30_000, 'at most 30,000'),
 );
 
-const settings = { description, list_timeout_ms: v.optional(listTimeout), tool_search: v.optional(v.boolean()) };
+const settings = {
+  description,
+  tools: v.optional(tools),
+  prompts: v.optional(prompts),
+  resources: v.optional(resources),
+  list_timeout_ms: v.optional(listTimeout),
+  tool_search: v.optional(v.boolean()),
+};
 
-export const createBody = v.strictObject({ ...tenantEntries, ...settings, name, slug: v.optional(serverSlug), tools });
+export const createBody = v.strictObject({ ...tenantEntries, ...settings, name, slug: v.optional(serverSlug) });
 
 export const updateBody = v.strictObject({
   ...tenantEntries,
   ...settings,
   name: v.optional(name),
   slug: unchanged,
-  tools: v.optional(tools),
 });
 
 export const listQuery = v.strictObject({
@@ -49,6 +79,15 @@ export const listQuery = v.strictObject({
   page_size: v.optional(wholeNumber(1, 100), '100'),
   search: v.optional(v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'))),
 });
+
+const renamedReply = {
+  mcp_server_id: uuid,
+  /** Null for all of a server. */
+  name: nullableText,
+  description: nullableText,
+  /** Text before the names of all of a server; null for a single one. */
+  prefix: nullableText,
+};
 
 export const readReply = v.strictObject({
   id: uuid,
@@ -61,16 +100,10 @@ export const readReply = v.strictObject({
   status: v.picklist(['active', 'archived']),
   created_at: time,
   last_updated_at: time,
-  tools: v.array(
-    v.strictObject({
-      mcp_server_id: uuid,
-      tool: v.string(),
-      name: v.string(),
-      description: nullableText,
-      arguments: v.record(v.string(), v.unknown()),
-      /** Text before the names of all tools of a server; null for a single tool. */
-      prefix: v.nullable(v.string()),
-    }),
+  tools: v.array(v.strictObject({ tool: v.string(), ...renamedReply, arguments: v.record(v.string(), v.unknown()) })),
+  prompts: v.array(v.strictObject({ prompt: v.string(), ...renamedReply, arguments: v.record(v.string(), v.string()) })),
+  resources: v.array(
+    v.strictObject({ mcp_server_id: uuid, resource: v.string(), name: nullableText, description: nullableText }),
   ),
   list_timeout_ms: v.number(),
   tool_search: v.boolean(),

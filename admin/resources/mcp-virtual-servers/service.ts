@@ -1,16 +1,15 @@
 import { LockMode } from '@mikro-orm/core';
 import type * as v from 'valibot';
-import { allTools } from '../../../core/contract/protocol/mcp-virtual.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/actor.ts';
-import { asReference, conflict, invalid, notFound } from '../../http/errors.ts';
+import { conflict, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { mcpServers } from '../mcp-servers/entity.ts';
-import { findMcpServer } from '../mcp-servers/service.ts';
-import { type McpVirtualServer, mcpVirtualServers, type SelectedTool } from './entity.ts';
-import type { createBody, SentTools, updateBody } from './schema.ts';
+import { type McpVirtualServer, mcpVirtualServers } from './entity.ts';
+import type { createBody, updateBody } from './schema.ts';
+import { toSelection } from './selection.ts';
 
 interface WorkspaceTenant {
   readonly organisationId: string;
@@ -39,7 +38,7 @@ export async function createVirtualServer(
     slug,
     name: sent.name,
     description: sent.description ?? null,
-    tools: await selected(tx, tenant, sent.tools),
+    ...(await toSelection(tx, tenant, sent, { tools: [], prompts: [], resources: [] })),
     listTimeoutMs: sent.list_timeout_ms ?? listTimeoutDefaultMs,
     toolSearch: sent.tool_search ?? false,
     status: 'active',
@@ -59,7 +58,7 @@ export async function updateVirtualServer(
 ): Promise<void> {
   if (sent.name !== undefined) row.name = sent.name;
   if (sent.description !== undefined) row.description = sent.description;
-  if (sent.tools !== undefined) row.tools = await selected(change.tx, row, sent.tools);
+  Object.assign(row, await toSelection(change.tx, row, sent, row));
   if (sent.list_timeout_ms !== undefined) row.listTimeoutMs = sent.list_timeout_ms;
   if (sent.tool_search !== undefined) row.toolSearch = sent.tool_search;
   row.lastUpdatedAt = new Date();
@@ -89,44 +88,6 @@ export async function findVirtualServer(
 export async function workspacesWithVirtualServer(em: EntityManager, organisationId: string, slug: string): Promise<string[]> {
   const rows = await em.find(mcpVirtualServers, { organisationId, slug, status: 'active' });
   return rows.map(({ workspaceId }) => workspaceId);
-}
-
-/** Returns the selection as it is stored. Throws AB02 for an unknown server and AB01 for a name that is used twice. */
-async function selected(em: EntityManager, tenant: WorkspaceTenant, sent: SentTools): Promise<SelectedTool[]> {
-  const names = new Set<string>();
-  const tools: SelectedTool[] = [];
-  const servers = new Map<string, string>();
-  for (const [index, one] of sent.entries()) {
-    const at = `tools[${index}]`;
-    requireFitting(one, at);
-    const { mcp_server_id: server } = one;
-    const name = one.tool === allTools ? (one.prefix ?? '') : (one.name ?? one.tool);
-    const key = one.tool === allTools ? `${allTools} ${server}` : name;
-    if (names.has(key)) throw invalid(duplicate(at, one, name));
-    names.add(key);
-    const { organisationId, workspaceId } = tenant;
-    const reference = asReference(`${at}.mcp_server_id`, 'MCP server');
-    const serverId =
-      servers.get(server) ?? (await findMcpServer(em, { organisationId, workspaceId }, server).catch(reference)).id;
-    servers.set(server, serverId);
-    tools.push({ serverId, tool: one.tool, name, description: one.description ?? null, arguments: one.arguments ?? {} });
-  }
-  return tools;
-}
-
-/** Throws AB01 for members that do not fit. */
-function requireFitting({ tool, name, description, arguments: fixed, prefix }: SentTools[number], at: string): void {
-  if (tool !== allTools) {
-    if (prefix !== undefined) throw invalid(`${at}.prefix: only tool * (all tools of a server) has a prefix. Use name`);
-    return;
-  }
-  const member = Object.entries({ name, description, arguments: fixed }).find(([, value]) => value !== undefined)?.[0];
-  if (member !== undefined) throw invalid(`${at}.${member}: not possible with tool * (all tools of a server)`);
-}
-
-function duplicate(at: string, { tool }: SentTools[number], name: string): string {
-  if (tool === allTools) return `${at}.tool: all tools of this server are selected already`;
-  return `${at}.name: another tool is named ${name.slice(0, 128)}. Choose a name of its own`;
 }
 
 function announce(change: Change, { id, workspaceId, slug }: McpVirtualServer, op: 'upsert' | 'delete'): void {

@@ -9,7 +9,7 @@ export async function toMcpEndpointDocument(source: DocumentSource, id: string):
   return (await toMcpServerDocument(source, id)) ?? (await toVirtualServerDocument(source, id));
 }
 
-/** Returns the document of the virtual server `<workspace id>/<slug>`, without tools of archived servers; null if there is none. */
+/** Returns the document of the virtual server `<workspace id>/<slug>`, without items of archived servers; null if there is none. */
 async function toVirtualServerDocument(source: DocumentSource, id: string): Promise<McpVirtualServerDocument | null> {
   const named = splitDocumentId(id);
   if (named === null) return null;
@@ -19,6 +19,11 @@ async function toVirtualServerDocument(source: DocumentSource, id: string): Prom
   const { organisationId, workspaceId } = row;
   const servers = await em.find(mcpServers, { organisationId, workspaceId, status: 'active' });
   const slugs = new Map(servers.map((one) => [one.id, one.slug]));
+  const ofActive = <One extends { readonly serverId: string }>(items: readonly One[]) =>
+    items.flatMap((one) => {
+      const server = slugs.get(one.serverId);
+      return server === undefined ? [] : [{ ...one, server }];
+    });
   return {
     id: row.id,
     slug: row.slug,
@@ -26,10 +31,9 @@ async function toVirtualServerDocument(source: DocumentSource, id: string): Prom
     workspaceId,
     name: row.name,
     description: row.description ?? null,
-    tools: row.tools.flatMap((one) => {
-      const server = slugs.get(one.serverId);
-      return server === undefined ? [] : [{ ...one, server }];
-    }),
+    tools: ofActive(row.tools),
+    prompts: ofActive(row.prompts),
+    resources: ofActive(row.resources),
     listTimeoutMs: row.listTimeoutMs,
     toolSearch: row.toolSearch,
   };

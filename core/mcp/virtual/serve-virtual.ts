@@ -1,4 +1,4 @@
-import type { McpVirtualServerDocument, VirtualTool } from '../../contract/protocol/mcp-virtual.ts';
+import type { McpVirtualServerDocument } from '../../contract/protocol/mcp-virtual.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 import { RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
@@ -11,8 +11,10 @@ import { callBehind, listItemsOf, listTools, receive, takeFromLimits } from '../
 import { handshakeReply, itemsReply, listReply } from '../local-replies.ts';
 import { serveSearch } from '../tool-search/serve-search.ts';
 import { type MissingServer, partialMeta } from '../tool-source.ts';
+import type { Selection } from './list-selected.ts';
+import { selectedItems } from './selections.ts';
 import { streamVirtual } from './stream-virtual.ts';
-import { hasItems, virtualItems } from './virtual-items.ts';
+import { virtualItems } from './virtual-items.ts';
 import { virtualSource } from './virtual-source.ts';
 
 /** Serves an endpoint with the tools, prompts and resources of several servers. It has no sessions. */
@@ -26,9 +28,10 @@ export async function serveVirtual(
   if (ctx.request.method === 'DELETE') {
     throw new RpcError(rpcCodes.notAcceptable, 'Method Not Allowed: virtual servers have no sessions', { status: 405 });
   }
-  const find = async (server: string) => {
+  const find = async ({ server, serverId }: Selection) => {
     const found = await findUsable(ctx, options.services.documents, server);
-    return found === null ? null : admit(parts, ctx, found);
+    // The slug may have passed to another server meanwhile.
+    return found === null || found.id !== serverId ? null : admit(parts, ctx, found);
   };
   const sources = (one: McpVirtualServerDocument) => ({
     tools: virtualSource({
@@ -39,11 +42,7 @@ export async function serveVirtual(
     }),
     items: virtualItems({
       document: one,
-      // The slug may have passed to another server meanwhile.
-      async find({ server, serverId }: VirtualTool) {
-        const found = await find(server);
-        return found?.document.id === serverId ? found : null;
-      },
+      find,
       list: (server, method) => listItemsOf(work, server, method),
       call: (server, routed, shown) => callBehind(work, server, routed, shown),
     }),
@@ -51,7 +50,9 @@ export async function serveVirtual(
   if (ctx.request.method === 'GET') return streamVirtual(work, document, sources, null);
   const { message } = await receive(work);
   const { slug: name, name: title, description: instructions } = document;
-  const handshake = handshakeReply({ name, title, instructions, hasItems: hasItems(document), hasNotices: true }, message);
+  const { prompts, resources } = selectedItems(document);
+  const offers = { hasPrompts: prompts.length > 0, hasResources: resources.length > 0, hasNotices: true };
+  const handshake = handshakeReply({ name, title, instructions, ...offers }, message);
   if (handshake !== null) return handshake;
   if (message.method === 'subscriptions/listen') return streamVirtual(work, document, sources, message);
 

@@ -6,9 +6,9 @@ import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Work } from '../exchange.ts';
 import { subscriptionKey, subscriptionNotices } from '../revisions/listen-in-session.ts';
 import { eventReply } from '../sse/sse-reply.ts';
+import { selectedItems } from './selections.ts';
 import type { Sources } from './serve-virtual.ts';
 import { streamChanges, type Watched } from './stream-changes.ts';
-import { hasItems } from './virtual-items.ts';
 
 /**
  * Sends notices of changed lists: when the virtual server, a server behind it, or the list of such a server changes. `message` is
@@ -25,7 +25,9 @@ export function streamVirtual(
   const reader = options.services.documents;
   const { workspaceId } = ctx.identity as Identity;
   const wanted = message === null ? null : isObject(message.params.notifications) ? message.params.notifications : {};
-  const offered = hasItems(first) ? Object.keys(subscriptionNotices) : ['toolsListChanged'];
+  const { prompts, resources } = selectedItems(first);
+  const lacks = { promptsListChanged: prompts.length === 0, resourcesListChanged: resources.length === 0 };
+  const offered = Object.keys(subscriptionNotices).filter((name) => lacks[name as keyof typeof lacks] !== true);
   const granted = offered.filter((name) => wanted === null || wanted[name] === true);
   const _meta = message === null ? null : { [subscriptionKey]: message.id };
   const watched: Watched = {
@@ -33,7 +35,7 @@ export function streamVirtual(
       const found = await reader.get('mcp-server', `${workspaceId}/${first.slug}`);
       if (!found || !isVirtual(found) || found.id !== first.id) return null;
       document = found;
-      const slugs = [...new Set(found.tools.map(({ server }) => server))];
+      const slugs = [...new Set([...found.tools, ...found.prompts, ...found.resources].map(({ server }) => server))];
       return [found, ...(await Promise.all(slugs.map((slug) => reader.get('mcp-server', `${workspaceId}/${slug}`))))];
     },
     async lists() {

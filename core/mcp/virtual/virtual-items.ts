@@ -1,87 +1,134 @@
-import { allTools, type McpVirtualServerDocument, type VirtualTool } from '../../contract/protocol/mcp-virtual.ts';
+import {
+  allItems,
+  type McpVirtualServerDocument,
+  type VirtualPrompt,
+  type VirtualResource,
+} from '../../contract/protocol/mcp-virtual.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { type ClientMessage, nameOf, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import { isShown, lists } from '../capabilities.ts';
 import type { ServerSettings } from '../server-settings.ts';
-import type { MissingServer } from '../tool-source.ts';
-import { reasonOf, within } from './within-time.ts';
+import { listSelected, type SelectedItems, type Selection } from './list-selected.ts';
+import { selectedItems } from './selections.ts';
+import { isExpansion, mayExpand } from './uri-templates.ts';
+import { requireOpenArgument, shownPrompt, shownResource, withPrompt } from './virtual-prompts.ts';
+import { Late, within } from './within-time.ts';
 
 export interface ItemParts {
   readonly document: McpVirtualServerDocument;
   /** Returns the settings of the server behind a selection; null if it does not exist or the caller has no access to it. */
-  find(selected: VirtualTool): Promise<ServerSettings | null>;
+  find(selection: Selection): Promise<ServerSettings | null>;
   /** Reads all items of a list of a server. */
   list(server: ServerSettings, method: string): Promise<readonly JsonObject[]>;
   /** Sends a message to a server. `name` is the name that the client used. */
   call(server: ServerSettings, message: ClientMessage, name: string): Promise<AttemptReply>;
 }
 
-/** Prompts and resources of the servers of which a virtual server shows all tools. */
+/** The prompts and resources of a virtual server. Access and flags of the servers behind it apply. */
 export interface VirtualItems {
-  list(method: string): Promise<{ readonly items: readonly JsonObject[]; readonly missing: readonly MissingServer[] }>;
+  list(method: string): Promise<SelectedItems>;
   /** Throws RpcError -32602 for a prompt or a resource that the caller may not use. */
   call(message: ClientMessage): Promise<AttemptReply>;
 }
 
-/** True if the virtual server shows prompts and resources. */
-export function hasItems({ tools }: McpVirtualServerDocument): boolean {
-  return tools.some(({ tool }) => tool === allTools);
-}
-
-/** Prompts have the prefix of the tools of their server. Resources keep their URIs, and the first server with a URI has it. */
 export function virtualItems({ document, find, list, call }: ItemParts): VirtualItems {
-  const members = document.tools.filter(({ tool }) => tool === allTools);
+  const { prompts, resources } = selectedItems(document);
+  const { listTimeoutMs } = document;
 
   return {
-    async list(method) {
-      const { key } = lists[method] as (typeof lists)[string];
-      const missing: MissingServer[] = [];
-      const listed = await Promise.all(
-        members.map((member) =>
-          shownOf(member, method).catch((thrown: unknown) => {
-            missing.push({ server: member.server, reason: reasonOf(thrown) });
-            return [];
-          }),
-        ),
-      );
-      const byKey = new Map<unknown, JsonObject>();
-      for (const item of listed.flat()) if (!byKey.has(item[key])) byKey.set(item[key], item);
-      return { items: [...byKey.values()], missing };
-    },
-    async call(message) {
-      const { name, isPrompt } = usedBy(message);
-      for (const member of members) {
-        if (isPrompt && !name.startsWith(member.name)) continue;
-        const server = (await has(member, name, isPrompt)) ? await find(member) : null;
-        if (server !== null) return call(server, isPrompt ? renamed(message, name.slice(member.name.length)) : message, name);
+    list(method) {
+      const { key, type } = lists[method] as (typeof lists)[string];
+      const read = (server: ServerSettings) => enabledOf(server, method);
+      const shared = { listTimeoutMs, key, find, read };
+      if (type === 'prompt') {
+        return listSelected<VirtualPrompt>({ ...shared, selections: prompts, itemOf: ({ prompt }) => prompt, show: shownPrompt });
       }
-      const text = `${isPrompt ? 'Prompt' : 'Resource'} '${name.slice(0, 200)}' not found`;
-      throw new RpcError(rpcCodes.invalidParams, text, { id: message.id, status: 200 });
+      return listSelected<VirtualResource>({
+        ...{ ...shared, selections: resources, itemOf: ({ resource }) => resource },
+        show: shownResource,
+      });
+    },
+    call(message) {
+      const { name, isPrompt } = usedBy(message);
+      return isPrompt ? callPrompt(message, name) : callResource(message, name);
     },
   };
 
-  /** The items of a server under the names that clients see, without disabled ones. */
-  async function shownOf(member: VirtualTool, method: string): Promise<JsonObject[]> {
-    const server = await find(member);
-    if (server === null) return [];
-    const found = lists[method] as (typeof lists)[string];
-    const items = (await within(list(server, method), document.listTimeoutMs)).filter((item) => isShown(server, found, item));
-    return found.type === 'prompt' ? items.map((item) => ({ ...item, name: `${member.name}${item.name}` })) : items;
+  async function callPrompt(message: ClientMessage, name: string): Promise<AttemptReply> {
+    const named = prompts.find(({ prompt, name: shown }) => prompt !== allItems && shown === name);
+    const selected = named ?? (await promptOfAll(name));
+    const server = selected === null ? null : await find(selected);
+    if (selected === null || server === null) throw notFound(message, 'Prompt', name);
+    requireOpenArgument(message, selected);
+    return call(server, withPrompt(message, selected), name);
   }
 
-  async function has(member: VirtualTool, name: string, isPrompt: boolean): Promise<boolean> {
-    if (isPrompt) return (await shownOf(member, 'prompts/list')).some((item) => item.name === name);
-    if ((await shownOf(member, 'resources/list')).some(({ uri }) => uri === name)) return true;
-    const templates = await shownOf(member, 'resources/templates/list');
-    return templates.some(({ uriTemplate }) => typeof uriTemplate === 'string' && mayExpand(uriTemplate, name));
+  /** Returns the prompt of this name among all prompts of a server; null if no server lists it. */
+  async function promptOfAll(name: string): Promise<VirtualPrompt | null> {
+    const named = new Set(prompts.map(({ serverId, prompt }) => `${serverId} ${prompt}`));
+    const all = prompts.filter(({ prompt, name: prefix }) => prompt === allItems && name.startsWith(prefix));
+    const atServer = (one: VirtualPrompt) => name.slice(one.name.length);
+    const found = await firstWith(all, async (server, one) => {
+      if (named.has(`${one.serverId} ${atServer(one)}`)) return false;
+      return (await enabledOf(server, 'prompts/list')).some((item) => item.name === atServer(one));
+    });
+    return found && { ...found, prompt: atServer(found) };
+  }
+
+  async function callResource(message: ClientMessage, uri: string): Promise<AttemptReply> {
+    const isRead = message.method === 'resources/read';
+    const named = resources.filter(({ resource }) => resource !== allItems);
+    const exact = named.filter(({ resource }) => resource === uri);
+    const templates = isRead ? named.filter(({ resource }) => isExpansion(resource, uri)) : [];
+    for (const selected of [...exact, ...templates]) {
+      const server = await find(selected);
+      if (server === null) continue;
+      // A flag of the template does not name the resources that it describes.
+      if (exact.includes(selected) || server.isEnabled('resource_template', selected.resource)) return call(server, message, uri);
+    }
+    const all = resources.filter(({ resource }) => resource === allItems);
+    const found = await firstWith(all, async (server, { serverId }) => {
+      const own = new Set(named.filter((one) => one.serverId === serverId).map(({ resource }) => resource));
+      if ((await enabledOf(server, 'resources/list')).some((item) => item.uri === uri && !own.has(uri))) return true;
+      return (await enabledOf(server, 'resources/templates/list')).some(
+        ({ uriTemplate: template }) => typeof template === 'string' && !own.has(template) && mayExpand(template, uri),
+      );
+    });
+    const server = found === null ? null : await find(found);
+    if (server === null) throw notFound(message, 'Resource', uri);
+    return call(server, message, uri);
+  }
+
+  /** The items of a server that flags allow. */
+  async function enabledOf(server: ServerSettings, method: string): Promise<JsonObject[]> {
+    const found = lists[method] as (typeof lists)[string];
+    return (await list(server, method)).filter((item) => isShown(server, found, item));
+  }
+
+  /** Returns the first selection whose server has the item; null if none has it. Rejects if a server that may have it cannot be asked. */
+  async function firstWith<One extends Selection>(
+    selections: readonly One[],
+    has: (server: ServerSettings, selection: One) => Promise<boolean>,
+  ): Promise<One | null> {
+    let thrown: unknown;
+    for (const one of selections) {
+      const server = await find(one);
+      if (server === null) continue;
+      try {
+        if (await within(has(server, one), listTimeoutMs)) return one;
+      } catch (error) {
+        thrown ??= error instanceof Late ? new GatewayError('request_timeout', { message: error.message }) : error;
+      }
+    }
+    if (thrown !== undefined) throw thrown;
+    return null;
   }
 }
 
-/** True for a URI that the template may give: the literal text before its first expression is the same, or the template itself. */
-function mayExpand(template: string, uri: string): boolean {
-  const at = template.indexOf('{');
-  return template === uri || (at > 0 && uri.startsWith(template.slice(0, at)));
+function notFound({ id }: ClientMessage, label: string, name: string): RpcError {
+  return new RpcError(rpcCodes.invalidParams, `${label} '${name.slice(0, 200)}' not found`, { id, status: 200 });
 }
 
 function usedBy(message: ClientMessage): { name: string; isPrompt: boolean } {
@@ -89,10 +136,4 @@ function usedBy(message: ClientMessage): { name: string; isPrompt: boolean } {
   if (method !== 'completion/complete') return { name: nameOf(message) ?? '', isPrompt: method === 'prompts/get' };
   const ref = isObject(params.ref) ? params.ref : {};
   return typeof ref.uri === 'string' ? { name: ref.uri, isPrompt: false } : { name: String(ref.name), isPrompt: true };
-}
-
-function renamed(message: ClientMessage, name: string): ClientMessage {
-  const { params } = message;
-  if (message.method !== 'completion/complete') return { ...message, params: { ...params, name } };
-  return { ...message, params: { ...params, ref: { ...(params.ref as JsonObject), name } } };
 }

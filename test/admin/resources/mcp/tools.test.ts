@@ -128,19 +128,62 @@ describe.each(ruleDatabases)('tools of MCP servers, on %s', (database) => {
       ...{ url: expect.stringMatching(new RegExp(`/ws-default/${made.body.slug}/mcp$`)), list_timeout_ms: 5_000 },
       tools: [{ name: 'find', arguments: { limit: 5 } }, {}],
     });
+    const ofOne = { mcp_server_id: one.slug };
+    const prompts = [
+      { ...ofOne, prompt: 'greet', name: 'hello', arguments: { tone: 'kind' } },
+      { mcp_server_id: other.slug, prompt: '*', prefix: 'o_' },
+    ];
+    const resources = [
+      { ...ofOne, resource: 'file:///a', name: 'A' },
+      { mcp_server_id: other.slug, resource: 'file:///{+path}' },
+    ];
+    expect((await plane.ask('PUT', path, { body: { prompts, resources } })).status).toBe(200);
+    const items = async () => {
+      const { tools, prompts, resources } = (await plane.ask('GET', path)).body;
+      return { tools, prompts, resources };
+    };
+    const shown = await items();
+    expect(shown).toMatchObject({
+      tools: [{ name: 'find', prefix: null }, {}],
+      prompts: [
+        { name: 'hello', arguments: { tone: 'kind' }, description: null, prefix: null },
+        { name: null, prefix: 'o_' },
+      ],
+      resources: [{ name: 'A' }, { resource: 'file:///{+path}', name: null }],
+    });
+    expect((await plane.ask('PUT', path, { body: shown })).status).toBe(200);
+    expect(await items()).toEqual(shown);
     await plane.ask('DELETE', `/mcp-servers/${one.slug}?workspace_id=${plane.workspaceId}`);
-    expect((await document()).tools).toMatchObject([{ name: 'search' }]);
+    expect(await document()).toMatchObject({
+      tools: [{ name: 'search' }],
+      prompts: [{ prompt: '*', name: 'o_', server: other.slug }],
+      resources: [{ resource: 'file:///{+path}', server: other.slug }],
+    });
+    const toOther = { mcp_server_id: other.slug };
     for (const [more, status, code, field] of [
       [{ tools, slug: other.slug }, 409, 'AB07', 'slug'],
       [{ tools: [tools[1], tools[1]], slug: 'twice' }, 400, 'AB01', 'tools[1].name'],
       [{ tools: [{ mcp_server_id: 'unknown', tool: 'a' }], slug: 'unknown-tools' }, 404, 'AB02', 'tools[0].mcp_server_id'],
       [{ tools: [{ ...tools[1], name: 'a b' }] }, 400, 'AB01', 'tools[0].name'],
-      [{ tools: [] }, 400, 'AB01', 'tools'],
+      [{ tools: [], slug: 'empty' }, 400, 'AB01', 'tools: select at least one'],
       [{ tools: [{ ...tools[1], prefix: 'x_' }], slug: 'prefixed' }, 400, 'AB01', 'tools[0].prefix'],
       [{ tools: [{ ...tools[1], tool: '*' }], slug: 'described' }, 400, 'AB01', 'tools[0].description'],
       [{ tools: [{ mcp_server_id: other.slug, tool: '*', prefix: 'a b' }] }, 400, 'AB01', 'tools[0].prefix'],
       [{ tools: Array(2).fill({ mcp_server_id: other.slug, tool: '*' }), slug: 'all-twice' }, 400, 'AB01', 'tools[1].tool'],
       [{ tools: [tools[1]], list_timeout_ms: 5 }, 400, 'AB01', 'list_timeout_ms'],
+      [{ slug: 'nothing' }, 400, 'AB01', 'tools: select at least one tool, prompt or resource'],
+      [{ prompts: [{ mcp_server_id: 'unknown', prompt: 'a' }], slug: 'prompt-1' }, 404, 'AB02', 'prompts[0].mcp_server_id'],
+      [{ prompts: Array(2).fill({ ...toOther, prompt: 'a' }), slug: 'prompt-2' }, 400, 'AB01', 'prompts[1].name'],
+      [{ prompts: [{ ...toOther, prompt: '*', name: 'a' }], slug: 'prompt-3' }, 400, 'AB01', 'prompts[0].name'],
+      [{ prompts: [{ ...toOther, prompt: 'a', arguments: { b: 1 } }] }, 400, 'AB01', 'prompts[0].arguments.b'],
+      [{ resources: Array(2).fill({ ...toOther, resource: 'a:b' }), slug: 'resource-1' }, 400, 'AB01', 'resources[1].resource'],
+      [
+        { resources: [{ ...toOther, resource: '*', description: 'a' }], slug: 'resource-2' },
+        400,
+        'AB01',
+        'resources[0].description',
+      ],
+      [{ resources: [{ ...toOther, resource: 'a:b', prefix: 'a' }] }, 400, 'AB01', 'resources[0].prefix'],
     ] as const) {
       const reply = await expectRefusal(plane, () => make(more), status, code, true);
       expect(reply.body.data.message).toContain(field);

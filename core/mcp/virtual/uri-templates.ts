@@ -1,0 +1,41 @@
+import { RE2JS } from 're2js';
+
+/** Longest URI that is compared with a template. */
+const uriLengthMax = 16_384;
+
+/** An expression of RFC 6570: its operator and its variables. */
+const expression = /\{([+#./;?&]?)([^{}]*)\}/g;
+
+/** The text that an expression can become. Reserved characters occur only after `+` and `#`. */
+const expanded: Readonly<Record<string, string>> = {
+  '': '[^/?#]*',
+  '+': '.*',
+  '#': '(?:#.*)?',
+  '.': '(?:\\.[^/?#]*)?',
+  '/': '(?:/[^?#]*)?',
+  ';': '(?:;[^/?#]*)?',
+  '?': '(?:\\?[^#]*)?',
+  '&': '(?:&[^#]*)?',
+};
+
+function isTemplate(uri: string): boolean {
+  return uri.includes('{');
+}
+
+/** True for a URI that begins like the expansions of the template, or is the template itself. The server decides whether it is one. */
+export function mayExpand(template: string, uri: string): boolean {
+  const at = template.indexOf('{');
+  return template === uri || (at > 0 && uri.startsWith(template.slice(0, at)));
+}
+
+/** True for a URI that the template can become. Takes linear time, because administrators choose the template and clients the URI. */
+export function isExpansion(template: string, uri: string): boolean {
+  if (!isTemplate(template) || uri.length > uriLengthMax || !mayExpand(template, uri)) return false;
+  let pattern = '';
+  let end = 0;
+  for (const found of template.matchAll(expression)) {
+    pattern += RE2JS.quote(template.slice(end, found.index)) + expanded[found[1] ?? ''];
+    end = found.index + found[0].length;
+  }
+  return RE2JS.matches(pattern + RE2JS.quote(template.slice(end)), uri);
+}
