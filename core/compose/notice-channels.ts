@@ -35,6 +35,7 @@ export function createIpcChannel<Notice extends object>(channel: ProcessChannel,
 /** The part of the bus between machines that carries notices other than changes. */
 export interface NoticeBus {
   publish(subject: string, notice: object): void;
+  messageBytesMax(): number | null;
   subscribe(subject: string, listener: (message: Uint8Array) => void): void;
 }
 
@@ -43,6 +44,7 @@ export function createBusChannel<Notice extends object>(bus: NoticeBus, subject:
   let open = true;
   return {
     send: (notice) => bus.publish(subject, notice),
+    bytesMax: () => bus.messageBytesMax(),
     listen: (onNotice) => bus.subscribe(subject, (message) => open && onNotice(message)),
     close() {
       open = false;

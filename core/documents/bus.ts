@@ -13,6 +13,8 @@ export interface ChangeBus {
 export interface NoticeBus {
   /** Sends the message if connected, and drops it otherwise. */
   publish(subject: string, notice: object): void;
+  /** The limit of the server for one message in bytes; null while it is not known. */
+  messageBytesMax(): number | null;
   /** Must be called before `start`. The listener receives messages of other processes unchecked, never those of this process. */
   subscribe(subject: string, listener: (message: Uint8Array) => void): void;
 }

@@ -16,6 +16,10 @@ export interface NatsBusOptions {
 }
 
 const pauseMs = 250;
+/** Notices of changes, limits and circuits, and the parts of longer messages, are shorter than this. */
+const natsPayloadMin = 8 * 1024;
+const smallPayload =
+  'max_payload of the NATS server is too small: some messages between gateways are lost. Raise it to 8 KiB or more';
 
 /**
  * The bus between machines: core NATS, subject `svc.changes`. It reconnects without limit and waits for a server that is down at
@@ -46,6 +50,7 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
         log.debug({ subject, reason: messageOf(error) }, 'could not send a change notice');
       }
     },
+    messageBytesMax: () => connection?.info?.max_payload ?? null,
     async close() {
       closed = true;
       isConnected = false;
@@ -112,6 +117,8 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
     if (complained) log.info({}, 'NATS connection restored');
     complained = false;
     isConnected = true;
+    const bytes = connection?.info?.max_payload ?? natsPayloadMin;
+    if (bytes < natsPayloadMin) log.warn({ max_payload: bytes, needed: natsPayloadMin }, smallPayload);
     onConnected();
   }
 

@@ -1,11 +1,14 @@
 import { LRUCache } from 'lru-cache';
 import { newEntryCache } from '../../contract/entry-cache.ts';
 
-/**
- * Characters of one part. NATS refuses messages above 1 MiB by default (`max_payload`), and a part may have three bytes per character and
- * is sealed as base64.
- */
-const partLength = 192 * 1024;
+/** Maximum length of a part in characters. NATS accepts 1 MiB by default. */
+const partLengthMax = 192 * 1024;
+/** Shorter parts are not sent. NATS servers that accept less than 8 KiB are reported at start. */
+const partLengthMin = 1024;
+/** Bytes of a notice beside the sealed part: JSON, and the ids of both processes. */
+const envelopeBytes = 256;
+/** Bytes that are sealed beside the text: the head of the part, and the nonce and tag of its encryption. */
+const headBytes = 256;
 /** Characters of incomplete messages that are held. The oldest messages are dropped first. */
 const incompleteMax = 256 * 1024 * 1024;
 /** Messages whose repetition is recognised. */
@@ -21,11 +24,20 @@ export interface Part {
   readonly text: string;
 }
 
-/** Splits a message. A part never ends between the two halves of a surrogate pair, which UTF-8 cannot carry alone. */
-export function partsOf(from: string, number: number, text: string): Part[] {
+/**
+ * Returns the length of parts, in characters, whose notices have at most this size. A character has up to three bytes, and base64 makes four
+ * bytes of three.
+ */
+export function partLengthOf(noticeBytesMax: number): number {
+  const length = Math.floor((((noticeBytesMax - envelopeBytes) * 3) / 4 - headBytes) / 3);
+  return Math.min(Math.max(length, partLengthMin), partLengthMax);
+}
+
+/** Splits a message into parts of this length. A part never ends between the two halves of a surrogate pair, which UTF-8 cannot carry alone. */
+export function partsOf(from: string, number: number, text: string, length = partLengthMax): Part[] {
   const texts: string[] = [];
   for (let start = 0; start < text.length || texts.length === 0; ) {
-    const end = start + partLength;
+    const end = start + length;
     const cut = isHighSurrogate(text.charCodeAt(end - 1)) ? end - 1 : end;
     texts.push(text.slice(start, cut));
     start = cut;
@@ -45,21 +57,25 @@ export interface Assembly {
 interface Incomplete {
   readonly count: number;
   readonly texts: Map<number, string>;
+  /** Length of the longest part so far. */
+  readonly longest: number;
 }
 
 /** `lengthMax`: maximum length of a message in characters. */
 export function createAssembly(lengthMax: number): Assembly {
-  const countMax = Math.ceil(lengthMax / (partLength - 1));
+  const countMax = Math.ceil(lengthMax / (partLengthMin - 1));
   const incomplete = new LRUCache<string, Incomplete>({
     maxSize: incompleteMax,
-    sizeCalculation: ({ count }) => count * partLength,
+    sizeCalculation: ({ count, longest }) => count * longest,
   });
   const seen = newEntryCache<string, true>(seenMax);
   return {
     add({ from, number, index, count, text }) {
       const name = `${from} ${number}`;
       if (count > countMax || index >= count || seen.has(name)) return null;
-      const found = incomplete.get(name) ?? { count, texts: new Map<number, string>() };
+      const known = incomplete.get(name);
+      const texts = known?.texts ?? new Map<number, string>();
+      const found = { count: known?.count ?? count, texts, longest: Math.max(known?.longest ?? 1, text.length) };
       found.texts.set(index, text);
       if (found.texts.size < found.count) {
         incomplete.set(name, found);

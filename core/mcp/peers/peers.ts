@@ -5,7 +5,7 @@ import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
 import { type JsonObject, parseObject } from '../../contract/values/json.ts';
 import { seal, unseal } from '../../contract/values/secret.ts';
 import { noSessionDetail } from '../server-errors.ts';
-import { createAssembly, partsOf, readPart, writePart } from './parts.ts';
+import { createAssembly, partLengthOf, partsOf, readPart, writePart } from './parts.ts';
 import { fromWire, toWire } from './wire-error.ts';
 
 /** A process that serves a question reports this often that it is alive. */
@@ -105,7 +105,8 @@ export function createPeers(channels: readonly NoticeChannel<PeerNotice>[], key:
   function send(to: string, sent: Omit<Message, 'value' | 'topic'> & { topic?: PeerTopic; value?: JsonObject }): boolean {
     const text = JSON.stringify(sent);
     if (text.length > lengthMax) return false;
-    for (const part of partsOf(self, ++lastMessage, text)) {
+    const bytesMax = Math.min(...channels.map((channel) => channel.bytesMax?.() ?? Number.MAX_SAFE_INTEGER));
+    for (const part of partsOf(self, ++lastMessage, text, partLengthOf(bytesMax))) {
       const sealed = seal(key, writePart(part), `mcp-peer/${to}`);
       for (const channel of channels) channel.send({ to, sealed });
     }

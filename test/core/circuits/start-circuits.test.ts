@@ -174,6 +174,7 @@ describe('circuit notice channels', () => {
       {
         publish: (subject, notice) => void published.push([subject, notice]),
         subscribe: (subject, listener) => void listeners.set(subject, listener),
+        messageBytesMax: () => null,
       },
       circuitSubject,
     );
