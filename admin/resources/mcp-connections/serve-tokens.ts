@@ -29,7 +29,10 @@ import { connectionDocument } from './to-document.ts';
 const claimMs = 9_000;
 /** Milliseconds between two looks at a refresh of another process. */
 const lookEveryMs = 50;
-/** A server that rejects a refreshed token this young rejects all tokens. A further refresh would not help. */
+/**
+ * A server that rejects a token this young, which has replaced a rejected or ended one, rejects all tokens. A further one would not help,
+ * and every call would request one.
+ */
 const youngMs = 10_000;
 
 interface Services extends Pick<AdminServices, 'settings' | 'log' | 'database' | 'vault' | 'clock' | 'wakeRelay'> {
@@ -117,7 +120,7 @@ async function tokenOf(services: Services, asked: Asked): Promise<McpTokenReply 
   }
   if (row.tokenId !== rejected && isFresh(row.expiresAt?.toISOString() ?? null, nowMs)) return connected(services, em, row);
   if (row.tokenId === rejected && isYoung) {
-    return failed('the MCP server rejects the token that the authorisation server has just issued');
+    return failed(`the MCP server rejects the token that the authorisation server ${row.issuer} has just issued`);
   }
   if (userId === null) return obtain(services, asked, row, row.requiredScope ?? null);
   return refresh(services, asked, row);

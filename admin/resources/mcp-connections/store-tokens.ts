@@ -29,7 +29,10 @@ export async function storeNewTokens(tx: EntityManager, vault: Vault, given: New
   return put(tx, vault, given, await lockConnection(tx, given), nowMs);
 }
 
-/** The same, if the earlier connection still has the token `replaces` (null: if there is none). Returns null if it has another one. */
+/**
+ * Stores tokens in place of those of the earlier connection, if it still has the token `replaces` (null: if there is none). Returns null if
+ * it has another one. The connection to the same server and authorisation server counts as refreshed.
+ */
 export async function storeTokensOver(
   tx: EntityManager,
   vault: Vault,
@@ -38,7 +41,9 @@ export async function storeTokensOver(
   nowMs: number,
 ): Promise<McpConnection | null> {
   const known = await lockConnection(tx, given);
-  return (known?.tokenId ?? null) === replaces ? put(tx, vault, given, known, nowMs) : null;
+  if ((known?.tokenId ?? null) !== replaces) return null;
+  const isSame = known !== null && known.url === given.url && known.issuer === given.issuer;
+  return put(tx, vault, given, known, nowMs, isSame ? known.createdAt : undefined);
 }
 
 function lockConnection(tx: EntityManager, { organisationId, serverId, userId }: NewTokens): Promise<McpConnection | null> {
@@ -51,6 +56,7 @@ async function put(
   given: NewTokens,
   known: McpConnection | null,
   nowMs: number,
+  createdAt = new Date(nowMs),
 ): Promise<McpConnection> {
   const { response, secrets, serverId, userId, ...fields } = given;
   const now = new Date(nowMs);
@@ -64,8 +70,8 @@ async function put(
     claimedUntil: null,
     requiredScope: null,
   };
-  const row = known ?? tx.create(mcpConnections, { ...fields, ...made, createdAt: now, lastUpdatedAt: now }, { persist: false });
-  Object.assign(row, fields, { createdAt: now });
+  const row = known ?? tx.create(mcpConnections, { ...fields, ...made, createdAt, lastUpdatedAt: now }, { persist: false });
+  Object.assign(row, fields, { createdAt });
   await replaceTokens(tx, vault, row, { ...secrets, refreshToken: null }, response, nowMs);
   if (!known) tx.persist(row);
   await tx.flush();

@@ -41,6 +41,27 @@ describe.each(ruleDatabases)('client credentials, with many callers and processe
     expect([renewed.tokenId === wider.tokenId, await scopesOf(renewed)]).toEqual([false, ['admin', 'mcp']]);
   });
 
+  it('client credentials: calls of a server that rejects every token cause one request in ten seconds', async () => {
+    const of = await addMachineServer('rejects-all');
+    const before = upstream.tokenRequests.length;
+    let { tokenId } = (await tokenFor(null, null, of)).document;
+    tokenId = (await tokenFor(null, tokenId, of)).document.tokenId;
+    for (const caller of [ada.id, null, bob.id]) {
+      expect(await tokenFor(caller, tokenId, of)).toEqual({
+        state: 'failed',
+        message: `the MCP server rejects the token that the authorisation server ${upstream.issuer} has just issued`,
+      });
+    }
+    expect(upstream.tokenRequests.length - before).toBe(2);
+    await plane.control.services.database
+      .em()
+      .nativeUpdate(mcpConnections, { serverId: of }, { lastUpdatedAt: new Date(Date.now() - 10_000) });
+    const later = await tokenFor(null, tokenId, of);
+    expect([later.state, later.document?.tokenId === tokenId]).toEqual(['connected', false]);
+    expect((await tokenFor(null, later.document.tokenId, of)).state).toBe('failed');
+    expect(upstream.tokenRequests.length - before).toBe(3);
+  });
+
   it('client credentials: concurrent first questions of one process cause one request', async () => {
     const of = await addMachineServer('one-request');
     const requests = upstream.tokenRequests.length;
