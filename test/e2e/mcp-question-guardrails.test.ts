@@ -1,0 +1,71 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { mcpClient } from '../support/mcp-client.ts';
+import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
+import { type StatelessUpstream, startStatelessUpstream } from '../support/stateless-upstream.ts';
+
+/** Guardrails on the replies of clients to questions of servers (elicitation and sampling). */
+let gateway: SharedGateway;
+let client: Awaited<ReturnType<typeof mcpClient>>;
+let upstream: StatelessUpstream;
+
+beforeAll(async () => {
+  [gateway, upstream] = await Promise.all([shareGateway(), startStatelessUpstream()]);
+  client = await mcpClient(gateway);
+  const made = await gateway.admin.post('/guardrails', {
+    ...{ workspace_id: gateway.workspaceId, name: 'Replies', target: 'mcp_tools', actions: { deny: true } },
+    checks: [{ id: 'default.contains', parameters: { words: ['secret'], operator: 'none' } }],
+  });
+  expect(made.status, JSON.stringify(made.body)).toBe(200);
+  await client.addServer('asks', upstream.url, { configurations: { input_guardrails: [made.body.id] } });
+});
+afterAll(() => upstream?.close());
+
+/** Calls a tool that asks for a name and then for a greeting. Returns the outcome and the number of calls that reached the server. */
+async function call(name: string, greeting: string) {
+  const sdk = new Client({ name: 'asked', version: '1' }, { capabilities: { sampling: {}, elicitation: {} } });
+  const questions: string[] = [];
+  sdk.setRequestHandler(ElicitRequestSchema, ({ method }) => {
+    questions.push(method);
+    return { action: 'accept' as const, content: { name } };
+  });
+  sdk.setRequestHandler(CreateMessageRequestSchema, ({ method }) => {
+    questions.push(method);
+    return { model: 'm', role: 'assistant' as const, content: { type: 'text' as const, text: greeting } };
+  });
+  const requestInit = { headers: { 'x-svc-api-key': gateway.workspaceKey } };
+  const transport = new StreamableHTTPClientTransport(new URL(client.urlOf('asks')), { requestInit });
+  await sdk.connect(transport as Parameters<Client['connect']>[0]);
+  const before = upstream.received.length;
+  const outcome = await sdk.callTool({ name: 'ask' }).then(
+    (result) => (result.content as { text: string }[])[0]?.text,
+    (error: unknown) => error,
+  );
+  const calls = upstream.received.slice(before).filter((headers) => headers['mcp-method'] === 'tools/call').length;
+  await sdk.close();
+  return { outcome, questions, calls };
+}
+
+describe('a guardrail on the arguments of a tool', () => {
+  it('allows replies of the client that pass', async () => {
+    expect(await call('Ada', 'Hello')).toEqual({
+      outcome: 'Ada: Hello',
+      questions: ['elicitation/create', 'sampling/createMessage'],
+      calls: 3,
+    });
+  });
+
+  it('denies a reply to elicitation, which does not reach the server', async () => {
+    const { outcome, questions, calls } = await call('the secret name', 'Hello');
+    expect(outcome).toMatchObject({ code: -32446, message: expect.stringContaining('Request blocked by guardrail') });
+    expect([questions, calls]).toEqual([['elicitation/create'], 1]);
+  });
+
+  it('denies a reply to sampling, which does not reach the server', async () => {
+    const { outcome, questions, calls } = await call('Ada', 'a secret greeting');
+    expect(outcome).toMatchObject({ code: -32446, data: { reason: 'default.contains failed on the arguments of the tool' } });
+    expect([questions, calls]).toEqual([['elicitation/create', 'sampling/createMessage'], 2]);
+  });
+});
