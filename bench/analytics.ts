@@ -39,11 +39,8 @@ const urlFile = join(dataDir, 'database-url');
 const isKept = existsSync(urlFile);
 const database = isKept ? null : await newReadyDatabase();
 const databaseUrl = database?.url ?? (await readFile(urlFile, 'utf8'));
-const fixed = {
-  ADMIN_REQUESTS_PER_KEY: '0',
-  ADMIN_REQUESTS_PER_ADDRESS: '0',
-  ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
-};
+const key = Buffer.alloc(32, 1).toString('base64');
+const fixed = { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0', ENCRYPTION_KEY: key, CLUSTER_KEY: key };
 const settings = testSettings(dataDir, { ...fixed, DATABASE_URL: databaseUrl });
 const plane = await startPlaneWith(settings);
 const newBatch = newBatches(plane, batchSize);

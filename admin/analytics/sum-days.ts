@@ -59,6 +59,15 @@ async function sumNextDay(tx: EntityManager, organisationId: string, untilMs: nu
 export const daysUntilOf = (organisationId: string) =>
   `coalesce((select days_until from rollup_days where organisation_id = ${organisationId}), '-infinity')`;
 
+/** Returns the same time in milliseconds; 0 if no day is summed. Days before it stay complete. */
+export async function readDaysUntil(em: EntityManager, organisationId: string): Promise<number> {
+  const rows = await em.execute<{ ms: number }[]>(
+    'select (extract(epoch from days_until) * 1000)::float8 as ms from rollup_days where organisation_id = ?',
+    [organisationId],
+  );
+  return Number(rows[0]?.ms ?? 0);
+}
+
 const lockOf = (organisationId: string) => `hashtextextended(${organisationId}::text, 4715004)`;
 
 /**
@@ -111,7 +120,10 @@ export function keyOf(keeps: readonly Dimension[]): string {
 /** All values of a group are equal. PostgreSQL has no minimum of UUIDs. */
 const valueIn = (name: Dimension) => (dimensionSources[name].type === 'uuid' ? `min(${name}::text)::uuid` : `min(${name})`);
 
-/** Sums one slice of the hours of a day. Rows of the same day row are in the same slice. */
+/**
+ * Sums one slice of the hours of a day. Rows of the same day row are in the same slice. They are inserted in the order of the primary key, in which
+ * queries read them.
+ */
 function insertOf(hours: Grain, { name, keeps }: Grain): string {
   const isSame = hours.keeps.length === keeps.length;
   const hash = `hashtextextended(concat_ws('/', ${keeps.join(', ')}), 0)`;
@@ -125,7 +137,8 @@ function insertOf(hours: Grain, { name, keeps }: Grain): string {
     insert into usage_rollups (organisation_id, grain, starts_at, key, ${keeps.join(', ')}, first_at, last_at, ${measureNames.join(', ')}, latency, retries)
     select $1, '${name}', $2, d.day_key, ${keeps.map((one) => `d.${one}`).join(', ')}, d.first_at, d.last_at,
       ${measureNames.map((one) => `d.${one}`).join(', ')}, coalesce(l.latency, '{}'), coalesce(r.retries, '{}')
-    from days d left join ${counts('latency')} l using (day_key) left join ${counts('retries')} r using (day_key)`;
+    from days d left join ${counts('latency')} l using (day_key) left join ${counts('retries')} r using (day_key)
+    order by d.day_key`;
 }
 
 const sums = hoursAndDays.map(([hours, days]) => ({ hours, insert: insertOf(hours, days) }));

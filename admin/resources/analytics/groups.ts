@@ -4,7 +4,7 @@ import type { EntityManager } from '../../db/open-database.ts';
 import { centsOf, ratio, tokensOf } from './graphs.ts';
 import { binOf, sums, type Totals } from './read-usage.ts';
 import type { ColumnName } from './schema.ts';
-import { type Selection, sourceOf } from './source.ts';
+import { type DatedSelection, sourceOf } from './source.ts';
 
 /** Dimensions of `/analytics/groups/{groupBy}` and the columns that they stand for. */
 export const groupings = {
@@ -71,7 +71,7 @@ export interface GroupsPage {
 /** Returns a page of the groups with requests, and their number. Percentiles are computed only if `withLatency`. */
 export async function readGroups(
   em: EntityManager,
-  selection: Selection,
+  selection: DatedSelection,
   by: readonly Dimension[],
   { page, withLatency, isKnown = false }: GroupsOptions,
 ): Promise<GroupsPage> {
@@ -109,7 +109,7 @@ export function sortedPage(groups: readonly Group[], { orderBy, order, limit, of
 /** Latency bins of these groups, by the JSON of their values. */
 async function readBinsOf(
   em: EntityManager,
-  selection: Selection,
+  selection: DatedSelection,
   by: readonly Dimension[],
   groups: readonly { readonly values: Group['values'] }[],
 ): Promise<Map<string, BinCount[]>> {

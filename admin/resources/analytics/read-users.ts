@@ -1,6 +1,6 @@
 import type { EntityManager } from '../../db/open-database.ts';
-import { bucket } from './read-usage.ts';
-import { type Selection, sourceOf } from './source.ts';
+import { bucket, inBuckets } from './read-usage.ts';
+import { type DatedSelection, sourceOf } from './source.ts';
 
 export interface UserCounts {
   /** Users in the whole range. */
@@ -11,16 +11,16 @@ export interface UserCounts {
 }
 
 /** Counts the users (`_user` of the metadata) of each bucket and of the range. */
-export async function readUserCounts(em: EntityManager, selection: Selection): Promise<UserCounts> {
+export async function readUserCounts(em: EntityManager, selection: DatedSelection): Promise<UserCounts> {
   const { text, values } = sourceOf(selection, ['end_user']);
   const { bucketMs } = selection.range;
   const rows = await em.execute<{ bucket: number | null; users: number; requests: number }[]>(
     `with users as materialized (
-       select ${bucket}, s.end_user, sum(s.requests)::float8 as requests from (${text}) s
+       select s.bucket_at, s.end_user, sum(s.requests)::float8 as requests from ${inBuckets(text)} s
        where s.end_user is not null group by 1, 2 having sum(s.requests) > 0)
-     select bucket, count(distinct end_user)::float8 as users, coalesce(sum(requests), 0)::float8 as requests
-     from users group by grouping sets ((bucket), ())`,
-    [bucketMs, bucketMs, ...values],
+     select ${bucket}, count(*)::float8 as users, sum(s.requests)::float8 as requests from users s group by s.bucket_at
+     union all select null, (select count(*) from (select from users group by end_user) one), coalesce(sum(requests), 0) from users`,
+    [bucketMs, ...values],
   );
   return toCounts(rows);
 }

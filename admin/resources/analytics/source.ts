@@ -1,7 +1,6 @@
 import type { Dimension } from '../../analytics/dimensions.ts';
 import { dayMs, type Grain, grains, hoursAndDays, minuteMs } from '../../analytics/grains.ts';
 import { recordsAsRollups, selectRecords } from '../../analytics/records-as-rollups.ts';
-import { daysUntilOf } from '../../analytics/sum-days.ts';
 import { allOf, type Condition, compileFilters, type LogFilters, logFilterEntries } from '../logs/filters.ts';
 import type { Range } from './range.ts';
 
@@ -14,6 +13,11 @@ export interface Selection {
   readonly workspaceId: string | null;
   /** Only requests with keys of this user; null: of everyone. */
   readonly ofUser: string | null;
+}
+
+/** A selection with the time before which the days of its organisation are summed. Later days are read as hours. */
+export interface DatedSelection extends Selection {
+  readonly daysUntilMs: number;
 }
 
 /** Filters that roll-ups can apply, with the dimensions that they need. */
@@ -32,7 +36,7 @@ const servedByRollups: Readonly<Partial<Record<keyof LogFilters, readonly Dimens
  * Returns a subquery with one row per roll-up or request, in the columns of `usage_rollups`. It reads roll-ups if one grain keeps
  * everything that the filters and `groups` name, else the records themselves. `withCounts`: the counts of latencies and retries are read.
  */
-export function sourceOf(selection: Selection, groups: readonly Dimension[], { withCounts = false } = {}): Condition {
+export function sourceOf(selection: DatedSelection, groups: readonly Dimension[], { withCounts = false } = {}): Condition {
   const needed = new Set([...groups, ...(selection.ofUser === null ? [] : (['user_id'] as const))]);
   let needsRecords = false;
   for (const name of Object.keys(logFilterEntries) as (keyof LogFilters)[]) {
@@ -41,8 +45,8 @@ export function sourceOf(selection: Selection, groups: readonly Dimension[], { w
     if (names) for (const one of names) needed.add(one);
     else needsRecords = true;
   }
-  const pieces = needsRecords ? null : piecesFor(selection.range, [...needed], withCounts);
-  return pieces === null ? recordsOf(selection) : rollupsIn(selection.organisationId, pieces, conditionsOf(selection));
+  const pieces = needsRecords ? null : piecesFor(selection, [...needed], withCounts);
+  return pieces === null ? recordsOf(selection) : rollupsIn(pieces, conditionsOf(selection));
 }
 
 /** Part of a range that one grain covers. */
@@ -50,25 +54,23 @@ interface Piece {
   readonly grain: Grain;
   readonly fromMs: number;
   readonly toMs: number;
-  /** `days` reads the days that are summed (`rollup_days`), `hours` the others. Not set: reads all. */
-  readonly of?: 'days' | 'hours';
 }
 
 /** Null if no grain keeps these dimensions in buckets that are short enough. */
-function piecesFor({ fromMs, toMs, bucketMs }: Range, needed: readonly Dimension[], withCounts: boolean): Piece[] | null {
+function piecesFor({ range, daysUntilMs }: DatedSelection, needed: readonly Dimension[], withCounts: boolean): Piece[] | null {
+  const { fromMs, toMs, bucketMs } = range;
   const keepsAll = ({ keeps, hasCounts }: Grain) => needed.every((name) => keeps.includes(name)) && (hasCounts || !withCounts);
   if (bucketMs === minuteMs) return keepsAll(grains.minute) ? [{ grain: grains.minute, fromMs, toMs }] : null;
   const [hours, days] = hoursAndDays.find(([, coarser]) => keepsAll(coarser)) ?? [null, null];
   if (hours === null) return null;
-  const [firstDay, endOfDays] = [Math.ceil(fromMs / dayMs) * dayMs, Math.floor(toMs / dayMs) * dayMs];
+  const firstDay = Math.ceil(fromMs / dayMs) * dayMs;
+  const endOfDays = Math.floor(Math.min(toMs, daysUntilMs) / dayMs) * dayMs;
   if (bucketMs < dayMs || firstDay >= endOfDays) return [{ grain: hours, fromMs, toMs }];
-  const pieces: Piece[] = [
+  return [
     { grain: hours, fromMs, toMs: firstDay },
-    { grain: days, fromMs: firstDay, toMs: endOfDays, of: 'days' },
-    { grain: hours, fromMs: firstDay, toMs: endOfDays, of: 'hours' },
+    { grain: days, fromMs: firstDay, toMs: endOfDays },
     { grain: hours, fromMs: endOfDays, toMs },
-  ];
-  return pieces.filter((piece) => piece.fromMs < piece.toMs);
+  ].filter((piece) => piece.fromMs < piece.toMs);
 }
 
 /** Returns the records that pass the filters, at any time, and whether there are any filters apart from tenant and time. */
@@ -89,11 +91,10 @@ function conditionsOf({ organisationId, filters, workspaceId, ofUser }: Selectio
   ];
 }
 
-function rollupsIn(organisationId: string, pieces: readonly Piece[], conditions: readonly Condition[]): Condition {
-  const parts = pieces.map(({ grain, fromMs, toMs, of }) =>
+function rollupsIn(pieces: readonly Piece[], conditions: readonly Condition[]): Condition {
+  const parts = pieces.map(({ grain, fromMs, toMs }) =>
     allOf([
       { text: 'r.grain = ? and r.starts_at >= ? and r.starts_at < ?', values: [grain.name, new Date(fromMs), new Date(toMs)] },
-      ...(of ? [{ text: `r.starts_at ${of === 'days' ? '<' : '>='} ${daysUntilOf('?')}`, values: [organisationId] }] : []),
       ...conditions,
     ]),
   );

@@ -1,5 +1,6 @@
 import type { Dimension } from '../../analytics/dimensions.ts';
 import type { BinCount } from '../../analytics/latency-bins.ts';
+import { readDaysUntil } from '../../analytics/sum-days.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { AdminServices } from '../../http/route.ts';
 import type { Page } from '../../http/schemas.ts';
@@ -10,7 +11,7 @@ import { type GroupsOptions, type GroupsPage, readGroups } from './groups.ts';
 import { type MetadataGroups, readMetadataGroups } from './metadata-groups.ts';
 import { type BucketOf, readBins, readBuckets, readBucketsBy, type Totals } from './read-usage.ts';
 import { readUserCounts, type UserCounts } from './read-users.ts';
-import type { Selection } from './source.ts';
+import type { DatedSelection, Selection } from './source.ts';
 
 /** Sums over the requests of a selection. Buckets are named by their start in milliseconds. */
 export interface UsageStore {
@@ -45,12 +46,18 @@ const variables = { work_mem: '32MB', jit: 'off' };
 
 function databaseUsage(em: EntityManager): UsageStore {
   em.setSessionContext({ variables });
+  let until: Promise<number> | null = null;
+  // A day below this time stays complete, so it may be read before the statement that uses it. As a value, the planner can estimate the rows.
+  const dated = async (selection: Selection): Promise<DatedSelection> => {
+    until ??= readDaysUntil(em, selection.organisationId);
+    return { ...selection, daysUntilMs: await until };
+  };
   return {
-    buckets: (selection) => readBuckets(em, selection),
-    bucketsBy: (selection, dimension) => readBucketsBy(em, selection, dimension),
-    bins: (selection, column) => readBins(em, selection, column),
-    users: (selection) => readUserCounts(em, selection),
-    groups: (selection, by, options) => readGroups(em, selection, by, options),
+    buckets: async (selection) => readBuckets(em, await dated(selection)),
+    bucketsBy: async (selection, dimension) => readBucketsBy(em, await dated(selection), dimension),
+    bins: async (selection, column) => readBins(em, await dated(selection), column),
+    users: async (selection) => readUserCounts(em, await dated(selection)),
+    groups: async (selection, by, options) => readGroups(em, await dated(selection), by, options),
     metadataGroups: (selection, key, page) => readMetadataGroups(em, selection, key, page),
     traces: async (selection) => tracesOf(selection),
     models: async (selection) => modelsOfTraces(selection),

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { rangeOf } from '../../../../admin/resources/analytics/range.ts';
-import { type Selection, sourceOf } from '../../../../admin/resources/analytics/source.ts';
+import { type DatedSelection, sourceOf } from '../../../../admin/resources/analytics/source.ts';
 
 const nowMs = Date.parse('2026-11-20T15:47:12.345Z');
 const hour = 3_600_000;
-const selection = (hours: number, changes: Partial<Selection> = {}): Selection => {
+const selection = (hours: number, changes: Partial<DatedSelection> = {}): DatedSelection => {
   const times = { time_of_generation_min: new Date(nowMs - hours * hour), time_of_generation_max: new Date(nowMs) };
   const filters = { ...times, ...changes.filters };
-  const tenant = { organisationId: 'o', workspaceId: null, ofUser: null };
+  const tenant = { organisationId: 'o', workspaceId: null, ofUser: null, daysUntilMs: Date.parse('2026-11-20T00:00:00Z') };
   return { ...tenant, ...changes, filters, range: rangeOf(times, nowMs) };
 };
 /** Grains that a query reads; none if it reads the records. */
@@ -18,7 +18,7 @@ const grainsOf = (...of: Parameters<typeof sourceOf>) => {
   return values.filter((one) => typeof one === 'string' && /^(minute|hour|day)/.test(one));
 };
 
-const hoursOf = (hour: string, day: string) => [hour, day, hour, hour];
+const hoursOf = (hour: string, day: string) => [hour, day, hour];
 
 describe('analytics read', () => {
   const byConfig = { filters: { configs: ['c'] } };
@@ -26,7 +26,8 @@ describe('analytics read', () => {
   it.each([
     ['totals of minutes for the last hours', selection(2), [], ['minute']],
     ['totals of hours for a few days', selection(48), [], ['hour']],
-    ['totals of days, and of hours at their ends and of days that are not summed', selection(240), [], hoursOf('hour', 'day')],
+    ['totals of days, and of hours at their ends', selection(240), [], hoursOf('hour', 'day')],
+    ['totals of hours if no day is summed', selection(240, { daysUntilMs: 0 }), [], ['hour']],
     ['rows of models', selection(240, { filters: { ai_model: ['m'] } }), ['provider'], hoursOf('hour_model', 'day_model')],
     ['rows of keys', selection(48, byKey), [], ['hour_key']],
     ['rows of keys for those who see only their own', selection(48, { ofUser: 'u' }), [], ['hour_key']],
