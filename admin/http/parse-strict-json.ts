@@ -1,4 +1,5 @@
-import { printParseErrorCode, visit } from 'jsonc-parser';
+import { visit } from 'jsonc-parser';
+import { jsonSyntaxText } from '../../core/contract/values/json-syntax.ts';
 import { invalid } from './errors.ts';
 
 /** Limits of the JSON that the admin API reads. */
@@ -7,20 +8,6 @@ export const jsonLimits = { depth: 64, keys: 50_000 } as const;
 const unstorable = /\u0000|\p{Surrogate}/u;
 const refusedKeys = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** Texts by the name of the parser's error. */
-const messages: Readonly<Record<string, string>> = {
-  PropertyNameExpected: 'expected a key in double quotes',
-  ColonExpected: 'expected a colon',
-  CommaExpected: 'expected a comma',
-  CloseBraceExpected: 'expected a comma or a closing brace',
-  CloseBracketExpected: 'expected a comma or a closing bracket',
-  EndOfFileExpected: 'more text after the end of the JSON',
-  UnexpectedEndOfString: 'a string that is not closed',
-  InvalidUnicode: 'a string with a wrong escape',
-  InvalidEscapeCharacter: 'a string with a wrong escape',
-  InvalidCharacter: 'a string with a raw control character',
-};
-
 /**
  * Parses JSON (RFC 8259) to plain values, stricter than `JSON.parse`: a repeated key, `__proto__`, `constructor` and
  * `prototype` as keys, U+0000 and unpaired surrogates (which the database cannot hold), and anything past `jsonLimits` are
@@ -28,7 +15,7 @@ const messages: Readonly<Record<string, string>> = {
  */
 export function parseStrictJson(text: string, root = 'body'): unknown {
   const fail = (at: number, what: string): never => {
-    throw invalid(`${root}: invalid JSON at position ${at}: ${at >= text.length ? 'the text ends too early' : what}`);
+    throw invalid(`${root}: invalid JSON at position ${at}: ${what}`);
   };
   // The keys of each open object; null for a list.
   const open: (Set<string> | null)[] = [];
@@ -63,7 +50,7 @@ export function parseStrictJson(text: string, root = 'body'): unknown {
         if (typeof literal === 'string') storable(at, literal);
         if (typeof literal === 'number' && !Number.isFinite(literal)) fail(at, 'a number is too large');
       },
-      onError: (code, at) => fail(at, messages[printParseErrorCode(code)] ?? 'expected a value or a key in double quotes'),
+      onError: (code, at) => fail(at, jsonSyntaxText(code, at, text.length)),
     },
     { disallowComments: true },
   );

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { issueText, listsReadAsObjects } from '../../core/contract/values/input-issues.ts';
+import { issueTexts, listsReadAsObjects } from '../../core/contract/values/input-issues.ts';
 import { AdminError } from './errors.ts';
 
 /**
@@ -13,9 +13,7 @@ export function validate<Schema extends v.GenericSchema>(
   prefix = '',
 ): v.InferOutput<Schema> {
   const result = v.safeParse(schema, input, { abortPipeEarly: true });
-  const issues = result.success
-    ? listsReadAsObjects(input, result.output, root)
-    : result.issues.slice(0, 50).map((issue) => issueText(issue, root, schema));
+  const issues = result.success ? listsReadAsObjects(input, result.output, root) : issueTexts(result.issues, root, schema);
   if (issues.length === 0) return result.output as v.InferOutput<Schema>;
   const errors = [...new Set(issues)].map((issue) =>
     prefix === '' || issue.startsWith(`${root}: `) ? issue : `${prefix}.${issue}`,

@@ -4,6 +4,7 @@ import { isAdminCall } from '../endpoints/control-plane-paths.ts';
 import { explainPath } from '../endpoints/explain-path.ts';
 import { matchEndpoint } from '../endpoints/match-endpoint.ts';
 import { type ModelToolParts, withModelTools } from '../model-tools/serve-model-tools.ts';
+import { createFailedCallLog } from '../pipeline/attempt/failed-call-log.ts';
 import type { RetryBudget } from '../pipeline/attempt/retry-budget.ts';
 import { createHandler, type Handle, type PipelineOptions } from '../pipeline/run.ts';
 import { createResolver, type ResolverOptions } from '../pipeline/target/resolve-target.ts';
@@ -74,6 +75,7 @@ export function composePipeline(parts: PipelineParts): Handle {
       timers: parts.timers,
       passedUsage,
       meterReply: createMeterReply(passedUsage),
+      logFailedCall: createFailedCallLog(services.log),
       sign: createSignServices(tokenFetch),
       signStored: createSignServices({ ...tokenFetch, machineIdentity }),
       outgoing: {

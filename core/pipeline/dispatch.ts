@@ -9,6 +9,7 @@ import { GatewayError, reasonOf, toGatewayError } from '../contract/values/error
 import type { ReplySink } from '../contract/values/http.ts';
 import { isPromise, type Maybe } from '../contract/values/json.ts';
 import type { Timers } from '../contract/values/timers.ts';
+import type { LogFailedCall } from './attempt/failed-call-log.ts';
 import type { OutgoingOptions } from './attempt/outgoing-call.ts';
 import type { RetryBudget } from './attempt/retry-budget.ts';
 import { mayRetry, retryWaitMs } from './attempt/retry-wait.ts';
@@ -35,6 +36,7 @@ export interface Dispatcher {
   /** Reads usage from replies that are passed through. */
   readonly passedUsage: PassedUsage;
   readonly meterReply: MeterReply;
+  readonly logFailedCall: LogFailedCall;
   /** For providers that sign calls with tokens they fetch. */
   readonly sign: SignServices;
   /** Like `sign`, for stored providers that may use the machine's identity. Absent: they are signed like all others. */

@@ -70,7 +70,7 @@ export async function runAttempt(
     for (const hook of ctx.plan.onAttempt) {
       const outcome = hook(ctx, target);
       const reply = isPromise(outcome) ? await outcome : outcome;
-      if (reply) return ended(ctx, given, clock, 'action' in reply ? deniedReply(reply.reply) : { kind: 'replaced', reply });
+      if (reply) return ended(ctx, given, dispatcher, 'action' in reply ? deniedReply(reply.reply) : { kind: 'replaced', reply });
     }
     const allow = given.resolved.ofModel ?? null;
     const resolved = allow ? await targetOfModel(ctx, target, given.resolved) : given.resolved;
@@ -93,7 +93,7 @@ export async function runAttempt(
     if (announced) await announced;
     if (ctx.aborted) return clientClosed();
     const judge = judgeOf(ctx, target, clock);
-    const onLeft = (reply: AttemptReply): void => addResult(ctx, reply, given, clock);
+    const onLeft = (reply: AttemptReply): void => addResult(ctx, reply, given, dispatcher);
     if (ctx.content !== null) ctx.content.exchange = isStepwise ? null : capturedExchange(ctx, outgoing);
     ctx.times.send();
     const attemptReply = await (isStepwise
@@ -108,16 +108,16 @@ export async function runAttempt(
         }));
     steps?.afterSend(ctx, given, attemptReply);
     const judged = judge === null ? attemptReply : judge.whole(attemptReply, onLeft);
-    return ended(ctx, given, clock, isPromise(judged) ? await judged : judged);
+    return ended(ctx, given, dispatcher, isPromise(judged) ? await judged : judged);
   } catch (thrown) {
     const error = thrown instanceof DenialError ? deniedReply(thrown.reply) : failedReply(thrown);
-    return ended(ctx, given, clock, error);
+    return ended(ctx, given, dispatcher, error);
   }
 }
 
 /** Adds the result of an attempt, unless the client has disconnected. Returns the reply. */
-function ended(ctx: RequestContext, given: AttemptPlan, clock: Clock, reply: AttemptReply): AttemptReply {
-  if (!ctx.aborted) addResult(ctx, reply, given, clock);
+function ended(ctx: RequestContext, given: AttemptPlan, dispatcher: Dispatcher, reply: AttemptReply): AttemptReply {
+  if (!ctx.aborted) addResult(ctx, reply, given, dispatcher);
   return reply;
 }
 
@@ -287,12 +287,13 @@ function capturedExchange(
 }
 
 /** Adds the result of an attempt for strategies and records. */
-function addResult(ctx: RequestContext, reply: AttemptReply, given: AttemptPlan, clock: Clock): void {
+function addResult(ctx: RequestContext, reply: AttemptReply, given: AttemptPlan, { services, logFailedCall }: Dispatcher): void {
   const error = reply.kind === 'replaced' ? null : reply.error;
   const status = reply.kind === 'error' ? reply.error.status : reply.kind === 'replaced' ? reply.reply.status : reply.status;
-  const durationMs = Math.max(0, clock.elapsed() - given.beganMs);
+  const durationMs = Math.max(0, services.clock.elapsed() - given.beganMs);
   const streamedAtMs = reply.kind === 'streamed' ? ctx.firstByteAtMs : null;
   const { target, resolved } = given;
+  if (error !== null) logFailedCall(error, resolved, ctx.traceId);
   const { firstByte, lastByte } = ctx.times.end();
   ctx.attempts.push({
     targetPath: target.path,

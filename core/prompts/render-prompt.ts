@@ -41,7 +41,11 @@ export function promptInput(ctx: RequestContext): PromptInput {
 /** Finds a prompt for the caller. Throws GatewayError 404 if there is none. */
 export async function openPrompt(services: PromptServices, caller: Home, reference: string): Promise<FoundPrompt> {
   const found = await findPrompt(services.documents, caller, reference, services.random);
-  if (found === null) throw new GatewayError('not_found', { message: 'Invalid prompt id', param: 'id' });
+  if (found === null)
+    throw new GatewayError('not_found', {
+      message: 'Invalid prompt id: the workspace has no such prompt, version or label. GET /v1/prompts lists its prompts',
+      param: 'id',
+    });
   return found;
 }
 

@@ -4,12 +4,12 @@ const ownKey = /^svc_(admin|ws|user)_/;
 
 /**
  * Describes the error in a text that cannot be an API key of this gateway: a provider's key, or a key that was not copied
- * completely. Null if the text is well-formed. Checks the form only and repeats no part of the text.
+ * completely. Checks the form only and repeats no part of the text.
  */
-export function malformedKeyReason(text: string): string | null {
+export function malformedKeyReason(text: string): string {
   if (ownKey.test(text)) return 'the check digits do not match; copy the whole key again';
   if (providerKey.test(text)) {
     return 'this looks like a provider key; send a key of this gateway (svc_…) and store the provider key in an integration';
   }
-  return null;
+  return 'keys of this gateway begin with svc_; send one in x-svc-api-key or in Authorization: Bearer';
 }

@@ -29,7 +29,7 @@ async function configById(identity: Identity, id: string, documents: Documents):
 function required(document: ConfigDocument | null, name: string): ConfigDocument {
   if (document) return document;
   throw new GatewayError('invalid_config', {
-    message: `Invalid config id passed: ${name.slice(0, 255)}`,
+    message: `Invalid config id passed: ${name.slice(0, 255)}. The workspace has no config with this slug or id. GET /v1/configs lists them`,
     param: headerParam('config'),
   });
 }

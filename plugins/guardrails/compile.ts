@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { didYouMean } from '../../config/did-you-mean.ts';
 import type { CheckRule, GuardrailRule, StreamMode } from '../../core/contract/plugin/guardrail-config.ts';
-import { issueText } from '../../core/contract/values/input-issues.ts';
+import { issueTexts } from '../../core/contract/values/input-issues.ts';
 import { isObject, type JsonObject, type Maybe } from '../../core/contract/values/json.ts';
 import { messageOf } from '../../core/contract/values/message-of.ts';
 import type { Secret } from '../../core/contract/values/secret.ts';
@@ -77,7 +77,9 @@ function prepare(
   const check = checkOf(id, services);
   if (!check) {
     const known = [...checks.keys(), ...(services.addedChecks?.keys() ?? [])];
-    errors.push(`${at}: there is no check ${id}${didYouMean(id, known) || '.'} GET /v1/guardrails/checks lists them`);
+    errors.push(
+      `${at.replace(/\.parameters$/, '.id')}: there is no check ${id}${didYouMean(id, known) || '.'} GET /v1/guardrails/checks lists them`,
+    );
     return null;
   }
   if (!check.sides.includes(side)) {
@@ -87,7 +89,7 @@ function prepare(
   const { failOnError, scope, ...own } = withSecrets(parameters, secrets);
   const shared = v.safeParse(commonParameters, { failOnError, scope });
   const read = v.safeParse(check.parameters, own);
-  const issues = [...(shared.issues ?? []), ...(read.issues ?? [])].map((issue) => issueText(issue, '', check.parameters));
+  const issues = issueTexts([...(shared.issues ?? []), ...(read.issues ?? [])], '', check.parameters);
   if (!shared.success || !read.success) {
     errors.push(...issues.map((fault) => (fault.startsWith(':') ? `${at}${fault}` : `${at}.${fault}`)));
     return null;

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { vectorDimensionsMax } from '../protocol/cached-replies.ts';
 import type { SettingNames } from '../provider/setting-names.ts';
-import { issueText, listsReadAsObjects } from '../values/input-issues.ts';
+import { issueTexts, listsReadAsObjects } from '../values/input-issues.ts';
 import { splitModelSlug } from '../values/model-slug.ts';
 import { guardrailEntries } from './guardrail-config.ts';
 import { capacity, checkStrategy, type StrategyConfig, status, strategy } from './strategy-config.ts';
@@ -180,7 +180,7 @@ export function parseGatewayConfig(
     return { errors: ['options: version of config is not supported'] };
   const schema = gatewayConfigSchema(names);
   const result = v.safeParse(schema, input);
-  if (!result.success) return { errors: [...new Set(result.issues.map((issue) => issueText(issue, 'config', schema)))] };
+  if (!result.success) return { errors: issueTexts(result.issues, 'config', schema) };
   const errors = listsReadAsObjects(input, result.output, 'config');
   if (errors.length > 0) return { errors };
   const config = withStrategies(result.output);

@@ -16,8 +16,23 @@ export function issueText(issue: v.BaseIssue<unknown>, root: string, schema?: un
   // Schemas of objects read lists as if their items were keys. The issue is then at the list itself.
   const list = items.findIndex((item) => item.type === 'object' && Array.isArray(item.input));
   if (list >= 0) return listIssue(pathOfKeys(items.slice(0, list).map((item) => item.key)) || root);
-  if (issue.type === 'strict_object' && issue.expected === 'never') return `${pathOf(issue, root)}: ${unknownKey(issue, schema)}`;
+  if (isUnknownKey(issue)) return `${pathOf(issue, root)}: ${unknownKey(issue, schema)}`;
   return `${pathOf(issue, root)}: ${wordsOf(issue)}`;
+}
+
+/**
+ * Returns the texts of issues without repetition. Unknown keys come first: a misspelt key also causes an issue of the key that is then
+ * missing.
+ */
+export function issueTexts(issues: readonly v.BaseIssue<unknown>[], root: string, schema?: unknown): string[] {
+  const ordered = [...issues.filter(isUnknownKey), ...issues.filter((issue) => !isUnknownKey(issue))];
+  return [...new Set(ordered.slice(0, issuesMax).map((issue) => issueText(issue, root, schema)))];
+}
+
+const issuesMax = 50;
+
+function isUnknownKey(issue: v.BaseIssue<unknown>): boolean {
+  return issue.type === 'strict_object' && issue.expected === 'never';
 }
 
 /**
@@ -80,12 +95,15 @@ function isChoice(issue: v.BaseIssue<unknown>): boolean {
 }
 
 function boundOf(issue: v.BaseIssue<unknown>): string | null {
-  const unit = typeof issue.input === 'string' ? ' characters' : Array.isArray(issue.input) ? ' entries' : '';
+  const unit = typeof issue.input === 'string' ? 'character' : Array.isArray(issue.input) ? 'entry' : '';
+  const limit = `${issue.requirement}${unit && ` ${issue.requirement === 1 ? unit : plurals[unit]}`}`;
   if (issue.type === 'integer') return 'a whole number is expected';
-  if (/^min_(value|length)$/.test(issue.type)) return `at least ${issue.requirement}${unit}`;
-  if (/^max_(value|length)$/.test(issue.type)) return `at most ${issue.requirement}${unit}`;
+  if (/^min_(value|length)$/.test(issue.type)) return `at least ${limit}`;
+  if (/^max_(value|length)$/.test(issue.type)) return `at most ${limit}`;
   return null;
 }
+
+const plurals = { character: 'characters', entry: 'entries' } as const;
 
 function kindOf(value: unknown): string {
   if (value === null) return 'null';

@@ -1,7 +1,8 @@
-import { type ParseError, parse as parseLenient, printParseErrorCode } from 'jsonc-parser';
+import { type ParseError, parse as parseLenient } from 'jsonc-parser';
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { jsonSyntaxText } from '../../contract/values/json-syntax.ts';
 import { fieldsInHead, formHeadBytes, paramsOfForm, parseForm } from './form-data.ts';
 import { harmlessBytes, JsonLimits } from './json-limits.ts';
 import { stepBytes } from './large-json/json-steps.ts';
@@ -147,5 +148,5 @@ function syntaxErrorOf(text: string): string {
   const before = text.slice(0, first.offset);
   const line = before.split('\n').length;
   const column = first.offset - before.lastIndexOf('\n');
-  return `${printParseErrorCode(first.error)} at position ${first.offset} (line ${line}, column ${column})`;
+  return `${jsonSyntaxText(first.error, first.offset, text.length)} at position ${first.offset} (line ${line}, column ${column})`;
 }

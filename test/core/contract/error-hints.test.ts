@@ -73,6 +73,6 @@ describe('malformed keys', () => {
   it('are recognised as a gateway key with a missing or changed character', () => {
     const { text } = newApiKey('ws');
     expect(malformedKeyReason(text.slice(0, -1))).toContain('check digits');
-    expect(malformedKeyReason('anything else')).toBeNull();
+    expect(malformedKeyReason('anything else')).toContain('begin with svc_');
   });
 });

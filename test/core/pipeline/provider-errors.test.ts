@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
+import { GatewayError } from '../../../core/contract/values/errors.ts';
 import { messagesErrorType } from '../../../core/contract/values/messages-errors.ts';
-import { createHarness, replyWith } from '../../support/pipeline-harness.ts';
+import { createHarness, failWith, replyWith } from '../../support/pipeline-harness.ts';
 
 const question = { model: '@one/m', messages: [{ role: 'user', content: 'hello' }], max_tokens: 10 };
 
@@ -69,4 +70,33 @@ it.each([
   gateway.script(replyWith(status, { error: { message: 'no', ...(given === null ? {} : { type: given }) } }));
   const reply = await gateway.send({ path: '/v1/messages', body: question });
   expect([reply.status, reply.json.type, (reply.json.error as { type: string }).type]).toEqual([status, 'error', type]);
+});
+
+it('a failed call: the log has the reason, provider, origin and trace; the client and the record have none of the reason', async () => {
+  const gateway = createHarness();
+  const detail = 'ENOTFOUND: getaddrinfo ENOTFOUND api.openai.com';
+  gateway.script(failWith(new GatewayError('upstream_connect', { detail })));
+  const reply = await gateway.send({ body: question });
+  expect([reply.status, reply.json.error]).toMatchObject([502, { code: 'upstream_connect' }]);
+  expect(gateway.logs).toContainEqual({
+    level: 'info',
+    message: 'call to a provider failed',
+    fields: {
+      code: 'upstream_connect',
+      provider: 'one',
+      origin: 'https://api.openai.com',
+      reason: detail,
+      traceId: gateway.records[0]?.traceId,
+    },
+  });
+  expect(reply.text + JSON.stringify(gateway.records)).not.toContain('ENOTFOUND');
+});
+
+it('a failed call: errors that the client receives whole are not logged again', async () => {
+  const gateway = createHarness();
+  gateway.script(replyWith(500, { error: { message: 'no' } }));
+  await gateway.send({ body: question });
+  gateway.script(failWith(new GatewayError('request_timeout')));
+  await gateway.send({ body: question });
+  expect(gateway.logs).toEqual([]);
 });

@@ -66,13 +66,15 @@ describe('render: recorded exchanges', () => {
   });
 });
 
+const unknownPrompt = 'Invalid prompt id: the workspace has no such prompt, version or label. GET /v1/prompts lists its prompts';
+
 describe('render: errors', () => {
   test.each<[name: string, reference: string, body: JsonObject, status: number, message: string]>([
-    ['unknown prompt', 'pp-none', {}, 404, 'Invalid prompt id'],
-    ['unknown version', 'pp-chat@9', {}, 404, 'Invalid prompt id'],
-    ['unknown label', 'pp-chat@none', {}, 404, 'Invalid prompt id'],
-    ['a label of the prototype', 'pp-chat@constructor', {}, 404, 'Invalid prompt id'],
-    ['no reference', 'pp-chat@', {}, 404, 'Invalid prompt id'],
+    ['unknown prompt', 'pp-none', {}, 404, unknownPrompt],
+    ['unknown version', 'pp-chat@9', {}, 404, unknownPrompt],
+    ['unknown label', 'pp-chat@none', {}, 404, unknownPrompt],
+    ['a label of the prototype', 'pp-chat@constructor', {}, 404, unknownPrompt],
+    ['no reference', 'pp-chat@', {}, 404, unknownPrompt],
     ['missing partials', 'pp-partial-missing', {}, 400, 'Missing prompt partials: pl-none, pl-none2'],
     ['missing variable partial', 'pp-varpartial', { variables: { name: 'Ann' } }, 400, 'Missing variable partials: which'],
     ['inherited variable partial', 'pp-varpartial', { variables: {} }, 400, 'Missing variable partials: which'],

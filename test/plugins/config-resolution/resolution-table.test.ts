@@ -3,6 +3,7 @@ import type { ConfigDocument, WorkspaceDocument } from '../../../core/contract/p
 import { createHarness, type Harness, workspaceId } from '../../support/pipeline-harness.ts';
 
 const body = { model: 'gpt-5', messages: [] };
+const hint = 'The workspace has no config with this slug or id. GET /v1/configs lists them';
 
 interface Setting {
   /** Slugs; each is a saved config whose one target names a model of the same name. */
@@ -92,7 +93,10 @@ describe('the config of a request', () => {
   it('with a missing default is rejected, not skipped', async () => {
     for (const ofKey of ['pc-nowhere', '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0009']) {
       const reply = await gatewayWith({ ofKey, ofWorkspace: 'pc-workspace' }).send({ body });
-      expect([reply.status, reply.json]).toMatchObject([400, { error: { message: `Invalid config id passed: ${ofKey}` } }]);
+      expect([reply.status, reply.json]).toMatchObject([
+        400,
+        { error: { message: `Invalid config id passed: ${ofKey}. ${hint}` } },
+      ]);
     }
   });
 
@@ -120,7 +124,7 @@ describe('the config of a request', () => {
       const { error } = reply.json as { error: { message: string; code: string } };
       answers.push([reply.status, error.code, error.message.replace(slug, '…')]);
     }
-    expect(answers[0]).toEqual([400, 'invalid_config', 'Invalid config id passed: …']);
+    expect(answers[0]).toEqual([400, 'invalid_config', `Invalid config id passed: …. ${hint}`]);
     expect(answers[1]).toEqual(answers[0]);
     expect(gateway.calls).toHaveLength(0);
   });

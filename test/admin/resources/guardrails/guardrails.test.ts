@@ -144,7 +144,7 @@ describe.each(ruleDatabases)('saved guardrails, on %s', (database) => {
   const contains = noSecrets.checks[0];
   it.each<[string, object, string]>([
     ['no checks', { checks: [] }, 'checks: at least one check is expected'],
-    ['an unknown check', { checks: [{ id: 'default.nope' }] }, 'checks[0].parameters: there is no check default.nope'],
+    ['an unknown check', { checks: [{ id: 'default.nope' }] }, 'checks[0].id: there is no check default.nope'],
     ['a wrong parameter', { checks: [contains, { id: 'contains', parameters: { words: [] } }] }, 'checks[1].parameters.words: '],
     [
       'a wrong parameter of a disabled check',

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { issueText, listsReadAsObjects } from '../../../../core/contract/values/input-issues.ts';
+import { issueText, issueTexts, listsReadAsObjects } from '../../../../core/contract/values/input-issues.ts';
 
 const schema = v.strictObject({
   mode: v.picklist(['a', 'b']),
@@ -47,7 +47,7 @@ describe('an input issue', () => {
     [{ count: 1.5 }, ['count: a whole number is expected']],
     [{ count: 6 }, ['count: at most 5']],
     [{ text: 'ab' }, ['text: at least 3 characters']],
-    [{ list: ['a', 'planted'] }, ['list: at most 1 entries']],
+    [{ list: ['a', 'planted'] }, ['list: at most 1 entry']],
     [{ list: [5] }, ['list[0]: expected string, received number']],
     [{ id: 'planted' }, ['id: not valid']],
     [{ word: 'planted' }, ['word: must be /^a/']],
@@ -69,5 +69,14 @@ describe('an input issue', () => {
     const input = { map: { a: [[]], b: { c: [] } } };
     const result = v.safeParse(v.strictObject({ map: v.record(v.string(), v.unknown()) }), input);
     expect(listsReadAsObjects(input, result.output, 'body')).toEqual([]);
+  });
+});
+
+describe('the texts of issues', () => {
+  it('begin with unknown keys, because a misspelt key also causes that another one is missing', () => {
+    const schema = v.strictObject({ provider: v.string(), slug: v.pipe(v.string(), v.minLength(1)) });
+    const { issues = [] } = v.safeParse(schema, { provder: 'a', slug: '' });
+    const expected = ['provder: unknown key; did you mean provider?', 'provider: required', 'slug: at least 1 character'];
+    expect(issueTexts(issues, 'body', schema)).toEqual(expected);
   });
 });

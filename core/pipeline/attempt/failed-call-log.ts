@@ -1,0 +1,26 @@
+import type { GatewayError } from '../../contract/values/errors.ts';
+import type { Log } from '../../contract/values/log.ts';
+import { createLogLimit } from '../../contract/values/log-limit.ts';
+import type { ResolvedTarget } from '../target/build-target.ts';
+
+/** Logs the reason of an attempt that ended without a usable response. */
+export type LogFailedCall = (
+  error: GatewayError,
+  resolved: Pick<ResolvedTarget, 'adapter' | 'slug' | 'origin'>,
+  traceId: string,
+) => void;
+
+const logged: ReadonlySet<string> = new Set(['invalid_custom_host', 'upstream_connect', 'upstream_invalid', 'upstream_reset']);
+
+/**
+ * Returns what writes one line per failed call with the text of the runtime (refused connection, unknown host, bad certificate), which
+ * the client does not receive. The lines per second are limited.
+ */
+export function createFailedCallLog(log: Log): LogFailedCall {
+  const admit = createLogLimit(log);
+  return (error, { adapter, slug, origin }, traceId) => {
+    if (error.detail === null || !logged.has(error.code) || !admit(true)) return;
+    const reason = error.detail.slice(0, 300);
+    log.info({ code: error.code, provider: slug ?? adapter.id, origin, reason, traceId }, 'call to a provider failed');
+  };
+}
