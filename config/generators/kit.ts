@@ -106,10 +106,22 @@ export function insertSorted({ root, file, line, among }: Insertion): void {
   writeFileSync(join(root, file), lines.join('\n'));
 }
 
-/** Runs a generator from the command line: prints the changed files, or one line of error with exit code 1. */
-export function runGenerator(root: string, generate: (args: readonly string[]) => readonly string[]): void {
+/** The work of a generator. Paths are below the root of the repository, or absolute. */
+export interface Generated {
+  readonly created: readonly string[];
+  readonly changed: readonly string[];
+  /** One sentence for the author: what to edit and how to test it. */
+  readonly next: string;
+}
+
+/** Runs a generator from the command line: prints the files and the next step, or one line of error with exit code 1. */
+export function runGenerator(root: string, generate: (args: readonly string[]) => Generated): void {
+  const shown = (path: string): string => relative(process.cwd(), resolve(root, path));
   try {
-    for (const path of generate(process.argv.slice(2))) console.log(relative(process.cwd(), resolve(root, path)));
+    const { created, changed, next } = generate(process.argv.slice(2));
+    for (const path of created) console.log(`created ${shown(path)}`);
+    for (const path of changed) console.log(`changed ${shown(path)}`);
+    console.log(`\n${next}`);
   } catch (error) {
     if (!(error instanceof GeneratorError)) throw error;
     console.error(error.message);

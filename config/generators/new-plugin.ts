@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { copyTemplates, GeneratorError, insertSorted, type Names, namesOf, runGenerator } from './kit.ts';
+import { copyTemplates, type Generated, GeneratorError, insertSorted, type Names, namesOf, runGenerator } from './kit.ts';
 
 const root = join(import.meta.dirname, '../..');
 const list = 'plugins/index.ts';
@@ -17,14 +17,16 @@ runGenerator(root, ([name, flag, folder, ...rest]) => {
   return isPackage ? newPackage(names, resolve(folder)) : newBuiltIn(names);
 });
 
-function newBuiltIn(names: Names): string[] {
+function newBuiltIn(names: Names): Generated {
   // The line is added first. If the plugin exists, this fails before anything is written.
   const line = `export { ${names.camel} } from './${names.kebab}/index.ts';`;
   insertSorted({ root, file: list, line, among: /^export \{ .+ \} from '\.\/(.+)\/index\.ts';/ });
-  return [...copyTemplates({ from: join(import.meta.dirname, 'plugin'), root, values: { ...names } }), list];
+  const created = copyTemplates({ from: join(import.meta.dirname, 'plugin'), root, values: { ...names } });
+  const next = `Replace the hook in plugins/${names.kebab}/index.ts. Test it with npx vitest run test/plugins/${names.kebab}. Hooks: plugins/README.md`;
+  return { created, changed: [list], next };
 }
 
-function newPackage(names: Names, folder: string): string[] {
+function newPackage(names: Names, folder: string): Generated {
   const { version, dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const values = {
     ...names,
@@ -34,5 +36,7 @@ function newPackage(names: Names, folder: string): string[] {
     typesNode: devDependencies['@types/node'],
   };
   const from = join(import.meta.dirname, 'plugin-package');
-  return copyTemplates({ from, root: folder, values }).map((path) => join(folder, path));
+  const created = copyTemplates({ from, root: folder, values }).map((path) => join(folder, path));
+  const next = `In that folder run npm install (svc-gateway included) and npm test. Load the package with PLUGINS=${names.kebab}. Guide: docs/guides/plugins.md`;
+  return { created, changed: [], next };
 }

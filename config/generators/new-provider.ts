@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { join, resolve } from 'node:path';
-import { copyTemplates, GeneratorError, insertSorted, type Names, namesOf, runGenerator } from './kit.ts';
+import { copyTemplates, type Generated, GeneratorError, insertSorted, type Names, namesOf, runGenerator } from './kit.ts';
 
 const root = join(import.meta.dirname, '../..');
 const list = 'core/providers/list.ts';
@@ -18,18 +18,21 @@ runGenerator(root, ([name, flag, folder, ...rest]) => {
   return isPackage ? newPackage(names, resolve(folder)) : newBuiltIn(names);
 });
 
-function newBuiltIn(names: Names): string[] {
+function newBuiltIn(names: Names): Generated {
   const values = { ...names, date: new Date().toISOString().slice(0, 10) };
   // The line is added first. If the provider exists, this fails before anything is written.
   const line = `export { declaration as ${names.camel} } from './${names.kebab}/settings.ts';`;
   insertSorted({ root, file: list, line, among: /^export \{ .+ \} from '\.\/(.+)\/settings\.ts';$/ });
-  const files = copyTemplates({ from: join(import.meta.dirname, 'provider'), root, values });
+  const created = copyTemplates({ from: join(import.meta.dirname, 'provider'), root, values });
   // docs/providers.md is generated from the declarations.
   execFileSync(process.execPath, [join(root, 'test/support/write-provider-docs.ts')]);
-  return [...files, list, 'docs/providers.md'];
+  const next = `Fill core/providers/${names.kebab} and replace the fixtures. Test it with npx vitest run test/core/providers/${names.kebab}. Recipe: CONTRIBUTING.md`;
+  return { created, changed: [list, 'docs/providers.md'], next };
 }
 
-function newPackage(names: Names, folder: string): string[] {
+function newPackage(names: Names, folder: string): Generated {
   const from = join(import.meta.dirname, 'provider-package');
-  return copyTemplates({ from, root: folder, values: { ...names } }).map((path) => join(folder, path));
+  const created = copyTemplates({ from, root: folder, values: { ...names } }).map((path) => join(folder, path));
+  const next = `In that folder run npm install (svc-gateway included) and npm test. Load the package with PROVIDERS=${names.kebab}-provider. Guide: docs/guides/plugins.md#add-a-provider`;
+  return { created, changed: [], next };
 }

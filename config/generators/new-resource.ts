@@ -12,7 +12,7 @@ runGenerator(root, ([name = '', ...rest]) => {
   if (!/[^s]s$/.test(name)) throw new GeneratorError(`${name}: expected a plural that ends in s, such as price-tags`);
   const many = namesOf(name);
   const one = namesOf(name.slice(0, -1));
-  const added = copyTemplates({
+  const created = copyTemplates({
     from: join(import.meta.dirname, 'resource'),
     root,
     values: {
@@ -33,5 +33,6 @@ runGenerator(root, ([name = '', ...rest]) => {
     line: `  ${/^\w+$/.test(many.kebab) ? many.kebab : `'${many.kebab}'`}: 'standard',`,
     among: /^ {2}'?([a-z-]+)'?: '(?:standard|own)',$/,
   });
-  return [...added, list];
+  const next = `Change entity, migration, schema and service in admin/resources/${many.kebab}. Test it with npx vitest run test/admin/resources/${many.kebab}. Recipe: CONTRIBUTING.md`;
+  return { created, changed: [list], next };
 });
