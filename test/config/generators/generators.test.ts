@@ -101,14 +101,17 @@ describe('generators', () => {
       expect(copy.changes()).toEqual({ added: [], edited: {}, damaged: [] });
     });
 
-    it('adds one folder with its tests, and one line to one list', () => {
+    it('adds one folder with its tests and one line to one list, and prints the files and the next step', () => {
       copy.acceptChanges();
-      generate(one, one.name);
+      const output = generate(one, one.name);
       const { added, edited, damaged } = copy.changes();
       const { [one.document?.[0] ?? '']: documented, ...registered } = edited;
       expect(added.map((path) => path.replace(/\d{12}/, '<time>'))).toEqual(one.added);
       expect({ registered, damaged }).toEqual({ registered: one.edited, damaged: [] });
       expect(documented?.join('\n') ?? '').toContain(one.document?.[1] ?? '');
+      const printed = output.matchAll(/^(created|changed) (.+)$/gm);
+      expect([...printed].map(([, , path]) => path).sort()).toEqual([...added, ...Object.keys(edited)].sort());
+      expect(output).toMatch(/\n\n.+ npx vitest run .+\n$/);
     });
   });
 
