@@ -55,6 +55,15 @@ export function statusChecks({ host, credential }: CallFields, status: number, s
   ];
 }
 
+/** Returns the check of a successful reply that is a web page: the host is a proxy or a website, or the path is wrong. */
+export function pageCheck({ host }: CallFields): ConnectionCheck {
+  return {
+    field: host,
+    status: 'failed',
+    message: 'the address replies with a web page. Check host and path, such as a missing /v1',
+  };
+}
+
 /**
  * Returns the checks of the fields that follow from an error of the gateway: invalid settings, names that do not resolve, refused
  * connections.
@@ -94,7 +103,11 @@ function connectError(detail: string): string {
   if (/ENOTFOUND|EAI_/.test(detail)) return 'the host name is not found (DNS)';
   if (/ECONNREFUSED/.test(detail)) return 'no server listens at this address (connection refused)';
   if (/EHOSTUNREACH|ENETUNREACH/.test(detail)) return 'no route to the network of this address';
-  if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/.test(detail)) return 'the certificate is not valid for this host name (TLS)';
+  if (/ALTNAME/.test(detail)) return 'the certificate is not valid for this host name (TLS)';
+  if (/EXPIRED/.test(detail)) return 'the certificate has expired (TLS)';
+  if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(detail)) {
+    return 'the certificate is not from a trusted authority (TLS). The operator can trust a private one with NODE_EXTRA_CA_CERTS';
+  }
   if (/EPROTO|SSL|TLS/.test(detail)) return 'the server does not support TLS. Check whether the URL should start with http://';
   if (/TIMEDOUT|TIMEOUT/.test(detail)) return 'no connection in time';
   return 'the connection failed';

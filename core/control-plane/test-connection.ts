@@ -16,7 +16,7 @@ import { readWholeReply } from '../pipeline/attempt/whole-reply.ts';
 import type { ResolvedTarget, TargetBuilder } from '../pipeline/target/build-target.ts';
 import { buildOpened, type DocumentOpener, hasMapped, openDocument } from '../pipeline/target/open-document.ts';
 import { senderOf } from '../pipeline/target/sender-of.ts';
-import { type CallFields, callFields, errorChecks, statusChecks } from './diagnose.ts';
+import { type CallFields, callFields, errorChecks, pageCheck, statusChecks } from './diagnose.ts';
 import { replyToControlPlane } from './serve-control-plane.ts';
 
 export interface ConnectionTestOptions extends DocumentOpener {
@@ -87,7 +87,8 @@ async function check(given: ProviderDocument, options: ConnectionTestOptions, fi
       options.builder.build(adapter, document.slug, document.settings, credentials, headers),
     );
     const list = resolved.adapter.models?.path(resolved.settings) ?? below(resolved, '/models');
-    const { status, message } = await ask(resolved, 'GET', resolved.basePath + list, null, document, options);
+    const { status, message, isPage } = await ask(resolved, 'GET', resolved.basePath + list, null, document, options);
+    if (isPage) return [pageCheck(fields)];
     const checks = statusChecks(fields, status, message);
     if (checks.some((one) => one.status === 'failed')) return checks;
     return [...checks, ...(await checkDeployments(resolved, document, options))];
@@ -128,7 +129,7 @@ async function ask(
   body: string | null,
   document: ProviderDocument,
   options: ConnectionTestOptions,
-): Promise<{ readonly status: number; readonly message: string }> {
+): Promise<{ readonly status: number; readonly message: string; readonly isPage: boolean }> {
   const headers = ['accept', 'application/json', ...(body === null ? [] : ['content-type', 'application/json'])];
   const call: OutgoingCall = {
     method,
@@ -146,9 +147,12 @@ async function ask(
     replyBytesMax,
     () => new GatewayError('upstream_invalid', { message: 'The reply is too long' }),
   );
-  if (reply.status < 300) return { status: reply.status, message: '' };
+  if (reply.status < 300) {
+    const type = reply.headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'content-type');
+    return { status: reply.status, message: '', isPage: /^text\/html\b/i.test(reply.headers[type + 1] ?? '') };
+  }
   const error = resolved.adapter.error(reply.status, parse(reply.body), reply.headers);
-  return { status: reply.status, message: conceal(error.message, resolved) };
+  return { status: reply.status, message: conceal(error.message, resolved), isPage: false };
 }
 
 /** Returns the provider's message on one line, without the parts that repeat the credential. */

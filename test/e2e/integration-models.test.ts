@@ -211,6 +211,13 @@ describe('the connection test', () => {
     expect(closed.body.data.message).toContain('configurations.custom_host');
   });
 
+  it('reports a web page in the place of the API', async () => {
+    gateway.upstream.always(reply(200, '<html>hello</html>', { 'content-type': 'text/html; charset=utf-8' }));
+    const { body } = await tried({ custom_host: gateway.upstream.openaiHost });
+    const message = expect.stringContaining('a web page');
+    expect(body).toEqual({ ok: false, checks: [{ field: 'configurations.custom_host', status: 'failed', message }] });
+  });
+
   it('reports the rejected credential without repeating it', async () => {
     const body = { error: { message: 'Incorrect API key provided: sk-tried-0123456789', type: 'invalid_request_error' } };
     gateway.upstream.always(reply(401, JSON.stringify(body), { 'content-type': 'application/json' }));

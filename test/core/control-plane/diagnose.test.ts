@@ -41,8 +41,18 @@ describe('diagnosis of a gateway error', () => {
   const cases: [ConstructorParameters<typeof GatewayError>, string, RegExp][] = [
     [['upstream_connect', { detail: 'ENOTFOUND: x' }], 'configurations.aws_region', /DNS/],
     [['upstream_connect', { detail: 'ECONNREFUSED: x' }], 'configurations.aws_region', /no server listens/],
-    [['upstream_connect', { detail: 'ERR_TLS_CERT_ALTNAME_INVALID: x' }], 'configurations.aws_region', /TLS/],
-    [['upstream_connect', { detail: 'SELF_SIGNED_CERT_IN_CHAIN: x' }], 'configurations.aws_region', /certificate/],
+    [['upstream_connect', { detail: 'ERR_TLS_CERT_ALTNAME_INVALID: x' }], 'configurations.aws_region', /host name \(TLS\)/],
+    [['upstream_connect', { detail: 'CERT_HAS_EXPIRED: x' }], 'configurations.aws_region', /has expired/],
+    [
+      ['upstream_connect', { detail: 'SELF_SIGNED_CERT_IN_CHAIN: x' }],
+      'configurations.aws_region',
+      /not from a trusted authority/,
+    ],
+    [
+      ['upstream_connect', { detail: 'DEPTH_ZERO_SELF_SIGNED_CERT: x' }],
+      'configurations.aws_region',
+      /not from a trusted authority/,
+    ],
     [['request_timeout', {}], 'configurations.aws_region', /in time/],
     [['invalid_custom_host', {}], 'configurations.aws_region', /is not allowed/],
     [['invalid_provider', { message: 'no such' }], 'ai_provider_id', /no such/],
