@@ -12,8 +12,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { copyEmptyDataDir } from '../test/admin/support/pgdata-template.ts';
 import { isAlive } from '../test/support/process-tree.ts';
+import { newProductDatabase } from '../test/support/product-database.ts';
 import { type RunningGateway, startGateway } from '../test/support/start-gateway.ts';
 import { until } from '../test/support/until.ts';
 import { type CallFailure, ClosedLoop } from './load/closed-loop.ts';
@@ -21,7 +21,7 @@ import { connectionsOf, isListening } from './load/connections-of.ts';
 import { warmUp } from './load/warm-up.ts';
 import { end, startServer } from './processes.ts';
 import { chatBody } from './scenarios.ts';
-import { countByTraceId, untilShipped } from './stored-records.ts';
+import { outcomesByTraceId, untilShipped } from './stored-records.ts';
 
 interface Kill {
   readonly atMs: number;
@@ -48,11 +48,11 @@ const { values } = parseArgs({
 const processes = Number(values.processes);
 const problems: string[] = [];
 const dataDir = mkdtempSync(join(tmpdir(), 'svc-kill-'));
+const database = await newProductDatabase(dataDir);
 const upstream = await startServer([], new URL('./fake-upstream.ts', import.meta.url), []);
 let gateway: RunningGateway | null = null;
 try {
-  await copyEmptyDataDir(dataDir);
-  gateway = await startGateway({ dataDir, env: { GATEWAY_PROCESSES: String(processes) } });
+  gateway = await startGateway({ dataDir, env: { ...database.env, GATEWAY_PROCESSES: String(processes) } });
   const running = gateway;
   const provider = await running.admin.createUpstream('bench', `http://127.0.0.1:${upstream.port}/v1`);
   const config = await running.admin.createConfig({ provider });
@@ -91,6 +91,7 @@ try {
 } finally {
   await gateway?.kill();
   await end(upstream.child);
+  await database.drop();
   rmSync(dataDir, { recursive: true, force: true });
 }
 for (const failure of problems) say(`FAULT ${failure}`);
@@ -145,9 +146,9 @@ function judgeFailures(failures: readonly CallFailure[], kills: readonly Kill[])
 async function judgeRecords(running: RunningGateway, loop: ClosedLoop): Promise<void> {
   await untilShipped(dataDir, 300_000);
   await running.stop();
-  const stored = await countByTraceId(dataDir, 'kill-');
+  const stored = await outcomesByTraceId({ databaseUrl: database.env.DATABASE_URL ?? null, dataDir }, 'kill-');
   const missing = loop.answered.filter((traceId) => !stored.has(traceId));
-  const double = [...stored].filter(([, count]) => count > 1);
+  const double = [...stored].filter(([, outcomes]) => outcomes.length > 1);
   if (missing.length > 0)
     problems.push(`${missing.length} of ${loop.answered.length} replies have no record, such as ${missing[0]}`);
   if (double.length > 0) problems.push(`${double.length} calls have more than one record, such as ${double[0]?.[0]}`);

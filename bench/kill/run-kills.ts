@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Verification } from '../../admin/resources/ledger-entries/verify-ledger.ts';
-import { copyEmptyDataDir } from '../../test/admin/support/pgdata-template.ts';
+import { newProductDatabase } from '../../test/support/product-database.ts';
 import { type RunningGateway, startGateway } from '../../test/support/start-gateway.ts';
 import { until } from '../../test/support/until.ts';
 import { isListening } from '../load/connections-of.ts';
@@ -67,13 +67,14 @@ const waitMs = 120;
 export async function runKills(options: KillOptions): Promise<KillResult> {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-kills-'));
   const upstream = new CountingUpstream();
+  const database = await newProductDatabase(dataDir);
+  const stored = { databaseUrl: database.env.DATABASE_URL ?? null, dataDir };
   let gateway: RunningGateway | null = null;
   try {
     const port = await upstream.listen();
-    await copyEmptyDataDir(dataDir);
     const running = await startGateway({
       dataDir,
-      env: { GATEWAY_PROCESSES: String(options.processes), LOG_LEVEL: 'error' },
+      env: { ...database.env, GATEWAY_PROCESSES: String(options.processes), LOG_LEVEL: 'error' },
     });
     gateway = running;
     const provider = await running.admin.createUpstream('bench', `http://127.0.0.1:${port}/v1`);
@@ -99,13 +100,14 @@ export async function runKills(options: KillOptions): Promise<KillResult> {
     await untilShipped(dataDir, 300_000);
     await running.stop();
     gateway = null;
-    const outcomes = await outcomesByTraceId(dataDir, 'kills-');
-    const ledger = await verifyStoredLedger(dataDir);
+    const outcomes = await outcomesByTraceId(stored, 'kills-');
+    const ledger = await verifyStoredLedger(stored);
     const kinds = limitKinds.map((kind, at) => resultOf(kind, at, upstream, clients, outcomes));
     return { kinds, ledger, kills: killed, seconds, failures: clients.flatMap((client) => client.failures) };
   } finally {
     await gateway?.kill();
     upstream.close();
+    await database.drop();
     rmSync(dataDir, { recursive: true, force: true });
   }
 }

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { copyEmptyDataDir } from '../admin/support/pgdata-template.ts';
 import { cutBeforeHead, garbage, stallBeforeHead, stallMidStream, stallThenCut } from '../support/fake-upstream.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { newProductDatabase, type ProductDatabase } from '../support/product-database.ts';
 import { openRawClient } from '../support/raw-client.ts';
 import { dataEvent } from '../support/send-events.ts';
 import { startGateway } from '../support/start-gateway.ts';
@@ -18,15 +18,18 @@ const chunk = (content: string) =>
 describe('failure table: traffic', () => {
   let gateway: GatewayWithUpstream;
   let dataDir: string;
+  let database: ProductDatabase;
   const bodyMemoryMax = 4_000_000;
 
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'svc-failures-'));
-    await copyEmptyDataDir(dataDir);
-    gateway = await startGatewayWithUpstream({ dataDir, env: { BODY_MEMORY_MAX: String(bodyMemoryMax) } });
+    database = await newProductDatabase(dataDir);
+    const env = { ...database.env, BODY_MEMORY_MAX: String(bodyMemoryMax) };
+    gateway = await startGatewayWithUpstream({ dataDir, env });
   });
   afterAll(async () => {
     await gateway?.close();
+    await database?.drop();
     await rm(dataDir, { recursive: true, force: true });
   });
 
@@ -142,7 +145,7 @@ describe('failure table: traffic', () => {
     expect(await reply.text()).toMatch(/"one"[\s\S]*"two"[\s\S]*\[DONE\]/);
     expect(await stopped).toBe(0);
 
-    const again = await startGateway({ dataDir });
+    const again = await startGateway({ dataDir, env: database.env });
     try {
       const found = await until(async () => {
         const list = await again.admin.get('/logs?trace_id=in-flight-at-the-stop');

@@ -5,15 +5,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { copyEmptyDataDir } from '../admin/support/pgdata-template.ts';
-import { newReadyDatabase, postgresMissing, type TestDatabase } from '../admin/support/test-database.ts';
 import { type AdminClient, adminClient } from './admin-client.ts';
 import { freePorts } from './free-port.ts';
 import { inlineAllowed } from './inline-allowed.ts';
 import { childrenOf, isAlive } from './process-tree.ts';
 import { productFile } from './product.ts';
+import { newProductDatabase } from './product-database.ts';
 import { compileCacheEnv } from './source-process.ts';
-import { isTestRun } from './test-run.ts';
 import { until, within } from './until.ts';
 
 export interface GatewayOptions {
@@ -22,11 +20,10 @@ export interface GatewayOptions {
   /** Additional settings, as environment. */
   readonly env?: Readonly<Record<string, string>>;
   /**
-   * Database of a product that starts on an empty data directory, unless `env` names one. Default: in a test run the database server
-   * if there is one, because the product then starts with half the CPU time; otherwise, and with LONG_TESTS, the embedded one.
+   * Database of a product that starts on a temporary data directory, unless `env` names one. Default: see `newProductDatabase`.
    */
   readonly database?: 'embedded' | 'server';
-  /** Data directory to start on instead of an empty temporary directory. `stop()` does not remove it. */
+  /** Data directory to start on instead of an empty temporary directory, with its database. `stop()` does not remove it. */
   readonly dataDir?: string;
   /** Parent of the temporary data directory; default: the system's temporary directory. */
   readonly parentDir?: string;
@@ -80,7 +77,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Runnin
   // A first start creates its database, which takes seconds. Tests of first starts name a folder.
   const startsAnew = options.dataDir === undefined && options.sourceDir === undefined;
   const needsDatabase = startsAnew && !options.env?.DATABASE_URL && !options.env?.ROLE;
-  const database = needsDatabase ? await newEmptyDatabase(dataDir, options.database ?? preferredDatabase()) : null;
+  const database = needsDatabase ? await newProductDatabase(dataDir, options.database) : null;
   const free = await freePorts(2);
   const port = options.port ?? (free[0] as number);
   const controlPlanePort = options.controlPlanePort ?? (free[1] as number);
@@ -99,7 +96,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Runnin
       CONTROL_PLANE_PORT: String(controlPlanePort),
       DATA_DIR: dataDir,
       ...compileCacheEnv,
-      ...(database ? { DATABASE_URL: database.url } : {}),
+      ...database?.env,
       GATEWAY_PROCESSES: '1',
       LOG_LEVEL: 'warn',
       TRUSTED_CUSTOM_HOSTS: '127.0.0.1',
@@ -163,18 +160,6 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Runnin
       cause: error,
     });
   }
-}
-
-function preferredDatabase(): 'embedded' | 'server' {
-  const hasServer = isTestRun() && postgresMissing === null && !process.env.LONG_TESTS;
-  return hasServer ? 'server' : 'embedded';
-}
-
-/** Prepares an empty database. Returns null if it is the embedded one in `dataDir`. */
-async function newEmptyDatabase(dataDir: string, kind: 'embedded' | 'server'): Promise<TestDatabase | null> {
-  if (kind === 'server') return await newReadyDatabase();
-  await copyEmptyDataDir(dataDir);
-  return null;
 }
 
 interface FirstKeys {

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { copyEmptyDataDir } from '../../admin/support/pgdata-template.ts';
 import { type FakeRealtime, startFakeRealtime } from '../../support/fake-realtime.ts';
 import { type LoneGateway, startLoneGateway } from '../../support/lone-gateway.ts';
+import { newProductDatabase } from '../../support/product-database.ts';
 import { openSession, RefusedHandshake } from '../../support/session-client.ts';
 import { startGateway } from '../../support/start-gateway.ts';
 import { until, within } from '../../support/until.ts';
@@ -72,8 +72,8 @@ it('sessions: one is closed on both sides when its time limit is reached, even i
 
 it('sessions: after a stop signal they continue for the grace period, are closed with 1001, and leave one record each', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'svc-sessions-'));
-  await copyEmptyDataDir(dataDir);
-  const gateway = await startGateway({ dataDir, env: { REALTIME_DRAIN_TIMEOUT: '1500' } });
+  const database = await newProductDatabase(dataDir);
+  const gateway = await startGateway({ dataDir, env: { ...database.env, REALTIME_DRAIN_TIMEOUT: '1500' } });
   try {
     await gateway.admin.createUpstream('oai', `${provider.origin}/v1`);
     const { client, session } = await openAt(gateway.origin, gateway.workspaceKey);
@@ -92,7 +92,7 @@ it('sessions: after a stop signal they continue for the grace period, are closed
     expect((await session.closed).code).toBe(1001);
     expect(await stopped).toBe(0);
 
-    const again = await startGateway({ dataDir });
+    const again = await startGateway({ dataDir, env: database.env });
     try {
       const list = await until(async () => {
         const reply = await again.admin.get(`/logs?trace_id=${traceId}`);
@@ -110,6 +110,7 @@ it('sessions: after a stop signal they continue for the grace period, are closed
     }
   } finally {
     await gateway.stop();
+    await database.drop();
     await rm(dataDir, { recursive: true, force: true });
   }
 });
