@@ -28,3 +28,15 @@ export async function serviceAccess(needs: string): Promise<ServiceAccess> {
   const first = v.parse(firstKeys, JSON.parse(text));
   return { url, key: first.admin_key, workspaceId: workspaceId ?? first.workspace_id };
 }
+
+/** Sends a request to the service. Rejects with the setting to change if the service cannot be reached. */
+export async function fetchService(url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch (error) {
+    const { code } = ((error as Error).cause ?? {}) as { code?: string };
+    throw new Error(
+      `SVC_URL: ${new URL(url).origin} cannot be reached (${code ?? (error as Error).message}). Start the service, or set SVC_URL to its address`,
+    );
+  }
+}

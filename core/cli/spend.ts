@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import * as v from 'valibot';
-import { serviceAccess } from './service-access.ts';
+import { fetchService, serviceAccess } from './service-access.ts';
 
 const usage = `usage: npm run -s spend [-- --by api_key,model --from 2026-11-22 --to 2026-11-23]
 
@@ -35,7 +35,7 @@ async function main(): Promise<void> {
   });
   const { url: base, key } = await serviceAccess('an admin key with the scope analytics.view');
   const url = `${base}/v1/analytics/groups/${encodeURIComponent(values.by)}?${query}`;
-  const response = await fetch(url, { headers: { 'x-svc-api-key': key } });
+  const response = await fetchService(url, { headers: { 'x-svc-api-key': key } });
   const body: unknown = await response.json();
   if (!response.ok) throw new Error(`${url}: ${response.status} ${JSON.stringify(body)}`);
   const { data } = v.parse(reply, body);

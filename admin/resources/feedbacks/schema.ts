@@ -30,11 +30,19 @@ const metadata = v.nullish(
 const rating = { value, weight, metadata };
 const feedback = v.strictObject({ ...tenantEntries, trace_id: traceId, ...rating });
 
-/** One feedback, or up to 100. */
-export const createBody = v.union([
-  v.pipe(v.array(feedback), v.minLength(1), v.maxLength(100, 'at most 100 feedbacks')),
-  feedback,
-]);
+const manyFeedbacks = v.pipe(
+  v.array(feedback),
+  v.minLength(1, 'at least one feedback'),
+  v.maxLength(100, 'at most 100 feedbacks'),
+);
+const oneOrMany = v.union([manyFeedbacks, feedback]);
+
+/** One feedback, or up to 100. Runs the option that fits the input, because errors of a union do not name the field. */
+export const createBody: typeof oneOrMany = {
+  ...oneOrMany,
+  '~run': (dataset, config) =>
+    (Array.isArray(dataset.value) ? manyFeedbacks : feedback)['~run'](dataset as never, config as never) as never,
+};
 
 export const updateBody = v.strictObject({ ...tenantEntries, ...rating });
 

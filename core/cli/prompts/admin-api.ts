@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { ServiceAccess } from '../service-access.ts';
+import { fetchService, type ServiceAccess } from '../service-access.ts';
 
 /** An error reply of the Admin API. */
 export class ApiError extends Error {
@@ -30,7 +30,7 @@ export class AdminApi {
     const { url, key, workspaceId } = this.#access;
     const tenant = workspaceId === null ? {} : { workspace_id: workspaceId };
     const query = body === undefined && workspaceId !== null ? `?workspace_id=${encodeURIComponent(workspaceId)}` : '';
-    const response = await fetch(`${url}/v1${path}${query}`, {
+    const response = await fetchService(`${url}/v1${path}${query}`, {
       method,
       headers: { 'x-svc-api-key': key, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       ...(body === undefined ? {} : { body: JSON.stringify({ ...tenant, ...body }) }),

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../../../support/free-port.ts';
 import { sampleRecord } from '../../../support/sample-record.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabase } from '../../support/test-database.ts';
@@ -34,6 +35,13 @@ describe('npm run spend', () => {
     );
     const bad = run(process.execPath, ['core/cli/spend.ts', '--from', 'monday'], { env });
     await expect(bad).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('--from: got monday, expected') });
+  });
+
+  it('names the address and the setting if the service cannot be reached', async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const env = { ...process.env, SVC_URL: url, SVC_ADMIN_KEY: 'any' };
+    const stderr = `SVC_URL: ${url} cannot be reached (ECONNREFUSED). Start the service, or set SVC_URL to its address\n`;
+    await expect(run(process.execPath, ['core/cli/spend.ts'], { env })).rejects.toMatchObject({ code: 2, stderr });
   });
 
   it('prints the reason if the key is rejected', async () => {

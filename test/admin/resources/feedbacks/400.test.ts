@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
@@ -27,6 +27,16 @@ describe.each(ruleDatabases)('feedback: rejected bodies, on %s', (database) => {
     { problem: 'a list of 101', body: Array.from({ length: 101 }, () => good) },
   ])('$problem is rejected', async ({ body }) => {
     await expectRefusal(plane, () => plane.ask('POST', '/feedback', { key: plane.workspaceKey, body }), 400, 'AB01', true);
+  });
+
+  it.each([
+    [{ value: 1 }, 'trace_id: required'],
+    [{ ...good, value: 11 }, 'value: a whole number from -10 to 10 is expected'],
+    [{ ...good, score: 1 }, 'score: unknown key'],
+    [[good, { value: 1 }], '[1].trace_id: required'],
+  ])('the error of %j names the field', async (body, message) => {
+    const reply = await plane.ask('POST', '/feedback', { key: plane.workspaceKey, body });
+    expect(reply.body.data.message).toBe(message);
   });
 
   it('a change without a value is rejected', async () => {
