@@ -30,15 +30,15 @@ export async function applyRollups(tx: EntityManager, batch: RollupBatch): Promi
  * because most batches have no cached replies, prompts or retries.
  */
 export function encodeChanges(changes: readonly RollupChange[]): string[] {
+  const elements: (string | number)[] = new Array(changes.length);
   return columns.map(({ of, none }) => {
-    let text = '';
     let isEmpty = true;
-    for (const change of changes) {
-      const element = of(change);
+    for (let at = 0; at < changes.length; at++) {
+      const element = of(changes[at] as RollupChange);
       if (element !== none) isEmpty = false;
-      text += `,${element}`;
+      elements[at] = element;
     }
-    return isEmpty ? '{}' : `{${text.slice(1)}}`;
+    return isEmpty ? '{}' : `{${elements.join(',')}}`;
   });
 }
 
