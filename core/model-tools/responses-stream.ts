@@ -56,10 +56,10 @@ export function createResponsesStream(known: ReadonlyMap<string, ModelTool>): Ro
         const call = byCall.get(id);
         const result = results[at];
         if (!call || !result) return [];
-        const place = { item_id: id, output_index: call.index };
+        const location = { item_id: id, output_index: call.index };
         const item = callItem({ ...call.item, arguments: sent }, call.tool, outcomeOf(result));
         return [
-          numbered({ type: result.isError ? 'response.mcp_call.failed' : 'response.mcp_call.completed', ...place }),
+          numbered({ type: result.isError ? 'response.mcp_call.failed' : 'response.mcp_call.completed', ...location }),
           numbered({ type: 'response.output_item.done', output_index: call.index, item }),
         ];
       }),

@@ -31,15 +31,15 @@ const partialsMax = 200;
 export function collectPartials(
   documents: DocumentReader,
   template: Template,
-  places: { readonly prompt: Home; readonly caller: Home },
+  homes: { readonly prompt: Home; readonly caller: Home },
   variables: JsonObject | null,
 ): Maybe<CollectedPartials> {
   const known = collected.get(template);
   if (known !== undefined && isCurrent(documents, known.reads)) return known.partials;
   const reads: Read[] = [];
-  const collector = new Collector(recording(documents, reads), places.caller, variables);
-  const named = collector.setOf(places.prompt);
-  const byVariables = collector.setOf(places.caller);
+  const collector = new Collector(recording(documents, reads), homes.caller, variables);
+  const named = collector.setOf(homes.prompt);
+  const byVariables = collector.setOf(homes.caller);
   const conclude = (): CollectedPartials => {
     collector.check();
     const partials = { named, byVariables, all: collector.all };

@@ -68,7 +68,9 @@ function parametersOf(document: OpenApiDocument, sent: readonly unknown[]): Open
     const parameter = parsed(openApiParameter, followed(document, one), `parameters[${index}]`);
     all.set(`${parameter.in} ${parameter.name}`, parameter);
   }
-  return [...all.values()].filter(({ in: place, name }) => place !== 'cookie' && (place !== 'header' || isArgumentHeader(name)));
+  return [...all.values()].filter(
+    ({ in: location, name }) => location !== 'cookie' && (location !== 'header' || isArgumentHeader(name)),
+  );
 }
 
 function isArgumentHeader(name: string): boolean {
@@ -76,16 +78,16 @@ function isArgumentHeader(name: string): boolean {
 }
 
 /** Returns a name that providers accept as the name of a property, and that no other argument has. */
-function argumentOf({ name, in: place }: OpenApiParameter, taken: object): string {
+function argumentOf({ name, in: location }: OpenApiParameter, taken: object): string {
   const plain = name.replace(/[^A-Za-z0-9_.-]/g, '_').slice(0, nameLengthMax);
-  for (const one of [plain, `${plain}_${place}`, ...Array.from({ length: 100 }, (_, index) => `${plain}_${index + 2}`)]) {
+  for (const one of [plain, `${plain}_${location}`, ...Array.from({ length: 100 }, (_, index) => `${plain}_${index + 2}`)]) {
     if (one !== bodyArgument && one !== '__proto__' && !Object.hasOwn(taken, one)) return one;
   }
   throw new OperationError(`parameters: more than 100 are named ${plain}`);
 }
 
-function isRequired({ required, in: place }: OpenApiParameter): boolean {
-  return required === true || place === 'path';
+function isRequired({ required, in: location }: OpenApiParameter): boolean {
+  return required === true || location === 'path';
 }
 
 function schemaOf({ schema, content, name }: OpenApiParameter): unknown {
@@ -101,12 +103,12 @@ const styles: Readonly<Record<string, readonly string[]>> = {
   query: ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'],
 };
 
-function styleOf({ name, in: place, style, explode, schema }: OpenApiParameter): Pick<RestParameter, 'style' | 'explode'> {
+function styleOf({ name, in: location, style, explode, schema }: OpenApiParameter): Pick<RestParameter, 'style' | 'explode'> {
   if (schema === undefined) return { style: 'json', explode: false };
-  const usual = place === 'query' ? 'form' : 'simple';
+  const usual = location === 'query' ? 'form' : 'simple';
   const used = style ?? usual;
-  if (!styles[place]?.includes(used))
-    throw new OperationError(`parameters: ${name} has the style ${used.slice(0, 50)}, which is not possible in ${place}`);
+  if (!styles[location]?.includes(used))
+    throw new OperationError(`parameters: ${name} has the style ${used.slice(0, 50)}, which is not possible in ${location}`);
   return { style: used as RestParameter['style'], explode: explode ?? used === 'form' };
 }
 

@@ -17,7 +17,7 @@ export function createEventRewriter(format: TextFormat, start: () => TextRewrite
   return format === 'messages' ? new MessagesEvents(start) : new ResponsesEvents(start);
 }
 
-/** The rewriters of the texts that are not complete, by their place in the reply. */
+/** The rewriters of the texts that are not complete, by their location in the reply. */
 class OpenTexts {
   readonly #start: () => TextRewriter;
   readonly #open = new Map<string, TextRewriter>();
@@ -26,19 +26,19 @@ class OpenTexts {
     this.#start = start;
   }
 
-  next(place: string, piece: string): string {
-    let rewriter = this.#open.get(place);
+  next(location: string, piece: string): string {
+    let rewriter = this.#open.get(location);
     if (!rewriter) {
       rewriter = this.#start();
-      this.#open.set(place, rewriter);
+      this.#open.set(location, rewriter);
     }
     return rewriter.next(piece);
   }
 
   /** Returns what is held back of a text and forgets it; '' if there is no such text. */
-  end(place: string): string {
-    const rewriter = this.#open.get(place);
-    this.#open.delete(place);
+  end(location: string): string {
+    const rewriter = this.#open.get(location);
+    this.#open.delete(location);
     return rewriter?.end() ?? '';
   }
 
@@ -46,7 +46,7 @@ class OpenTexts {
     return rewriteWhole(this.#start(), text);
   }
 
-  places(): string[] {
+  locations(): string[] {
     return [...this.#open.keys()];
   }
 }
@@ -69,16 +69,16 @@ class ChatEvents implements EventRewriter {
       this.#shell = shell;
     }
     for (const choice of choices) {
-      const place = String(choice.index ?? 0);
+      const location = String(choice.index ?? 0);
       if (typeof choice.text === 'string') this.#isLegacy = true;
       const holder = this.#isLegacy ? choice : choice.delta;
       const key = this.#isLegacy ? 'text' : 'content';
       const piece = isObject(holder) && typeof holder[key] === 'string' ? holder[key] : null;
       const isLast = choice.finish_reason !== undefined && choice.finish_reason !== null;
-      const sent = piece === null ? '' : this.#texts.next(place, piece);
-      const text = isLast ? sent + this.#texts.end(place) : sent;
+      const sent = piece === null ? '' : this.#texts.next(location, piece);
+      const text = isLast ? sent + this.#texts.end(location) : sent;
       if (piece !== null) (holder as JsonObject)[key] = text;
-      else if (text !== '') before.push(this.#eventOf(place, text));
+      else if (text !== '') before.push(this.#eventOf(location, text));
       // Token probabilities hold the original text.
       if (choice.logprobs) choice.logprobs = null;
     }
@@ -86,14 +86,18 @@ class ChatEvents implements EventRewriter {
   }
 
   end(): JsonObject[] {
-    return this.#texts.places().flatMap((place) => {
-      const text = this.#texts.end(place);
-      return text === '' ? [] : [this.#eventOf(place, text)];
+    return this.#texts.locations().flatMap((location) => {
+      const text = this.#texts.end(location);
+      return text === '' ? [] : [this.#eventOf(location, text)];
     });
   }
 
-  #eventOf(place: string, text: string): JsonObject {
-    const choice = { index: Number(place), ...(this.#isLegacy ? { text } : { delta: { content: text } }), finish_reason: null };
+  #eventOf(location: string, text: string): JsonObject {
+    const choice = {
+      index: Number(location),
+      ...(this.#isLegacy ? { text } : { delta: { content: text } }),
+      finish_reason: null,
+    };
     return { ...this.#shell, choices: [choice] };
   }
 }
@@ -107,7 +111,7 @@ class MessagesEvents implements EventRewriter {
 
   rewrite(event: JsonObject): JsonObject[] {
     const { type, index, delta, content_block: block } = event;
-    const place = String(index ?? 0);
+    const location = String(index ?? 0);
     if (
       type === 'content_block_start' &&
       isObject(block) &&
@@ -115,11 +119,11 @@ class MessagesEvents implements EventRewriter {
       typeof block.text === 'string' &&
       block.text
     ) {
-      block.text = this.#texts.next(place, block.text);
+      block.text = this.#texts.next(location, block.text);
     } else if (type === 'content_block_delta' && isObject(delta) && delta.type === 'text_delta') {
-      delta.text = this.#texts.next(place, String(delta.text ?? ''));
+      delta.text = this.#texts.next(location, String(delta.text ?? ''));
     } else if (type === 'content_block_stop') {
-      const text = this.#texts.end(place);
+      const text = this.#texts.end(location);
       if (text !== '') return [{ type: 'content_block_delta', index, delta: { type: 'text_delta', text } }];
     }
     return [];
@@ -144,14 +148,14 @@ class ResponsesEvents implements EventRewriter {
   rewrite(event: JsonObject): JsonObject[] {
     const before: JsonObject[] = [];
     const number = event.sequence_number;
-    const place = `${event.output_index ?? 0}.${event.content_index ?? 0}`;
+    const location = `${event.output_index ?? 0}.${event.content_index ?? 0}`;
     switch (event.type) {
       case 'response.output_text.delta':
-        event.delta = this.#send(place, this.#texts.next(place, String(event.delta ?? '')));
+        event.delta = this.#send(location, this.#texts.next(location, String(event.delta ?? '')));
         if (event.logprobs) event.logprobs = [];
         break;
       case 'response.output_text.done': {
-        const text = this.#send(place, this.#texts.end(place));
+        const text = this.#send(location, this.#texts.end(location));
         if (text !== '') {
           const { item_id, output_index, content_index } = event;
           before.push({
@@ -163,12 +167,12 @@ class ResponsesEvents implements EventRewriter {
             ...numbered(number, this.#added),
           });
         }
-        event.text = this.#whole(place, event.text);
+        event.text = this.#whole(location, event.text);
         if (event.logprobs) event.logprobs = [];
         break;
       }
       case 'response.content_part.done':
-        this.#rewritePart(place, event.part);
+        this.#rewritePart(location, event.part);
         break;
       case 'response.output_item.done':
         this.#rewriteItem(event.output_index, event.item);
@@ -186,21 +190,21 @@ class ResponsesEvents implements EventRewriter {
     return [];
   }
 
-  #send(place: string, text: string): string {
-    this.#sent.set(place, (this.#sent.get(place) ?? '') + text);
+  #send(location: string, text: string): string {
+    this.#sent.set(location, (this.#sent.get(location) ?? '') + text);
     return text;
   }
 
   /** The rewritten text of a part; a part that was not streamed is rewritten as a whole. */
-  #whole(place: string, original: unknown): string {
-    const sent = this.#sent.get(place);
+  #whole(location: string, original: unknown): string {
+    const sent = this.#sent.get(location);
     if (sent !== undefined && sent !== '') return sent;
-    return this.#send(place, this.#texts.whole(String(original ?? '')));
+    return this.#send(location, this.#texts.whole(String(original ?? '')));
   }
 
-  #rewritePart(place: string, part: unknown): void {
+  #rewritePart(location: string, part: unknown): void {
     if (!isObject(part) || part.type !== 'output_text') return;
-    part.text = this.#whole(place, part.text);
+    part.text = this.#whole(location, part.text);
     if (part.logprobs) part.logprobs = [];
   }
 
