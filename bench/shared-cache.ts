@@ -6,6 +6,7 @@
  * One gateway process and one client that sends one request after another. The memory of the process holds a quarter of the entries, which are
  * asked for in turn, so that each reply comes from the store. Without --postgres the control plane uses its embedded database. --realtime gives
  * the measured processes real-time priority while they are measured (needs root), so that other work on the machine does not add to the times.
+ * The second line of a phase has the same times without the waits of these processes for a processor, as the scheduler counts them.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -72,40 +73,70 @@ async function report(
   call: (i: number) => Promise<{ status: string; ms: number }>,
 ): Promise<void> {
   const times: number[] = [];
+  const withoutWaits: number[] = [];
   let others = 0;
   setPriority('-r', 1);
+  const pids = measuredPids();
   try {
     for (let i = 0; i < entries; i++) {
+      const waitedMs = processorWaitMs(pids);
       const reply = await call(i);
-      if (reply.status === status) times.push(reply.ms);
-      else others++;
+      if (reply.status !== status) {
+        others++;
+        continue;
+      }
+      times.push(reply.ms);
+      withoutWaits.push(reply.ms - (processorWaitMs(pids) - waitedMs));
     }
   } finally {
     setPriority('-o', 0);
   }
+  const load = loadavg()[0]?.toFixed(1);
+  console.log(`${title}: ${times.length} replies, ${shares(times)}; ${others} with another cache status; load average ${load}`);
+  console.log(`  without waits for a processor: ${shares(withoutWaits)}`);
+}
+
+function shares(times: number[]): string {
   times.sort((left, right) => left - right);
   const at = (share: number): string =>
     (times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN).toFixed(2);
-  const shares = `p50 ${at(0.5)} ms, p90 ${at(0.9)} ms, p99 ${at(0.99)} ms`;
-  const load = loadavg()[0]?.toFixed(1);
-  console.log(`${title}: ${times.length} replies, ${shares}; ${others} with another cache status; load average ${load}`);
+  return `p50 ${at(0.5)} ms, p90 ${at(0.9)} ms, p99 ${at(0.99)} ms`;
 }
 
-/** Sets the scheduling of the client, the gateway, the control plane and the connections to its database, with all their threads. */
+/** Returns how long the main threads of these processes have waited for a processor while they could run, in total. */
+function processorWaitMs(pids: readonly number[]): number {
+  let totalMs = 0;
+  for (const pid of pids) totalMs += Number(ofProcess(pid, 'schedstat').split(' ')[1] ?? 0) / 1_000_000;
+  return totalMs;
+}
+
+/** The client, the gateway, the control plane and the connections to its database. */
+function measuredPids(): number[] {
+  return [process.pid, ...gateway.pidsOf('gateway'), ...gateway.pidsOf('control-plane'), ...backends()];
+}
+
+/** Sets the scheduling of the measured processes, with all their threads. */
 function setPriority(policy: '-r' | '-o', priority: number): void {
   if (!values.realtime) return;
-  const pids = [process.pid, ...gateway.pidsOf('gateway'), ...gateway.pidsOf('control-plane'), ...backends()];
-  for (const pid of pids) execFileSync('chrt', ['-a', policy, '-p', String(priority), String(pid)]);
+  for (const pid of measuredPids()) execFileSync('chrt', ['-a', policy, '-p', String(priority), String(pid)]);
 }
 
 /** Returns the processes of PostgreSQL that serve the control plane, by the title that they give themselves. It runs on this machine. */
 function backends(): number[] {
   if (!database) return [];
   const title = ` ${new URL(database.url).pathname.slice(1)} `;
-  const isBackend = (pid: string) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(title);
   return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && isBackend(name))
+    .filter((name) => /^\d+$/.test(name) && ofProcess(name, 'cmdline').includes(title))
     .map(Number);
+}
+
+/** Returns a file of a process below `/proc`. Empty if the process has ended. */
+function ofProcess(pid: number | string, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 function ask(config: object, content: string): Promise<{ status: string; ms: number }> {
