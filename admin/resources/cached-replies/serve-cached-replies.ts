@@ -39,6 +39,11 @@ const storeStatement = `insert into cached_replies
       namespace = excluded.namespace, model = excluded.model, endpoint = excluded.endpoint,
       partition = excluded.partition, vector = excluded.vector, seq = excluded.seq`;
 
+const findStatement = {
+  name: 'find_cached_reply',
+  text: 'select sealed, expires_at from cached_replies where workspace_id = ? and digest = ?',
+};
+
 /**
  * Bytes of entries in memory in front of the embedded database, whose statements wait for each other. With PostgreSQL, other control planes
  * may replace a row.
@@ -120,11 +125,7 @@ export function cachedRepliesApp({ database, clock, settings }: AdminServices): 
   }
 
   async function readReply(workspaceId: string, digest: string): Promise<StoredReply | null> {
-    const [row] = await executeBound<{ sealed: Uint8Array; expires_at: Date | string }>(
-      database.em(),
-      'select sealed, expires_at from cached_replies where workspace_id = $1 and digest = $2',
-      [workspaceId, digest],
-    );
+    const [row] = await database.ask<{ sealed: Uint8Array; expires_at: Date | string }>(findStatement, [workspaceId, digest]);
     return row ? { sealed: row.sealed, expiresAtMs: new Date(row.expires_at).getTime() } : null;
   }
 }
