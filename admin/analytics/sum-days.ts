@@ -1,5 +1,4 @@
 import { executeBound } from '../db/execute-bound.ts';
-import { giveWay } from '../db/give-way.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
 import { type Dimension, dimensionSources, dimensions } from './dimensions.ts';
 import { dayGrains, dayMs, type Grain, grains, hourMs, hoursAndDays } from './grains.ts';
@@ -30,7 +29,6 @@ export async function sumDays(
     let hasMore = true;
     while (hasMore && !isClosing()) {
       hasMore = await em.fork().transactional((tx) => sumNextDay(tx, id, untilMs, rowsMax));
-      await giveWay();
     }
   }
 }
@@ -98,7 +96,6 @@ export async function writeDay(tx: EntityManager, organisationId: string, dayAtM
     );
     const slices = Math.ceil(rows / rowsMax);
     for (let slice = 0; slice < slices; slice++) {
-      await giveWay();
       await executeBound(tx, insert, [...span, slices, slice]);
     }
   }

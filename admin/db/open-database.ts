@@ -3,12 +3,12 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { EntityMetadata, EntitySchema, MigrationObject } from '@mikro-orm/core';
 import { Migrator } from '@mikro-orm/migrations';
-import type { PgliteConnection } from '@mikro-orm/pglite';
 import type { EntityManager, MikroORM, Options } from '@mikro-orm/postgresql';
 import type { Settings } from '../../config/settings.ts';
 import type { Log } from '../../core/contract/plugin/plugin.ts';
 import { isUuid } from '../../core/contract/values/uuid.ts';
 import { StartError } from '../start-error.ts';
+import { type EmbeddedDatabase, openEmbeddedDatabase } from './embedded-database.ts';
 import { guardPool } from './guard-pool.ts';
 import { joinBegin } from './join-begin.ts';
 import { joinSession } from './join-session.ts';
@@ -16,7 +16,6 @@ import { lockDirectory } from './lock-directory.ts';
 import { type AskPrepared, createAskPrepared } from './prepared.ts';
 import { applyRowLevelSecurity, type TenantSession } from './row-level-security.ts';
 import { migrationLockWaitMs, patiently, runMigrations } from './run-migrations.ts';
-import { useSimpleProtocol } from './simple-protocol.ts';
 
 export type { EntityManager };
 
@@ -66,27 +65,28 @@ const embeddedBuffers = '16MB';
 async function openEmbedded(directory: string, tables: Tables, log: Log): Promise<Database> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const lock = await lockDirectory(`${directory}.lock`);
+  let embedded: EmbeddedDatabase | null = null;
+  const close = async () => {
+    await embedded?.close();
+    await lock.release();
+  };
   try {
-    const [{ MikroORM }, { PGlite }] = await Promise.all([import('@mikro-orm/pglite'), import('@electric-sql/pglite')]);
-    const driverOptions = { startParams: [...PGlite.defaultStartParams, '-c', `shared_buffers=${embeddedBuffers}`] };
-    const orm = (await MikroORM.init({ ...shared(tables, log), dbName: directory, driverOptions })) as unknown as MikroORM;
+    const loading = import('@mikro-orm/pglite');
+    embedded = await openEmbeddedDatabase({ dataDir: directory, startParams: ['-c', `shared_buffers=${embeddedBuffers}`] });
+    const options = { ...shared(tables, log), driverOptions: { pglite: embedded } };
+    const orm = (await (await loading).MikroORM.init(options)) as unknown as MikroORM;
     // One process, one connection: no lock is needed, and waiting for one on the same connection would never end.
     await runMigrations(orm);
     const sessionOf = await applyRowLevelSecurity(orm.em.fork(), tablesOf(orm), log);
-    useSimpleProtocol(await (orm.em.getConnection() as unknown as PgliteConnection).getNativeClient());
     joinSession(orm.em.getConnection());
-    const close = async () => {
-      await orm.close(true);
-      await lock.release();
-    };
     return {
       em: () => orm.em.fork(),
       emOf: (organisationId) => tenantFork(orm, sessionOf, organisationId),
       ask: (statement, values) => orm.em.fork().execute(statement.text, [...values]),
-      close,
+      close: () => orm.close(true).then(close),
     };
   } catch (error) {
-    await lock.release();
+    await close();
     throw isBroken(error)
       ? new StartError(
           `DATA_DIR: the embedded database in ${directory} cannot be opened (${(error as Error).message}): ` +

@@ -5,7 +5,6 @@ import type { RecordsReply } from '../../core/contract/protocol/internal-api.ts'
 import type { Clock } from '../../core/contract/values/clock.ts';
 import { isObject } from '../../core/contract/values/json.ts';
 import { isUuid } from '../../core/contract/values/uuid.ts';
-import { giveWay } from '../db/give-way.ts';
 import { isDatabaseAway } from '../db/is-database-away.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
 import type { NewRecord, RecordWriter } from '../define-resource.ts';
@@ -120,11 +119,7 @@ async function insert(
     const replaced = await replaceCheckpoints(tx, known);
     const stored = [...newest.filter(({ id }) => inserted.has(id)), ...replaced];
     if (stored.length === 0) return stored;
-    for (const write of writers) {
-      await giveWay();
-      await write(tx, stored, nowMs);
-    }
-    await giveWay();
+    for (const write of writers) await write(tx, stored, nowMs);
     return stored;
   });
 }

@@ -7,6 +7,7 @@ const root = join(import.meta.dirname, '../..');
 /** Programs, worker tasks and the entry points of the package. Each keeps its path. */
 const entries: readonly string[] = [
   ...['core/supervisor/launch', 'core/supervisor/main', 'core/main', 'admin/main', 'core/watchdog/stack-thread'],
+  'admin/db/embedded-thread',
   ...['core/contract/plugin/plugin', 'core/provider-host/provider', 'core/providers/provider-adapter', 'core/test-kit/index'],
   ...['workers/tasks', 'core/cli', 'admin/commands'].flatMap(modulesIn),
   'core/cli/prompts/main',

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FirstKeys } from '../../../admin/bootstrap/first-start.ts';
 import { freePort } from '../../support/free-port.ts';
-import { within } from '../../support/until.ts';
+import { until, within } from '../../support/until.ts';
 import { type ChildPlane, forkPlane } from '../support/child-plane.ts';
 import { copyEmptyDatabase } from '../support/pgdata-template.ts';
 
@@ -55,7 +55,7 @@ describe('the control plane as a process on the embedded database', () => {
     expect((await stat(join(dataDir, 'first-keys.json'))).mode & 0o777).toBe(0o600);
     expect(child.messages.map((one) => one.type)).toEqual(expect.arrayContaining(['first-start', 'ready']));
     expect(child.messages.find((one) => one.type === 'first-start')).toMatchObject({ ...keys });
-    expect(child.messages.filter((one) => one.type === 'svc.changes').length).toBeGreaterThan(0);
+    await until(() => child.messages.some((one) => one.type === 'svc.changes'), { what: 'a change notice' });
     expect((await ask('GET', '/configs')).status).toBe(200);
     child.process.kill('SIGTERM');
     expect(await within(child.ended, 'the end')).toBe(0);
