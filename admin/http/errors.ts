@@ -65,15 +65,15 @@ export function notFound(what: string): AdminError {
 }
 
 /** 404 for an item that a body refers to. `meant` is the name that it is probably a misspelling of. */
-export function unknownReference(path: string, what: string, meant: string | null = null): AdminError {
-  const text = `${path}: ${what} not found${meant === null ? '' : `; did you mean ${meant}?`}`;
+export function unknownReference(path: string, what: string, meant: string | null = null, hint = ''): AdminError {
+  const text = `${path}: ${what} not found${meant === null ? '' : `; did you mean ${meant}?`}${hint}`;
   return new AdminError('AB02', text, [text]);
 }
 
-/** For `catch`: converts a 404 for a name in the body to AB02 at that path. Rethrows all other errors. */
-export function asReference(path: string, what: string): (error: unknown) => never {
+/** For `catch`: converts a 404 for a name in the body to AB02 at that path, with `hint` after its text. Rethrows all other errors. */
+export function asReference(path: string, what: string, hint = ''): (error: unknown) => never {
   return (error) => {
-    throw error instanceof AdminError && error.code === 'AB08' ? unknownReference(path, what) : error;
+    throw error instanceof AdminError && error.code === 'AB08' ? unknownReference(path, what, null, hint) : error;
   };
 }
 

@@ -21,9 +21,9 @@ export interface ToolGuardrails {
   exist(ctx: RequestContext, server: McpServerDocument): boolean;
   /**
    * Returns the guardrails of a call, those of the workspace before those of the server; null: there are none. Throws GatewayError
-   * `invalid_config` if one of them does not exist: a call never runs without one of its guardrails.
+   * `invalid_config` if one of them does not exist: a call never runs without one of its guardrails. `tool` null: those of all tools.
    */
-  of(ctx: RequestContext, server: Pick<McpServerDocument, 'guardrails'>, tool: string): Maybe<ToolChecks | null>;
+  of(ctx: RequestContext, server: Pick<McpServerDocument, 'guardrails'>, tool: string | null): Maybe<ToolChecks | null>;
 }
 
 type ToolDefaults = WorkspaceDocument['toolGuardrails'];
@@ -66,12 +66,13 @@ function namesOf(
   side: ToolSide,
   defaults: ToolDefaults,
   { guardrails = [] }: Pick<McpServerDocument, 'guardrails'>,
-  tool: string,
+  tool: string | null,
 ): readonly string[] {
   const names: string[] = [];
   for (const name of defaults?.[side] ?? []) if (!names.includes(name)) names.push(name);
   for (const one of guardrails) {
-    if (one[side] && (one.tools === null || one.tools.includes(tool)) && !names.includes(one.id)) names.push(one.id);
+    if (one[side] && (one.tools === null || tool === null || one.tools.includes(tool)) && !names.includes(one.id))
+      names.push(one.id);
   }
   return names;
 }

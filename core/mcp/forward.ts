@@ -6,6 +6,7 @@ import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import { authorised } from './authorised.ts';
 import { callOf } from './call-of.ts';
 import { requireEnabled } from './capabilities.ts';
+import { checkedReply } from './check-reply.ts';
 import { exchange, type Outgoing, type Work } from './exchange.ts';
 import { readItems } from './list-items.ts';
 import { requireApproved } from './pinning/require-approved.ts';
@@ -44,6 +45,7 @@ export async function forward(given: Work, message: ClientMessage, outgoing: Omi
   const work = isPromise(token) ? await token : token;
   const { server } = work;
   if (server.pins !== null) await requireApproved(parts.toolLists, server, callerOf(ctx.identity as Identity, server), message);
+  if (message.kind === 'response') return exchange(work, { ...(await checkedReply(work, outgoing)), checks: null });
   if (message.method !== 'tools/call') return exchange(work, { ...outgoing, checks: null });
   await takeFromLimits(work, message);
   const found = parts.toolGuardrails.of(ctx, server.document, call.name ?? '');

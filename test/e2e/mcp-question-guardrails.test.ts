@@ -3,6 +3,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { mcpClient } from '../support/mcp-client.ts';
+import { type McpUpstream, type SseUpstream, startMcpUpstream, startSseUpstream } from '../support/mcp-upstream.ts';
 import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
 import { type StatelessUpstream, startStatelessUpstream } from '../support/stateless-upstream.ts';
 
@@ -10,6 +11,8 @@ import { type StatelessUpstream, startStatelessUpstream } from '../support/state
 let gateway: SharedGateway;
 let client: Awaited<ReturnType<typeof mcpClient>>;
 let upstream: StatelessUpstream;
+let sessions: McpUpstream;
+let sse: SseUpstream;
 
 beforeAll(async () => {
   [gateway, upstream] = await Promise.all([shareGateway(), startStatelessUpstream()]);
@@ -19,9 +22,13 @@ beforeAll(async () => {
     checks: [{ id: 'default.contains', parameters: { words: ['secret'], operator: 'none' } }],
   });
   expect(made.status, JSON.stringify(made.body)).toBe(200);
-  await client.addServer('asks', upstream.url, { configurations: { input_guardrails: [made.body.id] } });
+  [sessions, sse] = await Promise.all([startMcpUpstream(), startSseUpstream()]);
+  const configurations = { input_guardrails: [made.body.id] };
+  await client.addServer('asks', upstream.url, { configurations });
+  await client.addServer('asks-in-session', sessions.url, { configurations });
+  await client.addServer('asks-over-sse', sse.url, { configurations, transport: 'sse' });
 });
-afterAll(() => upstream?.close());
+afterAll(() => Promise.all([upstream?.close(), sessions?.close(), sse?.close()]));
 
 /** Calls a tool that asks for a name and then for a greeting. Returns the outcome and the number of calls that reached the server. */
 async function call(name: string, greeting: string) {
@@ -67,5 +74,31 @@ describe('a guardrail on the arguments of a tool', () => {
     const { outcome, questions, calls } = await call('Ada', 'a secret greeting');
     expect(outcome).toMatchObject({ code: -32446, data: { reason: 'default.contains failed on the arguments of the tool' } });
     expect([questions, calls]).toEqual([['elicitation/create', 'sampling/createMessage'], 2]);
+  });
+});
+
+describe.each(['asks-in-session', 'asks-over-sse'])('a guardrail on a server with sessions (%s)', (slug) => {
+  async function call(tool: string, reply: string) {
+    const sdk = new Client({ name: 'asked', version: '1' }, { capabilities: { sampling: {}, elicitation: {} } });
+    sdk.setRequestHandler(ElicitRequestSchema, () => ({ action: 'accept' as const, content: { colour: reply } }));
+    sdk.setRequestHandler(CreateMessageRequestSchema, () => {
+      return { model: 'm', role: 'assistant' as const, content: { type: 'text' as const, text: reply } };
+    });
+    const requestInit = { headers: { 'x-svc-api-key': gateway.workspaceKey } };
+    const transport = new StreamableHTTPClientTransport(new URL(client.urlOf(slug)), { requestInit });
+    await sdk.connect(transport as Parameters<Client['connect']>[0]);
+    const { content } = await sdk.callTool({ name: tool });
+    await sdk.close();
+    return (content as { text: string }[])[0]?.text;
+  }
+
+  it.each([
+    ['choose', 'blue', 'blue'],
+    ['ask', 'a model', 'the client said a model'],
+    ['choose', 'secret', 'MCP error -32446: Request blocked by guardrail'],
+    ['ask', 'a secret', 'MCP error -32446: Request blocked by guardrail'],
+  ])('the tool %s gets the reply %j as %j', async (tool, reply, expected) => {
+    expect(await call(tool, reply)).toBe(expected);
+    if (slug === 'asks-over-sse') expect(JSON.stringify(sse.received)).not.toContain('secret');
   });
 });

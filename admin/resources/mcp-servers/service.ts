@@ -17,6 +17,8 @@ interface WorkspaceTenant {
   readonly workspaceId: string;
 }
 
+const unsharedHint = ' in this workspace. Share one of the organisation with it first: PUT /v1/mcp-integrations/{id}/workspaces';
+
 /** Adds a server of an integration that the workspace may use. */
 export async function createMcpServer(
   change: Change,
@@ -27,7 +29,7 @@ export async function createMcpServer(
   const { tx } = change;
   const integration = await mcpIntegrationAccess
     .findReadable(tx, tenant, sent.mcp_integration_id)
-    .catch(asReference('mcp_integration_id', 'MCP integration'));
+    .catch(asReference('mcp_integration_id', 'MCP integration', unsharedHint));
   const slug = sent.slug ?? newSlug('', sent.name.slice(0, 40));
   const taken = { ...tenant, slug, status: 'active' } as const;
   if ((await tx.count(mcpServers, taken)) + (await tx.count(mcpVirtualServers, taken)) > 0) {

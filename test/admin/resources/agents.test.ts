@@ -60,7 +60,10 @@ describe.each(ruleDatabases)('agent integrations and servers, on %s', (database)
 
   it('a server has the document that gateways load, while its workspace may use the integration', async () => {
     const { id } = await integrate();
-    await expectRefusal(plane, () => serve(id, { slug: 'early' }), 404, 'AB02', true);
+    const early = await expectRefusal(plane, () => serve(id, { slug: 'early' }), 404, 'AB02', true);
+    expect(early.body.data.message).toBe(
+      'agent_integration_id: Agent integration not found in this workspace. Share one of the organisation with it first: PUT /v1/agent-integrations/{id}/workspaces',
+    );
     await share(id);
     const made = await expectChange(plane, () => serve(id, { slug: 'travel' }), {
       ...{ resource: 'agent_servers', action: 'create', events: [`agent-server ${plane.workspaceId}/travel upsert`] },

@@ -63,7 +63,10 @@ describe.each(ruleDatabases)('MCP integrations and servers, on %s', (database) =
     const { id } = await integrate({
       configurations: { headers: { 'x-key': 'k' }, forward_headers: ['X-Team'], tools: { blocked: ['drop'] } },
     });
-    await expectRefusal(plane, () => serve(id, { slug: 'early' }), 404, 'AB02', true);
+    const early = await expectRefusal(plane, () => serve(id, { slug: 'early' }), 404, 'AB02', true);
+    expect(early.body.data.message).toBe(
+      'mcp_integration_id: MCP integration not found in this workspace. Share one of the organisation with it first: PUT /v1/mcp-integrations/{id}/workspaces',
+    );
     await share(id);
     const made = await expectChange(plane, () => serve(id, { slug: 'issues' }), {
       ...{ resource: 'mcp_servers', action: 'create', events: [`mcp-server ${plane.workspaceId}/issues upsert`] },
