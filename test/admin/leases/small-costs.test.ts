@@ -121,10 +121,8 @@ describe.each(databases)('costs below a micro-USD, on %s', (name) => {
   });
 
   // Last, because the connections of the other tests would be idle for too long.
-  // A million with LONG_TESTS. A unit that is lost per call or per statement shows after a tenth of a million too.
-  const long = process.env.LONG_TESTS ? 1_000_000 : 100_000;
   // The statements are the same on the other database, which gets fewer.
-  const calls = ruleDatabases.includes(name) ? long : 50_000;
+  const calls = ruleDatabases.includes(name) ? 1_000_000 : 50_000;
   it(`add up exactly over ${calls} calls`, async () => {
     const key = { id: randomUUID(), budget: randomUUID() };
     await remaining(key, 100_000_000);
