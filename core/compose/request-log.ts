@@ -49,6 +49,7 @@ function fieldsOf(record: RequestRecord): JsonObject {
     provider: record.providerSlug ?? record.provider,
     attempts: record.attempts.length,
     durationMs: record.durationMs,
+    requestId: record.id,
     traceId: record.traceId,
     keyId: record.apiKeyId,
     workspaceId: record.workspaceId,

@@ -40,6 +40,7 @@ describe('request log', () => {
       provider: 'openai-prod',
       attempts: record.attempts.length,
       durationMs: record.durationMs,
+      requestId: record.id,
       traceId: record.traceId,
       keyId: 'key-1',
       workspaceId: 'workspace-1',
