@@ -11,7 +11,10 @@ export class CallError extends Error {
   }
 }
 
-/** Sends JSON to a service and returns status and body. Rejects with CallError. */
+/** The service is at an address that may not be called, so the check can never run. */
+class BlockedAddress extends Error {}
+
+/** Sends JSON to a service and returns status and body. Rejects with CallError, or BlockedAddress. */
 export async function callService(
   { fetch }: CheckServices,
   call: { url: string; headers: HeaderList; body?: JsonObject | string; timeoutMs: number },
@@ -25,15 +28,16 @@ export async function callService(
     return await Promise.race([fetch({ url, headers, ...(body === undefined ? {} : { body }) }), late]);
   } catch (thrown) {
     if (thrown instanceof CallError) throw thrown;
-    const isBlocked = thrown instanceof GatewayError && thrown.source === 'client';
-    throw new CallError('FetchError', isBlocked ? 'this address may not be called' : 'fetch failed');
+    if (thrown instanceof GatewayError && thrown.source === 'client') throw new BlockedAddress('this address may not be called');
+    throw new CallError('FetchError', 'fetch failed');
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** The outcome of a check whose service could not be asked. */
+/** Returns the outcome of a check whose service has failed. Throws BlockedAddress: such a check counts as one that cannot run. */
 export function callFailed(thrown: unknown, data: JsonObject | null): Outcome {
+  if (thrown instanceof BlockedAddress) throw thrown;
   const error = thrown instanceof CallError ? thrown : new CallError('Error', 'the check failed');
   return { verdict: false, data, error: { name: error.name, message: error.message } };
 }

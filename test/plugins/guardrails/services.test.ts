@@ -7,7 +7,7 @@ import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { hasAddress } from '../../../plugins/guardrails/checks/valid-urls.ts';
 import { chatReply, createHarness, replyWith as scripted } from '../../support/pipeline-harness.ts';
 
-type Answer = { status?: number; json?: unknown; text?: string } | 'down' | 'never';
+type Answer = { status?: number; json?: unknown; text?: string } | 'down' | 'blocked' | 'never';
 
 /** Sends one chat completion, with a fake service behind the `fetch` of plugins. */
 async function ask(
@@ -20,6 +20,7 @@ async function ask(
     fetch(request) {
       calls.push(request);
       if (answer === 'down') return Promise.reject(new GatewayError('upstream_connect'));
+      if (answer === 'blocked') return Promise.reject(new GatewayError('invalid_custom_host'));
       if (answer === 'never') return new Promise(() => {});
       const { status = 200, json, text = JSON.stringify(json) } = answer;
       return Promise.resolve({ status, headers: [], body: Buffer.from(text) });
@@ -54,6 +55,15 @@ describe('default.webhook', () => {
     const asked = await ask(input(parameters), answer);
     expect(asked.status).toBe(status);
     expect(checkOf(asked.reply)?.data).toMatchObject({ explanation, webhookUrl: url });
+  });
+
+  it.each<[string, JsonObject, number]>([
+    ['is denied', {}, 446],
+    ['passes with failOnError false', { failOnError: false }, 200],
+  ])('at an address that may not be called: %s', async (_name, parameters, status) => {
+    const asked = await ask(input(parameters), 'blocked');
+    expect(asked.status).toBe(status);
+    expect(checkOf(asked.reply)).toMatchObject({ verdict: false, error: { message: 'this address may not be called' } });
   });
 
   it('receives the request without headers and credentials', async () => {
