@@ -4,6 +4,7 @@ import type { RestApi, RestOperation } from '../contract/protocol/mcp-rest.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 import type { UsedSecrets } from './mapped-headers.ts';
 import { type ToolPins, toolPins } from './pinning/tool-pins.ts';
+import { isExpansion } from './uri-templates.ts';
 
 /** The document of a server, prepared for calls. */
 export interface ServerSettings extends ToolPins {
@@ -67,6 +68,7 @@ function prepare(
     resource: new Set(disabled.resource),
     resource_template: new Set(disabled.resource_template),
   };
+  const listed = new Set(document.listedResources);
   const allowed = toolsAllowed === null ? null : new Set(toolsAllowed);
   const sorted = Object.entries(headers).sort(([one], [other]) => (one < other ? -1 : 1));
   return {
@@ -80,7 +82,12 @@ function prepare(
     externalClaims: null,
     fingerprint: hash('sha256', JSON.stringify([url, transport, authType, sorted]), 'base64url').slice(0, 22),
     hasFilters: document.pins !== null || allowed !== null || Object.values(off).some((names) => names.size > 0),
-    isEnabled: (type, name) => !off[type].has(name) && (type !== 'tool' || allowed === null || allowed.has(name)),
+    isEnabled(type, name) {
+      if (off[type].has(name)) return false;
+      if (type === 'tool') return allowed === null || allowed.has(name);
+      // The client fills in a template itself, so only the URI shows that it uses a disabled one.
+      return type !== 'resource' || listed.has(name) || !disabled.resource_template.some((one) => isExpansion(one, name));
+    },
     rest: document.rest === null ? null : restTools(document.rest),
     ...toolPins(document.pins),
   };

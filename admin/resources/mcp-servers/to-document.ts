@@ -51,6 +51,7 @@ export async function toMcpServerDocument(source: DocumentSource, id: string): P
     forwardHeaders: forward ? toForwardHeaders(forward) : null,
     toolsAllowed: tools?.allowed ?? null,
     disabled,
+    ...(disabled.resource_template.length === 0 ? {} : { listedResources: await listedResourcesOf(em, row) }),
     rest: (await findRestApi(em, integration))?.api ?? null,
     pins: tools?.pinned ? await pinsOf(em, integration) : null,
     ...(await callPart(em, source, integration, row.id)),
@@ -70,6 +71,12 @@ async function disabledOf(
   const disabled: Record<CapabilityType, string[]> = { tool: [], prompt: [], resource: [], resource_template: [] };
   for (const { type, name } of [...ofIntegration, ...ofServer]) if (!disabled[type].includes(name)) disabled[type].push(name);
   return disabled;
+}
+
+/** Returns the URIs of the resources that the server of the integration listed. */
+async function listedResourcesOf(em: EntityManager, { organisationId, integrationId }: McpServer): Promise<string[]> {
+  const rows = await em.find(mcpCapabilities, { organisationId, integrationId, type: 'resource', enabled: true });
+  return rows.map(({ name }) => name).sort();
 }
 
 async function guardrailsOf(em: EntityManager, { id: serverId, organisationId }: McpServer): Promise<ToolGuardrails> {

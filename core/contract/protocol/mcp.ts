@@ -89,6 +89,8 @@ export const mcpServerDocument = v.object({
   /** Only these tools can be used; null: all. */
   toolsAllowed: v.nullable(v.array(v.string())),
   disabled,
+  /** URIs of enabled resources that can be read although a disabled template fits them; absent: none. */
+  listedResources: v.optional(v.array(v.string())),
   /** Hashes of the approved tools by name (`toolHash`). All other tools are quarantined. Null: tools need no approval. */
   pins: v.optional(v.nullable(v.record(v.string(), v.string())), null),
   /** Milliseconds to the head of a reply, and of silence within it; absent or null: those of the deployment. */

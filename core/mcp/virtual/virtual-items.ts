@@ -10,9 +10,9 @@ import { type ClientMessage, nameOf, RpcError, rpcCodes } from '../../json-rpc/m
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import { isShown, lists } from '../capabilities.ts';
 import type { ServerSettings } from '../server-settings.ts';
+import { isExpansion, mayExpand } from '../uri-templates.ts';
 import { listSelected, type SelectedItems, type Selection } from './list-selected.ts';
 import { selectedItems } from './selections.ts';
-import { isExpansion, mayExpand } from './uri-templates.ts';
 import { requireOpenArgument, shownPrompt, shownResource, withPrompt } from './virtual-prompts.ts';
 import { Late, within } from './within-time.ts';
 

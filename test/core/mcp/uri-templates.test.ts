@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isExpansion, mayExpand } from '../../../../core/mcp/virtual/uri-templates.ts';
+import { isExpansion, mayExpand } from '../../../core/mcp/uri-templates.ts';
 
 it.each([
   ['file:///logs/{day}', 'file:///logs/monday', true],
