@@ -4,6 +4,7 @@ import type { OperationName } from '../../core/contract/provider/provider.ts';
 import type { Clock } from '../../core/contract/values/clock.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { isPromise, type JsonObject, type Maybe } from '../../core/contract/values/json.ts';
+import { BlockedAddress } from './checks/call-service.ts';
 import type { Outcome, Side, Subject } from './checks/check.ts';
 import type { Guardrail, PreparedCheck } from './compile.ts';
 import { after, all } from './maybe.ts';
@@ -217,6 +218,7 @@ function conclude(
 }
 
 function reasonOf(thrown: unknown): string {
+  if (thrown instanceof BlockedAddress) return `The service of the check was not called: ${thrown.message}`;
   const isOverloaded = thrown instanceof GatewayError && thrown.code === 'overloaded';
   return isOverloaded ? 'The check did not run because the gateway is overloaded' : 'Error executing check';
 }

@@ -12,7 +12,7 @@ export class CallError extends Error {
 }
 
 /** The service is at an address that may not be called, so the check can never run. */
-class BlockedAddress extends Error {}
+export class BlockedAddress extends Error {}
 
 /** Sends JSON to a service and returns status and body. Rejects with CallError, or BlockedAddress. */
 export async function callService(

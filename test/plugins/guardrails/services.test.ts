@@ -63,7 +63,10 @@ describe('default.webhook', () => {
   ])('at an address that may not be called: %s', async (_name, parameters, status) => {
     const asked = await ask(input(parameters), 'blocked');
     expect(asked.status).toBe(status);
-    expect(checkOf(asked.reply)).toMatchObject({ verdict: false, error: { message: 'this address may not be called' } });
+    expect(checkOf(asked.reply)).toMatchObject({
+      verdict: false,
+      error: { message: expect.stringContaining('this address may not be called') },
+    });
   });
 
   it('receives the request without headers and credentials', async () => {
