@@ -40,12 +40,8 @@ export async function openEmbeddedDatabase(options: EmbeddedOptions): Promise<Em
   thread.once('exit', (code) => {
     if (!closed) throw new Error(`the thread of the embedded database has ended with code ${code}`);
   });
-  thread.on('message', (message: Exclude<FromThread, 'ready'>) => {
-    const caller = waiting.get(message.id);
-    waiting.delete(message.id);
-    if ('result' in message) caller?.resolve(message.result);
-    else caller?.reject(Object.assign(new Error(message.message), message.fields));
-  });
+  // Messages that follow one another quickly arrive in one turn of the event loop. Between two statements other work has its turn.
+  thread.on('message', (message: Exclude<FromThread, 'ready'>) => setImmediate(settle, message));
 
   return {
     query: (sql, values = []) => inTurn(() => send(sql, values)),
@@ -75,6 +71,13 @@ export async function openEmbeddedDatabase(options: EmbeddedOptions): Promise<Em
       await exited;
     },
   };
+
+  function settle(message: Exclude<FromThread, 'ready'>): void {
+    const caller = waiting.get(message.id);
+    waiting.delete(message.id);
+    if ('result' in message) caller?.resolve(message.result);
+    else caller?.reject(Object.assign(new Error(message.message), message.fields));
+  }
 
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = last.then(work);

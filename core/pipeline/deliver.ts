@@ -171,12 +171,12 @@ function complete(
 }
 
 /**
- * Ends the request and its reply, so that a client that has its whole reply has been counted. A call to a provider is counted from its hold
- * on, so its reply does not wait for the record. Other requests are recorded before the last byte leaves.
+ * Ends the request and its reply. A request is recorded before the last byte leaves, so that a client that has its whole reply has been counted.
+ * Only a call without limits does not wait for its record: if this process is killed, its hold becomes the record.
  */
 function finish(options: PipelineOptions, ctx: RequestContext, outcome: Outcome, finishReply: () => void): void {
   const { journal } = options.services;
-  if (journal.isHeld(ctx.id)) {
+  if (ctx.reservations === null && journal.isHeld(ctx.id)) {
     if (finishing.length === 0) setImmediate(finishTurn);
     finishing.push({ finishReply, endRequest: () => end(options, ctx, outcome) });
     return;

@@ -70,15 +70,17 @@ describe('a call in flight', () => {
     await until(() => waiting.length > 0);
     expect([holds.length, calls.length]).toEqual([1, 0]);
     waiting.shift()?.();
-    expect((await asked).status).toBe(200);
+    await until(() => waiting.length > 0);
     expect(calls).toHaveLength(1);
+    waiting.shift()?.();
+    expect((await asked).status).toBe(200);
 
     const unlimited = start({}, () => expect.unreachable('nothing waits for the disk'));
     expect((await unlimited.ask()).status).toBe(200);
     expect([unlimited.holds.length, unlimited.calls.length]).toEqual([1, 1]);
   });
 
-  it('has its reply before its record is on disk; a rejected request has its record there first', async () => {
+  it('without limits has its reply before its record is on disk; other requests have their records there first', async () => {
     const waiting: (() => void)[] = [];
     const { ask, records } = start({}, (callback) => waiting.push(callback));
     expect((await ask()).status).toBe(200);
@@ -88,6 +90,16 @@ describe('a call in flight', () => {
     expect(records.map(({ status }) => status)).toEqual([200, 401]);
     waiting.shift()?.();
     expect((await rejected).status).toBe(401);
+
+    const safe: (() => void)[] = [];
+    const counted = start(limited, (callback) => safe.push(callback));
+    const asked = counted.ask();
+    for (const known of [0, 1]) {
+      await until(() => safe.length > 0);
+      expect(counted.records).toHaveLength(known);
+      safe.shift()?.();
+    }
+    expect((await asked).status).toBe(200);
   });
 
   it('has one note for the retries at a target, and a new one for the next target', async () => {
