@@ -6,6 +6,7 @@ import { GatewayError } from '../../../core/contract/values/errors.ts';
 import { guardPlugin } from '../../../core/plugin-host/guard-plugin.ts';
 import { tryExamples } from '../../../core/plugin-host/load-plugins.ts';
 import { chatReply, chatStream, createHarness, type FakeRequest, failWith, replyWith } from '../../support/pipeline-harness.ts';
+import { until } from '../../support/until.ts';
 
 /** Hooks as a third-party author might write them, without a compiler to check them. */
 type LooseHooks = Record<string, unknown>;
@@ -184,7 +185,7 @@ describe('errors of plugins', () => {
   it('a rejected promise of a synchronous hook is logged, not left unhandled', async () => {
     const { sink, harness } = await send({ onEnd: async () => Promise.reject(new Error('too late')) });
     expect(sink.status).toBe(200);
-    expect(JSON.stringify(harness.logs)).toContain('too late');
+    await until(() => JSON.stringify(harness.logs).includes('too late'));
   });
 
   it('a malformed result of onError is logged, and the client gets the original error', async () => {
