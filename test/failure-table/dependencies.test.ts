@@ -157,7 +157,8 @@ describe.skipIf(missing.length > 0)('failure table: dependencies', () => {
       });
       await bothListen();
       expect(await manyCalls()).toEqual(allGood);
-      for (const reply of replies) expect((await gateway.logOf(traceOf(reply))).outcome).toBe('success');
+      // A reply that was completed in the last moment can have the record of an interrupted call (decision 0495).
+      for (const reply of replies) expect(['success', 'interrupted']).toContain((await gateway.logOf(traceOf(reply))).outcome);
     });
   });
 });
