@@ -30,6 +30,11 @@ interface Kind<Row extends Integration> {
   readonly scopes: string;
 }
 
+/** Returns what to add to an error about an integration that the workspace cannot use. `collection` is the last part of its route. */
+export function sharingHint(collection: string): string {
+  return ` in this workspace. Share one of the organisation with it first: PUT /v1/${collection}/{id}/workspaces`;
+}
+
 export interface IntegrationAccess<Row> {
   /** Throws AB03 unless the actor may do this to integrations of this owner: those of the organisation have scopes of their own. */
   requireOwner(actor: Actor, workspaceId: string | null | undefined, action: string): void;

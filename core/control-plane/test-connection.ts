@@ -10,7 +10,7 @@ import type { SignServices } from '../contract/provider/sign-services.ts';
 import type { UpstreamSender } from '../contract/provider/upstream.ts';
 import { isCredentialHeader } from '../contract/values/credential-headers.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
-import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
+import { findHeader, type InboundRequest, type ReplySink } from '../contract/values/http.ts';
 import { isObject } from '../contract/values/json.ts';
 import { readWholeReply } from '../pipeline/attempt/whole-reply.ts';
 import type { ResolvedTarget, TargetBuilder } from '../pipeline/target/build-target.ts';
@@ -148,8 +148,8 @@ async function ask(
     () => new GatewayError('upstream_invalid', { message: 'The reply is too long' }),
   );
   if (reply.status < 300) {
-    const type = reply.headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'content-type');
-    return { status: reply.status, message: '', isPage: /^text\/html\b/i.test(reply.headers[type + 1] ?? '') };
+    const type = findHeader(reply.headers, 'content-type') ?? '';
+    return { status: reply.status, message: '', isPage: /^text\/html\b/i.test(type) };
   }
   const error = resolved.adapter.error(reply.status, parse(reply.body), reply.headers);
   return { status: reply.status, message: conceal(error.message, resolved), isPage: false };

@@ -1,6 +1,6 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { UpstreamCall } from '../contract/provider/upstream.ts';
-import { type GatewayError, toGatewayError } from '../contract/values/errors.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { HeaderList } from '../contract/values/http.ts';
 import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
@@ -45,7 +45,10 @@ export async function sendAttempt(
   }
 }
 
-/** Notes the call for the case that this process is killed. Throws GatewayError `unavailable` while the circuit is open. */
+/**
+ * Notes the call for the case that this process is killed. Throws GatewayError `unavailable` while the circuit is open, and `client_closed`
+ * if the client disconnected meanwhile.
+ */
 export async function beginAttempt(
   ctx: RequestContext,
   { circuits, clock }: Pick<PipelineOptions['services'], 'circuits' | 'clock'>,
@@ -53,7 +56,13 @@ export async function beginAttempt(
 ): Promise<Attempt> {
   const circuit = enterCircuit(called, circuits);
   const announced = announce(ctx);
-  if (announced) await announced;
+  if (announced) {
+    await announced;
+    if (ctx.aborted) {
+      circuit?.end(null);
+      throw new GatewayError('client_closed');
+    }
+  }
   const startMs = clock.elapsed();
   const { kind, document } = called;
   const note = (status: number, error: GatewayError | null): void => {

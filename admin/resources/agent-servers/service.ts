@@ -1,5 +1,6 @@
 import { LockMode } from '@mikro-orm/core';
 import type * as v from 'valibot';
+import { sharingHint } from '../../access/integration-access.ts';
 import { announceAgentServer } from '../../announce/agent-servers.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
@@ -16,9 +17,6 @@ interface WorkspaceTenant {
   readonly workspaceId: string;
 }
 
-const unsharedHint =
-  ' in this workspace. Share one of the organisation with it first: PUT /v1/agent-integrations/{id}/workspaces';
-
 /** Adds a server of an integration that the workspace may use. */
 export async function createAgentServer(
   change: Change,
@@ -30,7 +28,7 @@ export async function createAgentServer(
   const tenant = { organisationId, workspaceId };
   const integration = await agentIntegrationAccess
     .findReadable(tx, tenant, sent.agent_integration_id)
-    .catch(asReference('agent_integration_id', 'Agent integration', unsharedHint));
+    .catch(asReference('agent_integration_id', 'Agent integration', sharingHint('agent-integrations')));
   const slug = sent.slug ?? newSlug('', sent.name.slice(0, 40));
   if ((await tx.count(agentServers, { ...tenant, slug, status: 'active' })) > 0) {
     throw conflict(`slug: an agent server with the slug ${slug} already exists in this workspace`);

@@ -1,5 +1,6 @@
 import { LockMode } from '@mikro-orm/core';
 import type * as v from 'valibot';
+import { sharingHint } from '../../access/integration-access.ts';
 import { announceMcpServer } from '../../announce/mcp-servers.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
@@ -17,8 +18,6 @@ interface WorkspaceTenant {
   readonly workspaceId: string;
 }
 
-const unsharedHint = ' in this workspace. Share one of the organisation with it first: PUT /v1/mcp-integrations/{id}/workspaces';
-
 /** Adds a server of an integration that the workspace may use. */
 export async function createMcpServer(
   change: Change,
@@ -29,7 +28,7 @@ export async function createMcpServer(
   const { tx } = change;
   const integration = await mcpIntegrationAccess
     .findReadable(tx, tenant, sent.mcp_integration_id)
-    .catch(asReference('mcp_integration_id', 'MCP integration', unsharedHint));
+    .catch(asReference('mcp_integration_id', 'MCP integration', sharingHint('mcp-integrations')));
   const slug = sent.slug ?? newSlug('', sent.name.slice(0, 40));
   const taken = { ...tenant, slug, status: 'active' } as const;
   if ((await tx.count(mcpServers, taken)) + (await tx.count(mcpVirtualServers, taken)) > 0) {

@@ -103,7 +103,7 @@ export const sessionRoutes: readonly AdminRoute[] = [
     method: 'POST',
     path: '/auth/logout',
     action: 'logout',
-    summary: 'End this session; the reply names the address that ends the session at the identity provider, if there is one',
+    summary: 'Sign out; the reply names the address that ends the session at the identity provider, if there is one',
     reply: v.strictObject({ logout_url: v.optional(v.string()) }),
     body: v.strictObject({}),
     async handle(call) {

@@ -34,18 +34,19 @@ describe.each(databases)('revisions and notices, on %s', (database) => {
   });
 
   it('are published at start if an earlier run left some', async () => {
-    const { database: store } = plane.control.services;
+    // A control plane that has stopped: a relay that runs would read the rows too.
+    const stopped = await startPlane(database);
+    await stopped.control.close();
+    const store = stopped.control.services.database;
+    const all = await stopped.events();
     await store.em().nativeUpdate(outbox, { revision: { $gt: 3 } }, { publishedAt: null });
-    // The relay of the control plane may run meanwhile and publish some of them.
-    const late: ChangeNotice[] = [];
-    const published = plane.notices.length;
-    const relay = startRelay(store, (notice) => void late.push(notice), newMemoryLog());
+    const sent: ChangeNotice[] = [];
+    const relay = startRelay(store, (notice) => void sent.push(notice), newMemoryLog());
     await relay.close();
-    const all = await plane.events();
-    const revisions = new Set([...late, ...plane.notices.slice(published)].map((one) => one.revision));
-    expect([...revisions].sort((a, b) => a - b)).toEqual(all.slice(3).map((one) => one.revision));
-    expect(late).not.toEqual([]);
-    expect(all.filter((one) => one.publishedAt === null)).toEqual([]);
+    expect(all.length).toBeGreaterThan(3);
+    expect(sent).toEqual(all.slice(3).map(({ revision, kind, documentId, op }) => ({ revision, kind, id: documentId, op })));
+    expect(await store.em().count(outbox, { publishedAt: null })).toBe(0);
+    await stopped.close();
   });
 
   it('continue after a publish failed', async () => {
