@@ -4,7 +4,7 @@ import { newId } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { invalid } from '../http/errors.ts';
 import { nullableText, uuid } from '../http/reply-schemas.ts';
-import { id, tenantEntries, wholeNumber } from '../http/schemas.ts';
+import { id, search, tenantEntries, wholeNumber } from '../http/schemas.ts';
 import type { Change } from '../publish/write-change.ts';
 import { type User, users } from '../resources/users/entity.ts';
 import { workspaceMembers } from '../resources/workspace-users/entity.ts';
@@ -25,7 +25,7 @@ export const userAccessQuery = v.strictObject({
   ...tenantEntries,
   page: v.optional(wholeNumber(1, 1_000_000), '1'),
   page_size: v.optional(wholeNumber(1, 500), '100'),
-  search: v.optional(v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'))),
+  search,
 });
 export type UserAccessQuery = v.InferOutput<typeof userAccessQuery>;
 

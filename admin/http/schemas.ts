@@ -27,7 +27,17 @@ export const name = v.pipe(
   noControlCharacters,
 );
 
+/** The slug of a new MCP server, virtual server or agent: a segment of a path of the gateway. */
+export const serverSlug = v.pipe(
+  v.string(),
+  v.regex(/^[a-zA-Z0-9_-]{3,50}$/, '3 to 50 letters, digits, _ and - are expected'),
+  v.check((value) => !isUuid(value), 'must not be a UUID, because a UUID is read as an id'),
+);
+
 export const text = v.pipe(v.string(), v.maxLength(2_048, 'at most 2,048 characters'));
+
+/** A description of one or two sentences. Null clears. */
+export const shortDescription = v.nullish(v.pipe(v.string(), v.maxLength(500, 'at most 500 characters')));
 
 export const id = v.pipe(v.string(), v.uuid('a UUID is expected'));
 
@@ -152,6 +162,9 @@ export const wholeNumber = (least: number, most: number) =>
 
 /** `current_page` of every list: counts from 0. */
 export const currentPage = v.optional(wholeNumber(0, 1_000_000), '0');
+
+/** `search` of a list: a part of a name. */
+export const search = v.optional(v.pipe(v.string(), v.maxLength(255, 'at most 255 characters')));
 
 export const pageEntries = { current_page: currentPage, page_size: v.optional(wholeNumber(1, 100), '100') };
 

@@ -9,7 +9,7 @@ import type { ImageRecord, MediaRecord, RequestRecord, RequestTimes } from '../.
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { isoTime } from '../../core/contract/values/iso-time.ts';
 import { noUnits, type Usage } from '../../core/contract/values/usage.ts';
-import { agentOf, mcpOf } from './call-records.ts';
+import { callRecord } from './call-records.ts';
 import { spansOf } from './spans.ts';
 import { toHold } from './to-hold.ts';
 
@@ -170,8 +170,8 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     clientAddress: ctx.request.remoteAddress,
     session: ctx.session ?? undefined,
     ...(ctx.reservations === null ? undefined : { reservations: ctx.reservations }),
-    ...(ctx.mcp === null ? undefined : { mcp: mcpOf(ctx.mcp) }),
-    ...(ctx.agent === null ? undefined : { agent: agentOf(ctx.agent) }),
+    ...(ctx.mcp === null ? undefined : { mcp: callRecord(ctx.mcp) }),
+    ...(ctx.agent === null ? undefined : { agent: callRecord(ctx.agent) }),
     ...(ctx.batch === null ? undefined : { batch: ctx.batch }),
     metadata: ctx.metadata,
   };

@@ -1,7 +1,7 @@
 import type { CallHold } from '../../core/contract/plugin/call-hold.ts';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { isoTime } from '../../core/contract/values/iso-time.ts';
-import { agentOf, mcpOf } from './call-records.ts';
+import { callRecord } from './call-records.ts';
 
 /** Maximum length of texts that callers set. */
 const textMax = 2_000;
@@ -37,8 +37,8 @@ export function toHold(ctx: RequestContext): CallHold {
     requestBytes: ctx.requestBytes || undefined,
     clientAddress: request.remoteAddress,
     reservations: ctx.reservations ?? undefined,
-    mcp: ctx.mcp === null ? undefined : mcpOf(ctx.mcp),
-    agent: ctx.agent === null ? undefined : agentOf(ctx.agent),
+    mcp: ctx.mcp === null ? undefined : callRecord(ctx.mcp),
+    agent: ctx.agent === null ? undefined : callRecord(ctx.agent),
     metadata: isEmpty(ctx.metadata) ? undefined : ctx.metadata,
   };
 }

@@ -3,7 +3,7 @@ import type { breakerConfig } from '../../../core/contract/plugin/strategy-confi
 import { agentAuthTypes } from '../../../core/contract/protocol/agents.ts';
 import { globalAccess } from '../../access/workspace-sharing.ts';
 import { nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
-import { currentPage, id, name, slug, tenantEntries, text, unchanged, wholeNumber } from '../../http/schemas.ts';
+import { currentPage, id, name, search, slug, tenantEntries, text, unchanged, wholeNumber } from '../../http/schemas.ts';
 import { toolGuardrailEntries } from '../guardrails/schema.ts';
 import type { ToolGuardrailSettings } from '../guardrails/tool-guardrails.ts';
 import { callSettings } from '../mcp-integrations/call-settings-schema.ts';
@@ -64,7 +64,7 @@ export const listQuery = v.strictObject({
   ...tenantEntries,
   current_page: currentPage,
   page_size: v.optional(wholeNumber(1, 1_000), '100'),
-  search: v.optional(v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'))),
+  search,
   type: v.optional(v.picklist(['workspace', 'organisation', 'all'], 'workspace, organisation or all is expected'), 'all'),
 });
 

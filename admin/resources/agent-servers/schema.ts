@@ -1,30 +1,31 @@
 import * as v from 'valibot';
 import { agentAuthTypes } from '../../../core/contract/protocol/agents.ts';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
 import { userAccessEntries, userAccessPage } from '../../access/server-users.ts';
 import { nullableText, time, uuid } from '../../http/reply-schemas.ts';
-import { currentPage, idOrSlug, name, tenantEntries, unchanged, wholeNumber } from '../../http/schemas.ts';
-
-/** The slug is a segment of a path of the gateway. */
-const slug = v.pipe(
-  v.string(),
-  v.regex(/^[a-zA-Z0-9_-]{3,50}$/, '3 to 50 letters, digits, _ and - are expected'),
-  v.check((value) => !isUuid(value), 'must not be a UUID, because a UUID is read as an id'),
-);
-const description = v.nullish(v.pipe(v.string(), v.maxLength(500, 'at most 500 characters')));
+import {
+  currentPage,
+  idOrSlug,
+  name,
+  search,
+  serverSlug,
+  shortDescription,
+  tenantEntries,
+  unchanged,
+  wholeNumber,
+} from '../../http/schemas.ts';
 
 export const createBody = v.strictObject({
   ...tenantEntries,
   name,
-  description,
+  description: shortDescription,
   agent_integration_id: idOrSlug,
-  slug: v.optional(slug),
+  slug: v.optional(serverSlug),
 });
 
 export const updateBody = v.strictObject({
   ...tenantEntries,
   name: v.optional(name),
-  description,
+  description: shortDescription,
   slug: unchanged,
   agent_integration_id: unchanged,
 });
@@ -34,7 +35,7 @@ export const listQuery = v.strictObject({
   current_page: currentPage,
   page_size: v.optional(wholeNumber(1, 100), '100'),
   id: v.optional(idOrSlug),
-  search: v.optional(v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'))),
+  search,
 });
 
 const entries = {

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { mcpAuthTypes, mcpTransports } from '../../../core/contract/protocol/mcp.ts';
 import { globalAccess } from '../../access/workspace-sharing.ts';
 import { nullableText, nullableTime, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
-import { currentPage, name, slug, tenantEntries, text, unchanged, wholeNumber } from '../../http/schemas.ts';
+import { currentPage, name, search, slug, tenantEntries, text, unchanged, wholeNumber } from '../../http/schemas.ts';
 import { toolGuardrailEntries } from '../guardrails/schema.ts';
 import type { ToolGuardrailSettings } from '../guardrails/tool-guardrails.ts';
 import { mappingsBody, mappingsReply } from '../integrations/mapping-schema.ts';
@@ -105,7 +105,7 @@ export const listQuery = v.strictObject({
   ...tenantEntries,
   current_page: currentPage,
   page_size: v.optional(wholeNumber(1, 1_000), '100'),
-  search: v.optional(v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'))),
+  search,
   type: v.optional(v.picklist(['workspace', 'organisation', 'all'], 'workspace, organisation or all is expected'), 'all'),
 });
 

@@ -1,21 +1,22 @@
 import * as v from 'valibot';
 import { mcpAuthTypes, mcpTransports } from '../../../core/contract/protocol/mcp.ts';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
 import { nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
-import { currentPage, idOrSlug, name, tenantEntries, unchanged, wholeNumber } from '../../http/schemas.ts';
-
-/** The slug is the first or second segment of a path of the gateway. */
-export const serverSlug = v.pipe(
-  v.string(),
-  v.regex(/^[a-zA-Z0-9_-]{3,50}$/, '3 to 50 letters, digits, _ and - are expected'),
-  v.check((value) => !isUuid(value), 'must not be a UUID, because a UUID is read as an id'),
-);
-const description = v.nullish(v.pipe(v.string(), v.maxLength(500, 'at most 500 characters')));
+import {
+  currentPage,
+  idOrSlug,
+  name,
+  search,
+  serverSlug,
+  shortDescription,
+  tenantEntries,
+  unchanged,
+  wholeNumber,
+} from '../../http/schemas.ts';
 
 export const createBody = v.strictObject({
   ...tenantEntries,
   name,
-  description,
+  description: shortDescription,
   mcp_integration_id: idOrSlug,
   slug: v.optional(serverSlug),
   tool_search: v.optional(v.boolean()),
@@ -24,7 +25,7 @@ export const createBody = v.strictObject({
 export const updateBody = v.strictObject({
   ...tenantEntries,
   name: v.optional(name),
-  description,
+  description: shortDescription,
   tool_search: v.optional(v.boolean()),
   slug: unchanged,
   mcp_integration_id: unchanged,
@@ -35,7 +36,7 @@ export const listQuery = v.strictObject({
   current_page: currentPage,
   page_size: v.optional(wholeNumber(1, 100), '100'),
   id: v.optional(idOrSlug),
-  search: v.optional(v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'))),
+  search,
 });
 
 const entries = {

@@ -1,9 +1,17 @@
 import * as v from 'valibot';
 import { nullableText, time, uuid } from '../../http/reply-schemas.ts';
-import { currentPage, idOrSlug, name, tenantEntries, unchanged, wholeNumber } from '../../http/schemas.ts';
-import { serverSlug } from '../mcp-servers/schema.ts';
+import {
+  currentPage,
+  idOrSlug,
+  name,
+  search,
+  serverSlug,
+  shortDescription,
+  tenantEntries,
+  unchanged,
+  wholeNumber,
+} from '../../http/schemas.ts';
 
-const description = v.nullish(v.pipe(v.string(), v.maxLength(500, 'at most 500 characters')));
 const toolName = v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_./-]{1,128}$/, '1 to 128 letters, digits and _ . / - are expected'));
 
 const itemName = v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(2_048, 'at most 2,048 characters'));
@@ -56,7 +64,7 @@ const listTimeout = v.pipe(
 );
 
 const settings = {
-  description,
+  description: shortDescription,
   tools: v.optional(tools),
   prompts: v.optional(prompts),
   resources: v.optional(resources),
@@ -77,7 +85,7 @@ export const listQuery = v.strictObject({
   ...tenantEntries,
   current_page: currentPage,
   page_size: v.optional(wholeNumber(1, 100), '100'),
-  search: v.optional(v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'))),
+  search,
 });
 
 const renamedReply = {

@@ -52,27 +52,32 @@ export async function toSelection(
 type FindServer = (idOrSlug: string, at: string) => Promise<string>;
 
 async function toolsOf(sent: SentTools, serverId: FindServer): Promise<SelectedTool[]> {
-  const requireNew = uniqueNames('tool');
+  const select = selecting('tool', serverId);
   const tools: SelectedTool[] = [];
-  for (const [index, { mcp_server_id, tool, ...one }] of sent.entries()) {
-    const at = `tools[${index}]`;
-    const stored = { serverId: await serverId(mcp_server_id, at), tool, ...renamed(one, tool, 'tool', at) };
-    requireNew(stored.serverId, tool, stored.name, at);
-    tools.push({ ...stored, arguments: one.arguments ?? {} });
+  for (const [index, one] of sent.entries()) {
+    tools.push({ tool: one.tool, arguments: one.arguments ?? {}, ...(await select(one, one.tool, index)) });
   }
   return tools;
 }
 
 async function promptsOf(sent: SentPrompts, serverId: FindServer): Promise<SelectedPrompt[]> {
-  const requireNew = uniqueNames('prompt');
+  const select = selecting('prompt', serverId);
   const prompts: SelectedPrompt[] = [];
-  for (const [index, { mcp_server_id, prompt, ...one }] of sent.entries()) {
-    const at = `prompts[${index}]`;
-    const stored = { serverId: await serverId(mcp_server_id, at), prompt, ...renamed(one, prompt, 'prompt', at) };
-    requireNew(stored.serverId, prompt, stored.name, at);
-    prompts.push({ ...stored, arguments: one.arguments ?? {} });
+  for (const [index, one] of sent.entries()) {
+    prompts.push({ prompt: one.prompt, arguments: one.arguments ?? {}, ...(await select(one, one.prompt, index)) });
   }
   return prompts;
+}
+
+/** Returns a function that checks the items of one list in turn and returns what tools and prompts have in common. It throws AB01 and AB02. */
+function selecting(kind: 'tool' | 'prompt', serverId: FindServer) {
+  const requireNew = uniqueNames(kind);
+  return async (one: Renaming & { readonly mcp_server_id: string }, item: string, index: number) => {
+    const at = `${kind}s[${index}]`;
+    const selected = { serverId: await serverId(one.mcp_server_id, at), ...renamed(one, item, kind, at) };
+    requireNew(selected.serverId, item, selected.name, at);
+    return selected;
+  };
 }
 
 async function resourcesOf(sent: SentResources, serverId: FindServer): Promise<SelectedResource[]> {

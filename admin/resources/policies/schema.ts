@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { metadataPrefix } from '../../../core/contract/protocol/policies.ts';
 import { isObject } from '../../../core/contract/values/json.ts';
 import { nullableText, time, uuid } from '../../http/reply-schemas.ts';
-import { currentPage, id, idOrSlug, noControlCharacters, tenantEntries, wholeNumber } from '../../http/schemas.ts';
+import { currentPage, id, idOrSlug, noControlCharacters, search, tenantEntries, wholeNumber } from '../../http/schemas.ts';
 import { withoutEffect } from '../../http/unused-settings.ts';
 
 /** Parts of the schemas that both kinds of policies share. */
@@ -75,7 +75,7 @@ export const listEntries = {
   current_page: currentPage,
   page_size: v.optional(wholeNumber(0, 1_000), '100'),
   status: statusEntry,
-  search: v.optional(v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'))),
+  search,
 };
 
 const texts = v.union([v.string(), v.array(v.string())]);

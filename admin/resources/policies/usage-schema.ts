@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { policyKeys } from '../../../core/contract/protocol/policies.ts';
 import { listOf, nullableTime, uuid } from '../../http/reply-schemas.ts';
-import { pageEntries, queryFlag, tenantEntries } from '../../http/schemas.ts';
+import { pageEntries, queryFlag, search, tenantEntries } from '../../http/schemas.ts';
 import { resetEntries } from '../../limits/schema.ts';
 import { conditionsOver, createEntries, groupOver, listEntries, replyEntries, statusEntry, updateEntries } from './schema.ts';
 
@@ -42,7 +42,7 @@ export const countersQuery = v.strictObject({
   ...tenantEntries,
   ...pageEntries,
   status: v.optional(v.picklist(['active', 'exhausted'], 'active or exhausted is expected')),
-  search: v.optional(v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'))),
+  search,
 });
 
 const usage = v.strictObject({

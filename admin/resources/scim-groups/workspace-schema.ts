@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { id, idOrSlug, tenantEntries, wholeNumber } from '../../http/schemas.ts';
+import { id, idOrSlug, search, tenantEntries, wholeNumber } from '../../http/schemas.ts';
 import { groupRoles } from './entity.ts';
 import { displayName } from './schema.ts';
 
@@ -29,7 +29,7 @@ export const mappingQuery = v.strictObject({
 export const groupQuery = v.strictObject({
   organisation_id: tenantEntries.organisation_id,
   ...pages,
-  search: v.optional(v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'))),
+  search,
 });
 
 export const organisationQuery = v.strictObject({ organisation_id: tenantEntries.organisation_id });

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { id, idOrSlug, pageEntries, queryFlag, slug, tenantEntries, textMap } from '../../http/schemas.ts';
+import { id, idOrSlug, pageEntries, queryFlag, shortDescription, slug, tenantEntries, textMap } from '../../http/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import {
   dataPlaneSecuritySettingsBody,
@@ -11,7 +11,6 @@ import {
 } from '../organisations/setting-schemas.ts';
 import { newMembers } from '../workspace-users/schema.ts';
 
-const description = v.nullish(v.pipe(v.string(), v.maxLength(500, 'at most 500 characters')));
 const icon = v.nullish(v.pipe(v.string(), v.maxLength(32, 'at most 32 characters')));
 const guardrails = v.optional(v.pipe(v.array(idOrSlug), v.maxLength(100, 'at most 100 guardrails')));
 
@@ -37,7 +36,7 @@ export const createBody = v.strictObject({
   organisation_id: tenantEntries.organisation_id,
   name: shortName,
   slug: v.optional(slug),
-  description,
+  description: shortDescription,
   icon,
   defaults: v.optional(defaults),
   users: v.optional(newMembers),
@@ -49,7 +48,7 @@ export const createBody = v.strictObject({
 export const updateBody = v.strictObject({
   organisation_id: tenantEntries.organisation_id,
   name: v.optional(shortName),
-  description,
+  description: shortDescription,
   icon,
   defaults: v.optional(defaults),
   usage_limits: usageLimits,
