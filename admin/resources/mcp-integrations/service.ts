@@ -3,6 +3,7 @@ import { integrationAccess, type Tenant } from '../../access/integration-access.
 import { type SentSharing, shareWithWorkspaces } from '../../access/workspace-sharing.ts';
 import { announceMcpServers } from '../../announce/mcp-servers.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/actor.ts';
 import { invalid } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';
@@ -14,7 +15,7 @@ import { dropHeaders, putSettings } from './headers.ts';
 import { mcpSecretMappings } from './mapping-entity.ts';
 import { putRestApi, type ReadOpenApi } from './rest/rest-api.ts';
 import type { createBody, updateBody } from './schema.ts';
-import { putMappings, requireOpenMappings } from './secret-mappings.ts';
+import { mcpMappingsOf, putMappings, requireOpenMappings } from './secret-mappings.ts';
 
 export const mcpIntegrationAccess = integrationAccess<McpIntegration>({
   table: mcpIntegrations,
@@ -66,6 +67,7 @@ export async function createMcpIntegration(
   await tx.flush();
   await putRestApi(change, row, openApi);
   await putMappings(tx, actor, row, sent.secret_mappings, null);
+  await requireHeaders(tx, row);
   change.about(row.id);
   return row;
 }
@@ -89,6 +91,9 @@ export async function updateMcpIntegration(
   requireAuthentication(row);
   await putRestApi(change, row, openApi);
   await putMappings(change.tx, actor, row, sent.secret_mappings, movedFrom);
+  if (sent.auth_type !== undefined || sent.configurations !== undefined || sent.secret_mappings !== undefined) {
+    await requireHeaders(change.tx, row);
+  }
   row.lastUpdatedAt = new Date();
   change.about(row.id);
   await announceMcpServers(change, row.id, 'upsert');
@@ -111,6 +116,16 @@ export async function shareMcpIntegration(change: Change, row: McpIntegration, b
   await shareWithWorkspaces(change, mcpIntegrationWorkspaces, row, body);
   await requireOpenMappings(change.tx, row);
   await announceMcpServers(change, row.id, 'upsert');
+}
+
+/** Throws AB01 for `auth_type` headers without any header: no call could authenticate. */
+async function requireHeaders(tx: EntityManager, row: McpIntegration): Promise<void> {
+  const { forward_headers, user_identity_forwarding } = row.configurations;
+  if (row.authType !== 'headers' || row.customHeaders || forward_headers || user_identity_forwarding) return;
+  if ((await mcpMappingsOf(tx, row)).length > 0) return;
+  throw invalid(
+    'configurations.headers: required by auth_type headers. Send headers, passthrough_headers, forward_headers or secret_mappings, or auth_type none',
+  );
 }
 
 /** Throws AB01 if the settings do not fit the authentication. */

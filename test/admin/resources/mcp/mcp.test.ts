@@ -127,9 +127,19 @@ describe.each(ruleDatabases)('MCP integrations and servers, on %s', (database) =
     expect(await documentOf('to-archive')).toBeNull();
   });
 
-  it('auth_type headers needs no headers: clients may send their own', async () => {
-    const made = await plane.ask('POST', '/mcp-integrations', { body: fields({ configurations: {} }) });
-    expect(made.status, JSON.stringify(made.body)).toBe(200);
+  it('auth_type headers needs a header: one of its own, or one of the client', async () => {
+    const create = (more: object) => plane.ask('POST', '/mcp-integrations', { body: fields(more) });
+    const missing = 'configurations.headers: required by auth_type headers';
+    const refused = await expectRefusal(plane, () => create({ configurations: {} }), 400, 'AB01', true);
+    expect(refused.body.data.message).toContain(missing);
+    for (const configurations of [{ passthrough_headers: { 'x-a': 'b' } }, { forward_headers: ['x-a'] }]) {
+      expect((await create({ configurations })).status).toBe(200);
+    }
+    const { id } = await integrate();
+    const put = (body: object) => plane.ask('PUT', `/mcp-integrations/${id}`, { body });
+    const removed = await expectRefusal(plane, () => put({ configurations: { headers: {} } }), 400, 'AB01', true);
+    expect(removed.body.data.message).toContain(missing);
+    expect((await put({ auth_type: 'none', configurations: { headers: {} } })).status).toBe(200);
   });
 
   it('a new host needs the headers again', async () => {

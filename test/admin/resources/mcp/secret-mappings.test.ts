@@ -78,7 +78,7 @@ describe.each(ruleDatabases)('secret mappings of MCP integrations, on %s', (data
     const event = { events: [`mcp-server ${plane.workspaceId}/kept upsert`] };
     await expectChange(plane, () => put(id, { name: 'Renamed' }), { resource: 'mcp_integrations', action: 'update', ...event });
     expect((await documentOf('kept')).mappedSecrets).toHaveLength(1);
-    await put(id, { secret_mappings: [] });
+    await put(id, { secret_mappings: [], auth_type: 'none' });
     expect(await documentOf('kept')).not.toHaveProperty('mappedSecrets');
   });
 
@@ -123,7 +123,7 @@ describe.each(ruleDatabases)('secret mappings of MCP integrations, on %s', (data
     expect(reply.body.data.message).toContain('secret_references.update');
     const own = (await create({ workspace_id: plane.workspaceId, secret_mappings: [token] })).body.id;
     expect((await put(own, { name: 'Renamed' }, key)).status).toBe(200);
-    expect((await put(own, { secret_mappings: [] }, key)).status).toBe(200);
+    expect((await put(own, { secret_mappings: [], auth_type: 'none' }, key)).status).toBe(200);
     await expectRefusal(plane, () => put(own, { secret_mappings: [token] }, key), 403, 'AB03', true);
     await put(own, { secret_mappings: [token] });
     await expectRefusal(plane, () => put(own, { url: 'https://elsewhere.example.com/mcp' }, key), 403, 'AB03', true);
