@@ -84,18 +84,33 @@ function beginResponses(body: JsonObject, tools: readonly ModelTool[]): Conversa
       input.push(...outputs);
     },
     tokens: () => tokensOf(usage),
-    finish: (last) => ({ ...last, output: shown, ...(Object.keys(usage).length === 0 ? {} : { usage }) }),
-    stream: () => createResponsesStream(known),
+    finish: (last) => ({ ...asSent(last), output: shown, ...(Object.keys(usage).length === 0 ? {} : { usage }) }),
+    stream: () => createResponsesStream(known, asSent),
   };
   return conversation;
 
-  /** The tools of the reply are those of the request. */
+  /** Replaces the tools and the choice that the model received by those of the request. */
+  function asSent(reply: JsonObject): JsonObject {
+    return {
+      ...reply,
+      ...(reply.tools === undefined ? {} : { tools: listOf(body.tools).map(withoutCredentials) }),
+      ...(reply.tool_choice === undefined ? {} : { tool_choice: body.tool_choice ?? 'auto' }),
+    };
+  }
+
   function firstChoice(choice: unknown): unknown {
     if (!isObject(choice) || choice.type !== 'mcp' || !isOurs(choice.server_label)) return choice;
     if (typeof choice.name !== 'string') return 'required';
     const server = String(choice.server_label).slice(serverPrefix.length);
     return { type: 'function', name: modelName(server, choice.name) };
   }
+}
+
+/** Replies name no credentials, and none was used. */
+function withoutCredentials(tool: unknown): unknown {
+  if (!isObject(tool) || tool.type !== 'mcp') return tool;
+  const { headers: _, authorization: __, ...shown } = tool;
+  return shown;
 }
 
 /** Items that wait for an action of the client. */

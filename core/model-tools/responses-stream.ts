@@ -13,8 +13,14 @@ interface Running {
   readonly index: number;
 }
 
-/** Joins the streams of Responses: items are numbered on, and calls of the gateway's tools become `mcp_call` items. */
-export function createResponsesStream(known: ReadonlyMap<string, ModelTool>): RoundStream {
+/**
+ * Joins the streams of Responses: items are numbered on, and calls of the gateway's tools become `mcp_call` items. `asSent` gives the
+ * response at the beginning the tools of the request.
+ */
+export function createResponsesStream(
+  known: ReadonlyMap<string, ModelTool>,
+  asSent: (response: JsonObject) => JsonObject,
+): RoundStream {
   let sequence = 0;
   let nextIndex = 0;
   let round = 1;
@@ -33,7 +39,9 @@ export function createResponsesStream(known: ReadonlyMap<string, ModelTool>): Ro
         end = isObject(event.response) ? { type: String(event.type), reply: event.response } : null;
         return [];
       }
-      if (opening.has(event.type)) return round === 1 ? [numbered(event)] : [];
+      if (opening.has(event.type)) {
+        return round === 1 ? [numbered(isObject(event.response) ? { ...event, response: asSent(event.response) } : event)] : [];
+      }
       if (event.output_index === undefined) return [numbered(event)];
       if (event.type === 'response.output_item.added') indexes.set(event.output_index, nextIndex++);
       const output_index = indexes.get(event.output_index) ?? nextIndex;

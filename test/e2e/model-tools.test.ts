@@ -89,6 +89,7 @@ describe('tools of an MCP server', () => {
     const stream = openai.responses.stream(responsesBody({ model }) as never);
     for await (const event of stream) {
       types.push(event.type);
+      if ('response' in event) expect(JSON.stringify(event.response.tools ?? [])).not.toContain('city__weather');
       sequences.push((event as unknown as { sequence_number: number }).sequence_number);
     }
     const final = await stream.finalResponse();

@@ -28,7 +28,15 @@ const response = (output: object[], tokens = 10) => ({
 });
 const callingModel: Answer = (_body, sink, count) => sink.send(200, json, JSON.stringify(response([call(`c${count}`)])));
 
-function serve(model: Answer, options: { tokensMax?: number; stream?: boolean; tool?: (sink: ReplySink) => void } = {}): Served {
+interface Options {
+  readonly tokensMax?: number;
+  readonly stream?: boolean;
+  readonly tool?: (sink: ReplySink) => void;
+  /** Further members of the request. */
+  readonly more?: JsonObject;
+}
+
+function serve(model: Answer, options: Options = {}): Served {
   const memory = new BodyMemory(1024 * 1024);
   const requests: InboundRequest[] = [];
   const sink = new FakeSink();
@@ -63,7 +71,7 @@ function serve(model: Answer, options: { tokensMax?: number; stream?: boolean; t
   const request = {
     path: '/v1/responses',
     headers: { 'x-svc-beta': 'server-side-mcp-2026-06-01, other', 'content-length': '5', 'x-svc-config': 'pc-1' },
-    body: { model: 'm', input: 'hi', stream: options.stream ?? false, tools },
+    body: { model: 'm', input: 'hi', stream: options.stream ?? false, tools, ...options.more },
   };
   handle(fakeRequest(request, 'key-1'), sink);
   return { sink, memory, requests, expire: () => expire() };
@@ -91,6 +99,19 @@ describe('the loop of model and tools', () => {
       );
       expect(sent).toEqual(['key-1', 'pc-1', 'id-1', 'other', undefined, 'application/json']);
     }
+  });
+
+  it('names the tools and the choice of the request in its reply, without credentials', async () => {
+    const own = { type: 'function', name: 'now', parameters: {} };
+    const mcp = { type: 'mcp', server_label: '@svc-mcp/city' };
+    const sent = { tools: [{ ...mcp, headers: { 'x-key': 'a' }, authorization: 'b' }, own], tool_choice: mcp };
+    const echo: Answer = ({ tools, tool_choice }, inner) => {
+      inner.send(200, json, JSON.stringify({ ...response([]), tools, tool_choice }));
+    };
+    const { sink } = serve(echo, { more: sent });
+    await sink.done;
+    expect(sink.json).toMatchObject({ tools: [mcp, own], tool_choice: mcp });
+    expect((sink.json.tools as JsonObject[])[0]).toEqual(mcp);
   });
 
   it('shortens long results', async () => {
