@@ -96,20 +96,24 @@ describe('docs/guides', () => {
   });
 
   it('tools-for-models.md: a model calls a tool, and answers', async () => {
-    const [add, provider, ask, messages] = blocksOf('tools-for-models.md', 'sh') as [string, string, string, string];
+    const blocks = blocksOf('tools-for-models.md', 'sh');
+    const [add, call, askMock, provider, ask, messages] = blocks as [string, string, string, string, string, string];
     const server = await startListedTools([
       { name: 'get-sum', inputSchema: { type: 'object', properties: { a: { type: 'number' } } } },
     ]);
+    const calledAndAnswered = [{ type: 'mcp_call', name: 'get-sum', status: 'completed' }, { type: 'message' }];
     try {
       await shell(add.replace('http://127.0.0.1:3001/mcp', server.url));
+      expect(JSON.parse(await shell(call))).toMatchObject({ result: { content: [{ type: 'text' }] } });
+      expect(JSON.parse(await shell(askMock)).output).toMatchObject(calledAndAnswered);
       await shell(provider);
-      expect(JSON.parse(await shell(ask)).output).toMatchObject([{ type: 'mcp_call', name: 'get-sum' }, { type: 'message' }]);
+      expect(JSON.parse(await shell(ask)).output).toMatchObject(calledAndAnswered);
       expect(JSON.parse(await shell(messages)).content).toMatchObject([
         { type: 'mcp_tool_use', name: 'get-sum' },
         { type: 'mcp_tool_result', is_error: false },
         { type: 'text' },
       ]);
-      expect(server.received.filter(({ method }) => method === 'tools/call')).toHaveLength(2);
+      expect(server.received.filter(({ method }) => method === 'tools/call')).toHaveLength(4);
     } finally {
       await server.close();
     }
