@@ -128,7 +128,7 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
     if (!policies) {
       policies = new WorkspacePolicies(leases, {
         ...document,
-        usage: document.usage.filter((policy) => countsCalls(policy, ctx.agent === null ? toolKeys : agentKeys)),
+        usage: document.usage.filter((policy) => countsCalls(policy, ctx.agent === null ? 'mcp_tools' : 'agents')),
         rate: ctx.agent === null ? document.toolRate : document.agentRate,
       });
       compiled.set(document, policies);
@@ -157,7 +157,8 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
   ): readonly Meter[] {
     let policies = compiledPolicies.get(document);
     if (!policies) {
-      policies = new WorkspacePolicies(leases, document);
+      const usage = document.usage.filter(({ target }) => target === null || target === 'llm');
+      policies = new WorkspacePolicies(leases, { ...document, usage });
       compiledPolicies.set(document, policies);
     }
     const meters = policies.metersOf({ ctx, target, providerId: provider?.id ?? null });
@@ -252,13 +253,16 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
   }
 }
 
-const toolKeys: readonly string[] = ['mcp_server', 'mcp_tool'];
-const agentKeys: readonly string[] = ['agent_server'];
+const keysOf: Readonly<Record<'mcp_tools' | 'agents', readonly string[]>> = {
+  mcp_tools: ['mcp_server', 'mcp_tool'],
+  agents: ['agent_server'],
+};
 
-/** Tools and agents have no cost. A budget of requests counts their calls if it names one of these keys. */
-function countsCalls({ type, conditions, groupBy }: UsagePolicy, keys: readonly string[]): boolean {
+/** Tools and agents have no cost. A budget of requests without a target counts their calls if it names one of their keys. */
+function countsCalls({ type, target, conditions, groupBy }: UsagePolicy, of: keyof typeof keysOf): boolean {
+  if (target !== null) return target === of;
   const named = [...conditions.map(({ key }) => key), ...groupBy];
-  return type === 'tokens' || (type === 'requests' && named.some((key) => keys.includes(key)));
+  return type === 'tokens' || (type === 'requests' && named.some((key) => keysOf[of].includes(key)));
 }
 
 /** Returns null if nothing is limited, which is the usual case. */

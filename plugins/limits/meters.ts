@@ -35,7 +35,7 @@ export interface Entity {
 
 /** Represents a budget with an alert threshold and no limit. */
 const unlimited = 1e15;
-const microUsd = 1_000_000;
+export const microUsd = 1_000_000;
 
 /** Returns the budgets and rate limits of an entity as meters. Budgets come first because they are checked first. */
 export function metersOf(leases: Leases, entity: Entity, limits: EntityLimits): Meter[] {

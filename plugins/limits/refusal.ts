@@ -1,6 +1,6 @@
-import { GatewayError } from '../../core/contract/values/errors.ts';
+import { errorTable, GatewayError } from '../../core/contract/values/errors.ts';
 import type { HeaderList } from '../../core/contract/values/http.ts';
-import type { Meter, Scope } from './meters.ts';
+import { type Meter, microUsd, type Scope } from './meters.ts';
 
 /** Headers that belong to an error. They are sent only if the client gets that error, because a fallback may still succeed. */
 const headersByError = new WeakMap<GatewayError, HeaderList>();
@@ -23,10 +23,13 @@ export function refusal(meter: Meter, needed: number, nowMs: number): GatewayErr
   const { scope, policy } = meter;
   if (policy !== null && meter.isBudget) {
     return new GatewayError('usage_policy_limit', {
-      message: `Usage Limits Policy ${policy.id} Exceeded for value key ${policy.valueKey}`,
+      message: `Usage Limits Policy ${policy.id} Exceeded for value key ${policy.valueKey}${reasonOf(meter, needed)}`,
     });
   }
-  if (scope !== 'policy' && meter.isBudget) return new GatewayError(`${scope}_usage_limit`);
+  if (scope !== 'policy' && meter.isBudget) {
+    const code = `${scope}_usage_limit` as const;
+    return new GatewayError(code, { message: `${errorTable[code].public}${reasonOf(meter, needed)}` });
+  }
   const { unit, capacity, period, account } = meter;
   const tooLarge = needed > capacity && capacity > 0;
   const waitMs = Math.max(0, account.endMs - nowMs);
@@ -48,6 +51,13 @@ export function refusal(meter: Meter, needed: number, nowMs: number): GatewayErr
     `${Math.max(1, Math.ceil(waitMs / 1000))}s`,
   ]);
   return error;
+}
+
+/** Explains the rejection by a budget that is not used up but has too few units for this request; else returns an empty text. */
+function reasonOf({ unit, capacity, account }: Meter, needed: number): string {
+  if (needed <= 1 || (account.left < 1 && needed <= capacity)) return '';
+  const need = unit === 'cost' ? `cost ${needed / microUsd} USD` : `use ${needed} ${unit}`;
+  return `: this request may ${need}, and less is left. Set a smaller max_tokens or raise the limit`;
 }
 
 /** Returns the error for a request while the remaining amount of an enforced limit is unknown. */

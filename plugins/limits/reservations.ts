@@ -67,11 +67,11 @@ export class Reservations {
       const taken = hold.meter.account.take(least - hold.units, Math.max(least, most) - hold.units);
       if (isPromise(taken)) {
         return taken.then((units) => {
-          this.#grow(hold, units);
+          this.#grow(hold, units, least);
           return this.growCost(i + 1);
         });
       }
-      this.#grow(hold, taken);
+      this.#grow(hold, taken, least);
     }
     return undefined;
   }
@@ -189,7 +189,7 @@ export class Reservations {
     if (this.#ctx.ended) this.#undo(into, first);
   }
 
-  #grow(hold: Hold, units: number): void {
+  #grow(hold: Hold, units: number, needed: number): void {
     const { meter } = hold;
     if (units >= 0) {
       const { lease, startMs } = meter.account;
@@ -200,7 +200,7 @@ export class Reservations {
       return;
     }
     if (units === unavailable && meter.onUnavailable === 'allow') return;
-    throw units === refused ? refusal(meter, hold.units, this.#clock.now()) : unknownLimit(meter);
+    throw units === refused ? refusal(meter, needed, this.#clock.now()) : unknownLimit(meter);
   }
 
   #undo(into: Hold[], first: number): void {

@@ -51,7 +51,7 @@ describe('limits and usage', () => {
 
   it.each<[string, JsonObject, number]>([
     ['/policies/rate-limits', { target: 'agents', type: 'requests', unit: 'rpd', value: 2 }, 429],
-    ['/policies/usage-limits', { type: 'requests', credit_limit: 2 }, 412],
+    ['/policies/usage-limits', { target: 'agents', type: 'requests', credit_limit: 2 }, 412],
   ])('counts messages for a named agent once over all gateway processes: %s', async (path, policy, status) => {
     const slug = `counted-${status}`;
     await addAgent(slug, agent.url);

@@ -261,8 +261,16 @@ describe('tokens of tool calls', () => {
         ...{ conditions: [{ key: 'mcp_tool', value: 'echo' }], group_by: [{ key: 'mcp_server' }] },
         ...fields,
       });
-    const made = await policy({});
+    const made = await policy({ target: 'mcp_tools' });
     expect(made.status, JSON.stringify(made.body)).toBe(200);
+    // A budget for calls of models does not count tools.
+    const ofModels = {
+      target: 'llm',
+      credit_limit: 100,
+      conditions: [{ key: 'api_key', value: '*' }],
+      group_by: [{ key: 'api_key' }],
+    };
+    expect((await policy(ofModels)).status).toBe(200);
     const { status, headers } = await post('sound', echo('x'.repeat(400)));
     expect(status).toBe(200);
     const log = await until(

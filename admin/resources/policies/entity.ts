@@ -25,6 +25,8 @@ export const usagePolicies = defineEntity({
   properties: {
     ...shared,
     type: p.text().$type<'cost' | 'tokens' | 'requests'>(),
+    /** Null: see `target` of `UsagePolicy` in the contract. */
+    target: p.text().$type<PolicyTarget>().nullable(),
     /** US dollars, tokens or requests. */
     creditLimit: p.float(),
     alertThreshold: p.float().nullable(),

@@ -1,5 +1,4 @@
 import { LockMode } from '@mikro-orm/core';
-import { metadataPrefix, type PolicyTarget, policyKeys } from '../../../core/contract/protocol/policies.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid, notFound } from '../../http/errors.ts';
@@ -7,7 +6,7 @@ import { itemOf } from '../../http/find-item.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { type RatePolicyRow, ratePolicies } from './entity.ts';
 import type { CreateRate, UpdateRate } from './rate-schema.ts';
-import { announce, isFirstPolicy, policiesMax, requireSame, type Tenant } from './service.ts';
+import { announce, checkKeys, isFirstPolicy, policiesMax, requireSame, type Tenant } from './service.ts';
 
 /** Creates a rate limit policy. Throws AB01 if a key does not exist for its target. */
 export async function createRatePolicy(change: Change, tenant: Tenant, sent: CreateRate): Promise<RatePolicyRow> {
@@ -57,15 +56,4 @@ export async function findRatePolicy(
   const row = slug === undefined ? await em.findOne(ratePolicies, { ...where, status }, options) : null;
   if (!row) throw notFound('Rate limits policy');
   return row;
-}
-
-/** Throws AB01 if a condition or group names a key of another target. */
-function checkKeys(target: PolicyTarget, sent: Pick<UpdateRate, 'conditions' | 'group_by'>): void {
-  const keys: readonly string[] = policyKeys[target];
-  for (const field of ['conditions', 'group_by'] as const) {
-    for (const [at, { key }] of (sent[field] ?? []).entries()) {
-      if (keys.includes(key) || key.startsWith(metadataPrefix)) continue;
-      throw invalid(`${field}[${at}].key: ${key} does not exist for the target ${target}. Use one of ${keys.join(', ')}`);
-    }
-  }
 }

@@ -2,6 +2,7 @@ import { defineResource, idOfReply } from '../../define-resource.ts';
 import { ratePolicies, usagePolicies } from './entity.ts';
 import { Policies } from './migrations/202611221740-policies.ts';
 import { AgentPolicies } from './migrations/202611231250-agent-policies.ts';
+import { UsagePolicyTarget } from './migrations/202611232215-usage-policy-target.ts';
 import { ratePolicyRoutes } from './rate-routes.ts';
 import { toPoliciesDocument } from './to-document.ts';
 import { usagePolicyRoutes } from './usage-routes.ts';
@@ -13,6 +14,7 @@ export const policiesResource = defineResource({
   migrations: [
     { name: '202611221740-policies', class: Policies },
     { name: '202611231250-agent-policies', class: AgentPolicies },
+    { name: '202611232215-usage-policy-target', class: UsagePolicyTarget },
   ],
   routes: [...usagePolicyRoutes, ...ratePolicyRoutes],
   documents: [{ kind: 'workspace-policies', read: ({ database }, id) => toPoliciesDocument(database.em(), id) }],

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { metadataPrefix, type PolicyTarget, policyKeys } from '../../../core/contract/protocol/policies.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';
@@ -42,6 +43,22 @@ export async function isFirstPolicy(tx: EntityManager, { organisationId, workspa
 export function requireSame(field: string, sent: unknown, current: unknown): void {
   if (sent === undefined || isDeepStrictEqual(sent, current)) return;
   throw invalid(`${field}: cannot be changed. Create a new policy instead`);
+}
+
+interface SentKeys {
+  readonly conditions?: readonly { readonly key: string }[] | undefined;
+  readonly group_by?: readonly { readonly key: string }[] | undefined;
+}
+
+/** Throws AB01 if a condition or group names a key of another target. */
+export function checkKeys(target: PolicyTarget, sent: SentKeys): void {
+  const keys: readonly string[] = policyKeys[target];
+  for (const field of ['conditions', 'group_by'] as const) {
+    for (const [at, { key }] of (sent[field] ?? []).entries()) {
+      if (keys.includes(key) || key.startsWith(metadataPrefix)) continue;
+      throw invalid(`${field}[${at}].key: ${key} does not exist for the target ${target}. Use one of ${keys.join(', ')}`);
+    }
+  }
 }
 
 /** Returns the page of a list. A `page_size` of 0 is the default size. */

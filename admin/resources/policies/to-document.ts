@@ -26,7 +26,7 @@ export async function toPoliciesDocument(em: EntityManager, id: string): Promise
   ]);
   if (!workspace) return null;
   const usage = await em.execute<UsageRow[]>(
-    `select id, conditions, group_by, type, credit_limit as "creditLimit", alert_threshold as "alertThreshold",
+    `select id, conditions, group_by, type, target, credit_limit as "creditLimit", alert_threshold as "alertThreshold",
        periodic_reset as "periodicReset", periodic_reset_days as "periodicResetDays", next_usage_reset_at as "nextUsageResetAt"
      from usage_policies where workspace_id = ? and status = 'active' order by created_at, id`,
     [id],

@@ -9,6 +9,7 @@ export function toUsageReply(row: UsagePolicyRow, nowMs: number) {
   return {
     ...shared(row),
     type: row.type,
+    target: row.target ?? null,
     credit_limit: row.creditLimit,
     alert_threshold: row.alertThreshold ?? null,
     periodic_reset: row.periodicReset ?? null,

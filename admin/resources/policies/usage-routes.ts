@@ -34,8 +34,9 @@ export const usagePolicyRoutes: readonly AdminRoute[] = [
     query: listQuery,
     reply: listReply,
     async handle({ em, organisationId, workspaceId, query, services }) {
-      const { status, type } = query;
-      const where = { organisationId, workspaceId: workspaceId ?? '', status, ...(type === undefined ? {} : { type }) };
+      const { status, type, target } = query;
+      const chosen = Object.entries({ type, target }).filter(([, value]) => value !== undefined);
+      const where = { organisationId, workspaceId: workspaceId ?? '', status, ...Object.fromEntries(chosen) };
       const page = { ...pageOfList(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
       const [rows, total] = await em.findAndCount(
         usagePolicies,

@@ -1,11 +1,12 @@
 import * as v from 'valibot';
-import { policyKeys } from '../../../core/contract/protocol/policies.ts';
+import { policyKeys, policyTargets } from '../../../core/contract/protocol/policies.ts';
 import { listOf, nullableTime, uuid } from '../../http/reply-schemas.ts';
 import { pageEntries, queryFlag, search, tenantEntries } from '../../http/schemas.ts';
 import { resetEntries } from '../../limits/schema.ts';
 import { conditionsOver, createEntries, groupOver, listEntries, replyEntries, statusEntry, updateEntries } from './schema.ts';
 
 const type = v.picklist(['cost', 'tokens', 'requests'], 'cost, tokens or requests is expected');
+const target = v.picklist(policyTargets, 'llm, mcp_tools or agents is expected');
 const amount = v.pipe(v.number(), v.finite(), v.minValue(0, 'at least 0'), v.maxValue(1e12, 'at most 1e12'));
 const conditions = conditionsOver(policyKeys.usage);
 const groupBy = groupOver(policyKeys.usage);
@@ -21,6 +22,7 @@ export const createBody = v.strictObject({
   conditions,
   group_by: groupBy,
   type,
+  target: v.nullish(target),
   credit_limit: amount,
   ...budgetEntries,
 });
@@ -30,13 +32,14 @@ export const updateBody = v.strictObject({
   conditions: v.optional(conditions),
   group_by: v.optional(groupBy),
   type: v.optional(type),
+  target: v.nullish(target),
   credit_limit: v.optional(amount),
   ...budgetEntries,
   /** Value key of the counter to set to zero. */
   reset_usage_for_value: v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(4_096))),
 });
 
-export const listQuery = v.strictObject({ ...listEntries, type: v.optional(type) });
+export const listQuery = v.strictObject({ ...listEntries, type: v.optional(type), target: v.optional(target) });
 export const readQuery = v.strictObject({ ...tenantEntries, status: statusEntry, include_usage: queryFlag });
 export const countersQuery = v.strictObject({
   ...tenantEntries,
@@ -55,6 +58,7 @@ const usage = v.strictObject({
 export const readReply = v.strictObject({
   ...replyEntries,
   type,
+  target: v.nullable(target),
   credit_limit: v.number(),
   alert_threshold: v.nullable(v.number()),
   periodic_reset: v.nullable(v.picklist(['weekly', 'monthly'])),

@@ -1,4 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
+import type { PolicyTarget } from '../../../core/contract/protocol/policies.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid, notFound } from '../../http/errors.ts';
@@ -6,7 +7,7 @@ import { itemOf } from '../../http/find-item.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { applyToCounters, resetCounter } from './counters.ts';
 import { type UsagePolicyRow, usagePolicies } from './entity.ts';
-import { announce, isFirstPolicy, policiesMax, requireSame, type Tenant } from './service.ts';
+import { announce, checkKeys, isFirstPolicy, policiesMax, requireSame, type Tenant } from './service.ts';
 import type { CreateUsage, UpdateUsage } from './usage-schema.ts';
 
 const dayMs = 86_400_000;
@@ -16,6 +17,7 @@ const bounds = { cost: [1, 1e9], tokens: [100, 1e12], requests: [1, 1e12] } as c
 /** Creates a usage policy. Throws AB01 if its fields contradict each other. */
 export async function createUsagePolicy(change: Change, tenant: Tenant, sent: CreateUsage): Promise<UsagePolicyRow> {
   const { organisationId, workspaceId } = tenant;
+  checkTarget(sent.target ?? null, sent.type, sent);
   const active = await change.tx.count(usagePolicies, { organisationId, workspaceId, status: 'active' });
   if (active >= policiesMax) throw invalid(`A workspace can have at most ${policiesMax} usage limit policies`);
   const isFirst = await isFirstPolicy(change.tx, tenant);
@@ -24,7 +26,8 @@ export async function createUsagePolicy(change: Change, tenant: Tenant, sent: Cr
     ...{ id: newId(), organisationId, workspaceId },
     ...{ name: sent.name ?? null, description: sent.description ?? null },
     ...{ conditions: sent.conditions, groupBy: sent.group_by, status: 'active' },
-    ...{ type: sent.type, creditLimit: sent.credit_limit, alertThreshold: sent.alert_threshold ?? null },
+    ...{ type: sent.type, target: sent.target ?? null },
+    ...{ creditLimit: sent.credit_limit, alertThreshold: sent.alert_threshold ?? null },
     periodicReset: sent.periodic_reset ?? null,
     periodicResetDays: sent.periodic_reset_days ?? null,
     nextUsageResetAt: midnightOf(sent.next_usage_reset_at) ?? null,
@@ -40,7 +43,9 @@ export async function createUsagePolicy(change: Change, tenant: Tenant, sent: Cr
 /** Changes the fields that were sent; null clears. Counters follow a new limit at once. */
 export async function updateUsagePolicy(change: Change, row: UsagePolicyRow, sent: UpdateUsage): Promise<void> {
   requireSame('type', sent.type, row.type);
+  requireSame('target', sent.target, row.target ?? null);
   requireSame('group_by', sent.group_by, row.groupBy);
+  checkTarget(row.target ?? null, row.type, sent);
   if (sent.name !== undefined) row.name = sent.name;
   if (sent.description !== undefined) row.description = sent.description;
   if (sent.conditions !== undefined) row.conditions = sent.conditions;
@@ -84,6 +89,13 @@ export async function findUsagePolicy(
 /** Returns the start of the UTC day of a time; undefined if none was sent, null if it was cleared. */
 function midnightOf(sent: string | null | undefined): Date | null | undefined {
   return sent ? new Date(Math.floor(Date.parse(sent) / dayMs) * dayMs) : (sent as null | undefined);
+}
+
+/** Throws AB01 if the calls of a target have no units of this type, or not one of the keys. */
+function checkTarget(target: PolicyTarget | null, type: UsagePolicyRow['type'], sent: Parameters<typeof checkKeys>[1]): void {
+  if (target === null) return;
+  if (type === 'cost' && target !== 'llm') throw invalid(`type: calls of ${target} have no cost. Use tokens or requests`);
+  checkKeys(target, sent);
 }
 
 /** Throws AB01 if the fields of a policy contradict each other. */

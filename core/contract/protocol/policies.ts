@@ -33,6 +33,8 @@ const shared = {
 const usagePolicy = v.object({
   ...shared,
   type: v.picklist(['cost', 'tokens', 'requests']),
+  /** Null: calls of models; of tokens all calls, of requests also those whose keys the policy names. Absent in older documents. */
+  target: v.optional(v.nullable(v.picklist(policyTargets)), null),
   /** US dollars, tokens or requests by `type`. */
   creditLimit: v.number(),
   alertThreshold: v.nullable(v.number()),

@@ -194,7 +194,10 @@ describe('budgets of a request', () => {
     const { ask, records } = start({ usageLimits });
     const replies = [await ask(), await ask(), await ask()];
     expect(replies.map((reply) => reply.status)).toEqual([200, 200, 412]);
-    expect(errorOf(replies[2] as FakeSink)).toMatchObject({ code: 'key_usage_limit', message: 'API Key Usage Limit Exceeded' });
+    expect(errorOf(replies[2] as FakeSink)).toMatchObject({
+      code: 'key_usage_limit',
+      message: expect.stringMatching(/^API Key Usage Limit Exceeded: this request may use 15 tokens/),
+    });
     expect(records[0]?.reservations).toMatchObject([{ key: `budget:${usageLimits.id}`, units: 5 }]);
     expect(records[2]?.reservations).toBeUndefined();
   });

@@ -22,8 +22,9 @@ const everyKey: PolicyCondition[] = [{ key: 'api_key', value: '*' }];
 
 function usage(changes: Partial<UsagePolicy> = {}): UsagePolicy {
   const shape = { id: randomUUID(), conditions: everyKey, groupBy: ['api_key'], type: 'requests', creditLimit: 1 } as const;
+  const target = null;
   const resets = { alertThreshold: null, periodicReset: null, periodicResetDays: null, nextUsageResetAt: null };
-  return { ...shape, ...resets, conditions: [...everyKey], groupBy: ['api_key'], ...changes };
+  return { ...shape, target, ...resets, conditions: [...everyKey], groupBy: ['api_key'], ...changes };
 }
 
 function rate(changes: Partial<RatePolicy> = {}): RatePolicy {
@@ -184,7 +185,12 @@ describe('policies', () => {
 
   it('tokens: reserve the maximum and count what was used', async () => {
     const { ask, ledger, records } = start({ usage: [usage({ type: 'tokens', creditLimit: 20 })] });
-    expect([(await ask()).status, (await ask()).status, (await ask()).status]).toEqual([200, 200, 412]);
+    expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
+    const refused = await ask();
+    expect([refused.status, errorOf(refused).message]).toEqual([
+      412,
+      expect.stringContaining(': this request may use 15 tokens, and less is left. Set a smaller max_tokens or raise the limit'),
+    ]);
     expect(ledger.asks[0]).toMatchObject({ kind: 'budget', scope: 'policy', unit: 'tokens', capacity: 20 });
     expect(records[0]?.reservations).toMatchObject([{ units: 5 }]);
   });
@@ -194,7 +200,17 @@ describe('policies', () => {
     // 10 tokens of output for 4 micro-USD each, 5 of input for 2: 50 of 100.
     ledger.rates.set('gpt-5', { input: 2, cacheRead: 1, output: 4 });
     expect((await ask()).status).toBe(200);
-    expect((await ask({}, { ...body, max_tokens: 100 })).status).toBe(412);
+    const refused = await ask({}, { ...body, max_tokens: 100 });
+    expect(refused.status).toBe(412);
+    expect(errorOf(refused).message).toContain(': this request may cost 0.00041 USD, and less is left');
+  });
+
+  it('count calls of models if their target is llm, and none if it is another', async () => {
+    const tight = { type: 'tokens', creditLimit: 20 } as const;
+    const ofTools = start({ usage: [usage({ ...tight, target: 'mcp_tools' }), usage({ ...tight, target: 'agents' })] });
+    for (let i = 0; i < 3; i++) expect((await ofTools.ask()).status).toBe(200);
+    const { ask } = start({ usage: [usage({ ...tight, target: 'llm' })] });
+    expect([(await ask()).status, (await ask()).status, (await ask()).status]).toEqual([200, 200, 412]);
   });
 
   it('take nothing from others if one of several rejects', async () => {

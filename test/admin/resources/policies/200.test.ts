@@ -42,7 +42,8 @@ describe.each(ruleDatabases)('policies: accepted requests, on %s', (database) =>
     expect(await document('workspace')).toMatchObject({ hasPolicies: true });
     expect((await document('workspace-policies')).usage).toEqual([
       {
-        ...{ id: made.body.id, conditions: body.conditions, groupBy: ['api_key'], type: 'cost', creditLimit: 10 },
+        ...{ id: made.body.id, conditions: body.conditions, groupBy: ['api_key'], type: 'cost', target: null },
+        ...{ creditLimit: 10 },
         ...{ alertThreshold: 8, periodicReset: 'weekly', periodicResetDays: null, nextUsageResetAt: null },
       },
     ]);
@@ -94,6 +95,20 @@ describe.each(ruleDatabases)('policies: accepted requests, on %s', (database) =>
     const mixed = () => plane.ask('POST', '/policies/rate-limits', { body: { ...body, target: 'agents' } });
     const reply = await expectRefusal(plane, mixed, 400, 'AB01', true);
     expect(reply.body.data.message).toContain('conditions[0].key: mcp_server does not exist for the target agents');
+  });
+
+  it('a usage policy has a target or none, and is listed by it', async () => {
+    const keys = { conditions: [{ key: 'mcp_server', value: 's' }], group_by: [{ key: 'mcp_tool' }] };
+    const body = { ...usageBody, ...keys, type: 'requests', target: 'mcp_tools' };
+    const { id } = (await plane.ask('POST', '/policies/usage-limits', { body })).body;
+    const { body: listed } = await plane.ask('GET', '/policies/usage-limits?target=mcp_tools');
+    expect(listed).toMatchObject({ total: 1, data: [{ id, target: 'mcp_tools' }] });
+    const { usage } = await document('workspace-policies');
+    expect(usage.find((one: { id: string }) => one.id === id)).toMatchObject({ target: 'mcp_tools', groupBy: ['mcp_tool'] });
+    const path = `/policies/usage-limits/${id}`;
+    expect((await plane.ask('PUT', path, { body: { target: 'mcp_tools', credit_limit: 20 } })).status).toBe(200);
+    const other = () => plane.ask('PUT', path, { body: { target: 'llm' } });
+    expect((await expectRefusal(plane, other, 400, 'AB01', true)).body.data.message).toContain('target: cannot be changed');
   });
 
   it('a condition on prompts is stored and marked as unused', async () => {

@@ -28,6 +28,13 @@ describe.each(ruleDatabases)('policies: rejected bodies, on %s', (database) => {
     { problem: 'an empty group', sent: { group_by: [] }, field: 'group_by' },
     { problem: 'a group with a key twice', sent: { group_by: [{ key: 'api_key' }, { key: 'api_key' }] }, field: 'group_by' },
     { problem: 'an unknown type', sent: { type: 'images' }, field: 'type' },
+    { problem: 'an unknown target', sent: { target: 'servers' }, field: 'target' },
+    {
+      problem: 'the cost of tools',
+      sent: { target: 'mcp_tools', conditions: key('mcp_tool') },
+      field: 'type: calls of mcp_tools',
+    },
+    { problem: 'a key of tools for models', sent: { target: 'llm', conditions: key('mcp_tool') }, field: 'conditions[0].key' },
     { problem: 'less than a dollar', sent: { credit_limit: 0.5 }, field: 'credit_limit' },
     { problem: 'less than 100 tokens', sent: { type: 'tokens', credit_limit: 99 }, field: 'credit_limit' },
     { problem: 'less than one request', sent: { type: 'requests', credit_limit: 0 }, field: 'credit_limit' },
