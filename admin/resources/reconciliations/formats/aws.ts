@@ -1,3 +1,4 @@
+import { invalid } from '../../../http/errors.ts';
 import type { BilledLine } from '../read-bill.ts';
 import { columnOf, optionalColumnOf, readTable } from './table.ts';
 import { requireDollars, toDay, toNanoDollars } from './values.ts';
@@ -21,7 +22,7 @@ export function readAwsReport(data: unknown): BilledLine[] {
     'line_item_line_item_description',
     'lineitem/lineitemdescription',
   ];
-  return rows.flatMap(({ cells, place }) => {
+  const lines = rows.flatMap(({ cells, place }) => {
     const cell = (name: string) => cells.get(name) ?? '';
     // Models of other companies are sold through the marketplace, under product codes of their own.
     const isBedrock = [product, ...productNames].some((name) => cell(name).toLowerCase().includes('bedrock'));
@@ -38,6 +39,8 @@ export function readAwsReport(data: unknown): BilledLine[] {
       },
     ];
   });
+  if (lines.length === 0 && rows.length > 0) throw invalid(`data: none of the ${rows.length} lines is usage of Amazon Bedrock`);
+  return lines;
 }
 
 function modelOf(usageType: string): string | null {

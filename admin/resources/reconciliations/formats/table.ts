@@ -4,25 +4,42 @@ import { invalid } from '../../../http/errors.ts';
 /** One row of a CSV text by column, and where it stands. */
 export interface TableRow {
   readonly cells: ReadonlyMap<string, string>;
-  /** `data: line 2`. */
+  /** `data: line 2`, the last line of the row. */
   readonly place: string;
 }
+
+/** A row as the parser returns it: with the number of lines up to its end, which blank lines and line breaks in cells also count in. */
+interface ParsedRow {
+  readonly record: readonly string[];
+  readonly info: { readonly lines: number };
+}
+
+/** Reasons of the parser for errors of files that people edit. */
+const reasons: Readonly<Record<string, string>> = {
+  CSV_RECORD_INCONSISTENT_FIELDS_LENGTH: 'another number of cells than in the line of the column names',
+  CSV_QUOTE_NOT_CLOSED: 'a quotation mark is not closed',
+  CSV_INVALID_CLOSING_QUOTE: 'a quotation mark inside a cell must be doubled',
+  INVALID_OPENING_QUOTE: 'a quotation mark inside a cell must be doubled, and the cell quoted',
+};
 
 /** Returns the rows of a CSV text whose first line names the columns. Names are compared without case. Throws AB01. */
 export function readTable(data: unknown): TableRow[] {
   if (typeof data !== 'string') throw invalid('data: the text of a CSV file is expected');
-  let rows: string[][];
+  let rows: readonly ParsedRow[];
   try {
-    rows = parse(data, { bom: true, trim: true, skip_empty_lines: true });
+    rows = parse(data, { bom: true, trim: true, skip_empty_lines: true, info: true }) as unknown as readonly ParsedRow[];
   } catch (error) {
     const { lines, code } = error as CsvError;
-    const reason = code === 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH' ? 'another number of cells than in line 1' : code;
-    throw invalid(`data: line ${lines ?? '?'} cannot be read as CSV (${reason})`);
+    throw invalid(`data: line ${lines ?? '?'} cannot be read as CSV: ${reasons[code] ?? code}`);
   }
-  const names = (rows[0] ?? []).map((name) => name.toLowerCase());
-  return rows.slice(1).map((row, index) => ({
-    cells: new Map(names.map((name, at) => [name, row[at] ?? ''])),
-    place: `data: line ${index + 2}`,
+  const names = (rows[0]?.record ?? []).map((name) => name.toLowerCase());
+  if (names.length === 1 && /[;\t]/.test(names[0] ?? ''))
+    throw invalid('data: line 1: columns are expected to be separated by commas');
+  const twice = names.find((name, at) => name !== '' && names.indexOf(name) !== at);
+  if (twice !== undefined) throw invalid(`data: the column ${twice} occurs twice`);
+  return rows.slice(1).map(({ record, info }) => ({
+    cells: new Map(names.map((name, at) => [name, record[at] ?? ''])),
+    place: `data: line ${info.lines}`,
   }));
 }
 

@@ -9,11 +9,23 @@ export function toDay(value: unknown, place: string): string {
   const time =
     typeof value === 'number' ? value * 1000 : typeof value === 'string' && startsWithDay.test(value) ? utcMs(value) : Number.NaN;
   const day = new Date(time);
-  if (Number.isNaN(day.getTime())) throw invalid(`${place}: a time or day such as 2026-11-23 is expected`);
+  // JavaScript reads February 31 as March 3.
+  const isDay = typeof value !== 'string' || isCalendarDay(value.slice(0, 10));
+  if (Number.isNaN(day.getTime()) || !isDay) throw invalid(`${place}: ${got(value)}, expected a time or day such as 2026-11-23`);
   return day.toISOString().slice(0, 10);
 }
 
 const startsWithDay = /^\d{4}-\d{2}-\d{2}/;
+
+function isCalendarDay(text: string): boolean {
+  const day = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
+}
+
+/** Shows a value in an error, cut to a readable length. */
+function got(value: unknown): string {
+  return value === undefined || value === '' ? 'got nothing' : `got ${JSON.stringify(value).slice(0, 60)}`;
+}
 
 /** Times without a zone are UTC. */
 function utcMs(text: string): number {
@@ -29,19 +41,22 @@ export function toNanoDollars(value: unknown, place: string, dollars = 1): numbe
   const amount =
     typeof value === 'number' ? value : typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN;
   if (!(Math.abs(amount * dollars) <= dollarsMax))
-    throw invalid(`${place}: an amount of at most ${dollarsMax} US dollars is expected`);
+    throw invalid(`${place}: ${got(value)}, expected an amount such as 12.5, of at most ${dollarsMax} US dollars`);
   return Math.round(amount * dollars * 1e9);
 }
 
 /** Throws AB01 unless the currency is the US dollar. */
 export function requireDollars(currency: unknown, place: string): void {
-  if (typeof currency !== 'string' || currency.toUpperCase() !== 'USD') throw invalid(`${place}: only USD is supported`);
+  if (typeof currency !== 'string' || currency.toUpperCase() !== 'USD')
+    throw invalid(`${place}: ${got(currency)}, only USD is supported`);
 }
 
 /** Returns a number of tokens; null if there is none. Throws AB01 that names `place`. */
 export function toTokens(value: unknown, place: string): number | null {
   if (value === null || value === undefined || value === '') return null;
   const count = typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN;
-  if (!Number.isSafeInteger(count) || count < 0 || count > tokensMax) throw invalid(`${place}: a number of tokens is expected`);
+  if (!Number.isSafeInteger(count) || count < 0 || count > tokensMax) {
+    throw invalid(`${place}: ${got(value)}, expected a number of tokens such as 1200`);
+  }
   return count;
 }

@@ -98,43 +98,64 @@ it.each<[string, BillFormat, unknown, unknown[]]>([
 });
 
 const results = 'data.data[0].results[0]';
+const aws =
+  'line_item_line_item_type,line_item_usage_start_date,line_item_product_code,line_item_usage_type,line_item_unblended_cost\n';
 it.each<[BillFormat, unknown, string]>([
   ['openai_costs', 'text', 'data: a page {"data": […]} of the report is expected'],
   ['openai_costs', { data: [] }, 'data: the bill has no lines'],
   ['openai_costs', { data: [{}] }, 'data.data[0]: an object with results is expected'],
   ['openai_costs', { data: [], has_more: true }, 'data.has_more: the next page is missing'],
   ['openai_costs', [{ data: [] }, null], 'data[1]: a page {"data": […]} of the report is expected'],
-  ['openai_costs', page({ start_time: 1 }, openAi('a', 1, 'eur')), `${results}.amount.currency: only USD is supported`],
+  [
+    'openai_costs',
+    page({ start_time: 1 }, openAi('a', 1, 'eur')),
+    `${results}.amount.currency: got "eur", only USD is supported`,
+  ],
   [
     'openai_costs',
     page({ start_time: 1 }, openAi('a', 1e7)),
-    `${results}.amount.value: an amount of at most 1000000 US dollars is expected`,
+    `${results}.amount.value: got 10000000, expected an amount such as 12.5, of at most 1000000 US dollars`,
   ],
   [
     'openai_costs',
     page({ start_time: 'x' }, openAi('a', 1)),
-    `${results}: start_time of its bucket: a time or day such as 2026-11-23 is expected`,
+    `${results}: start_time of its bucket: got "x", expected a time or day such as 2026-11-23`,
   ],
   ['openai_costs', page({ start_time: 1 }, {}), `${results}.amount: {"value", "currency"} is expected`],
   ['openai_costs', page({ start_time: 1 }, { ...openAi('a', 1), line_item: 5 }), `${results}.line_item: a text is expected`],
   [
     'anthropic_costs',
     page({ starting_at: '2026-11-01' }, anthropic({ amount: 'much' })),
-    `${results}.amount: an amount of at most 1000000 US dollars is expected`,
+    `${results}.amount: got "much", expected an amount such as 12.5, of at most 1000000 US dollars`,
   ],
   [
     'anthropic_usage',
     page({ starting_at: '2026-11-01' }, { output_tokens: -1 }),
-    `${results}.output_tokens: a number of tokens is expected`,
+    `${results}.output_tokens: got -1, expected a number of tokens such as 1200`,
   ],
   ['aws_cur', 'a,b\n1,2\n', 'data: the column line_item_usage_start_date is missing'],
   ['csv', {}, 'data: the text of a CSV file is expected'],
   ['csv', '', 'data: the bill has no lines'],
-  ['csv', 'date,cost\n2026-11-01\n', 'data: line 2 cannot be read as CSV (another number of cells than in line 1)'],
+  ['aws_cur', `${aws}Usage,2026-11-01,AmazonEC2,BoxUsage,1\n`, 'data: none of the 1 lines is usage of Amazon Bedrock'],
+  [
+    'csv',
+    'date,cost\n2026-11-01\n',
+    'data: line 2 cannot be read as CSV: another number of cells than in the line of the column names',
+  ],
+  ['csv', 'date,cost\n2026-11-01,"1\n', 'data: line 2 cannot be read as CSV: a quotation mark is not closed'],
+  ['csv', 'date;cost\n2026-11-01;1\n', 'data: line 1: columns are expected to be separated by commas'],
+  ['csv', 'date,cost,Cost\n2026-11-01,1,2\n', 'data: the column cost occurs twice'],
   ['csv', 'date,model\n2026-11-01,a\n', 'data: a column cost, input_tokens or output_tokens is expected'],
-  ['csv', 'date,cost\n2026-13-01,1\n', 'data: line 2, date: a time or day such as 2026-11-23 is expected'],
-  ['csv', 'date,cost\n2026-11-01,\n', 'data: line 2, cost: an amount of at most 1000000 US dollars is expected'],
-  ['csv', 'date,cost,currency\n2026-11-01,1,EUR\n', 'data: line 2, currency: only USD is supported'],
+  ['csv', 'date,cost\n2026-13-01,1\n', 'data: line 2, date: got "2026-13-01", expected a time or day such as 2026-11-23'],
+  ['csv', 'date,cost\n2026-02-31,1\n', 'data: line 2, date: got "2026-02-31", expected a time or day such as 2026-11-23'],
+  [
+    'csv',
+    'date,cost\n2026-11-01,\n',
+    'data: line 2, cost: got nothing, expected an amount such as 12.5, of at most 1000000 US dollars',
+  ],
+  ['csv', 'date,cost\n2026-11-01,1\n\n\n2026-11-01,$2\n', 'data: line 5, cost: got "$2", expected'],
+  ['csv', 'date,model,cost\n2026-11-01,"two\nlines",1\n2026-11-01,a,x\n', 'data: line 4, cost: got "x", expected'],
+  ['csv', 'date,cost,currency\n2026-11-01,1,EUR\n', 'data: line 2, currency: got "EUR", only USD is supported'],
 ])('rejects %s %j', (format, data, message) => {
   expect(() => readBill(format, data)).toThrow(message);
 });
