@@ -24,7 +24,7 @@ export async function lockDirectory(file: string, waitMs = 10_000): Promise<Dire
     if (!isFolderMarkAlive(holder, folder)) {
       await rm(file, { force: true });
     } else if (performance.now() > deadline) {
-      throw new Error(`the embedded database is in use by process ${holder.split(' ')[0]} (${file})`);
+      throw new Error(`the embedded database is in use by process ${holder.split(' ')[0]} (${file}). Stop the service first`);
     } else {
       await sleep(50);
     }

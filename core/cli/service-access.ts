@@ -14,11 +14,11 @@ export interface ServiceAccess {
 const firstKeys = v.object({ admin_key: v.string(), workspace_id: v.string() });
 
 /**
- * Reads SVC_URL (default http://127.0.0.1:8787), SVC_ADMIN_KEY and SVC_WORKSPACE from the environment. Without SVC_ADMIN_KEY: the first admin key
+ * Reads SVC_URL (default: PORT, else 8787, on this machine), SVC_ADMIN_KEY and SVC_WORKSPACE from the environment. Without SVC_ADMIN_KEY: the first admin key
  * and its workspace in DATA_DIR. `needs` states the rights of the key for the error.
  */
 export async function serviceAccess(needs: string): Promise<ServiceAccess> {
-  const url = process.env.SVC_URL ?? 'http://127.0.0.1:8787';
+  const url = process.env.SVC_URL ?? `http://127.0.0.1:${process.env.PORT || 8787}`;
   const workspaceId = process.env.SVC_WORKSPACE ?? null;
   if (process.env.SVC_ADMIN_KEY) return { url, key: process.env.SVC_ADMIN_KEY, workspaceId };
   const path = join(process.env.DATA_DIR ?? '.data', 'first-keys.json');

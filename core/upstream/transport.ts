@@ -138,7 +138,9 @@ function refusalOf(call: UpstreamCall, closing: boolean): GatewayError | null {
   if (closing) return new GatewayError('draining');
   if (!call.path.startsWith('/')) return new GatewayError('internal', { detail: `path without a leading slash: ${call.path}` });
   const { body, bodyBytesMax } = call;
-  if (bodyBytesMax !== undefined && body !== null && body.length > bodyBytesMax) return new GatewayError('body_too_large');
+  if (bodyBytesMax !== undefined && body !== null && body.length > bodyBytesMax) {
+    return new GatewayError('body_too_large', { message: `Payload size exceeds the limit of ${bodyBytesMax} bytes` });
+  }
   return null;
 }
 

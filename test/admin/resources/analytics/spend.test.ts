@@ -15,12 +15,12 @@ describe('npm run spend', () => {
   });
   afterAll(() => plane?.close());
 
-  it('prints the cost of yesterday by key and model', async () => {
+  it('prints the cost of yesterday by key and model, from the service at PORT', async () => {
     const { id } = (await plane.ask('GET', '/api-keys')).body.data[0];
     const yesterday = new Date(Date.now() - 86_400_000).toISOString();
     const tenant = { organisationId: plane.organisationId, workspaceId: plane.workspaceId, apiKeyId: id };
     await plane.internal('POST', '/records', [sampleRecord({ ...tenant, createdAt: yesterday, model: 'gpt-4o-mini' })]);
-    const env = { ...process.env, SVC_URL: plane.url, DATA_DIR: plane.settings.dataDir, NO_COLOR: '1' };
+    const env = { ...process.env, PORT: new URL(plane.url).port, DATA_DIR: plane.settings.dataDir, NO_COLOR: '1' };
     const { stdout } = await run(process.execPath, ['core/cli/spend.ts'], { env });
     expect(stdout).toContain('gpt-4o-mini');
     expect(stdout).toContain(id);
