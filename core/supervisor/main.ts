@@ -22,9 +22,9 @@ const sourceFlags = isSource ? [`--import=${new URL('load-stripped.mjs', import.
 /**
  * The control plane serves few requests, so a small young generation saves some 40 MB. V8 compiles the embedded database's
  * WebAssembly while it is created. One job at a time, in one malloc arena that returns free memory, leaves 120 MB less resident
- * afterwards.
+ * afterwards. A function must run ten times as long as by default before V8 optimises it, which saves a second of CPU per start.
  */
-const controlPlaneFlags = ['--max-semi-space-size=4', '--wasm-num-compilation-tasks=1'];
+const controlPlaneFlags = ['--max-semi-space-size=4', '--wasm-num-compilation-tasks=1', '--wasm-tiering-budget=130000000'];
 const controlPlaneMalloc = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072' };
 
 /** The program behind `npm start` and `svc-gateway`. Checks the settings, starts the processes, and waits for their end. */

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { compileCacheEnv, sourceArguments } from '../support/source-process.ts';
+import { cheapStartEnv, sourceArguments } from '../support/source-process.ts';
 
 export interface ProgramResult {
   readonly code: number | null;
@@ -9,7 +9,7 @@ export interface ProgramResult {
 
 /** Runs one of the programs under `bench/` to its end. */
 export function runProgram(name: string, args: readonly string[]): Promise<ProgramResult> {
-  const env = { ...process.env, ...compileCacheEnv };
+  const env = { ...process.env, ...cheapStartEnv };
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, sourceArguments(`bench/${name}`, ...args), { env, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';

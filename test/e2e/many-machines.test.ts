@@ -12,7 +12,7 @@ import { freePorts } from '../support/free-port.ts';
 import { type NatsServer, natsMissing, newNatsServer } from '../support/nats-server.ts';
 import { newPersonWithCredentials } from '../support/person-with-credentials.ts';
 import { productFile } from '../support/product.ts';
-import { compileCacheEnv } from '../support/source-process.ts';
+import { cheapStartEnv } from '../support/source-process.ts';
 import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
@@ -96,7 +96,7 @@ describe.skipIf(postgresMissing !== null || natsMissing !== null)('the guide for
         LOG_LEVEL: 'warn',
         GATEWAY_PROCESSES: '1',
         DRAIN_TIMEOUT: '2000',
-        ...compileCacheEnv,
+        ...cheapStartEnv,
       },
       ...{ PORT: String(ports.gateway), CONTROL_PLANE_PORT: String(ports.controlPlane) },
     };

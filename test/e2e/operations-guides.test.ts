@@ -11,7 +11,7 @@ import { copyEmptyDataDir } from '../admin/support/pgdata-template.ts';
 import { newReadyDatabase, newTestDatabase, postgresMissing, type TestDatabase } from '../admin/support/test-database.ts';
 import { freePorts } from '../support/free-port.ts';
 import { productFile } from '../support/product.ts';
-import { compileCacheEnv } from '../support/source-process.ts';
+import { cheapStartEnv } from '../support/source-process.ts';
 import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
@@ -40,7 +40,7 @@ class Machine {
     const [port, controlPlanePort] = await freePorts(2);
     mkdirSync(this.dataDir);
     this.env = {
-      ...{ PATH: process.env.PATH, HOME: process.env.HOME, LOG_LEVEL: 'warn', GATEWAY_PROCESSES: '1', ...compileCacheEnv },
+      ...{ PATH: process.env.PATH, HOME: process.env.HOME, LOG_LEVEL: 'warn', GATEWAY_PROCESSES: '1', ...cheapStartEnv },
       ...{ PORT: String(port), CONTROL_PLANE_PORT: String(controlPlanePort), DATA_DIR: this.dataDir, DRAIN_TIMEOUT: '2000' },
     };
   }

@@ -16,7 +16,7 @@ import {
 } from '../support/gateway-with-upstream.ts';
 import { natsMissing, newNatsServer } from '../support/nats-server.ts';
 import { productFile } from '../support/product.ts';
-import { compileCacheEnv } from '../support/source-process.ts';
+import { cheapStartEnv } from '../support/source-process.ts';
 import { until } from '../support/until.ts';
 
 const body = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'hello' }] };
@@ -97,7 +97,7 @@ describe.skipIf(natsMissing)('circuits of several machines', () => {
         DATA_DIR: dataDir,
         TRUSTED_CUSTOM_HOSTS: '127.0.0.1',
         LOG_LEVEL: 'silent',
-        ...compileCacheEnv,
+        ...cheapStartEnv,
         ...env,
       },
     });

@@ -9,7 +9,7 @@ import { type FakeControlPlane, startFakeControlPlane } from '../support/fake-co
 import { freePorts } from '../support/free-port.ts';
 import { type LoneGateway, startLoneGateway } from '../support/lone-gateway.ts';
 import { productFile } from '../support/product.ts';
-import { compileCacheEnv } from '../support/source-process.ts';
+import { cheapStartEnv } from '../support/source-process.ts';
 import { until } from '../support/until.ts';
 
 const program = await productFile('core/supervisor/main');
@@ -26,7 +26,7 @@ class Service {
     this.process = spawn(process.execPath, [program], {
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { PATH: process.env.PATH, ...compileCacheEnv, PORT: String(port), GATEWAY_PROCESSES: '1', ...env },
+      env: { PATH: process.env.PATH, ...cheapStartEnv, PORT: String(port), GATEWAY_PROCESSES: '1', ...env },
     });
     for (const stream of [this.process.stdout, this.process.stderr]) stream?.on('data', (text) => (this.printed += text));
   }

@@ -11,7 +11,7 @@ import { freePorts } from '../support/free-port.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { childrenOf, isAlive } from '../support/process-tree.ts';
 import { productFile } from '../support/product.ts';
-import { compileCacheEnv } from '../support/source-process.ts';
+import { cheapStartEnv } from '../support/source-process.ts';
 import { until } from '../support/until.ts';
 
 /** Batches on one PostgreSQL, run by two control planes. One of them is killed. */
@@ -39,7 +39,7 @@ describe.skipIf(postgresMissing !== null)('two control planes', () => {
     const [port] = await freePorts(1);
     second = spawn(process.execPath, [await productFile('core/supervisor/main')], {
       env: {
-        ...{ PATH: process.env.PATH, ...compileCacheEnv, ...shared },
+        ...{ PATH: process.env.PATH, ...cheapStartEnv, ...shared },
         ...{ ROLE: 'control-plane', DATA_DIR: secondDir, CONTROL_PLANE_PORT: String(port), HOST: '127.0.0.1' },
         ...{ GATEWAY_URL: gateway.origin, LOG_LEVEL: 'warn' },
       },

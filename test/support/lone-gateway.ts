@@ -13,7 +13,7 @@ import { freePort } from './free-port.ts';
 import { organisationId, providerDocument, workspaceId } from './pipeline-harness.ts';
 import { productFile } from './product.ts';
 import { sampleKey } from './sample-documents.ts';
-import { compileCacheEnv } from './source-process.ts';
+import { cheapStartEnv } from './source-process.ts';
 import { until } from './until.ts';
 
 /** One gateway process and a control plane whose documents the test writes. */
@@ -66,7 +66,7 @@ export async function startLoneGateway(env: Readonly<Record<string, string>> = {
       env: {
         ...{ PATH: process.env.PATH, HOST: '127.0.0.1', PORT: String(port), ROLE: 'gateway', DATA_DIR: dataDir },
         ...{ CONTROL_PLANE_URL: plane.url, ENCRYPTION_KEY: encryptionKey.toString('base64'), CLUSTER_KEY: clusterKeyText },
-        ...{ TRUSTED_CUSTOM_HOSTS: '127.0.0.1', ...compileCacheEnv, ...env },
+        ...{ TRUSTED_CUSTOM_HOSTS: '127.0.0.1', ...cheapStartEnv, ...env },
       },
     });
     for (const stream of [process_.stdout, process_.stderr]) {

@@ -1,11 +1,16 @@
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isTestRun } from './test-run.ts';
 
-/** Environment with which all processes of tests share V8's compiled code. */
-export const compileCacheEnv = {
+/**
+ * Environment with which processes of tests start with less CPU: they share V8's compiled code, and compile WebAssembly once. Processes of
+ * benchmarks compile WebAssembly like the product.
+ */
+export const cheapStartEnv: Readonly<Record<string, string>> = {
   NODE_COMPILE_CACHE: join(tmpdir(), `svc-test-compile-cache-${userInfo().uid}`),
-} as const;
+  ...(isTestRun() ? { NODE_OPTIONS: `--require "${join(import.meta.dirname, 'baseline-wasm.cjs')}"` } : {}),
+};
 
 /** Flags of `node` for TypeScript of this repository. Sources without types come from a cache. */
 const sourceFlags = ['--import', new URL('../../core/supervisor/load-stripped.mjs', import.meta.url).href] as const;

@@ -11,7 +11,7 @@ import { inlineAllowed } from './inline-allowed.ts';
 import { childrenOf, isAlive } from './process-tree.ts';
 import { productFile } from './product.ts';
 import { newProductDatabase } from './product-database.ts';
-import { compileCacheEnv } from './source-process.ts';
+import { cheapStartEnv } from './source-process.ts';
 import { until, within } from './until.ts';
 
 export interface GatewayOptions {
@@ -95,7 +95,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Runnin
       PORT: String(port),
       CONTROL_PLANE_PORT: String(controlPlanePort),
       DATA_DIR: dataDir,
-      ...compileCacheEnv,
+      ...cheapStartEnv,
       ...database?.env,
       GATEWAY_PROCESSES: '1',
       LOG_LEVEL: 'warn',

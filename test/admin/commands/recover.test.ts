@@ -8,7 +8,7 @@ import { auditEntries } from '../../../admin/audit/entity.ts';
 import { newAdminKey, newClusterKey } from '../../../admin/commands/new-keys.ts';
 import type { Settings } from '../../../config/settings.ts';
 import { productFile } from '../../support/product.ts';
-import { compileCacheEnv } from '../../support/source-process.ts';
+import { cheapStartEnv } from '../../support/source-process.ts';
 import { type EmptyDatabase, newEmptyDatabase } from '../support/empty-database.ts';
 import { type Plane, startPlaneWith, testSettings } from '../support/plane.ts';
 import { ruleDatabases } from '../support/test-database.ts';
@@ -16,7 +16,7 @@ import { ruleDatabases } from '../support/test-database.ts';
 async function run(settings: Settings, ...args: string[]): Promise<{ code: number; out: string; err: string }> {
   const env = {
     PATH: process.env.PATH ?? '',
-    ...compileCacheEnv,
+    ...cheapStartEnv,
     DATA_DIR: settings.dataDir,
     ENCRYPTION_KEY: Buffer.from(settings.encryptionKey).toString('base64'),
     CLUSTER_KEY: Buffer.from(settings.clusterKey).toString('base64'),

@@ -9,7 +9,7 @@ import type { Settings } from '../../../config/settings.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 import { productFile } from '../../support/product.ts';
 import { sampleRecord } from '../../support/sample-record.ts';
-import { compileCacheEnv } from '../../support/source-process.ts';
+import { cheapStartEnv } from '../../support/source-process.ts';
 import { newEmptyDatabase } from '../support/empty-database.ts';
 import { startPlaneWith, testSettings } from '../support/plane.ts';
 import { ruleDatabases } from '../support/test-database.ts';
@@ -19,7 +19,7 @@ const verify = (settings: Settings, ...options: string[]) => run('verify-audit',
 async function run(command: string, settings: Settings, ...options: string[]): Promise<{ code: number; text: string }> {
   const env = {
     PATH: process.env.PATH ?? '',
-    ...compileCacheEnv,
+    ...cheapStartEnv,
     DATA_DIR: settings.dataDir,
     ENCRYPTION_KEY: Buffer.from(settings.encryptionKey).toString('base64'),
     CLUSTER_KEY: settings.clusterKeyText,

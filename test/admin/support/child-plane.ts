@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { inlineAllowed } from '../../support/inline-allowed.ts';
 import { productFile } from '../../support/product.ts';
-import { compileCacheEnv } from '../../support/source-process.ts';
+import { cheapStartEnv } from '../../support/source-process.ts';
 
 /** A control plane in its own process, as the supervisor starts it. */
 export interface ChildPlane {
@@ -19,7 +19,7 @@ export interface ChildPlane {
 
 export async function forkPlane(env: Readonly<Record<string, string>>): Promise<ChildPlane> {
   const child = fork(await productFile('admin/main'), {
-    env: { PATH: process.env.PATH ?? '', ...compileCacheEnv, ...inlineAllowed, ...env },
+    env: { PATH: process.env.PATH ?? '', ...cheapStartEnv, ...inlineAllowed, ...env },
     execArgv: [],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { compileCacheEnv, sourceArguments } from '../../support/source-process.ts';
+import { cheapStartEnv, sourceArguments } from '../../support/source-process.ts';
 import { within } from '../../support/until.ts';
 
 /** A supervisor in a separate process, whose output is read line by line. */
@@ -22,7 +22,7 @@ export class SupervisorRun {
         CLUSTER_KEY: Buffer.alloc(32, 2).toString('base64'),
         DATA_DIR: mkdtempSync(join(tmpdir(), 'supervisor-')),
         GATEWAY_PROCESSES: '2',
-        ...compileCacheEnv,
+        ...cheapStartEnv,
         ...env,
       },
     });
