@@ -18,7 +18,7 @@ import { queueCopies } from './analytics/clickhouse/queue-copies.ts';
 import { startShipper } from './analytics/clickhouse/ship-copies.ts';
 import { createApp } from './app.ts';
 import { createBackgroundWork } from './background-work.ts';
-import { type FirstKeys, firstStart } from './bootstrap/first-start.ts';
+import { type FirstKeys, firstStart, givenKeys } from './bootstrap/first-start.ts';
 import { createClickHouse } from './clickhouse/clickhouse.ts';
 import { type Database, openDatabase } from './db/open-database.ts';
 import type { NewRecord } from './define-resource.ts';
@@ -80,6 +80,8 @@ const idleConnectionMs = 75_000;
  * free one.
  */
 export async function startControlPlane(settings: Settings, deps: ControlPlaneDeps): Promise<ControlPlane> {
+  // Before the embedded database is created, which takes seconds.
+  givenKeys(settings);
   const database = deps.database ?? (await openDatabase(settings, { entities, migrations }, deps.log));
   const closeDatabase = async () => {
     if (!deps.database) await database.close();

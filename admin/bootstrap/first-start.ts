@@ -33,16 +33,21 @@ type Stores = {
   readonly log: Log;
 };
 
+/** Returns the keys that a first start stores instead of new ones. Throws a StartError that names the setting of a key that is invalid. */
+export function givenKeys({ bootstrapAdminKey, bootstrapWorkspaceKey }: Settings) {
+  return {
+    admin: checkGiven('BOOTSTRAP_ADMIN_KEY', bootstrapAdminKey, 'admin'),
+    workspace: checkGiven('BOOTSTRAP_WORKSPACE_KEY', bootstrapWorkspaceKey, 'ws'),
+  };
+}
+
 /**
  * Fills an empty database: an organisation with a default workspace, an admin key, a workspace key, and the built-in `mock`
  * provider. Returns the keys, or null if the database is not empty. If two processes do this at the same time, one of them
  * succeeds. The keys are on disk (mode 0600) before they are committed, so that a crash between the two cannot lose them.
  */
 export async function firstStart(settings: Settings, stores: Stores): Promise<FirstKeys | null> {
-  const given = {
-    admin: checkGiven('BOOTSTRAP_ADMIN_KEY', settings.bootstrapAdminKey, 'admin'),
-    workspace: checkGiven('BOOTSTRAP_WORKSPACE_KEY', settings.bootstrapWorkspaceKey, 'ws'),
-  };
+  const given = givenKeys(settings);
   const em = stores.database.em();
   if ((await em.count(organisations)) > 0) {
     await warnOfIgnored(em, settings, stores);
