@@ -60,8 +60,11 @@ const tokensPerCall = 20;
 /** A model with a public price, so that calls have a cost. */
 const model = 'gpt-4o-mini';
 const upstreamMs = 60;
-/** Pause of a client between two calls. */
+/** Pause of a client between two calls: after a reply, and while its limit is used up. */
 const waitMs = 120;
+const refusedWaitMs = 600;
+/** A limit is used up if it has rejected all calls for this long: with nearly all units admitted, or while units may still return. */
+const settledMs = { admitted: 2_500, other: 60_000 } as const;
 
 /** Clients call through gateway processes that are killed with SIGKILL at random. What the provider received is compared with the limits and the records. */
 export async function runKills(options: KillOptions): Promise<KillResult> {
@@ -90,7 +93,8 @@ export async function runKills(options: KillOptions): Promise<KillResult> {
     // plane starts, which takes long on a busy machine, limits reject calls although units are left.
     const admitted = (kind: number) => [...upstream.calls].filter((id) => id.startsWith(`kills-${kind}-`)).length;
     const isSettled = (client: Client) =>
-      client.refusedForMs() > (admitted(client.kind) >= options.limit * admittedShareMin ? 5_000 : 60_000);
+      client.refusedForMs() >
+      (admitted(client.kind) >= options.limit * admittedShareMin ? settledMs.admitted : settledMs.other);
     await until(() => clients.every((client) => client.isUnlimited() || isSettled(client)), {
       what: 'limits that are used up',
       deadlineMs: 240_000,
@@ -263,7 +267,7 @@ class Client {
       // A budget cannot be checked while the control plane is unreachable, and connections are refused while all processes are
       // down.
       else if (status !== 503 && status !== 0) this.failures.push(`a call was answered ${status}`);
-      await pause(waitMs);
+      await pause(this.#refusedSinceMs === null ? waitMs : refusedWaitMs);
     }
   }
 
