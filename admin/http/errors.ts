@@ -64,6 +64,11 @@ export function notFound(what: string): AdminError {
   return new AdminError('AB08', `${what} not found`);
 }
 
+/** 404 with a message of its own. */
+export function missing(message: string): AdminError {
+  return new AdminError('AB08', message);
+}
+
 /** 404 for an item that a body refers to. `meant` is the name that it is probably a misspelling of. */
 export function unknownReference(path: string, what: string, meant: string | null = null, hint = ''): AdminError {
   const text = `${path}: ${what} not found${meant === null ? '' : `; did you mean ${meant}?`}${hint}`;

@@ -93,8 +93,7 @@ export async function runKills(options: KillOptions): Promise<KillResult> {
     // plane starts, which takes long on a busy machine, limits reject calls although units are left.
     const admitted = (kind: number) => [...upstream.calls].filter((id) => id.startsWith(`kills-${kind}-`)).length;
     const isSettled = (client: Client) =>
-      client.refusedForMs() >
-      (admitted(client.kind) >= options.limit * admittedShareMin ? settledMs.admitted : settledMs.other);
+      client.refusedForMs() > (admitted(client.kind) >= options.limit * admittedShareMin ? settledMs.admitted : settledMs.other);
     await until(() => clients.every((client) => client.isUnlimited() || isSettled(client)), {
       what: 'limits that are used up',
       deadlineMs: 240_000,

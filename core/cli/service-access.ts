@@ -18,7 +18,8 @@ const firstKeys = v.object({ admin_key: v.string(), workspace_id: v.string() });
  * and its workspace in DATA_DIR. `needs` states the rights of the key for the error.
  */
 export async function serviceAccess(needs: string): Promise<ServiceAccess> {
-  const url = process.env.SVC_URL ?? `http://127.0.0.1:${process.env.PORT || 8787}`;
+  const url = process.env.SVC_URL || `http://127.0.0.1:${process.env.PORT || 8787}`;
+  if (!URL.canParse(url)) throw new Error(`SVC_URL: got ${url}, expected a URL such as http://127.0.0.1:8787`);
   const workspaceId = process.env.SVC_WORKSPACE ?? null;
   if (process.env.SVC_ADMIN_KEY) return { url, key: process.env.SVC_ADMIN_KEY, workspaceId };
   const path = join(process.env.DATA_DIR ?? '.data', 'first-keys.json');

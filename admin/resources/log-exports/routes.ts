@@ -1,4 +1,4 @@
-import { notFound } from '../../http/errors.ts';
+import { missing } from '../../http/errors.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, tenantQuery } from '../../http/schemas.ts';
@@ -117,9 +117,9 @@ export const logExportRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const row = await findExport(call.em, call, call.params.exportId ?? '');
       const { clock, settings } = call.services;
-      if (row.status !== 'success') throw notFound(`The file of this export (its status is ${row.status})`);
+      if (row.status !== 'success') throw missing(`The export has no file, because it is ${row.status}`);
       const endsAtMs = row.expiresAt?.getTime() ?? 0;
-      if (endsAtMs <= clock.now()) throw notFound('The file of this export (it has expired; create a new export)');
+      if (endsAtMs <= clock.now()) throw missing('The file of this export has expired. Create a new export');
       const { url, expiresAt } = signedUrl(settings, row.id, clock.now(), endsAtMs);
       return { signed_url: url, expires_at: expiresAt.toISOString() };
     },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Context, Hono } from 'hono';
 import { isUuid } from '../../../core/contract/values/uuid.ts';
 import { clientOrigin } from '../../http/client-address.ts';
-import { notFound } from '../../http/errors.ts';
+import { missing } from '../../http/errors.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { errorReply, toAdminError } from '../../http/write-error.ts';
 import { type LogExport, logExports } from './entity.ts';
@@ -30,7 +30,7 @@ export function serveExportFiles(app: Hono, bases: readonly string[], services: 
 
 /** Every refusal is the same 404, so that the URL reveals nothing about exports. */
 async function findSigned({ settings, clock, database }: AdminServices, c: Context): Promise<LogExport> {
-  const refused = notFound('The file of this URL (or the URL has expired: request a new one)');
+  const refused = missing('The URL is invalid or has expired. Request a new one from the route of the download');
   const id = c.req.param('exportId') ?? '';
   const [expires, signature] = [c.req.query('expires') ?? '', c.req.query('signature') ?? ''];
   if (!isUuid(id) || !isSigned(settings, id, expires, signature, clock.now())) throw refused;

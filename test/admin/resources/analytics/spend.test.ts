@@ -42,6 +42,9 @@ describe('npm run spend', () => {
     const env = { ...process.env, SVC_URL: url, SVC_ADMIN_KEY: 'any' };
     const stderr = `SVC_URL: ${url} cannot be reached (ECONNREFUSED). Start the service, or set SVC_URL to its address\n`;
     await expect(run(process.execPath, ['core/cli/spend.ts'], { env })).rejects.toMatchObject({ code: 2, stderr });
+    const wrong = run(process.execPath, ['core/cli/spend.ts'], { env: { ...env, SVC_URL: '127.0.0.1' } });
+    const expected = 'SVC_URL: got 127.0.0.1, expected a URL such as http://127.0.0.1:8787\n';
+    await expect(wrong).rejects.toMatchObject({ code: 2, stderr: expected });
   });
 
   it('prints the reason if the key is rejected', async () => {
