@@ -34,10 +34,21 @@ const lookEveryMs = 50;
  * and every call would request one.
  */
 const youngMs = 10_000;
+/** Milliseconds for which a failed request for a token of client credentials is not repeated. Every call would repeat it. */
+const failedMs = 1_000;
 
 interface Services extends Pick<AdminServices, 'settings' | 'log' | 'database' | 'vault' | 'clock' | 'wakeRelay'> {
   /** Tokens of all callers that this process is obtaining. Questions of different callers share them. */
   readonly obtaining: Sharing<McpTokenReply | 'busy'>;
+  /** The last failed request for a token of client credentials, by MCP server. */
+  readonly failures: Map<string, Failure>;
+}
+
+interface Failure {
+  readonly name: string;
+  readonly reply: McpTokenReply;
+  /** Monotonic milliseconds. */
+  readonly endsAtMs: number;
 }
 
 /** Runs work, unless work of this name is running. Then it returns the result of that. */
@@ -56,8 +67,10 @@ function createSharing<Result>(): Sharing<Result> {
 }
 
 /** Replies to gateways that need a token of a user, or of all callers. Concurrent questions about one token share one refresh. */
-export function createTokenService(given: Omit<Services, 'obtaining'>): (question: McpTokenQuestion) => Promise<McpTokenReply> {
-  const services: Services = { ...given, obtaining: createSharing() };
+export function createTokenService(
+  given: Omit<Services, 'obtaining' | 'failures'>,
+): (question: McpTokenQuestion) => Promise<McpTokenReply> {
+  const services: Services = { ...given, obtaining: createSharing(), failures: new Map() };
   const replying = createSharing<McpTokenReply>();
   return (question) => {
     const { serverId, userId, rejected, scope = null, isInvalid = false } = question;
@@ -142,11 +155,25 @@ async function stepUp(services: Services, asked: Asked, row: McpConnection, all:
   return required(services, server);
 }
 
-/** Obtains a token for the client itself, in place of that of `before`. `requiredScope`: what servers demanded so far. */
-function obtain(services: Services, asked: Asked, before: McpConnection | null, requiredScope: string | null) {
+/**
+ * Obtains a token for the client itself, in place of that of `before`. `requiredScope`: what servers demanded so far. A failure is returned
+ * again for a moment, unless the integration has changed.
+ */
+async function obtain(services: Services, asked: Asked, before: McpConnection | null, requiredScope: string | null) {
+  const { obtaining, failures, clock } = services;
+  const { server, integration } = asked;
   const replaces = before?.tokenId ?? null;
-  const name = [asked.server.id, asked.integration.url, replaces, requiredScope];
-  return services.obtaining(name, () => obtainAlone(services, asked, replaces, requiredScope));
+  const parts = [server.id, integration.url, integration.lastUpdatedAt.getTime(), replaces, requiredScope];
+  const name = JSON.stringify(parts);
+  const failure = failures.get(server.id);
+  if (failure?.name === name && clock.elapsed() < failure.endsAtMs) return failure.reply;
+  const reply = await obtaining(parts, () => obtainAlone(services, asked, replaces, requiredScope));
+  if (reply !== 'busy' && reply.state === 'failed') {
+    failures.set(server.id, { name, reply, endsAtMs: clock.elapsed() + failedMs });
+  } else {
+    failures.delete(server.id);
+  }
+  return reply;
 }
 
 async function obtainAlone(

@@ -62,6 +62,33 @@ describe.each(ruleDatabases)('client credentials, with many callers and processe
     expect(upstream.tokenRequests.length - before).toBe(3);
   });
 
+  it('client credentials: a failed request for a token is repeated after one second, or when the integration changes', async () => {
+    const of = await addMachineServer('no-token');
+    const before = upstream.tokenRequests.length;
+    let elapsedMs = 0;
+    let attempts = 0;
+    upstream.intercept = ({ url }, reply) => {
+      if (url !== '/token') return false;
+      attempts += 1;
+      reply.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"unauthorized_client"}');
+      return true;
+    };
+    const { services } = plane.control;
+    const clock = { ...services.clock, now: () => Date.now(), elapsed: () => elapsedMs };
+    const ask = createTokenService({ ...services, clock });
+    const stateFor = async (userId: string | null) => (await ask({ serverId: of, userId, rejected: null })).state;
+    expect([await stateFor(null), await stateFor(ada.id), await stateFor(bob.id), attempts]).toEqual([
+      ...['failed', 'failed', 'failed'],
+      1,
+    ]);
+    elapsedMs = 1_000;
+    expect([await stateFor(null), attempts]).toEqual(['failed', 2]);
+    upstream.intercept = null;
+    expect([await stateFor(null), upstream.tokenRequests.length - before]).toEqual(['failed', 0]);
+    expect((await plane.ask('PUT', '/mcp-integrations/no-token', { body: { name: 'Other' } })).status).toBe(200);
+    expect([await stateFor(null), upstream.tokenRequests.length - before]).toEqual(['connected', 1]);
+  });
+
   it('client credentials: concurrent first questions of one process cause one request', async () => {
     const of = await addMachineServer('one-request');
     const requests = upstream.tokenRequests.length;
