@@ -96,9 +96,9 @@ async function openEmbedded(directory: string, tables: Tables, log: Log): Promis
   }
 }
 
-/** PGlite reports this for a folder without a working database; another start would fail the same way. */
+/** The folder has no working database; another start would fail the same way. */
 function isBroken(error: unknown): boolean {
-  return error instanceof Error && /PGlite failed to initialize/i.test(error.message);
+  return error instanceof Error && /PGlite failed to initialize|no PG_VERSION/i.test(error.message);
 }
 
 interface PoolOptions {

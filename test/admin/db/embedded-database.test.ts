@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -63,6 +63,26 @@ describe('the embedded database in its thread', () => {
 
   it('rejects if the folder has no working database', async () => {
     await expect(openEmbeddedDatabase({ dataDir: '/dev/null/pgdata', startParams: [] })).rejects.toThrow();
+  });
+
+  it('is created in an empty folder, also after a process was killed while it did so', async () => {
+    const dataDir = join(parentDir, 'first', 'pgdata');
+    await mkdir(dataDir, { recursive: true });
+    await mkdir(`${dataDir}.new/base`, { recursive: true });
+    await writeFile(`${dataDir}.new/base/unfinished`, '');
+    const created = await openEmbeddedDatabase({ dataDir, startParams: [] });
+    expect((await created.query('show server_encoding')).rows).toEqual([{ server_encoding: 'UTF8' }]);
+    await created.close();
+    expect(await readdir(join(parentDir, 'first'))).toEqual(['pgdata']);
+    expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
+  });
+
+  it('never replaces files that are no database', async () => {
+    const dataDir = join(parentDir, 'others');
+    await mkdir(dataDir);
+    await writeFile(join(dataDir, 'notes'), 'mine');
+    await expect(openEmbeddedDatabase({ dataDir, startParams: [] })).rejects.toThrow('the folder has files, but no PG_VERSION');
+    expect(await readFile(join(dataDir, 'notes'), 'utf8')).toBe('mine');
   });
 
   it('rejects statements after its end, and can be closed twice', async () => {
