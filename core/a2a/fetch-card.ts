@@ -41,7 +41,8 @@ export async function fetchCard(request: CardRequest): Promise<FoundCard> {
   for (const place of placesOf(path)) {
     const found = await fetchFrom(request, place);
     if (!(found instanceof GatewayError)) return { url: `${origin}${place}`, card: found };
-    failure ??= found;
+    // A card that cannot be used explains more than a place without one.
+    if (failure === null || (failure.code === 'upstream_status' && found.code === 'upstream_invalid')) failure = found;
   }
   throw failure;
 }

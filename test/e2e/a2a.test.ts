@@ -273,6 +273,17 @@ describe('an administrator', () => {
     },
   );
 
+  it('names the card that cannot be used, also if other places have none', async () => {
+    agent.override = (request, response) => {
+      if (request.url === '/.well-known/agent.json') response.end('{"name":"Old"}');
+      else response.writeHead(404).end();
+    };
+    const found = await gateway.admin.post('/agent-integrations/fetch-agent-card', { endpoint: agent.origin });
+    agent.override = null;
+    const message = 'endpoint: The card at /.well-known/agent.json has no url';
+    expect([found.status, found.body.data.message]).toEqual([400, expect.stringContaining(message)]);
+  });
+
   it('cannot have cards fetched from private addresses', async () => {
     for (const endpoint of ['http://10.0.0.1/', 'http://169.254.169.254/', 'file:///etc/passwd', 'https://a.example.com/#x']) {
       const found = await gateway.admin.post('/agent-integrations/fetch-agent-card', { endpoint });
