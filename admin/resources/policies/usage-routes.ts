@@ -121,14 +121,14 @@ export const usagePolicyRoutes: readonly AdminRoute[] = [
     ...shared,
     method: 'GET',
     path: `${item}/entities`,
-    summary: 'List the counters of a usage limit policy with their usage',
+    summary: 'List the counters of a usage limit policy, also an archived one, with their usage',
     scopes: ['policies.read'],
     action: 'list',
     query: countersQuery,
     reply: countersReply,
     async handle(call) {
       const { em, query, services } = call;
-      const row = await findUsagePolicy(em, call, call.params.policyUsageLimitsId ?? '');
+      const row = await findUsagePolicy(em, call, call.params.policyUsageLimitsId ?? '', null);
       return listCounters(em, row, { ...pageOf(query), status: query.status, search: query.search }, services.clock.now());
     },
   }),

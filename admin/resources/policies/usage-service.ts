@@ -71,17 +71,17 @@ export async function updateUsagePolicy(change: Change, row: UsagePolicyRow, sen
   announce(change, row);
 }
 
-/** Finds a usage policy of the tenant. Throws AB08. */
+/** Finds a usage policy of the tenant, with this status or, if it is null, with any. Throws AB08. */
 export async function findUsagePolicy(
   em: EntityManager,
   tenant: { readonly organisationId: string; readonly workspaceId: string | null },
   id: string,
-  status: 'active' | 'archived' = 'active',
+  status: 'active' | 'archived' | null = 'active',
   lock?: 'to change',
 ): Promise<UsagePolicyRow> {
   const { slug, ...where } = itemOf(tenant, id);
   const options = lock ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {};
-  const row = slug === undefined ? await em.findOne(usagePolicies, { ...where, status }, options) : null;
+  const row = slug === undefined ? await em.findOne(usagePolicies, { ...where, ...(status && { status }) }, options) : null;
   if (!row) throw notFound('Usage limits policy');
   return row;
 }

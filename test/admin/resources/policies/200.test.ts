@@ -57,6 +57,7 @@ describe.each(ruleDatabases)('policies: accepted requests, on %s', (database) =>
     expect((await plane.ask('GET', path)).status).toBe(404);
     expect((await plane.ask('PUT', path, { body: { name: 'x' } })).status).toBe(404);
     expect((await plane.ask('GET', `${path}?status=archived`)).body.status).toBe('archived');
+    expect((await plane.ask('GET', `${path}/entities`)).body).toEqual({ object: 'list', total: 0, data: [] });
     expect((await plane.ask('GET', '/policies/usage-limits?status=archived')).body.total).toBe(1);
     expect((await document('workspace-policies')).usage).toEqual([]);
   });
