@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import type { EmbeddedOptions, FromThread, Result, ToThread } from './embedded-thread.ts';
 
@@ -15,17 +16,30 @@ interface Sender {
   query(sql: string, values?: readonly unknown[]): Promise<Result>;
 }
 
+interface Crashes {
+  /** Called once if the thread ends, or if the database can run no further statement. All statements reject from then on. */
+  onCrash(error: Error): void;
+  /** Time after which a statement counts as slow. Then the free space of the disk is read. */
+  readonly slowMs?: number;
+  /** Free bytes of the disk. */
+  readonly freeBytes?: () => Promise<number>;
+}
+
 /**
  * Opens the embedded database in a thread of its own, so that a statement does not delay other work of this process. Rejects if it cannot
- * be opened. If the thread crashes later, the error is uncaught and ends the process: statements would fail until a restart.
+ * be opened.
  */
-export async function openEmbeddedDatabase(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
+export async function openEmbeddedDatabase(options: EmbeddedOptions, crashes: Crashes): Promise<EmbeddedDatabase> {
+  const { onCrash, slowMs = 5_000, freeBytes = () => freeBytesOf(options.dataDir) } = crashes;
   const entry = new URL(`./embedded-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
   const thread = new Worker(entry, { workerData: options, name: 'embedded database' });
   const waiting = new Map<number, { resolve(result: Result): void; reject(error: Error): void }>();
   const exited = new Promise<void>((resolve) => thread.once('exit', () => resolve()));
   let lastId = 0;
   let closed = false;
+  let crash: Error | null = null;
+  /** The statement that ran at the last look. */
+  let seenId: number | undefined;
   /** The end of the last statement or transaction that has been requested. */
   let last: Promise<unknown> = Promise.resolve();
 
@@ -37,9 +51,10 @@ export async function openEmbeddedDatabase(options: EmbeddedOptions): Promise<Em
     thread.once('error', reject);
     thread.once('exit', (code) => reject(new Error(`the thread of the embedded database has ended with code ${code}`)));
   });
-  thread.once('exit', (code) => {
-    if (!closed) throw new Error(`the thread of the embedded database has ended with code ${code}`);
-  });
+  thread.on('error', endWith);
+  thread.once('exit', (code) => endWith(new Error(`the thread of the embedded database has ended with code ${code}`)));
+  // PGlite 0.5 never returns from a statement that finds no space for a new file of the write-ahead log.
+  const timer = setInterval(() => void endIfFull(), slowMs).unref();
   // Messages that follow one another quickly arrive in one turn of the event loop. Between two statements other work has its turn.
   thread.on('message', (message: Exclude<FromThread, 'ready'>) => setImmediate(settle, message));
 
@@ -66,11 +81,31 @@ export async function openEmbeddedDatabase(options: EmbeddedOptions): Promise<Em
       await inTurn(async () => {
         if (closed) return;
         closed = true;
+        clearInterval(timer);
         thread.postMessage('close' satisfies ToThread);
       });
       await exited;
     },
   };
+
+  function endWith(error: Error): void {
+    if (closed || crash) return;
+    crash = error;
+    clearInterval(timer);
+    for (const { reject } of waiting.values()) reject(error);
+    waiting.clear();
+    void thread.terminate();
+    onCrash(error);
+  }
+
+  async function endIfFull(): Promise<void> {
+    const [runningId] = waiting.keys();
+    const isSlow = runningId !== undefined && runningId === seenId;
+    seenId = runningId;
+    if (!isSlow) return;
+    const free = await freeBytes();
+    if (free < logFileBytes && waiting.has(runningId)) endWith(new Error(diskFullMessage(free)));
+  }
 
   function settle(message: Exclude<FromThread, 'ready'>): void {
     const caller = waiting.get(message.id);
@@ -86,11 +121,30 @@ export async function openEmbeddedDatabase(options: EmbeddedOptions): Promise<Em
   }
 
   function send(sql: string, values: readonly unknown[]): Promise<Result> {
-    if (closed) return Promise.reject(new Error('PGlite is closed'));
+    if (closed || crash) return Promise.reject(crash ?? new Error('PGlite is closed'));
     return new Promise((resolve, reject) => {
       const id = ++lastId;
       waiting.set(id, { resolve, reject });
       thread.postMessage({ id, sql, values } satisfies ToThread);
     });
   }
+}
+
+/** Size of one file of the write-ahead log. */
+const logFileBytes = 16 * 1024 * 1024;
+
+/** Returns the reason for which the database cannot be used, or `null` if its disk has enough space. */
+export async function fullDiskOf(dataDir: string): Promise<string | null> {
+  const free = await freeBytesOf(dataDir);
+  return free < logFileBytes ? diskFullMessage(free) : null;
+}
+
+async function freeBytesOf(dataDir: string): Promise<number> {
+  const { bavail, bsize } = await statfs(dataDir);
+  return bavail * bsize;
+}
+
+function diskFullMessage(free: number): string {
+  const mebibytes = (free / 1024 / 1024).toFixed(1);
+  return `DATA_DIR: its disk has ${mebibytes} MiB left, and the embedded database needs 16 MiB for its next log file. Free space on it.`;
 }

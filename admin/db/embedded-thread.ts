@@ -47,6 +47,7 @@ port.on('message', async (message: ToThread) => {
     const { rows, affectedRows } = await run(sql, values);
     send({ id, result: { rows, affectedRows } });
   } catch (error) {
+    if (isInternal(error)) await requireWorking();
     send({ id, message: (error as Error).message, fields: fieldsOf(error) });
   }
 });
@@ -80,6 +81,25 @@ async function createFiles(): Promise<void> {
 async function run(sql: string, values: readonly unknown[]): Promise<Result> {
   if (values.length > 0) return database.query(sql, [...values], { rowMode: 'object' });
   return (await database.exec(sql, { rowMode: 'object' })).at(-1) ?? { rows: [] };
+}
+
+/** Errors of class XX, and errors of the WebAssembly code itself, which have no code. */
+function isInternal(error: unknown): boolean {
+  const { code } = error as { readonly code?: unknown };
+  return typeof code !== 'string' || code.startsWith('XX');
+}
+
+/**
+ * Ends the thread if no statement works. PostgreSQL restarts itself after an error while it writes its log; PGlite continues in
+ * a state in which every statement fails.
+ */
+async function requireWorking(): Promise<void> {
+  const failure = await database.query('select 1').then(
+    () => null,
+    (error: unknown) => error as Error & { readonly code?: string },
+  );
+  const isInFailedTransaction = failure?.code === '25P02';
+  if (failure && !isInFailedTransaction) throw new Error(`no statement works: ${failure.message}`);
 }
 
 /** The fields of PostgreSQL, such as `code` and `constraint`. PGlite adds the statement and its values, which contain secrets. */

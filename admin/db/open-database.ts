@@ -8,7 +8,7 @@ import type { Settings } from '../../config/settings.ts';
 import type { Log } from '../../core/contract/plugin/plugin.ts';
 import { isUuid } from '../../core/contract/values/uuid.ts';
 import { StartError } from '../start-error.ts';
-import { type EmbeddedDatabase, openEmbeddedDatabase } from './embedded-database.ts';
+import { type EmbeddedDatabase, fullDiskOf, openEmbeddedDatabase } from './embedded-database.ts';
 import { guardPool } from './guard-pool.ts';
 import { joinBegin } from './join-begin.ts';
 import { joinSession } from './join-session.ts';
@@ -72,7 +72,8 @@ async function openEmbedded(directory: string, tables: Tables, log: Log): Promis
   };
   try {
     const loading = import('@mikro-orm/pglite');
-    embedded = await openEmbeddedDatabase({ dataDir: directory, startParams: ['-c', `shared_buffers=${embeddedBuffers}`] });
+    const startParams = ['-c', `shared_buffers=${embeddedBuffers}`];
+    embedded = await openEmbeddedDatabase({ dataDir: directory, startParams }, { onCrash: (error) => endProcess(error, log) });
     const options = { ...shared(tables, log), driverOptions: { pglite: embedded } };
     const orm = (await (await loading).MikroORM.init(options)) as unknown as MikroORM;
     // One process, one connection: no lock is needed, and waiting for one on the same connection would never end.
@@ -87,6 +88,9 @@ async function openEmbedded(directory: string, tables: Tables, log: Log): Promis
     };
   } catch (error) {
     await close();
+    const fullDisk = isBroken(error) ? await fullDiskOf(directory) : null;
+    // A later start succeeds when there is space again.
+    if (fullDisk !== null) throw new Error(fullDisk);
     throw isBroken(error)
       ? new StartError(
           `DATA_DIR: the embedded database in ${directory} cannot be opened (${(error as Error).message}): ` +
@@ -94,6 +98,12 @@ async function openEmbedded(directory: string, tables: Tables, log: Log): Promis
         )
       : error;
   }
+}
+
+/** Statements would fail until a restart. The supervisor starts the control plane again. */
+function endProcess(error: Error, log: Log): void {
+  log.error({ reason: error.message }, 'the embedded database has crashed; the process ends');
+  process.exit(1);
 }
 
 /** The folder has no working database; another start would fail the same way. */

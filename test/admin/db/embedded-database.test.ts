@@ -6,13 +6,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EmbeddedDatabase, openEmbeddedDatabase } from '../../../admin/db/embedded-database.ts';
 import { copyEmptyDatabase } from '../support/pgdata-template.ts';
 
+const onCrash = (error: Error) => expect.unreachable(error.message);
+
 describe('the embedded database in its thread', () => {
   let parentDir: string;
   let database: EmbeddedDatabase;
   beforeAll(async () => {
     parentDir = await mkdtemp(join(tmpdir(), 'svc-embedded-'));
     await copyEmptyDatabase(parentDir);
-    database = await openEmbeddedDatabase({ dataDir: join(parentDir, 'pgdata'), startParams: [] });
+    database = await openEmbeddedDatabase({ dataDir: join(parentDir, 'pgdata'), startParams: [] }, { onCrash });
     await database.query('create table things (id int primary key, at timestamptz, bytes bytea)');
   });
   afterAll(async () => {
@@ -62,7 +64,7 @@ describe('the embedded database in its thread', () => {
   });
 
   it('rejects if the folder has no working database', async () => {
-    await expect(openEmbeddedDatabase({ dataDir: '/dev/null/pgdata', startParams: [] })).rejects.toThrow();
+    await expect(openEmbeddedDatabase({ dataDir: '/dev/null/pgdata', startParams: [] }, { onCrash })).rejects.toThrow();
   });
 
   it('is created in an empty folder, also after a process was killed while it did so', async () => {
@@ -88,8 +90,42 @@ describe('the embedded database in its thread', () => {
   it('rejects statements after its end, and can be closed twice', async () => {
     const copy = await mkdtemp(join(parentDir, 'closed-'));
     await copyEmptyDatabase(copy);
-    const closed = await openEmbeddedDatabase({ dataDir: join(copy, 'pgdata'), startParams: [] });
+    const closed = await openEmbeddedDatabase({ dataDir: join(copy, 'pgdata'), startParams: [] }, { onCrash });
     await Promise.all([closed.close(), closed.close()]);
     await expect(closed.query('select 1')).rejects.toThrow('PGlite is closed');
+  });
+
+  it.each([
+    [
+      'reports a crash when an error leaves it in a state in which no statement works',
+      // More than the current file of the log holds.
+      `insert into things select g, null, decode(repeat(md5(g::text), 30), 'hex') from generate_series(100, 40000) g`,
+      Number.POSITIVE_INFINITY,
+      'no statement works: ',
+    ],
+    [
+      'reports a crash when a statement does not end and the disk is full',
+      `select pg_switch_wal(); insert into things values (100)`,
+      1024 * 1024,
+      'DATA_DIR: its disk has 1.0 MiB left, and the embedded database needs 16 MiB for its next log file. Free space on it.',
+    ],
+  ])('%s', async (_title, statement, free, message) => {
+    const copy = await mkdtemp(join(parentDir, 'crashed-'));
+    await copyEmptyDatabase(copy);
+    const dataDir = join(copy, 'pgdata');
+    let crashWith: (error: Error) => void = () => {};
+    const crashed = new Promise<Error>((resolve) => {
+      crashWith = resolve;
+    });
+    const options = { onCrash: crashWith, slowMs: 100, freeBytes: async () => free };
+    const crashing = await openEmbeddedDatabase({ dataDir, startParams: [] }, options);
+    await crashing.query('create table things (id int primary key, at timestamptz, bytes bytea)');
+    // The next file of the log cannot be created, as on a full disk.
+    await rm(join(dataDir, 'pg_wal'), { recursive: true });
+    const failing = expect(crashing.query(statement)).rejects.toThrow(message);
+    expect((await crashed).message).toContain(message);
+    await failing;
+    await expect(crashing.query('select 1')).rejects.toThrow(message);
+    await crashing.close();
   });
 });
