@@ -1,14 +1,18 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { databases } from '../admin/support/test-database.ts';
 import { variants } from '../support/cache-variants.ts';
-import { connectionsTo } from '../support/connections-to.ts';
+import { connectionsTo, listenersOn } from '../support/connections-to.ts';
 import { reply } from '../support/fake-upstream.ts';
 import { type FreshReply, onFreshConnection } from '../support/fresh-connection.ts';
 import { newGate } from '../support/gate.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { configOf, expectationOf, type Row, rows, textOf, words } from '../support/guardrail-matrix.ts';
+import { prepareRow } from '../support/stored-guardrails.ts';
 import { until } from '../support/until.ts';
 
+const crashFile = new URL('../support/crash-embedded-database.ts', import.meta.url).href;
 const chatPath = '/v1/chat/completions';
 
 /** Every `step`th row of a table, of which each database takes its share in pairs. With LONG_TESTS each takes all. */
@@ -22,7 +26,7 @@ describe.each(databases)('three gateway processes, on %s', (name) => {
   beforeAll(async () => {
     gateway = await startGatewayWithUpstream({
       database: name === 'PGlite' ? 'embedded' : 'server',
-      env: { GATEWAY_PROCESSES: '3', CACHE_STORE_TIMEOUT: '2000' },
+      env: { GATEWAY_PROCESSES: '3', CACHE_STORE_TIMEOUT: '2000', NODE_OPTIONS: `--import=${crashFile}` },
     });
     await allProcesses();
   });
@@ -188,6 +192,28 @@ describe.each(databases)('three gateway processes, on %s', (name) => {
     });
   }
 
+  it.runIf(name === 'PGlite')('serves calls after a crash of the embedded database, which is started again', async () => {
+    const [crashing] = gateway.pidsOf('control-plane');
+    // Every process must load the key and the provider, which a hit does not need. A process has an id before it listens.
+    await until(() => listenersOn(gateway.port) === 3);
+    await Promise.all(Array.from({ length: 40 }, (_, at) => ask(`known ${at}`)));
+    const known = await ask('before the crash');
+    expect(known.status).toBe(200);
+    await writeFile(join(gateway.dataDir, 'crash'), '');
+    await until(() => gateway.output().includes('the embedded database has crashed; the process ends'));
+    expect(gateway.output()).toContain('"reason":"crash on purpose"');
+    const replies = await Promise.all(Array.from({ length: 10 }, (_, at) => ask(`after the crash ${at}`)));
+    expect(replies.map(({ status }) => status)).toEqual(Array.from(replies, () => 200));
+    await until(() =>
+      gateway.admin
+        .get('/configs')
+        .then(({ status }) => status === 200)
+        .catch(() => false),
+    );
+    expect(gateway.pidsOf('control-plane')).not.toContain(crashing);
+    expect(await gateway.logOf(String(known.headers['x-svc-trace-id']))).toMatchObject({ outcome: 'success' });
+  });
+
   it('serves none of many requests that differ in one aspect from the entry of another', async () => {
     // Some of all: the aspects of bodies, headers and configs that one provider serves.
     const sent = variants.filter(
@@ -213,8 +239,16 @@ describe.each(databases)('three gateway processes, on %s', (name) => {
   });
 
   it('have the same verdicts of guardrails in every combination', async () => {
+    const ofOneRoute = rows.filter((row) => row.route.path === chatPath && row.route.provider === '@one');
     const isInline = ({ source }: Row) => source === 'shorthand' || source === 'hook form' || source === 'target';
-    const some = rows.filter((row) => row.route.path === chatPath && row.route.provider === '@one' && isInline(row));
+    const part = (all: readonly Row[], step: number) => all.filter((_, at) => isPart(at, step, databases.indexOf(name)));
+    const some = [
+      ...part(ofOneRoute.filter(isInline), 5),
+      ...part(
+        ofOneRoute.filter((one) => !isInline(one)),
+        11,
+      ),
+    ];
     let row = some[0] as Row;
     gateway.upstream.on(chatPath, async ({ request, response }) => {
       const isStream = request.text.includes('"stream":true');
@@ -224,13 +258,12 @@ describe.each(databases)('three gateway processes, on %s', (name) => {
       const handler = { onHead: () => {}, onData: send, onEnd: () => response.end(), onError: () => response.destroy() };
       row.route.stream(words)({} as never, handler as never);
     });
-    for (row of some.filter((_, at) => isPart(at, 5, databases.indexOf(name)))) {
+    for (row of some) {
+      const inline = { apiKey: gateway.workspaceKey, config: JSON.stringify(configOf(row)).replaceAll('"@one"', '"@oai"') };
+      const { apiKey, config: rowConfig } = isInline(row) ? inline : await prepareRow(gateway, row);
       const before = calls();
       const reply = await onFreshConnection(gateway.origin + chatPath, {
-        headers: {
-          'x-svc-api-key': gateway.workspaceKey,
-          'x-svc-config': JSON.stringify(configOf(row)).replaceAll('"@one"', '"@oai"'),
-        },
+        headers: { 'x-svc-api-key': apiKey, 'x-svc-config': rowConfig },
         body: { model: 'm', ...row.route.body, ...(row.stream === 'plain' ? {} : { stream: true }) },
       });
       const { route: _route, ...columns } = row;

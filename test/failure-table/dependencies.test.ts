@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startNats } from '../../bench/services/nats.ts';
@@ -9,6 +8,7 @@ import { keyPurposes } from '../../core/contract/protocol/key-purposes.ts';
 import { newApiKey } from '../../core/contract/values/api-key.ts';
 import { deriveKey } from '../../core/contract/values/secret.ts';
 import { readLastKnownGood } from '../../core/documents/last-known-good.ts';
+import { listenersOn } from '../support/connections-to.ts';
 import { onFreshConnection } from '../support/fresh-connection.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { newMemoryLog } from '../support/memory-log.ts';
@@ -162,12 +162,3 @@ describe.skipIf(missing.length > 0)('failure table: dependencies', () => {
     });
   });
 });
-
-/** How many processes listen on this port together, from Linux's `/proc`. */
-function listenersOn(port: number): number {
-  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
-  const sockets = readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1);
-  // The second field is the local address, the fourth the state: 0A = listening.
-  return sockets.map((line) => line.trim().split(/\s+/)).filter((fields) => fields[1]?.endsWith(local) && fields[3] === '0A')
-    .length;
-}

@@ -21,3 +21,12 @@ function linkOf(path: string): string {
     return '';
   }
 }
+
+/** Returns how many processes listen on this TCP port together. Linux only. */
+export function listenersOn(port: number): number {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const sockets = readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1);
+  // The second field is the local address, the fourth the state: 0A = listening.
+  return sockets.map((line) => line.trim().split(/\s+/)).filter((fields) => fields[1]?.endsWith(local) && fields[3] === '0A')
+    .length;
+}
