@@ -68,10 +68,11 @@ const callsMax = 50;
 export function definePartner<Parameters extends v.ObjectEntries, Credentials extends v.ObjectEntries, ServiceResponse>(
   partner: Partner<Parameters, Credentials, ServiceResponse>,
 ): Check {
+  const credentials: v.GenericSchema = v.strictObject(partner.credentials);
   const parameters = v.strictObject({
     ...partner.parameters,
     timeout: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(60_000)), partner.timeoutMs ?? 5000),
-    credentials: v.strictObject(partner.credentials),
+    credentials: Object.keys(partner.credentials).length === 0 ? v.optional(credentials, {}) : credentials,
   });
   const { changes, redacts } = partner;
   return defineCheck({

@@ -71,6 +71,12 @@ describe.each(formats.map((format) => [format.id, format] as const))('%s', (_id,
   });
 });
 
+const withoutCredentials = formats.filter(({ credentials }) => Object.keys(credentials).length === 0);
+it.each(withoutCredentials.map((format) => [format.id, format] as const))('%s: needs no `credentials`', async (_id, format) => {
+  const { id, side, parameters = {} } = format;
+  expect((await ask({ id, side, parameters } as never, { json: format.pass })).status).toBe(200);
+});
+
 const replaced = formats.flatMap(({ redact, ...format }) => (redact ? [[format.id, format, redact] as const] : []));
 it.each(replaced)('%s: replaces the text', async (id, format, { parameters, reply }) => {
   const { status, text, sent } = await ask({ ...format, parameters: { ...format.parameters, ...parameters } }, { json: reply });
