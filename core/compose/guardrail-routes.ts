@@ -19,6 +19,8 @@ import type { Handle } from '../pipeline/run.ts';
 
 export interface GuardrailReplies {
   readonly services: Pick<CoreServices, 'tasks' | 'fetch' | 'random' | 'addedChecks'>;
+  /** Returns the reason why a check may not call a URL; `null` if it may. */
+  readonly checkServiceUrl: (url: string) => string | null;
   /** Opens the secret parameters of a question, see `guardrailOpener`. */
   openSecrets(question: Pick<GuardrailQuestion, 'versionId' | 'secrets'>): ReadonlyMap<number, Secret>;
   test(test: GuardrailTest): Promise<GuardrailTestReply>;
@@ -32,7 +34,7 @@ const testsOfOneMax = 4;
 /** The questions of the control plane about guardrails, by path. */
 export function guardrailRoutes(
   clusterKey: string,
-  { services, openSecrets, test }: GuardrailReplies,
+  { services, checkServiceUrl, openSecrets, test }: GuardrailReplies,
 ): readonly (readonly [string, Handle])[] {
   const serve = <Question>(question: v.GenericSchema<unknown, Question>, reply: (question: Question) => object): Handle =>
     replyToControlPlane({ clusterKey, question, atOnceMax, reply: async (asked) => reply(asked) });
@@ -44,7 +46,12 @@ export function guardrailRoutes(
     reply: test,
   });
   return [
-    [guardrailChecksPath, serve(guardrailQuestion, (question) => checkSaved(question.checks, services, openSecrets(question)))],
+    [
+      guardrailChecksPath,
+      serve(guardrailQuestion, (question) =>
+        checkSaved(question.checks, { ...services, checkServiceUrl }, openSecrets(question)),
+      ),
+    ],
     [guardrailCataloguePath, serve(guardrailCatalogueQuestion, () => ({ checks: describeChecks(services.addedChecks) }))],
     [guardrailTestsPath, tests],
   ];

@@ -16,6 +16,8 @@ export interface OutboundParsers {
   parseTokenUrl(url: string): ParsedUrl;
   /** Returns the reason why a caller's host is refused; null if it is allowed. */
   checkCustomHost(url: string): string | null;
+  /** The same for a URL that is called unchanged. */
+  checkServiceUrl(url: string): string | null;
 }
 
 export function outboundParsers(trusted: TrustedHosts): OutboundParsers {
@@ -26,11 +28,14 @@ export function outboundParsers(trusted: TrustedHosts): OutboundParsers {
       const [, path = ''] = /^[a-z]+:\/\/[^/?]*(.*)$/i.exec(url) ?? [];
       return { origin, path: path.startsWith('/') ? path : `/${path}` };
     },
-    checkCustomHost(url) {
-      const check = checkOutboundUrl(url, { trusted });
-      return check.ok ? null : check.reason;
-    },
+    checkCustomHost: (url) => reasonOf(url, false),
+    checkServiceUrl: (url) => reasonOf(url, true),
   };
+
+  function reasonOf(url: string, allowQuery: boolean): string | null {
+    const check = checkOutboundUrl(url, { trusted, allowQuery });
+    return check.ok ? null : check.reason;
+  }
 
   function parse(url: string, allowQuery: boolean): ParsedUrl {
     const check = checkOutboundUrl(url, { trusted, allowQuery });

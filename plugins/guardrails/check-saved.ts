@@ -7,13 +7,18 @@ import {
 } from '../../core/contract/plugin/guardrail-config.ts';
 import type { Secret } from '../../core/contract/values/secret.ts';
 import type { Side } from './checks/check.ts';
+import { serviceUrlsOf } from './checks/outgoing-headers.ts';
 import { checkOf, compileGuardrails } from './compile.ts';
 
-type Services = Parameters<typeof compileGuardrails>[2];
+interface Services extends CompileServices {
+  /** Returns the reason why a check may not call a URL; `null` if it may. */
+  checkServiceUrl(url: string): string | null;
+}
+type CompileServices = Parameters<typeof compileGuardrails>[2];
 
 /**
- * Checks the checks of a saved guardrail: their ids, their parameters and that there is a side on which all of them can run. Returns one line
- * per issue with its path below the guardrail, and these sides.
+ * Checks the checks of a saved guardrail: their ids, their parameters, the addresses that they call, and that there is a side on which all of
+ * them can run. Returns one line per issue with its path below the guardrail, and these sides.
  */
 export function checkSaved(
   given: v.InferOutput<typeof guardrailChecks>,
@@ -27,8 +32,15 @@ export function checkSaved(
   const saved = { id: '', slug: '', versionId: '', checks: enabled, actions: {} };
   const rule: GuardrailRule = ruleOfSaved({ path: '', type: 'guardrail', actions: {} }, saved, secrets);
   for (const check of rule.checks) {
-    const own = checkOf(check.id, services)?.sides ?? guardrailSides;
+    const known = checkOf(check.id, services);
+    const own = known?.sides ?? guardrailSides;
     compileGuardrails([{ ...rule, checks: [check] }], own[0] as Side, services, errors);
+    for (const name of known ? serviceUrlsOf(known.parameters) : []) {
+      const url = check.parameters[name];
+      // Texts that are no URL are reported by their schema.
+      const reason = typeof url === 'string' && URL.canParse(url) ? services.checkServiceUrl(url) : null;
+      if (reason !== null) errors.push(`.${check.path}.${name}: ${reason}`);
+    }
     sides = sides.filter((side) => own.includes(side));
   }
   if (errors.length === 0 && sides.length === 0) {

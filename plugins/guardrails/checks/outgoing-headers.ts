@@ -52,7 +52,10 @@ export function refuseOwnHeaders(
   if (at !== -1) throw new Error(`forwardHeaders[${at}]: this header cannot be forwarded`);
 }
 
-/** The address of a service that a check calls. The connector decides at each call whether it may be reached. */
+/**
+ * The address of a service that a check calls. The connector decides at each call whether it may be reached, and `check-saved.ts` rejects
+ * addresses that never may.
+ */
 export const serviceUrl = v.pipe(
   v.string(),
   v.maxLength(2048),
@@ -61,3 +64,10 @@ export const serviceUrl = v.pipe(
     return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && url.hash === '';
   }, 'expected an http or https URL without credentials and fragment'),
 );
+
+/** Returns the names of the parameters that hold such an address. */
+export function serviceUrlsOf(parameters: v.GenericSchema): string[] {
+  const { entries = {} } = parameters as Partial<v.StrictObjectSchema<v.ObjectEntries, undefined>>;
+  const isUrl = (entry: unknown) => entry === serviceUrl || (entry as { readonly wrapped?: unknown }).wrapped === serviceUrl;
+  return Object.keys(entries).filter((name) => isUrl(entries[name]));
+}

@@ -81,7 +81,7 @@ export async function startPlaneGateway(): Promise<PlaneGateway> {
         random: Math.random,
       };
       const transport = createTransport({ trusted: parseTrustedHosts(plane.settings.trustedCustomHosts) });
-      const { parseTokenUrl } = outboundParsers(parseTrustedHosts(plane.settings.trustedCustomHosts));
+      const { parseTokenUrl, checkServiceUrl } = outboundParsers(parseTrustedHosts(plane.settings.trustedCustomHosts));
       const calls = createTokenFetch({ transport, parseUrl: parseTokenUrl, now: Date.now });
       routes.set(webhookDeliveryPath, createWebhookDeliveries(calls, clusterKeyText));
       routes.set(outboundCallPath, createOutboundCalls({ clusterKey, clusterKeyText, calls }));
@@ -90,8 +90,8 @@ export async function startPlaneGateway(): Promise<PlaneGateway> {
         await transport.close();
       };
       const test = () => Promise.reject(new Error('guardrails are not run here'));
-      for (const [path, handle] of guardrailRoutes(clusterKeyText, { services, openSecrets: guardrailOpener(clusterKey), test }))
-        routes.set(path, handle);
+      const guardrails = { services, checkServiceUrl, openSecrets: guardrailOpener(clusterKey), test };
+      for (const [path, handle] of guardrailRoutes(clusterKeyText, guardrails)) routes.set(path, handle);
     },
     async close() {
       await stop();

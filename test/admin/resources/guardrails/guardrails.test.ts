@@ -174,6 +174,21 @@ describe.each(ruleDatabases)('saved guardrails, on %s', (database) => {
       'checks[0].parameters.headers',
     ],
     [
+      'the address of a metadata service',
+      { checks: [{ id: 'default.webhook', parameters: { webhookURL: 'http://169.254.169.254/latest?a=1' } }] },
+      'checks[0].parameters.webhookURL: must not be a metadata service',
+    ],
+    [
+      'a private address',
+      { checks: [{ id: 'default.jwt', parameters: { jwksUri: 'https://10.0.0.5/keys' }, is_enabled: false }] },
+      'checks[0].parameters.jwksUri: must be a public address. The operator can allow a private one in TRUSTED_CUSTOM_HOSTS',
+    ],
+    [
+      'an internal host',
+      { checks: [{ id: 'svc.http', parameters: { url: 'http://localhost/x', verdictPointer: '/ok' } }] },
+      'checks[0].parameters.url: must not be an internal host',
+    ],
+    [
       'a masked secret',
       {
         checks: [
