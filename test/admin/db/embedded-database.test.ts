@@ -72,7 +72,7 @@ describe('the embedded database in its thread', () => {
     await mkdir(dataDir, { recursive: true });
     await mkdir(`${dataDir}.new/base`, { recursive: true });
     await writeFile(`${dataDir}.new/base/unfinished`, '');
-    const created = await openEmbeddedDatabase({ dataDir, startParams: [] });
+    const created = await openEmbeddedDatabase({ dataDir, startParams: [] }, { onCrash });
     expect((await created.query('show server_encoding')).rows).toEqual([{ server_encoding: 'UTF8' }]);
     await created.close();
     expect(await readdir(join(parentDir, 'first'))).toEqual(['pgdata']);
@@ -83,7 +83,9 @@ describe('the embedded database in its thread', () => {
     const dataDir = join(parentDir, 'others');
     await mkdir(dataDir);
     await writeFile(join(dataDir, 'notes'), 'mine');
-    await expect(openEmbeddedDatabase({ dataDir, startParams: [] })).rejects.toThrow('the folder has files, but no PG_VERSION');
+    await expect(openEmbeddedDatabase({ dataDir, startParams: [] }, { onCrash })).rejects.toThrow(
+      'the folder has files, but no PG_VERSION',
+    );
     expect(await readFile(join(dataDir, 'notes'), 'utf8')).toBe('mine');
   });
 
