@@ -95,6 +95,8 @@ export interface NewRecord {
   /** Whole nano-USD. Null: unknown. */
   readonly cost: number | null;
   readonly source: PriceSource | null;
+  /** Whole nano-USD: the cost of the call whose reply a cached one repeats, at the prices of the record's time. Absent if there is none. */
+  readonly saved?: number;
   /** The record of the same session that this one replaces. Earlier calls have already counted it, so only the difference counts. */
   readonly before?: { readonly record: RequestRecord; readonly cost: number | null };
 }

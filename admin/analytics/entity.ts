@@ -38,6 +38,8 @@ export const usageRollups = defineEntity({
     cacheHits: p.bigint('number'),
     semanticHits: p.bigint('number'),
     hitDurationUs: p.bigint('number'),
+    simpleSavedNano: p.bigint('number'),
+    semanticSavedNano: p.bigint('number'),
     fallbacks: p.bigint('number'),
     /** Requests by latency: packed counts of the bins of `latency-bins.ts`. */
     latency: p.array((value) => Number(value)).columnType('bigint[]'),

@@ -1,8 +1,11 @@
 import type { RequestRecord } from '../../core/contract/plugin/record.ts';
 
-/** A sum that roll-ups hold: how one request counts, in a record and in SQL over the alias `r` of `request_records`. */
+/**
+ * A sum that roll-ups hold: how one request counts, in a record and in SQL over the alias `r` of `request_records`. Amounts of money are
+ * whole nano-USD.
+ */
 export interface Measure {
-  of(record: RequestRecord, costNano: number): number;
+  of(record: RequestRecord, costNano: number, savedNano: number): number;
   readonly sql: string;
 }
 
@@ -17,6 +20,7 @@ const costNanoMax = 1e15;
 const field = (name: string) => `least((r.record->>'${name}')::numeric, ${amountMax})::bigint`;
 const durationUs = `least(round((r.record->>'durationMs')::numeric * 1000), ${amountMax})::bigint`;
 const isHit = `r.record->>'cacheStatus' in ('HIT', 'SEMANTIC HIT')`;
+const savedNano = `least(coalesce(r.saved_nano, 0), ${costNanoMax})`;
 const isSemantic = `r.record->>'cacheStatus' = 'SEMANTIC HIT'`;
 
 /** Every sum, by its column. */
@@ -47,6 +51,16 @@ const table = {
   hit_duration_us: {
     of: (record) => (isHitOf(record) ? bounded(Math.round(record.durationMs * 1000)) : 0),
     sql: `case when ${isHit} then ${durationUs} else 0 end`,
+  },
+  /** Cost of the calls whose replies the simple cache repeated. */
+  simple_saved_nano: {
+    of: ({ cacheStatus }, _, saved) => (cacheStatus === 'HIT' ? Math.min(saved, costNanoMax) : 0),
+    sql: `case when ${isSemantic} then 0 else ${savedNano} end`,
+  },
+  /** The same for the semantic cache. */
+  semantic_saved_nano: {
+    of: ({ cacheStatus }, _, saved) => (cacheStatus === 'SEMANTIC HIT' ? Math.min(saved, costNanoMax) : 0),
+    sql: `case when ${isSemantic} then ${savedNano} else 0 end`,
   },
   /** Succeeded at another target than the first. */
   fallbacks: {

@@ -4,7 +4,7 @@ import { measuresInSql } from './measures.ts';
 
 /** Records with their dimensions as columns, as the alias `r`. Append conditions. */
 export const selectRecords = `select r.* from (select r.organisation_id, ${dimensionsInSql}, r.trace_id, r.record,
-  r.cost_micro_usd, r.cost_nano_rest, r.outcome, r.created_at from request_records r) r`;
+  r.cost_micro_usd, r.cost_nano_rest, r.saved_nano, r.outcome, r.created_at from request_records r) r`;
 
 const bin = `ceil(ln(greatest(1, (r.record->>'durationMs')::float8)) / ${logGamma})::bigint`;
 const retries = `(r.record->>'retryAttemptCount')::bigint`;

@@ -75,13 +75,14 @@ export class RollupBatch {
     return this.#late;
   }
 
-  /** Adds a request, or takes it out again with `sign` -1. Requests without an organisation are left out: no tenant may read them. */
-  add(record: RequestRecord, costNano: number | null, sign: 1 | -1 = 1): void {
+  /** Adds a request with its cost and what it saved, or takes it out again with `sign` -1. Requests without an organisation are left out: no tenant may read them. */
+  add(record: RequestRecord, costNano: number | null, savedNano = 0, sign: 1 | -1 = 1): void {
     const { organisationId, durationMs, retryAttemptCount } = record;
     const createdMs = Date.parse(record.createdAt);
     if (organisationId === null || Number.isNaN(createdMs)) return;
     for (let at = 0; at < sources.length; at++) this.#values[at] = (sources[at] as DimensionSource).of(record);
-    for (let at = 0; at < measures.length; at++) this.#amounts[at] = sign * (measures[at] as Measure).of(record, costNano ?? 0);
+    for (let at = 0; at < measures.length; at++)
+      this.#amounts[at] = sign * (measures[at] as Measure).of(record, costNano ?? 0, savedNano);
     const latency = binOf(durationMs) * binFactor + sign;
     const retries = record.outcome === 'success' ? retryAttemptCount : 0;
     const isLate = startOf(createdMs, dayMs) + dayMs <= this.#nowMs;
@@ -103,7 +104,7 @@ export class RollupBatch {
   /** Replaces the cost of a request that is counted already. */
   addCost(record: RequestRecord, { from, to }: { readonly from: number | null; readonly to: number | null }): void {
     this.add(record, to);
-    this.add(record, from, -1);
+    this.add(record, from, 0, -1);
   }
 
   /** Finds the sums for the values of the request. A tree of maps costs a quarter of a map by the text of the values. */

@@ -11,9 +11,9 @@ import { shareDays } from './sum-days.ts';
 /** Adds the new records to the roll-ups. A record that replaces an earlier one of its session counts instead of it. */
 export const writeRollups: RecordWriter = async (tx, rows, nowMs) => {
   const batch = new RollupBatch(nowMs);
-  for (const { record, cost, before } of rows) {
-    batch.add(record, cost);
-    if (before) batch.add(before.record, before.cost, -1);
+  for (const { record, cost, saved, before } of rows) {
+    batch.add(record, cost, saved);
+    if (before) batch.add(before.record, before.cost, 0, -1);
   }
   await applyRollups(tx, batch);
 };

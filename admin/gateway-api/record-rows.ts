@@ -10,6 +10,8 @@ export interface RecordRow {
   /** Whole nano-USD. Null: unknown. */
   readonly cost: number | null;
   readonly source: PriceSource | null;
+  /** Whole nano-USD that a cached reply saved. */
+  readonly saved?: number;
   readonly record: RequestRecord;
 }
 
@@ -23,16 +25,20 @@ export async function insertRows(em: EntityManager, rows: readonly RecordRow[], 
     em,
     `with added as (
        insert into request_records (id, organisation_id, workspace_id, trace_id, created_at, status, outcome, provider,
-         provider_slug, model, config_slug, api_key_id, cost_micro_usd, cost_nano_rest, price_source, record, checkpoint)
+         provider_slug, model, config_slug, api_key_id, cost_micro_usd, cost_nano_rest, price_source, saved_nano, record, checkpoint)
        select (record->>'id')::uuid, (record->>'organisationId')::uuid, (record->>'workspaceId')::uuid, record->>'traceId',
          (record->>'createdAt')::timestamptz, (record->>'status')::int, record->>'outcome', record->>'provider',
-         record->>'providerSlug', record->>'model', record->>'configSlug', record->>'apiKeyId', ${costColumns('')}, source, record,
+         record->>'providerSlug', record->>'model', record->>'configSlug', record->>'apiKeyId', ${costColumns('')}, source, saved, record,
          (record->>'checkpoint')::bigint
-       from rows from (jsonb_array_elements($1::jsonb), unnest($2::text::bigint[]), unnest($3::text::text[])) as sent(record, cost, source)
+       from rows from (jsonb_array_elements($1::jsonb), unnest($2::text::bigint[]), unnest($3::text::text[]),
+         unnest($5::text::bigint[])) as sent(record, cost, source, saved)
        order by 1
        on conflict (id, created_at) do nothing returning id)
      select case when count(*) < $4::int then coalesce(array_agg(id::text), '{}') end as ids from added`,
-    [json, `{${rows.map(({ cost }) => cost ?? 'null')}}`, `{${rows.map(({ source }) => source ?? 'null')}}`, rows.length],
+    [
+      ...[json, `{${rows.map(({ cost }) => cost ?? 'null')}}`, `{${rows.map(({ source }) => source ?? 'null')}}`, rows.length],
+      `{${rows.map(({ saved }) => saved ?? 'null')}}`,
+    ],
   );
   return new Set(added?.ids ?? rows.map(({ id }) => id));
 }

@@ -9,7 +9,7 @@ import { isDatabaseAway } from '../db/is-database-away.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
 import type { NewRecord, RecordWriter } from '../define-resource.ts';
 import { invalid } from '../http/errors.ts';
-import { priceRecord } from '../pricing/price-record.ts';
+import { priceRecord, savedCallOf } from '../pricing/price-record.ts';
 import { readPricing } from '../resources/integrations/read-pricing.ts';
 import { compileCheck } from './compile-check.ts';
 import { insertRows, newestOf, type RecordRow, replaceCheckpoints, withoutStoredResults } from './record-rows.ts';
@@ -46,10 +46,13 @@ export function createRecordStore(
   return async (records, json) => {
     if (records.length === 0) return { inserted: 0, duplicates: 0, refused: [] };
     const em = database.em();
-    const pricingOf = await readPricing(em, records);
-    const rows = records.map((record): RecordRow => {
+    const savedCalls = records.map(savedCallOf);
+    const pricingOf = await readPricing(em, [...records, ...savedCalls.filter((call) => call !== null)]);
+    const rows = records.map((record, at): RecordRow => {
       const { costNanoUsd, source } = priceRecord(record, pricingOf(record));
-      return { id: record.id, cost: costNanoUsd, source, record };
+      const call = savedCalls[at];
+      const saved = call ? priceRecord(call, pricingOf(call)).costNanoUsd : null;
+      return { id: record.id, cost: costNanoUsd, source, record, ...(saved === null ? undefined : { saved }) };
     });
     const insertAll = async (some: readonly RecordRow[], text?: string) => {
       const stored = await insert(em, some, text ?? null, writers, clock.now());

@@ -12,7 +12,12 @@ export function moneyOf(microUsd: number | string, nanoRest: number | string, un
   return Number(`${microUsd}${String(nanoRest).padStart(3, '0')}e-${decimals[unit]}`);
 }
 
-/** Returns the same amount in nano-USD. Exact up to 9 million US dollars. */
+/** Returns an amount of whole nano-USD in cents, as `moneyOf`. Null stays null. */
+export function centsOfNano(nanoUsd: number | null | undefined): number | null {
+  return typeof nanoUsd === 'number' ? Number(`${nanoUsd}e-${decimals.cent}`) : null;
+}
+
+/** Returns the amount of `moneyOf` in nano-USD. Exact up to 9 million US dollars. */
 export function toNanoUsd(microUsd: number | string, nanoRest: number | string): number {
   return Number(microUsd) * nanoPerMicro + Number(nanoRest);
 }

@@ -37,6 +37,11 @@ export function priceRecord(record: RequestRecord, own: IntegrationPricing | nul
   return { costNanoUsd, source: costNanoUsd === null ? 'unknown' : source };
 }
 
+/** Returns the call whose reply a cached one repeats, as a record of its own. Null if it is unknown, or the reply was not cached. */
+export function savedCallOf(record: RequestRecord): RequestRecord | null {
+  return record.saved === undefined ? null : { ...record, ...record.saved, cacheStatus: null };
+}
+
 function ratesFor(
   record: RequestRecord,
   { provider, model, at }: { readonly provider: string; readonly model: string; readonly at: Date },

@@ -21,7 +21,7 @@ const generate = insertSums(
      null::text as prompt_slug, null::integer as prompt_version, at as starts_at, at as first_at, at as last_at, 1::bigint as requests,
      case when ok then 0 else 1 end::bigint as errors, floor(random() * 5000000)::bigint as cost_nano,
      floor(random() * 4000)::bigint as input_tokens, floor(random() * 800)::bigint as output_tokens, round(ms * 1000)::bigint as duration_us,
-     0::bigint as cache_hits, 0::bigint as semantic_hits, 0::bigint as hit_duration_us, 0::bigint as fallbacks,
+     0::bigint as cache_hits, 0::bigint as semantic_hits, 0::bigint as hit_duration_us, 0::bigint as simple_saved_nano, 0::bigint as semantic_saved_nano, 0::bigint as fallbacks,
      ceil(ln(ms) / ${logGamma})::bigint as latency, 0::bigint as retries
    from (select to_timestamp(($3::float8 + random() * 86400000) / 1000) as at, random() > 0.02 as ok, exp(5 + 4 * random()) as ms,
        ${oneOf(keys)} as api_key_id, ${oneOf(models)} as model, 'config-' || floor(5 * power(random(), 3)) as config_slug,

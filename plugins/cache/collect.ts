@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { CoreHooks } from '../../core/contract/plugin/core-plugin.ts';
+import { recordedUsage } from '../../core/contract/plugin/recorded-usage.ts';
 import { cachedBytesMax, type EntryLabels, type LeadResult } from '../../core/contract/protocol/cached-replies.ts';
 import { findHeader } from '../../core/contract/values/http.ts';
 import { formOfReply } from './forms/convert.ts';
@@ -66,9 +67,10 @@ export function collectingHooks(slot: number): CoreHooks {
       if (outcome.kind === 'aborted') return collecting.end('aborted');
       if (!contentType || outcome.kind !== 'success' || outcome.status !== 200 || bytes === 0) return collecting.end('failed');
       const body = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
-      const { targetPath, provider } = ctx;
+      const { targetPath, provider, providerSlug, model } = ctx;
+      const call = { provider, providerSlug, model, ...recordedUsage(ctx) };
       const stored = {
-        reply: { targetPath, provider, contentType, contentEncoding, form: formOfReply(ctx, contentType), body },
+        reply: { targetPath, provider, contentType, contentEncoding, form: formOfReply(ctx, contentType), call, body },
         ttlMs: ttlMs(maxAgeSeconds, ctx.workspace?.settings?.cacheTtlSeconds ?? null),
         labels: labelsOf(ctx),
       };

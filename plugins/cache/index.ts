@@ -132,9 +132,10 @@ async function findSimilar(
   return replyOf(ctx, reply);
 }
 
-function replyOf(ctx: RequestContext, { targetPath, provider, contentType, contentEncoding, body }: CachedReply): Reply {
+function replyOf(ctx: RequestContext, { targetPath, provider, contentType, contentEncoding, call, body }: CachedReply): Reply {
   ctx.targetPath ??= targetPath;
   ctx.provider ??= provider;
+  ctx.saved = call ?? null;
   const headers = ['content-type', contentType];
   if (contentEncoding !== null) headers.push('content-encoding', contentEncoding);
   return { status: 200, headers, body };

@@ -5,10 +5,10 @@ import { type CorePlugin, defineCorePlugin } from '../../core/contract/plugin/co
 import { isDebugOff } from '../../core/contract/plugin/is-debug-off.ts';
 import type { PluginTime } from '../../core/contract/plugin/plugin-time.ts';
 import type { RequestPrompt } from '../../core/contract/plugin/prompt.ts';
-import type { ImageRecord, MediaRecord, RequestRecord, RequestTimes } from '../../core/contract/plugin/record.ts';
+import type { RequestRecord, RequestTimes } from '../../core/contract/plugin/record.ts';
+import { recordedUsage } from '../../core/contract/plugin/recorded-usage.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { isoTime } from '../../core/contract/values/iso-time.ts';
-import { noUnits, type Usage } from '../../core/contract/values/usage.ts';
 import { callRecord } from './call-records.ts';
 import { spansOf } from './spans.ts';
 import { toHold } from './to-hold.ts';
@@ -151,14 +151,8 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     retryAttemptCount: ctx.retryAttemptCount,
     cacheStatus: ctx.cacheStatus,
     ...(ctx.purpose === null ? undefined : { purpose: ctx.purpose }),
-    inputTokens: usage?.inputTokens ?? 0,
-    cacheReadTokens: usage?.cacheReadTokens ?? 0,
-    cacheWriteTokens: usage?.cacheWriteTokens ?? 0,
-    outputTokens: usage?.outputTokens ?? 0,
-    reasoningTokens: usage?.reasoningTokens ?? 0,
-    media: usage ? mediaOf(usage) : null,
-    ...(usage?.units.generated_images === undefined ? undefined : { image: imageOf(ctx.params ?? ctx.passed?.params ?? null) }),
-    ...(usage?.serviceTier ? { serviceTier: usage.serviceTier } : undefined),
+    ...recordedUsage(ctx),
+    ...(ctx.saved === null ? undefined : { saved: ctx.saved }),
     usageEstimated: usage?.estimated ?? false,
     rawUsage: usage?.raw ?? null,
     durationMs: round(nowElapsedMs - ctx.startedAtMs),
@@ -218,19 +212,6 @@ function fineOrAbsent(ms: number): number | undefined {
 
 function roundTime(time: PluginTime): PluginTime {
   return { ...time, durationMs: Math.max(0, Math.round(time.durationMs * 1000) / 1000) };
-}
-
-/** Null for text alone, which is the usual case. */
-function mediaOf(usage: Usage): MediaRecord | null {
-  const { audioInputTokens, audioOutputTokens, imageInputTokens, imageOutputTokens, units } = usage;
-  if (audioInputTokens + audioOutputTokens + imageInputTokens + imageOutputTokens === 0 && units === noUnits) return null;
-  return { audioInputTokens, audioOutputTokens, imageInputTokens, imageOutputTokens, units: { ...units } };
-}
-
-/** The requested image options: replies do not always repeat them. */
-function imageOf(params: RequestContext['params']): ImageRecord {
-  const textOf = (value: unknown): string | null => (typeof value === 'string' ? value.slice(0, 64) : null);
-  return { quality: textOf(params?.quality), size: textOf(params?.size) };
 }
 
 /** Rounds to the precision that is meaningful. A clock error could give negative times, which become 0. */

@@ -11,6 +11,7 @@ interface StoredRow {
   readonly at: string;
   readonly cost: number | string | null;
   readonly source: string | null;
+  readonly saved: number | string | null;
   readonly record: RequestRecord;
 }
 
@@ -26,13 +27,16 @@ export async function copyStoredRecords(
     // Locked, so that a change of one of them queues a later copy.
     const rows = await executeBound<StoredRow>(
       tx,
-      `select id, created_at::text as at, cost_micro_usd * 1000 + cost_nano_rest as cost, price_source as source, record
+      `select id, created_at::text as at, cost_micro_usd * 1000 + cost_nano_rest as cost, price_source as source,
+         saved_nano as saved, record
        from request_records where (created_at, id) > ($1::timestamptz, $2::uuid) order by created_at, id limit ${batchRecords} for update`,
       [after?.at ?? '-infinity', after?.id ?? '00000000-0000-0000-0000-000000000000'],
     );
     await queueCopies(
       tx,
-      rows.map(({ record, cost, source }) => ({ record, source, cost: cost === null ? null : Number(cost) })),
+      rows.map(({ record, cost, source, saved }) => ({
+        ...{ record, source, cost: cost === null ? null : Number(cost), saved: saved === null ? undefined : Number(saved) },
+      })),
     );
     return { count: rows.length, last: rows.at(-1) ?? null };
   });

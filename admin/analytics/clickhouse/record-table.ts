@@ -55,10 +55,12 @@ export interface PricedRecord {
   /** Whole nano-USD. Null: unknown. */
   readonly cost: number | null;
   readonly source: string | null;
+  /** Whole nano-USD that a cached reply saved. */
+  readonly saved?: number | undefined;
 }
 
 /** Returns the row of a record as one line of JSON. `cost` is the exact cost; the measure `cost_nano` is bounded as in roll-ups. */
-export function toLine({ record, cost, source }: PricedRecord, version: number): string {
+export function toLine({ record, cost, source, saved = 0 }: PricedRecord, version: number): string {
   const row: Record<string, unknown> = {
     ...{ organisation_id: record.organisationId, created_at: record.createdAt, id: record.id, version },
     ...{ trace_id: record.traceId, span_id: record.spanId, outcome: record.outcome, metadata: record.metadata },
@@ -68,7 +70,7 @@ export function toLine({ record, cost, source }: PricedRecord, version: number):
   };
   for (const name of dimensions) row[name] = dimensionSources[name].of(record);
   measures.forEach((measure, at) => {
-    row[measureNames[at] as string] = Math.round(measure.of(record, cost ?? 0));
+    row[measureNames[at] as string] = Math.round(measure.of(record, cost ?? 0, saved));
   });
   return `${JSON.stringify(row)}\n`;
 }

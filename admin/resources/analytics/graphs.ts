@@ -93,17 +93,19 @@ export const graphs: Graphs = {
   async 'cache/hit-rate'({ store }, selection) {
     const sums = await store.buckets(selection);
     const all = totalOf(sums.values());
+    let [simpleNano, semanticNano] = [0, 0];
     return {
       summary: { total: all.cache_hits, rate: percent(all.cache_hits, all.requests) },
       data_points: pointsOf(selection, (at) => {
         const one = sums.get(at) ?? none;
+        simpleNano += one.simple_saved_nano;
+        semanticNano += one.semantic_saved_nano;
         return {
           simple_hits: one.cache_hits - one.semantic_hits,
           semantic_hits: one.semantic_hits,
           rate: percent(one.cache_hits, one.requests),
-          // Records of cached replies have no usage, so savings are unknown.
-          cumulative_simple_cache_savings: 0,
-          cumulative_semantic_cache_savings: 0,
+          cumulative_simple_cache_savings: simpleNano / nanoPerCent,
+          cumulative_semantic_cache_savings: semanticNano / nanoPerCent,
         };
       }),
     };

@@ -12,6 +12,7 @@ import { RollupsByKey } from './migrations/202611231310-rollups-by-key.ts';
 import { RefusedCopies } from './migrations/202611231315-refused-copies.ts';
 import { RollupsByModel } from './migrations/202611231610-rollups-by-model.ts';
 import { RollupDays } from './migrations/202611231900-rollup-days.ts';
+import { SavedCostsOfRollups } from './migrations/202611232331-saved-costs-of-rollups.ts';
 import { analyticsRoutes } from './routes.ts';
 
 export const analyticsResource = defineResource({
@@ -27,6 +28,7 @@ export const analyticsResource = defineResource({
     { name: '202611231315-refused-copies', class: RefusedCopies },
     { name: '202611231610-rollups-by-model', class: RollupsByModel },
     { name: '202611231900-rollup-days', class: RollupDays },
+    { name: '202611232331-saved-costs-of-rollups', class: SavedCostsOfRollups },
   ],
   routes: analyticsRoutes,
   recordWriters: [writeRollups],

@@ -27,6 +27,8 @@ export const requestRecords = defineEntity({
     costNanoRest: p.smallint().default(0),
     /** `model`, `public` or `unknown`. Null if there was nothing to price. */
     priceSource: p.text().nullable(),
+    /** Nano-USD that a cached reply saved. Null for other requests, and if the price of the model is not known. */
+    savedNano: p.bigint('number').nullable(),
     record: p.json().$type<RequestRecord>(),
     /** Checkpoint number of a session that has not ended; null: no further record follows. */
     checkpoint: p.bigint('number').nullable(),

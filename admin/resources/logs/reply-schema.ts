@@ -34,6 +34,7 @@ const metrics = v.strictObject({
   total_units: v.number(),
   /** Null: the price of the model is unknown. */
   cost: v.pipe(nullableNumber, v.description('Cost in the unit that cost_unit names: US cents')),
+  saved_cost: v.pipe(nullableNumber, v.description('What a cached reply saved, in the same unit. Null: not cached, or unknown')),
   /** `provider`: counted by the provider. `estimate`: the provider did not count all of it. Null: no usage. */
   usage_source: v.nullable(v.picklist(['provider', 'estimate'])),
   cost_currency: v.literal('USD'),

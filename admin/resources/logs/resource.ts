@@ -9,6 +9,7 @@ import { RecordContents } from './migrations/202611222045-record-contents.ts';
 import { RecordsByWorkspace } from './migrations/202611222110-records-by-workspace.ts';
 import { ContentsInObjects } from './migrations/202611230616-contents-in-objects.ts';
 import { ContentsByOrganisation } from './migrations/202611230650-contents-by-organisation.ts';
+import { SavedCosts } from './migrations/202611232330-saved-costs.ts';
 import { moveContents, moveContentsJob, resumeMoves } from './move-contents.ts';
 import { readRetention, retentionStart } from './retention.ts';
 import { logRoutes } from './routes.ts';
@@ -23,6 +24,7 @@ export const logsResource = defineResource({
     { name: '202611222110-records-by-workspace', class: RecordsByWorkspace },
     { name: '202611230616-contents-in-objects', class: ContentsInObjects },
     { name: '202611230650-contents-by-organisation', class: ContentsByOrganisation },
+    { name: '202611232330-saved-costs', class: SavedCosts },
   ],
   routes: logRoutes,
   jobs: [{ kind: moveContentsJob, handler: moveContents }],

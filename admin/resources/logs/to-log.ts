@@ -1,6 +1,6 @@
 import type { Settings } from '../../../config/settings.ts';
 import type { AttemptRecord, RequestRecord } from '../../../core/contract/plugin/record.ts';
-import { moneyOf } from '../../pricing/nano-usd.ts';
+import { centsOfNano, moneyOf } from '../../pricing/nano-usd.ts';
 import type { StoredRecord } from './entity.ts';
 
 /** Names that a record itself does not contain. */
@@ -72,6 +72,7 @@ export function toLog(
       res_units: record.outputTokens,
       total_units: inputTokens + record.outputTokens,
       cost: typeof row.costMicroUsd === 'number' ? moneyOf(row.costMicroUsd, row.costNanoRest, 'cent') : null,
+      saved_cost: centsOfNano(row.savedNano),
       usage_source: sourceOf(record),
       cost_currency: 'USD',
       cost_unit: 'cent',

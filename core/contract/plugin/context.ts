@@ -23,7 +23,15 @@ import type { Plan } from './plan.ts';
 import type { PluginTime } from './plugin-time.ts';
 import type { RequestPrompt } from './prompt.ts';
 import type { CallPurpose } from './provider-call.ts';
-import type { AttemptRecord, BatchRecord, DecisionRecord, OutcomeKind, ReservationRecord, SessionRecord } from './record.ts';
+import type {
+  AttemptRecord,
+  BatchRecord,
+  DecisionRecord,
+  OutcomeKind,
+  ReservationRecord,
+  SavedCall,
+  SessionRecord,
+} from './record.ts';
 import type { StreamFilter } from './stream-filter.ts';
 import type { VerdictRecord } from './verdict.ts';
 
@@ -242,6 +250,8 @@ export class RequestContext {
   /** Skipped targets with the reasons, and omitted retries; null if there were none. */
   decisions: DecisionRecord[] | null = null;
   cacheStatus: string | null = null;
+  /** The call whose reply the cache repeats for this request; null for other requests. */
+  saved: SavedCall | null = null;
   /** The part of the gateway that makes the call; null for requests of clients. */
   purpose: CallPurpose | null = null;
   usage: Usage | null = null;

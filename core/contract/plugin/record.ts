@@ -133,6 +133,30 @@ const reservationRecord = v.object({
 });
 export type ReservationRecord = v.InferOutput<typeof reservationRecord>;
 
+/** Usage of a call. Token counts do not contain those of the other kinds. */
+const usageEntries = {
+  inputTokens: count,
+  cacheReadTokens: count,
+  cacheWriteTokens: count,
+  outputTokens: count,
+  reasoningTokens: count,
+  /** Null where all of the usage is text. */
+  media: v.optional(v.nullable(mediaRecord)),
+  /** Set for requests that generated images. */
+  image: v.optional(imageRecord),
+  /** Service tier that the provider reports for its response (`flex`, `priority`, …); absent for the default tier. */
+  serviceTier: v.optional(v.string()),
+};
+
+/** The call whose reply a cached one repeats. */
+const savedCall = v.object({
+  provider: v.nullable(v.string()),
+  providerSlug: v.nullable(v.string()),
+  model: v.nullable(v.string()),
+  ...usageEntries,
+});
+export type SavedCall = v.InferOutput<typeof savedCall>;
+
 /**
  * The one record every request leaves, whatever its outcome. Written to the spool by the gateway, stored once by the control
  * plane (`id` is the idempotency key). Times in milliseconds, sizes in bytes. No body, header or credential is in it.
@@ -189,17 +213,9 @@ export const requestRecord = v.object({
   source: v.optional(v.picklist(['custom', 'otlp'])),
   /** The part of the gateway that made the call; absent for requests of clients. */
   purpose: v.optional(v.picklist(callPurposes)),
-  inputTokens: count,
-  cacheReadTokens: count,
-  cacheWriteTokens: count,
-  outputTokens: count,
-  reasoningTokens: count,
-  /** Null where all of the usage is text. */
-  media: v.optional(v.nullable(mediaRecord)),
-  /** Set for requests that generated images. */
-  image: v.optional(imageRecord),
-  /** Service tier that the provider reports for its response (`flex`, `priority`, …); absent for the default tier. */
-  serviceTier: v.optional(v.string()),
+  ...usageEntries,
+  /** Set for cached replies, unless the entry was stored by a version without it. */
+  saved: v.optional(savedCall),
   usageEstimated: v.boolean(),
   rawUsage: v.nullable(v.record(v.string(), v.unknown())),
   durationMs: count,

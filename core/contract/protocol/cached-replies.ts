@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { SavedCall } from '../plugin/record.ts';
 import type { Maybe } from '../values/json.ts';
 
 /** A reply that the cache repeats. */
@@ -10,6 +11,8 @@ export interface CachedReply {
   readonly form: ReplyForm;
   /** The content encoding of a reply that was passed through encoded; otherwise null. */
   readonly contentEncoding: string | null;
+  /** The call that gave the reply, from which its cost follows. Absent in entries of earlier versions. */
+  readonly call?: SavedCall;
   readonly body: Uint8Array;
 }
 

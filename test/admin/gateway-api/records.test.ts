@@ -90,6 +90,21 @@ describe.each(databases)('request records, on %s', (database) => {
     expect((await row(nonsense.id)).costMicroUsd).toBeNull();
   });
 
+  it('adds what a cached reply saved: the price of the call that it repeats', async () => {
+    const saved = {
+      ...{ provider: 'openai', providerSlug: null, model: 'text-embedding-3-small', inputTokens: 3, cacheReadTokens: 0 },
+      ...{ cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 },
+    };
+    const hit = record({ cacheStatus: 'HIT', inputTokens: 0, outputTokens: 0, saved });
+    const unpriced = record({ cacheStatus: 'HIT', saved: { ...saved, model: 'no-such-model-at-all' } });
+    const call = record();
+    await store([hit, unpriced, call]);
+    expect(await row(hit.id)).toMatchObject({ costMicroUsd: 0, costNanoRest: 0, savedNano: 60 });
+    const metrics = async (id: string) => (await plane.ask('GET', `/logs/${id}`)).body.metrics;
+    expect(await metrics(hit.id)).toMatchObject({ cost: 0, saved_cost: 0.000006, cache_status: 'HIT' });
+    expect([(await metrics(unpriced.id)).saved_cost, (await metrics(call.id)).saved_cost]).toEqual([null, null]);
+  });
+
   it('rejects malformed batches', async () => {
     expect((await plane.internal('POST', '/records', '{"a":')).status).toBe(400);
     expect((await plane.internal('POST', '/records', {})).status).toBe(400);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
 import { chatReply, chatStream, createHarness, replyWith, type Script } from '../../support/pipeline-harness.ts';
 
@@ -19,6 +20,11 @@ describe('the simple cache', () => {
     }
     expect(gateway.calls).toHaveLength(1);
     expect(gateway.records[1]).toMatchObject({ cacheStatus: 'HIT', provider: 'openai', inputTokens: 0, outcome: 'success' });
+    const [call, hit] = gateway.records;
+    const { provider, providerSlug, model, inputTokens, outputTokens } = call as RequestRecord;
+    expect(outputTokens).toBeGreaterThan(0);
+    expect(hit?.saved).toMatchObject({ provider, providerSlug, model, inputTokens, outputTokens });
+    expect(call).not.toHaveProperty('saved');
   });
 
   it('replays a stream event by event', async () => {
@@ -29,6 +35,9 @@ describe('the simple cache', () => {
     expect(second.header('x-svc-cache-status')).toBe('HIT');
     expect(second.text).toBe(first.text);
     expect(second.header('content-type')).toContain('text/event-stream');
+    const [call, hit] = gateway.records;
+    expect(hit?.saved?.outputTokens).toBe(call?.outputTokens);
+    expect(hit?.saved?.outputTokens).toBeGreaterThan(0);
   });
 
   it('replays a translated stream to its last event', async () => {

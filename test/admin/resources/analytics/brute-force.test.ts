@@ -52,6 +52,8 @@ describe.each(recordStores)('analytics, on %s', (store) => {
   let plane: Plane;
   let records: RequestRecord[];
   let costs: ReadonlyMap<string, number>;
+  /** Nano-USD that cached replies saved, by record. */
+  let savings: ReadonlyMap<string, number>;
   const workspaceSlugs = new Map<string, string>();
   beforeAll(async () => {
     plane = await startPlaneOn(store, { clock: { now: () => nowMs, elapsed: () => performance.now() } });
@@ -75,10 +77,12 @@ describe.each(recordStores)('analytics, on %s', (store) => {
 
   const em = () => plane.control.services.database.em();
   const readCosts = async () => {
-    const rows = await em().execute<{ id: string; cost: number }[]>(
-      'select id, coalesce(cost_micro_usd * 1000 + cost_nano_rest, 0)::float8 as cost from request_records',
+    const rows = await em().execute<{ id: string; cost: number; saved: number }[]>(
+      `select id, coalesce(cost_micro_usd * 1000 + cost_nano_rest, 0)::float8 as cost, coalesce(saved_nano, 0)::float8 as saved
+       from request_records`,
     );
     costs = new Map(rows.map(({ id, cost }) => [id, cost]));
+    savings = new Map(rows.map(({ id, saved }) => [id, saved]));
   };
   const read = async (path: string, range: readonly [number, number], query = '') => {
     const [min, max] = range.map((ms) => new Date(ms).toISOString());
@@ -118,6 +122,14 @@ describe.each(recordStores)('analytics, on %s', (store) => {
       expect(await graph('users/requests')).toMatchObject({ total: users.length, unique: new Set(users).size });
       const hits = expected.filter(({ cacheStatus }) => cacheStatus?.endsWith('HIT'));
       expect(await graph('cache/hit-rate')).toMatchObject({ total: hits.length });
+      const savedBy = (status: string) => {
+        const nano = expected.map((one) => (one.cacheStatus === status ? (savings.get(one.id) ?? 0) : 0));
+        return sum(nano) / 1e7;
+      };
+      expect(savedBy('SEMANTIC HIT')).toBeGreaterThan(0);
+      const last = (await read('graphs/cache/hit-rate', range)).data_points.at(-1);
+      expect(last.cumulative_simple_cache_savings).toBeCloseTo(savedBy('HIT'), 6);
+      expect(last.cumulative_semantic_cache_savings).toBeCloseTo(savedBy('SEMANTIC HIT'), 6);
       const succeeded = expected.filter(({ outcome }) => outcome === 'success');
       expect(await graph('requests/rescued')).toEqual({
         retry: succeeded.filter(({ retryAttemptCount }) => retryAttemptCount > 0).length,

@@ -18,7 +18,10 @@ describe.each(databases)('roll-ups of models and keys, on %s', (database) => {
 
   it('are filled by the migrations as if they had been written with the records', async () => {
     const { organisationId, workspaceId } = plane;
-    const records = randomUsage(31, 300, nowMs, { organisationId, workspaceIds: [workspaceId] });
+    // Records of these versions do not name the calls that cached replies repeat.
+    const records = randomUsage(31, 300, nowMs, { organisationId, workspaceIds: [workspaceId] }).map(
+      ({ saved: _, ...record }) => record,
+    );
     expect((await plane.internal('POST', '/records', records)).body).toMatchObject({ inserted: 300 });
     const em = plane.control.services.database.em();
     const rows = () =>

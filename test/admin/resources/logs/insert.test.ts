@@ -23,7 +23,9 @@ describe('inserted logs', () => {
   async function inserted(body: object) {
     const { status, body: reply } = await insert(body);
     expect(status, JSON.stringify(reply)).toBe(200);
-    return (await plane.ask('GET', `/logs/${reply.log_ids[0]}`)).body;
+    const log = await plane.ask('GET', `/logs/${reply.log_ids[0]}`);
+    expect(log.status, JSON.stringify(log.body)).toBe(200);
+    return log.body;
   }
 
   it('are priced and shown like others, and belong to the workspace of the key', async () => {

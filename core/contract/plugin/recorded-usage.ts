@@ -1,0 +1,30 @@
+import { noUnits, type Usage } from '../values/usage.ts';
+import type { RequestContext } from './context.ts';
+import type { ImageRecord, MediaRecord, SavedCall } from './record.ts';
+
+/** Returns the usage of a call as records have it. All counts are 0 while it is unknown. */
+export function recordedUsage({ usage, params, passed }: RequestContext): Omit<SavedCall, 'provider' | 'providerSlug' | 'model'> {
+  return {
+    inputTokens: usage?.inputTokens ?? 0,
+    cacheReadTokens: usage?.cacheReadTokens ?? 0,
+    cacheWriteTokens: usage?.cacheWriteTokens ?? 0,
+    outputTokens: usage?.outputTokens ?? 0,
+    reasoningTokens: usage?.reasoningTokens ?? 0,
+    media: usage ? mediaOf(usage) : null,
+    ...(usage?.units.generated_images === undefined ? undefined : { image: imageOf(params ?? passed?.params ?? null) }),
+    ...(usage?.serviceTier ? { serviceTier: usage.serviceTier } : undefined),
+  };
+}
+
+/** Null for text alone, which is the usual case. */
+function mediaOf(usage: Usage): MediaRecord | null {
+  const { audioInputTokens, audioOutputTokens, imageInputTokens, imageOutputTokens, units } = usage;
+  if (audioInputTokens + audioOutputTokens + imageInputTokens + imageOutputTokens === 0 && units === noUnits) return null;
+  return { audioInputTokens, audioOutputTokens, imageInputTokens, imageOutputTokens, units: { ...units } };
+}
+
+/** The requested image options: replies do not always repeat them. */
+function imageOf(params: RequestContext['params']): ImageRecord {
+  const textOf = (value: unknown): string | null => (typeof value === 'string' ? value.slice(0, 64) : null);
+  return { quality: textOf(params?.quality), size: textOf(params?.size) };
+}
