@@ -19,12 +19,13 @@ export async function createDayPartitions(em: EntityManager, table: DayTable, no
   for (let ahead = 0; ahead <= days; ahead += 1) {
     const startMs = today + ahead * dayMs;
     if (isCovered(existing, table, startMs)) continue;
-    if (await createDayPartition(em, table, startMs)) created += 1;
+    if (await createDayPartition(em, table, startMs, ahead === 0)) created += 1;
   }
   return created;
 }
 
-async function createDayPartition(em: EntityManager, table: DayTable, startMs: number): Promise<boolean> {
+/** The default partition has rows of today if the partitions are created late. */
+async function createDayPartition(em: EntityManager, table: DayTable, startMs: number, isToday: boolean): Promise<boolean> {
   // With an offset, because bounds without one are read in the time zone of the session.
   const [start, end] = [startMs, startMs + dayMs].map((ms) => new Date(ms).toISOString());
   const name = nameOf(table, startMs);
@@ -33,9 +34,10 @@ async function createDayPartition(em: EntityManager, table: DayTable, startMs: n
     await tx.execute('select pg_advisory_xact_lock(hashtext(?))', [table]);
     // Another control plane may have created it meanwhile.
     if (isCovered(await partitionsOf(tx, table), table, startMs)) return false;
-    // Attached instead of created as a partition, which would lock the whole table.
+    // The whole table is locked only if rows move: a query that was planned with the partitions of before would not find them. Therefore the
+    // partition is attached instead of created as one.
+    await tx.execute(`lock table ${isToday ? table : `${table}_rest`} in access exclusive mode`);
     await tx.execute(`create table ${name} (like ${table} including defaults)`);
-    await tx.execute(`lock table ${table}_rest in access exclusive mode`);
     await tx.execute(
       `with moved as (delete from ${table}_rest where created_at >= ? and created_at < ? returning *)
          insert into ${name} select * from moved`,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDayPartitions, dropPartitionsBefore } from '../../../admin/db/day-partitions.ts';
 import { sampleRecord } from '../../support/sample-record.ts';
+import { until } from '../../support/until.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { databases } from '../support/test-database.ts';
 
@@ -67,6 +68,33 @@ describe.each(databases)('partitions by day, on %s', (name) => {
     expect(await tableOf(early?.id ?? '')).toBe('request_records_20310111');
     const again = await plane.internal('POST', '/records', [early]);
     expect(again.body).toMatchObject({ inserted: 0, duplicates: 1 });
+  });
+
+  it.skipIf(name === 'PGlite')('never hide a row that moves from a query that runs meanwhile', async () => {
+    const at = startMs + 40 * dayMs;
+    const [row] = await storeAt(at);
+    /** Waits until a statement that begins like this waits for a lock. */
+    const waits = (beginning: string) =>
+      until(
+        async () => {
+          const found = await em().execute(
+            `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like ?`,
+            [`${beginning}%`],
+          );
+          return found.length > 0;
+        },
+        { what: `a lock for ${beginning}` },
+      );
+    let created: Promise<number> | undefined;
+    let place: Promise<string | undefined> | undefined;
+    await em().transactional(async (tx) => {
+      await tx.execute('lock table request_records_rest in access share mode');
+      created = createDayPartitions(em(), 'request_records', at, 0);
+      await waits('lock table');
+      place = tableOf(row?.id ?? '');
+      await waits('select tableoid');
+    });
+    expect([await created, await place]).toEqual([1, 'request_records_20310210']);
   });
 
   it('are created once by two control planes at the same time', async () => {
