@@ -13,10 +13,10 @@ const oneWord = { words: ['absent'], operator: 'none' };
 const manyWords = { words: ['absent', 'missing'], operator: 'none' };
 
 /** Runs a check on a text, and returns its verdict and how its tasks ran. */
-async function run(id: string, parameters: JsonObject, text: string) {
-  const services = { tasks: pool, random: () => 0, fetch: () => Promise.reject(new Error('not called')) };
+async function run(id: string, parameters: JsonObject, text: string, { tasks = pool, deny = true } = {}) {
+  const services = { tasks, random: () => 0, fetch: () => Promise.reject(new Error('not called')) };
   const rule: GuardrailRule = {
-    ...{ path: '', id: 'g', type: 'guardrail', saved: null, deny: true, softDeny: false, async: false, sequential: false },
+    ...{ path: '', id: 'g', type: 'guardrail', saved: null, deny, softDeny: false, async: false, sequential: false },
     ...{ stream: null, message: null, onSuccess: null, onFail: null, checks: [{ path: 'c', id, parameters, secrets: null }] },
   };
   const errors: string[] = [];
@@ -74,5 +74,20 @@ describe('a text of 1 MB', () => {
   it('reads less than 64 KB on the main thread', async () => {
     const seen = await run('default.wordCount', { maxWords: 9_999_999 }, 'ab '.repeat(20_000));
     expect(seen).toMatchObject({ verdict: true, inline: 1, inThread: 0 });
+  });
+});
+
+describe('a text of 1 MB that no worker thread reads in time', () => {
+  const tasks = createGatewayTasks({ threads: 1, queueMax: 100, taskMs: 1, memoryMegabytes: 256, log: { warn: () => {} } });
+  afterAll(() => tasks.close());
+
+  it.each([
+    ['fails a check of a guardrail that denies', true, {}, false],
+    ['passes a check of another guardrail', false, {}, true],
+    ['fails a check with failOnError', false, { failOnError: true }, false],
+    ['passes a check with failOnError false', true, { failOnError: false }, true],
+  ])('%s', async (_name, deny, policy, verdict) => {
+    const seen = await run('default.contains', { ...manyWords, ...policy }, megabyte('some words '), { tasks, deny });
+    expect(seen).toMatchObject({ verdict, error: { message: 'Error executing check' } });
   });
 });
