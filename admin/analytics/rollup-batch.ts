@@ -75,7 +75,10 @@ export class RollupBatch {
     return this.#late;
   }
 
-  /** Adds a request with its cost and what it saved, or takes it out again with `sign` -1. Requests without an organisation are left out: no tenant may read them. */
+  /**
+   * Adds a request with its cost and what it saved, or takes it out again with `sign` -1. Requests without an organisation are left out:
+   * no tenant may read them.
+   */
   add(record: RequestRecord, costNano: number | null, savedNano = 0, sign: 1 | -1 = 1): void {
     const { organisationId, durationMs, retryAttemptCount } = record;
     const createdMs = Date.parse(record.createdAt);

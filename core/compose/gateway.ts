@@ -294,8 +294,10 @@ export async function startGateway(
   const checkConfig = (config: unknown) => plans.check(config);
   const openSecrets = guardrailOpener(settings.clusterKey);
   const invocation = { match: matchEndpoint, plans, services, prefixes, openSecrets };
-  const { checkServiceUrl } = outbound;
-  const guardrails = { services, checkServiceUrl, openSecrets, test: (test: GuardrailTest) => testGuardrail(invocation, test) };
+  const guardrails = {
+    services: { ...services, checkServiceUrl: outbound.checkServiceUrl },
+    ...{ openSecrets, test: (test: GuardrailTest) => testGuardrail(invocation, test) },
+  };
   const internal = internalRoutes({
     ...{ settings, transport, tokens, tokenFetch, parseBaseUrl, clock, secretManagers },
     parseTokenUrl: outbound.parseTokenUrl,

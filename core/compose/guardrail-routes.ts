@@ -16,11 +16,10 @@ import {
 import type { Secret } from '../contract/values/secret.ts';
 import { replyToControlPlane } from '../control-plane/serve-control-plane.ts';
 import type { Handle } from '../pipeline/run.ts';
+import type { OutboundParsers } from './outbound-parsers.ts';
 
 export interface GuardrailReplies {
-  readonly services: Pick<CoreServices, 'tasks' | 'fetch' | 'random' | 'addedChecks'>;
-  /** Returns the reason why a check may not call a URL; `null` if it may. */
-  readonly checkServiceUrl: (url: string) => string | null;
+  readonly services: Pick<CoreServices, 'tasks' | 'fetch' | 'random' | 'addedChecks'> & Pick<OutboundParsers, 'checkServiceUrl'>;
   /** Opens the secret parameters of a question, see `guardrailOpener`. */
   openSecrets(question: Pick<GuardrailQuestion, 'versionId' | 'secrets'>): ReadonlyMap<number, Secret>;
   test(test: GuardrailTest): Promise<GuardrailTestReply>;
@@ -34,7 +33,7 @@ const testsOfOneMax = 4;
 /** The questions of the control plane about guardrails, by path. */
 export function guardrailRoutes(
   clusterKey: string,
-  { services, checkServiceUrl, openSecrets, test }: GuardrailReplies,
+  { services, openSecrets, test }: GuardrailReplies,
 ): readonly (readonly [string, Handle])[] {
   const serve = <Question>(question: v.GenericSchema<unknown, Question>, reply: (question: Question) => object): Handle =>
     replyToControlPlane({ clusterKey, question, atOnceMax, reply: async (asked) => reply(asked) });
@@ -46,12 +45,7 @@ export function guardrailRoutes(
     reply: test,
   });
   return [
-    [
-      guardrailChecksPath,
-      serve(guardrailQuestion, (question) =>
-        checkSaved(question.checks, { ...services, checkServiceUrl }, openSecrets(question)),
-      ),
-    ],
+    [guardrailChecksPath, serve(guardrailQuestion, (question) => checkSaved(question.checks, services, openSecrets(question)))],
     [guardrailCataloguePath, serve(guardrailCatalogueQuestion, () => ({ checks: describeChecks(services.addedChecks) }))],
     [guardrailTestsPath, tests],
   ];

@@ -35,7 +35,10 @@ export async function copyStoredRecords(
     await queueCopies(
       tx,
       rows.map(({ record, cost, source, saved }) => ({
-        ...{ record, source, cost: cost === null ? null : Number(cost), saved: saved === null ? undefined : Number(saved) },
+        record,
+        source,
+        cost: cost === null ? null : Number(cost),
+        saved: saved === null ? undefined : Number(saved),
       })),
     );
     return { count: rows.length, last: rows.at(-1) ?? null };

@@ -3,15 +3,14 @@ import { agentAuthTypes } from '../../../core/contract/protocol/agents.ts';
 import { userAccessEntries, userAccessPage } from '../../access/server-users.ts';
 import { nullableText, time, uuid } from '../../http/reply-schemas.ts';
 import {
-  currentPage,
   idOrSlug,
   name,
+  pageEntries,
   search,
   serverSlug,
   shortDescription,
   tenantEntries,
   unchanged,
-  wholeNumber,
 } from '../../http/schemas.ts';
 
 export const createBody = v.strictObject({
@@ -32,8 +31,7 @@ export const updateBody = v.strictObject({
 
 export const listQuery = v.strictObject({
   ...tenantEntries,
-  current_page: currentPage,
-  page_size: v.optional(wholeNumber(1, 100), '100'),
+  ...pageEntries,
   id: v.optional(idOrSlug),
   search,
 });

@@ -2,15 +2,14 @@ import * as v from 'valibot';
 import { mcpAuthTypes, mcpTransports } from '../../../core/contract/protocol/mcp.ts';
 import { nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
 import {
-  currentPage,
   idOrSlug,
   name,
+  pageEntries,
   search,
   serverSlug,
   shortDescription,
   tenantEntries,
   unchanged,
-  wholeNumber,
 } from '../../http/schemas.ts';
 
 export const createBody = v.strictObject({
@@ -33,8 +32,7 @@ export const updateBody = v.strictObject({
 
 export const listQuery = v.strictObject({
   ...tenantEntries,
-  current_page: currentPage,
-  page_size: v.optional(wholeNumber(1, 100), '100'),
+  ...pageEntries,
   id: v.optional(idOrSlug),
   search,
 });

@@ -1,15 +1,14 @@
 import * as v from 'valibot';
 import { nullableText, time, uuid } from '../../http/reply-schemas.ts';
 import {
-  currentPage,
   idOrSlug,
   name,
+  pageEntries,
   search,
   serverSlug,
   shortDescription,
   tenantEntries,
   unchanged,
-  wholeNumber,
 } from '../../http/schemas.ts';
 
 const toolName = v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_./-]{1,128}$/, '1 to 128 letters, digits and _ . / - are expected'));
@@ -83,8 +82,7 @@ export const updateBody = v.strictObject({
 
 export const listQuery = v.strictObject({
   ...tenantEntries,
-  current_page: currentPage,
-  page_size: v.optional(wholeNumber(1, 100), '100'),
+  ...pageEntries,
   search,
 });
 

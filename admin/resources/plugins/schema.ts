@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { listOf, nullableText, time, uuid } from '../../http/reply-schemas.ts';
-import { currentPage, id, name, wholeNumber } from '../../http/schemas.ts';
+import { id, name, pageEntries } from '../../http/schemas.ts';
 
 /** Prefix of the ids of a partner's checks. */
 const partner = v.pipe(
@@ -22,8 +22,7 @@ export const query = v.strictObject(organisation);
 
 export const listQuery = v.strictObject({
   ...organisation,
-  current_page: currentPage,
-  page_size: v.optional(wholeNumber(1, 100), '100'),
+  ...pageEntries,
 });
 
 export const createBody = v.strictObject({

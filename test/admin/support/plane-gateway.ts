@@ -90,7 +90,7 @@ export async function startPlaneGateway(): Promise<PlaneGateway> {
         await transport.close();
       };
       const test = () => Promise.reject(new Error('guardrails are not run here'));
-      const guardrails = { services, checkServiceUrl, openSecrets: guardrailOpener(clusterKey), test };
+      const guardrails = { services: { ...services, checkServiceUrl }, openSecrets: guardrailOpener(clusterKey), test };
       for (const [path, handle] of guardrailRoutes(clusterKeyText, guardrails)) routes.set(path, handle);
     },
     async close() {
