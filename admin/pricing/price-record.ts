@@ -39,7 +39,9 @@ export function priceRecord(record: RequestRecord, own: IntegrationPricing | nul
 
 /** Returns the call whose reply a cached one repeats, as a record of its own. Null if it is unknown, or the reply was not cached. */
 export function savedCallOf(record: RequestRecord): RequestRecord | null {
-  return record.saved === undefined ? null : { ...record, ...record.saved, cacheStatus: null };
+  if (record.saved === undefined) return null;
+  const { trafficType, ...call } = record.saved;
+  return { ...record, ...call, cacheStatus: null, rawUsage: trafficType === undefined ? null : { trafficType } };
 }
 
 function ratesFor(

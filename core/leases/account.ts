@@ -9,7 +9,7 @@ import {
 import { windowStartMs } from '../contract/protocol/limit-window.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import type { Maybe } from '../contract/values/json.ts';
-import { Lease } from './lease.ts';
+import { Lease, rulesOf } from './lease.ts';
 import { LeftLeases } from './left-leases.ts';
 import { WaitingTakes } from './waiting-takes.ts';
 
@@ -38,10 +38,7 @@ export interface AccountHost {
   recall(account: Account): void;
 }
 
-/**
- * One limit in this process: the units of its lease, which calls take without a request to the ledger, and the calls that wait
- * for more.
- */
+/** One limit in this process: the units of its lease, which calls take without asking the ledger, and calls that wait for more. */
 export class Account implements LeaseAccount {
   #spec: LimitSpec;
   startMs = 0;
@@ -49,6 +46,7 @@ export class Account implements LeaseAccount {
   /** Units in hand. Negative after a call used more than it took. */
   available = 0;
   asking = false;
+  heldElsewhere = 0;
   /** Monotonic time at which units were last taken or put. */
   usedAtMs = 0;
   readonly #host: AccountHost;
@@ -106,6 +104,10 @@ export class Account implements LeaseAccount {
 
   get left(): number {
     return Math.max(0, this.available) + (this.#remaining ?? 0);
+  }
+
+  get calls(): number {
+    return this.#lease.holds;
   }
 
   get key(): string {
@@ -192,6 +194,7 @@ export class Account implements LeaseAccount {
     // The grant belongs to a window or lease that has ended. Waiting calls need units of the current one.
     if (this.#enter(grant, this.#askedLease)) return this.#askForWaiting();
     this.#remaining = grant.remaining;
+    this.heldElsewhere = grant.others ?? 0;
     this.#low = grant.remaining === 0 || this.#isExact() ? 0 : Math.min(Math.floor(grant.units / 2), this.available);
     this.#serve(grant);
     if (this.#isRecalled) this.#giveBackForOthers();
@@ -365,6 +368,7 @@ export class Account implements LeaseAccount {
     this.#low = 0;
     this.#emptyUntilMs = 0;
     this.#remaining = null;
+    this.heldElsewhere = 0;
     this.#leaseUntilMs = Number.POSITIVE_INFINITY;
   }
 
@@ -391,9 +395,4 @@ export class Account implements LeaseAccount {
     this.#leaseUntilMs = leaseMs === null ? Number.POSITIVE_INFINITY : this.#askedAtMs + leaseMs - leaseMarginMs;
     return false;
   }
-}
-
-/** Returns a key of the rules that determine when a budget resets. */
-function rulesOf(spec: Extract<LimitSpec, { kind: 'budget' }>): string {
-  return [spec.periodicReset, spec.periodicResetDays, spec.nextUsageResetAt, spec.resetAt].join(' ');
 }

@@ -1,4 +1,5 @@
 import { limitUnitsMax } from '../contract/protocol/budget-rules.ts';
+import type { BudgetSpec } from '../contract/protocol/leases.ts';
 
 /**
  * A share of one limit, as the ledger counts it. `held` is everything granted less everything given back: units in hand, units
@@ -49,4 +50,9 @@ export class Lease {
   get isOver(): boolean {
     return this.holds === 0 && !this.owesReport;
   }
+}
+
+/** Returns a key of the rules that determine when a budget resets. */
+export function rulesOf(spec: BudgetSpec): string {
+  return [spec.periodicReset, spec.periodicResetDays, spec.nextUsageResetAt, spec.resetAt].join(' ');
 }

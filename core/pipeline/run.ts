@@ -15,6 +15,7 @@ import { deliver, end, refuse } from './deliver.ts';
 import { type Dispatcher, dispatch } from './dispatch.ts';
 import type { Chain } from './plan/compile-plan.ts';
 import type { PlanStore } from './plan/plan-store.ts';
+import { readAhead } from './plan/read-ahead.ts';
 import { defaultsOf, loadGuardrails, type SavedGuardrails } from './plan/saved-guardrails.ts';
 import { readGatewayHeaders } from './request/gateway-headers.ts';
 import { readPassedRequest } from './request/passed-request.ts';
@@ -204,11 +205,12 @@ export function adoptPlan(ctx: RequestContext, options: AdoptOptions): Maybe<voi
   return isPromise(guardrails) ? guardrails.then(conclude) : conclude(guardrails);
 }
 
-function adopt(ctx: RequestContext, plan: Plan, { storedOnManyTargets }: AdoptOptions): void {
+function adopt(ctx: RequestContext, plan: Plan, { storedOnManyTargets, services }: AdoptOptions): void {
   const { endpoint } = ctx;
   ctx.plan = plan;
   ctx.configSlug = plan.slug;
   ctx.configVersionId = plan.versionId;
+  readAhead(services.documents, ctx);
   if (endpoint?.isStored) {
     // A resource stored by one provider does not exist at another, so a second target would always fail.
     if (plan.targets.length > 1 && !storedOnManyTargets) throw manyTargets();

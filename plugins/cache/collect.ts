@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { CoreHooks } from '../../core/contract/plugin/core-plugin.ts';
+import type { SavedCall } from '../../core/contract/plugin/record.ts';
 import { recordedUsage } from '../../core/contract/plugin/recorded-usage.ts';
 import { cachedBytesMax, type EntryLabels, type LeadResult } from '../../core/contract/protocol/cached-replies.ts';
 import { findHeader } from '../../core/contract/values/http.ts';
@@ -67,8 +68,8 @@ export function collectingHooks(slot: number): CoreHooks {
       if (outcome.kind === 'aborted') return collecting.end('aborted');
       if (!contentType || outcome.kind !== 'success' || outcome.status !== 200 || bytes === 0) return collecting.end('failed');
       const body = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
-      const { targetPath, provider, providerSlug, model } = ctx;
-      const call = { provider, providerSlug, model, ...recordedUsage(ctx) };
+      const { targetPath, provider } = ctx;
+      const call = callOf(ctx);
       const stored = {
         reply: { targetPath, provider, contentType, contentEncoding, form: formOfReply(ctx, contentType), call, body },
         ttlMs: ttlMs(maxAgeSeconds, ctx.workspace?.settings?.cacheTtlSeconds ?? null),
@@ -80,6 +81,13 @@ export function collectingHooks(slot: number): CoreHooks {
       void semantic.embedded.then((similar) => collecting.end({ ...stored, similar }));
     },
   };
+}
+
+function callOf(ctx: RequestContext): SavedCall {
+  const { provider, providerSlug, model } = ctx;
+  const trafficType = ctx.usage?.raw?.trafficType;
+  const traffic = typeof trafficType === 'string' ? { trafficType: trafficType.slice(0, 64) } : undefined;
+  return { provider, providerSlug, model, ...recordedUsage(ctx), ...traffic };
 }
 
 /** Returns true if guardrails have hidden text of this client from the provider, and may have put it back into the reply. */

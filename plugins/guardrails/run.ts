@@ -218,7 +218,7 @@ function conclude(
 }
 
 function reasonOf(thrown: unknown): string {
-  if (thrown instanceof BlockedAddress) return `The service of the check was not called: ${thrown.message}`;
+  if (thrown instanceof BlockedAddress) return thrown.message;
   const isOverloaded = thrown instanceof GatewayError && thrown.code === 'overloaded';
   return isOverloaded ? 'The check did not run because the gateway is overloaded' : 'Error executing check';
 }

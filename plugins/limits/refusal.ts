@@ -18,17 +18,20 @@ const names: Readonly<Record<Scope, string>> = {
   policy: 'Policy',
 };
 
-/** Returns the error for a request that a limit has no room for: 412 for budgets, 429 with the time to wait for rate limits. */
-export function refusal(meter: Meter, needed: number, nowMs: number): GatewayError {
+/**
+ * Returns the error for a request that a limit has no room for: 412 for budgets, 429 with the time to wait for rate limits. `ownCalls`: 1 if the
+ * request itself already holds units of this limit.
+ */
+export function refusal(meter: Meter, needed: number, nowMs: number, ownCalls = 0): GatewayError {
   const { scope, policy } = meter;
   if (policy !== null && meter.isBudget) {
     return new GatewayError('usage_policy_limit', {
-      message: `Usage Limits Policy ${policy.id} Exceeded for value key ${policy.valueKey}${reasonOf(meter, needed)}`,
+      message: `Usage Limits Policy ${policy.id} Exceeded for value key ${policy.valueKey}${reasonOf(meter, needed, ownCalls)}`,
     });
   }
   if (scope !== 'policy' && meter.isBudget) {
     const code = `${scope}_usage_limit` as const;
-    return new GatewayError(code, { message: `${errorTable[code].public}${reasonOf(meter, needed)}` });
+    return new GatewayError(code, { message: `${errorTable[code].public}${reasonOf(meter, needed, ownCalls)}` });
   }
   const { unit, capacity, period, account } = meter;
   const tooLarge = needed > capacity && capacity > 0;
@@ -53,11 +56,15 @@ export function refusal(meter: Meter, needed: number, nowMs: number): GatewayErr
   return error;
 }
 
-/** Explains the rejection by a budget that is not used up but has too few units for this request; else returns an empty text. */
-function reasonOf({ unit, capacity, account }: Meter, needed: number): string {
-  if (needed <= 1 || (account.left < 1 && needed <= capacity)) return '';
+/** Explains the rejection by a budget that has too few units for this request, or whose units other calls hold; else returns an empty text. */
+function reasonOf({ unit, capacity, account }: Meter, needed: number, ownCalls: number): string {
+  const isHeld = needed <= capacity && (account.calls > ownCalls || account.heldElsewhere > 0);
+  if (needed <= 1 || (account.left < 1 && needed <= capacity)) {
+    return isHeld ? ': calls in progress hold the rest of it. Try again when they have ended, or raise the limit' : '';
+  }
   const need = unit === 'cost' ? `cost ${needed / microUsd} USD` : `use ${needed} ${unit}`;
-  return `: this request may ${need}, and less is left. Set a smaller max_tokens or raise the limit`;
+  const less = isHeld ? 'less is left while other calls are in progress' : 'less is left';
+  return `: this request may ${need}, and ${less}. Set a smaller max_tokens${isHeld ? ', try again when they have ended,' : ''} or raise the limit`;
 }
 
 /** Returns the error for a request while the remaining amount of an enforced limit is unknown. */

@@ -74,6 +74,10 @@ export const logRoutes: readonly AdminRoute[] = [
       const { rows, next } = await (search === undefined
         ? store.list(selected, page)
         : searchLogs(em, call.services, store, selected, page, search));
+      if (search !== undefined && rows.length === 0 && page.after === null && call.services.settings.logBodies === 'off')
+        throw invalid(
+          'search: nothing found, because LOG_BODIES is off and no bodies are stored. Set it to database or object_store',
+        );
       const total = query.include_total === 'true' ? await store.count(selected) : null;
       const namesOf = await readNames(em, rows);
       const data = rows.map((row) => toLog(row, namesOf(row), call.services.settings, sight.metadata));

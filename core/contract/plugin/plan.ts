@@ -59,6 +59,8 @@ export interface Plan {
   readonly totalTimeMs: number | null;
   /** True if a target has a prompt of its own. */
   readonly hasPrompts: boolean;
+  /** True if a request may end without a call to each of the providers: the plan has a cache or several targets. */
+  readonly readsAhead: boolean;
 }
 
 /** One leaf of the strategy tree, inheritance already applied. */

@@ -154,6 +154,8 @@ const savedCall = v.object({
   providerSlug: v.nullable(v.string()),
   model: v.nullable(v.string()),
   ...usageEntries,
+  /** `trafficType` of the provider's usage: calls on provisioned capacity may cost nothing. */
+  trafficType: v.optional(v.pipe(v.string(), v.maxLength(64))),
 });
 export type SavedCall = v.InferOutput<typeof savedCall>;
 

@@ -144,6 +144,10 @@ export interface LeaseAccount {
   readonly endMs: number;
   /** Units of the window that are left, as far as this process can see. */
   readonly left: number;
+  /** Calls in progress of this process that have taken units. */
+  readonly calls: number;
+  /** Units that other processes held at the last reply of the ledger: those of their calls, also of calls that are not recorded yet. */
+  readonly heldElsewhere: number;
   /**
    * Takes as many units as there are, between `least` and `most`. Returns at once if the lease holds them, else after a request
    * to the ledger. Never rejects. `refused` and `unavailable` take nothing.

@@ -140,6 +140,7 @@ export function compilePlan(
     readsBody,
     readsParams: all.some((hooks) => hooks.readsParams === true),
     hasPrompts: targets.some(({ promptId }) => promptId !== null),
+    readsAhead: targets.length > 1 || targets.some(({ cache }) => cache !== null),
     totalTimeMs: source.config.targets ? (source.config.retry?.max_total_time_ms ?? null) : null,
   };
 }

@@ -11,7 +11,7 @@ export class CallError extends Error {
   }
 }
 
-/** The service is at an address that may not be called, so the check can never run. */
+/** The address may not be called, so the check can never run. The message is shown in results. */
 export class BlockedAddress extends Error {}
 
 /** Sends JSON to a service and returns status and body. Rejects with CallError, or BlockedAddress. */
@@ -28,11 +28,16 @@ export async function callService(
     return await Promise.race([fetch({ url, headers, ...(body === undefined ? {} : { body }) }), late]);
   } catch (thrown) {
     if (thrown instanceof CallError) throw thrown;
-    if (thrown instanceof GatewayError && thrown.source === 'client') throw new BlockedAddress('this address may not be called');
+    if (isBlocked(thrown)) throw new BlockedAddress('The service of the check was not called: this address may not be called');
     throw new CallError('FetchError', 'fetch failed');
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Returns true if `services.fetch` rejected because the address may not be called. */
+export function isBlocked(thrown: unknown): boolean {
+  return thrown instanceof GatewayError && thrown.source === 'client';
 }
 
 /** Returns the outcome of a check whose service has failed. Throws BlockedAddress: such a check counts as one that cannot run. */

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { findHeader } from '../../../core/contract/values/http.ts';
 import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
-import { CallError } from './call-service.ts';
+import { BlockedAddress, CallError, isBlocked } from './call-service.ts';
 import { type Check, type CheckServices, defineCheck, type Outcome, type Subject } from './check.ts';
 
 /** The connector reads replies up to this size. */
@@ -18,7 +18,8 @@ type Parameters = v.InferOutput<typeof parameters>;
 
 /**
  * `default.inlineImageUrls`: fetches images that a request names by URL and puts them into it as base64, for providers that fetch none. An image
- * that cannot be fetched stays as it is and is an error of the check.
+ * that cannot be fetched stays as it is and is an error of the check. If an image is at an address that the gateway may not call, the check
+ * cannot run: a provider in the same network might fetch it.
  */
 export const inlineImageUrls: Check = defineCheck({
   id: 'default.inlineImageUrls',
@@ -42,6 +43,7 @@ async function convert(given: Parameters, services: CheckServices, { body }: Sub
     return null;
   });
   const errors: string[] = [];
+  let blocked = 0;
   const images = new Map<string, Image>();
   await Promise.all(
     [...urls].map(async (url, index) => {
@@ -49,10 +51,12 @@ async function convert(given: Parameters, services: CheckServices, { body }: Sub
         if (index >= imagesMax) throw new CallError('Error', `more than ${imagesMax} images`);
         images.set(url, await fetchImage(services, url, given));
       } catch (thrown) {
-        errors.push(thrown instanceof CallError ? thrown.message : 'fetch failed');
+        if (isBlocked(thrown)) blocked++;
+        else errors.push(thrown instanceof CallError ? thrown.message : 'fetch failed');
       }
     }),
   );
+  if (blocked > 0) throw new BlockedAddress(`${blocked} images are at addresses that may not be called`);
   const data = { imagesConverted: images.size, errors, provider };
   const error =
     errors.length === 0 ? {} : { error: { name: 'ImageError', message: `${errors.length} images were not converted` } };

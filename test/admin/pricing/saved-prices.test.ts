@@ -60,7 +60,7 @@ describe.each(databases)('prices saved with models, on %s', (database) => {
     });
     expect((await plane.internal('POST', '/records', [record])).body.inserted).toBe(1);
     const row = await plane.control.services.database.em().findOneOrFail(requestRecords, { id: record.id });
-    return [row.costMicroUsd, row.priceSource];
+    return changes.saved ? [row.costMicroUsd, row.savedNano] : [row.costMicroUsd, row.priceSource];
   };
   const media = {
     audioInputTokens: 0,
@@ -102,7 +102,7 @@ describe.each(databases)('prices saved with models, on %s', (database) => {
     expect(await quote('doubled')).toEqual({ input: 2, output: 4, cacheRead: 0 });
   });
 
-  it('exclude calls that provisioned throughput served, if the integration sets that', async () => {
+  it('exclude calls that provisioned throughput served, and hits that repeat them, if the integration sets that', async () => {
     const rawUsage = { trafficType: 'PROVISIONED_THROUGHPUT' };
     const usage = { provider: 'vertex-ai', inputTokens: 100, rawUsage };
     for (const skips of [true, false]) {
@@ -120,6 +120,9 @@ describe.each(databases)('prices saved with models, on %s', (database) => {
       await plane.ask('PUT', `/integrations/${slug}/models`, { body: { models: [model] } });
       expect(await costOf('gemini', usage, slug)).toEqual(skips ? [0, null] : [200, 'model']);
       expect(await costOf('gemini', { ...usage, rawUsage: null }, slug)).toEqual([200, 'model']);
+      const call = { provider: 'vertex-ai', providerSlug: slug, model: 'gemini', inputTokens: 100, outputTokens: 0 };
+      const saved = { ...call, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0, ...rawUsage };
+      expect(await costOf('gemini', { cacheStatus: 'HIT', saved }, slug)).toEqual([0, skips ? 0 : 200_000]);
     }
   });
 });

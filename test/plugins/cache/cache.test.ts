@@ -27,6 +27,16 @@ describe('the simple cache', () => {
     expect(call).not.toHaveProperty('saved');
   });
 
+  it('records of hits say that the repeated call was served by provisioned capacity', async () => {
+    const gateway = createHarness({ providers: { one: 'google' } });
+    const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: 2, trafficType: 'PROVISIONED_THROUGHPUT' };
+    const candidates = [{ content: { role: 'model', parts: [{ text: 'hello' }] }, finishReason: 'STOP' }];
+    gateway.script(replyWith(200, { candidates, usageMetadata, modelVersion: 'gemini-2.5-pro' }));
+    for (const status of ['MISS', 'HIT'])
+      expect((await gateway.send({ headers: cached, body })).header('x-svc-cache-status')).toBe(status);
+    expect(gateway.records[1]?.saved).toMatchObject({ outputTokens: 2, trafficType: 'PROVISIONED_THROUGHPUT' });
+  });
+
   it('replays a stream event by event', async () => {
     const gateway = createHarness();
     gateway.script(chatStream(['a', 'b']));

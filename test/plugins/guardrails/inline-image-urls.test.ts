@@ -1,15 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../core/contract/values/errors.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { createHarness } from '../../support/pipeline-harness.ts';
 
 const png = Buffer.from('iVBORw0KGgo=', 'base64');
-type Answer = { status?: number; type?: string; body?: Uint8Array } | 'never';
+type Answer = { status?: number; type?: string; body?: Uint8Array } | 'never' | 'blocked';
 
-async function ask(parameters: JsonObject, body: JsonObject, answer: Answer = {}, path = '/v1/chat/completions') {
+async function ask(parameters: JsonObject, body: JsonObject, answer: Answer = {}, path = '/v1/chat/completions', deny = true) {
   const urls: string[] = [];
   const gateway = createHarness({
     fetch({ url }) {
       urls.push(url);
+      if (answer === 'blocked') return Promise.reject(new GatewayError('invalid_custom_host'));
       if (answer === 'never') return new Promise(() => {});
       const { status = 200, type = 'image/png', body: bytes = png } = answer;
       return Promise.resolve({ status, headers: ['content-type', type], body: bytes });
@@ -17,7 +19,7 @@ async function ask(parameters: JsonObject, body: JsonObject, answer: Answer = {}
   });
   const config = {
     provider: path.endsWith('messages') ? '@claude' : '@one',
-    input_mutators: [{ 'default.inlineImageUrls': parameters, deny: true }],
+    input_mutators: [{ 'default.inlineImageUrls': parameters, deny }],
   };
   const sink = await gateway.send({ path, headers: { 'x-svc-config': JSON.stringify(config) }, body: { model: 'm', ...body } });
   const check = (JSON.parse(sink.text) as { hook_results?: { before_request_hooks: { checks: JsonObject[] }[] } }).hook_results
@@ -73,6 +75,18 @@ describe('default.inlineImageUrls', () => {
     const asked = await ask(parameters, chat(image('https://i.example.com/a.png')), answer);
     expect(asked.status).toBe(status);
     if (status === 200) expect(asked.sent).toMatchObject(chat(image('https://i.example.com/a.png')));
+  });
+
+  it.each([
+    ['denies the request', {}, true, 446, 0],
+    ['passes it without deny', {}, false, 200, 1],
+    ['passes it if failOnError is false', { failOnError: false }, true, 200, 1],
+  ])('an image at an address that may not be called: %s', async (_name, parameters, deny, status, sent) => {
+    const url = 'http://169.254.169.254/latest/meta-data';
+    const asked = await ask(parameters, chat(image(url)), 'blocked', undefined, deny);
+    expect([asked.status, asked.sent ? 1 : 0]).toEqual([status, sent]);
+    const message = '1 images are at addresses that may not be called';
+    expect(asked.check).toMatchObject({ verdict: false, error: { name: 'Check error', message } });
   });
 
   it('leaves requests to other providers alone', async () => {

@@ -219,7 +219,27 @@ describe('budgets of a request', () => {
     const replies = await Promise.all([ask(), ask(), ask()]);
     expect(replies.map((reply) => reply.status).sort()).toEqual([200, 412, 412]);
     expect(calls).toHaveLength(1);
+    const message = /0\.505 USD, and less is left while other calls are in progress\. Set a smaller max_tokens, try again when/;
+    for (const reply of replies.filter(({ status }) => status === 412)) expect(errorOf(reply).message).toMatch(message);
     expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
+  });
+
+  it('say that calls in progress hold the rest of them, and not if it is used up', async () => {
+    // Each request reserves 15 tokens and uses 5.
+    const { ask } = start({ usageLimits: budgetOf(15, 'tokens') });
+    const replies = await Promise.all([ask(), ask()]);
+    expect(replies.map(({ status }) => status)).toEqual([200, 412]);
+    expect(errorOf(replies[1] as FakeSink).message).toBe(
+      'API Key Usage Limit Exceeded: calls in progress hold the rest of it. Try again when they have ended, or raise the limit',
+    );
+    const sent = { ...body, max_tokens: 5 };
+    const statuses = [(await ask({}, sent)).status, (await ask({}, sent)).status];
+    expect(statuses).toEqual([200, 412]);
+    const used = start({ usageLimits: budgetOf(1, 'cost') });
+    used.ledger.rates.set('gpt-5', { input: 1e6, output: 1e6, cacheRead: 0 });
+    used.script(replyWith(200, { ...chatReply('hello'), usage: { prompt_tokens: 9, completion_tokens: 9 } }));
+    await used.ask({}, sent);
+    expect(errorOf(await used.ask({}, sent)).message).not.toContain('calls in progress');
   });
 
   it('cost: reserve the higher of the usual and the requested tier’s price, and count the tier of the reply', async () => {

@@ -210,3 +210,26 @@ describe.each(databases)('headers and bodies of requests, on %s', (name) => {
     ).toBe(400);
   });
 });
+
+describe.each(databases)('search without stored bodies, on %s', (name) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(name);
+  });
+  afterAll(() => plane?.close());
+
+  it('is rejected with the setting that stores bodies, unless earlier ones match', async () => {
+    const { organisationId, workspaceId } = plane;
+    const record = sampleRecord({ organisationId, workspaceId });
+    const side = { headers: {}, body: { text: 'a grey elephant' }, omitted: null };
+    await plane.internal('POST', '/records', [record]);
+    const content = { id: record.id, createdAt: record.createdAt, organisationId, workspaceId, request: side, response: side };
+    expect(await plane.internal('POST', '/record-contents', [content])).toMatchObject({ status: 200 });
+    const found = await plane.ask('GET', '/logs?search=elephant');
+    expect([found.status, found.body.data.length]).toEqual([200, 1]);
+    const refused = await plane.ask('GET', '/logs?search=giraffe');
+    expect(refused.status).toBe(400);
+    expect(refused.body.data.message).toContain('search: nothing found, because LOG_BODIES is off');
+    expect((await plane.ask('GET', '/logs')).status).toBe(200);
+  });
+});
