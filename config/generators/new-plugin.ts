@@ -37,6 +37,6 @@ function newPackage(names: Names, folder: string): Generated {
   };
   const from = join(import.meta.dirname, 'plugin-package');
   const created = copyTemplates({ from, root: folder, values }).map((path) => join(folder, path));
-  const next = `In that folder run npm install (svc-gateway included) and npm test. Load the package with PLUGINS=${names.kebab}. Guide: docs/guides/plugins.md`;
+  const next = `In that folder run npm install --no-save with the file of svc-gateway, and npm test. Load the package with PLUGINS=${names.kebab}. Guide: docs/guides/plugins.md`;
   return { created, changed: [], next };
 }

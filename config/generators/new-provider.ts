@@ -33,6 +33,6 @@ function newBuiltIn(names: Names): Generated {
 function newPackage(names: Names, folder: string): Generated {
   const from = join(import.meta.dirname, 'provider-package');
   const created = copyTemplates({ from, root: folder, values: { ...names } }).map((path) => join(folder, path));
-  const next = `In that folder run npm install (svc-gateway included) and npm test. Load the package with PROVIDERS=${names.kebab}-provider. Guide: docs/guides/plugins.md#add-a-provider`;
+  const next = `In that folder run npm install --no-save with the file of svc-gateway, and npm test. Load the package with PROVIDERS=${names.kebab}-provider. Guide: docs/guides/plugins.md#add-a-provider`;
   return { created, changed: [], next };
 }

@@ -39,7 +39,8 @@ describe('the packed tarball', () => {
   it('holds the built program and no sources or tests', () => {
     const installed = join(folder, 'node_modules/svc-gateway');
     expect(readdirSync(installed).sort()).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'dist', 'package.json']));
-    for (const absent of ['test', 'config', '.ci']) expect(existsSync(join(installed, absent))).toBe(false);
+    for (const absent of ['test', 'config/settings.ts', 'config/generators', '.ci'])
+      expect(existsSync(join(installed, absent))).toBe(false);
     const outsideDist = (readdirSync(installed, { recursive: true }) as string[]).filter(
       (path) => !/^(dist|node_modules)\b/.test(path),
     );
@@ -52,6 +53,14 @@ describe('the packed tarball', () => {
     const targets = [...readme.matchAll(/\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)/g)].map((match) => match[1] as string);
     expect(targets.length).toBeGreaterThan(5);
     expect(targets.filter((target) => !existsSync(join(installed, target)))).toEqual([]);
+  });
+
+  it('holds the examples that its guide of plugins names', () => {
+    const installed = join(folder, 'node_modules/svc-gateway');
+    const guide = readFileSync(join(installed, 'docs/guides/plugins.md'), 'utf8');
+    const names = [...guide.matchAll(/^\| `([\w-]+\.mjs)` \|/gm)].map((match) => match[1] as string);
+    expect(names.length).toBeGreaterThan(3);
+    expect(names.filter((name) => !existsSync(join(installed, 'config/examples/plugins', name)))).toEqual([]);
   });
 
   it('runs --version and --help in any directory', async () => {

@@ -198,7 +198,7 @@ export type { Clock } from '../values/clock.ts';
 export type { Log } from '../values/log.ts';
 export { promptTexts } from '../values/prompt-text.ts';
 export type { CheckContext, CheckDecision, JsonSchema, PluginCheck } from './plugin-check.ts';
-export { rewriteText } from './text/rewrite-text.ts';
+export { replyTexts, rewriteText } from './text/rewrite-text.ts';
 export type { TextRewriter } from './text/text-rewriter.ts';
 /** Thrown by a plugin to reject a request with a code of the error table. */
 export { GatewayError };

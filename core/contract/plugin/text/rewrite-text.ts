@@ -2,7 +2,7 @@ import { GatewayError } from '../../values/errors.ts';
 import { findHeader } from '../../values/http.ts';
 import { parseObject } from '../../values/json.ts';
 import type { RequestContext } from '../context.ts';
-import type { Hooks, ReplyHead, Services } from '../plugin.ts';
+import type { AttemptResponse, Hooks, ReplyHead, Services } from '../plugin.ts';
 import { rewriteBody } from './rewrite-body.ts';
 import { createEventRewriter } from './rewrite-events.ts';
 import { StreamRewriter } from './rewrite-stream.ts';
@@ -29,6 +29,36 @@ export function rewriteText(
       const rewrite = slot.get(ctx);
       return rewrite ? rewrite(chunk) : chunk;
     },
+  };
+}
+
+/**
+ * Returns the texts of the model in a response for `onAttemptResponse`: each choice, content block and output part as one text, also if a stream
+ * splits it over many events. The whole body is the only text of other routes, and of a body that cannot be read. Empty for `body: null`.
+ */
+export function replyTexts(ctx: RequestContext, { status, headers, body }: AttemptResponse): string[] {
+  if (body === null) return [];
+  const texts: string[] = [];
+  try {
+    const read = chunkRewriter(ctx, { status, headers: [...headers] }, () => collector(texts));
+    if (read === null) return [Buffer.from(body).toString()];
+    read(body);
+    return texts;
+  } catch {
+    return [Buffer.from(body).toString()];
+  }
+}
+
+/** Leaves a text as it is, and adds it to the list. */
+function collector(texts: string[]): TextRewriter {
+  let at = -1;
+  return {
+    next(piece) {
+      if (at === -1) at = texts.push('') - 1;
+      texts[at] += piece;
+      return piece;
+    },
+    end: () => '',
   };
 }
 

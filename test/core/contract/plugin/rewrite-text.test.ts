@@ -1,4 +1,4 @@
-import { definePlugin, rewriteText, type TextRewriter } from 'svc-gateway/plugin';
+import { definePlugin, replyTexts, rewriteText, type TextRewriter } from 'svc-gateway/plugin';
 import {
   chatReply,
   createTestGateway,
@@ -11,6 +11,7 @@ import {
 import { afterAll, describe, expect, it } from 'vitest';
 import { createEventRewriter } from '../../../../core/contract/plugin/text/rewrite-events.ts';
 import { StreamRewriter } from '../../../../core/contract/plugin/text/rewrite-stream.ts';
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { randomFrom } from '../../../support/random-from.ts';
 
 const word = 'сéкрет🔒';
@@ -269,5 +270,36 @@ describe('rewriteText: plain replies', () => {
     expect((await gateway.send()).text).toContain(word);
     const embedding = await gateway.send({ path: '/v1/embeddings', body: { model: '@openai/e', input: 'x' } });
     expect([embedding.status, embedding.json.model]).toEqual([200, word]);
+  });
+});
+
+describe('replyTexts', () => {
+  const seen: string[][] = [];
+  const judge = definePlugin({
+    apiVersion: 1,
+    name: 'judge',
+    stage: 'output-guardrails',
+    reads: { response: 'body' },
+    onConfig: () => ({ onAttemptResponse: (ctx, response) => void seen.push(replyTexts(ctx, response)) }),
+  });
+  const gateway = createTestGateway({ plugins: [judge] });
+  started.push(gateway);
+
+  it.each(routes)('%s: returns the whole text of a stream that splits it', async (_, path, model, events) => {
+    const random = randomFrom(9);
+    const pieces = split([...`one ${word} two`], random).map((characters) => characters.join(''));
+    gateway.provider(providerStream([events(pieces)]));
+    expect((await gateway.send({ path, body: bodyOf(path, model) })).status).toBe(200);
+    expect(seen.pop()).toEqual([`one ${word} two`]);
+  });
+
+  it.each<[string, string, JsonObject, string[]]>([
+    ['each choice of a plain reply', '/v1/chat/completions', { ...chatReply('a') }, ['a']],
+    ['the body of other routes', '/v1/embeddings', { data: ['x'] }, ['{"data":["x"]}']],
+  ])('returns %s', async (_, path, body, expected) => {
+    gateway.provider(providerReply(200, body));
+    const more = path === '/v1/embeddings' ? { body: { model: '@openai/m', input: 'hi' } } : {};
+    expect((await gateway.send({ path, ...more })).status).toBe(200);
+    expect(seen.pop()).toEqual(expected);
   });
 });
