@@ -1,4 +1,5 @@
 import type { Contender } from './contenders/contender.ts';
+import { countInstructions } from './instructions.ts';
 import { measureStreams } from './load/first-token.ts';
 import type { LoadTool } from './load/load.ts';
 import { load } from './load/load.ts';
@@ -12,6 +13,8 @@ export interface LoadSeries {
   readonly p99Micros: number[];
   /** Processor time per request of the contender's own processes. NaN if there are none. */
   readonly cpuMicros: number[];
+  /** Instructions per request of the same processes. NaN if the machine does not count them. */
+  readonly instructions: number[];
   errors: number;
 }
 
@@ -93,15 +96,18 @@ async function measureLoad(
   // The first round runs with cold code and a cold heap.
   await load(tool, target, rateConnections, round === 0 ? Math.max(1, Math.ceil(options.seconds / 2)) : 1);
   const pids = contender.pids();
+  const counter = await countInstructions(pids);
   const before = cpuMicros(pids);
   const atCpu = await load(tool, target, cpuConnections, options.seconds);
   const used = cpuMicros(pids) - before;
+  const instructions = await counter.stop();
   const atRate = await load(tool, target, rateConnections, options.seconds);
   const series = seriesOf(measured.loads, `${contender.name}/${scenario.name}`, () => ({
     requestsPerSecond: [],
     p50Micros: [],
     p99Micros: [],
     cpuMicros: [],
+    instructions: [],
     errors: 0,
   }));
   const perRequest = pids.length > 0 ? used / atCpu.requests : Number.NaN;
@@ -109,6 +115,7 @@ async function measureLoad(
   series.p50Micros.push(atRate.p50Micros);
   series.p99Micros.push(atRate.p99Micros);
   series.cpuMicros.push(perRequest);
+  series.instructions.push((instructions ?? Number.NaN) / atCpu.requests);
   series.errors += atCpu.errors + atRate.errors;
   const cpu = pids.length > 0 ? `, ${perRequest.toFixed(1)} µs CPU` : '';
   const errors = atCpu.errors + atRate.errors > 0 ? `, ${atCpu.errors + atRate.errors} errors` : '';

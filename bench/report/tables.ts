@@ -21,7 +21,7 @@ export function toTables(measured: Measurements, contenders: readonly Contender[
 function throughputTable(measured: Measurements, contenders: readonly Contender[], scenario: Scenario): string | null {
   const rows = contenders.flatMap((contender) => {
     const entry = measured.loads.get(`${contender.name}/${scenario.name}`);
-    return entry ? [{ contender, entry, rate: median(entry.requestsPerSecond), cpu: median(entry.cpuMicros) }] : [];
+    return entry ? [{ contender, entry, rate: median(entry.requestsPerSecond), cpu: median(entry.cpuMicros), work: median(entry.instructions) }] : [];
   });
   if (rows.length === 0) return null;
   const of = (name: ContenderName) => rows.find((row) => row.contender.name === name);
@@ -39,10 +39,12 @@ function throughputTable(measured: Measurements, contenders: readonly Contender[
     'rate × nginx',
     'rate × peer',
   ];
+  const counted = rows.some((row) => Number.isFinite(row.work));
+  if (counted) head.push('instructions/request', 'instructions ÷ bare');
   if (Number.isFinite(ownRate)) head.push('rate × ours, plain');
   const errorsSeen = rows.some((row) => row.entry.errors > 0);
   if (errorsSeen) head.push('errors');
-  const lines = rows.map(({ contender, entry, rate, cpu }) => {
+  const lines = rows.map(({ contender, entry, rate, cpu, work }) => {
     const cells = [
       contender.title,
       withSpread(entry.requestsPerSecond),
@@ -54,6 +56,7 @@ function throughputTable(measured: Measurements, contenders: readonly Contender[
       shown(rate / (of('nginx')?.rate ?? Number.NaN)),
       shown(rate / (of('peer')?.rate ?? Number.NaN)),
     ];
+    if (counted) cells.push(shown(work), shown(work / (of('bare')?.work ?? Number.NaN)));
     if (Number.isFinite(ownRate)) cells.push(shown(rate / ownRate));
     if (errorsSeen) cells.push(String(entry.errors));
     return cells;
