@@ -21,7 +21,17 @@ export function toTables(measured: Measurements, contenders: readonly Contender[
 function throughputTable(measured: Measurements, contenders: readonly Contender[], scenario: Scenario): string | null {
   const rows = contenders.flatMap((contender) => {
     const entry = measured.loads.get(`${contender.name}/${scenario.name}`);
-    return entry ? [{ contender, entry, rate: median(entry.requestsPerSecond), cpu: median(entry.cpuMicros), work: median(entry.instructions) }] : [];
+    return entry
+      ? [
+          {
+            contender,
+            entry,
+            rate: median(entry.requestsPerSecond),
+            cpu: median(entry.cpuMicros),
+            work: median(entry.instructions),
+          },
+        ]
+      : [];
   });
   if (rows.length === 0) return null;
   const of = (name: ContenderName) => rows.find((row) => row.contender.name === name);
