@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { newEntryCache } from '../contract/entry-cache.ts';
 import type { Identity } from '../contract/plugin/context.ts';
 import { seal, unseal } from '../contract/values/secret.ts';
 import type { ServerSettings } from './server-settings.ts';
@@ -22,17 +23,43 @@ export interface SessionIds {
   open(serverId: string, caller: string, id: string): SessionState | null;
 }
 
+/** Opened states that are kept. */
+const openMax = 1_000;
+/** Longer ids are opened for each message. */
+const cachedLengthMax = 4 * 1024;
+
+interface OpenState {
+  readonly use: string;
+  readonly session: SessionState;
+}
+
+/** Each message of a session repeats its id, so opened states stay in memory: the 1,000 used last. */
 export function createSessionIds(key: Uint8Array): SessionIds {
+  const opened = newEntryCache<string, OpenState>(openMax);
   return {
-    seal: (serverId, caller, session) => seal(key, JSON.stringify(session), `mcp-session/${serverId}/${caller}`),
+    seal: (serverId, caller, session) => seal(key, JSON.stringify(session), useOf(serverId, caller)),
     open(serverId, caller, id) {
-      try {
-        return v.parse(state, JSON.parse(unseal(key, id, `mcp-session/${serverId}/${caller}`).toString('utf8')));
-      } catch {
-        return null;
-      }
+      const use = useOf(serverId, caller);
+      const known = opened.get(id);
+      // An id is valid for one server and caller, so that of another one fails like an id that cannot be opened.
+      if (known) return known.use === use ? known.session : null;
+      const session = unsealed(key, id, use);
+      if (session !== null && id.length <= cachedLengthMax) opened.set(id, { use, session });
+      return session;
     },
   };
+}
+
+function useOf(serverId: string, caller: string): string {
+  return `mcp-session/${serverId}/${caller}`;
+}
+
+function unsealed(key: Uint8Array, id: string, use: string): SessionState | null {
+  try {
+    return v.parse(state, JSON.parse(unseal(key, id, use).toString('utf8')));
+  } catch {
+    return null;
+  }
 }
 
 /**
