@@ -1,5 +1,6 @@
 import { batchSteps } from '../batches/batch-steps.ts';
-import type { Endpoint, RequestContext } from '../contract/plugin/context.ts';
+import type { RequestContext } from '../contract/plugin/context.ts';
+import type { Endpoint } from '../contract/plugin/endpoint.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import type { GatewayError } from '../contract/values/errors.ts';
 import { addDebugRoute } from '../explain/debug-route.ts';

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { invokeGuardrails } from '../../plugins/guardrails/invoke.ts';
-import { type Endpoint, type Identity, RequestContext } from '../contract/plugin/context.ts';
+import { type Identity, RequestContext } from '../contract/plugin/context.ts';
+import type { Endpoint } from '../contract/plugin/endpoint.ts';
 import {
   type GuardrailReference,
   guardrailReference,

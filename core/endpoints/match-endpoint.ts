@@ -1,4 +1,4 @@
-import type { Endpoint, WireFormat } from '../contract/plugin/context.ts';
+import type { Endpoint, WireFormat } from '../contract/plugin/endpoint.ts';
 import { agentEndpoint } from './agent-endpoint.ts';
 import { compileRoutes } from './compile-routes.ts';
 import { ownerOf } from './control-plane-paths.ts';

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../contract/plugin/context.ts';
+import type { Endpoint } from '../contract/plugin/endpoint.ts';
 import { passedTraffic } from '../contract/plugin/passed-traffic.ts';
 
 /** Methods that pass through. */

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { type Endpoint, RequestContext } from '../contract/plugin/context.ts';
+import { RequestContext } from '../contract/plugin/context.ts';
+import type { Endpoint } from '../contract/plugin/endpoint.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { findHeader, type HeaderList, type InboundRequest } from '../contract/values/http.ts';

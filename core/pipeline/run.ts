@@ -1,5 +1,6 @@
-import { type Endpoint, RequestContext } from '../contract/plugin/context.ts';
+import { RequestContext } from '../contract/plugin/context.ts';
 import type { CoreServices } from '../contract/plugin/core-plugin.ts';
+import type { Endpoint } from '../contract/plugin/endpoint.ts';
 import type { Plan, Target } from '../contract/plugin/plan.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import type { RequestPrompt } from '../contract/plugin/prompt.ts';

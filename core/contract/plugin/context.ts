@@ -5,7 +5,7 @@ import type {
   UsageLimitsDocument,
   WorkspaceDocument,
 } from '../protocol/documents.ts';
-import type { Credentials, OperationName } from '../provider/provider.ts';
+import type { Credentials } from '../provider/provider.ts';
 import type { BodyMemory } from '../values/body-memory.ts';
 import { GatewayError } from '../values/errors.ts';
 import type { FormPart, StreamedForm } from '../values/form.ts';
@@ -16,9 +16,10 @@ import { sumUsage, type Usage } from '../values/usage.ts';
 import type { AgentCall } from './agent-call.ts';
 import { CallTimes } from './call-times.ts';
 import type { ContentCapture } from './content-capture.ts';
+import type { Endpoint } from './endpoint.ts';
 import type { GuardrailRecord } from './guardrail-result.ts';
 import type { McpCall } from './mcp-call.ts';
-import type { PassedRequest, PassedTraffic } from './passed-traffic.ts';
+import type { PassedRequest } from './passed-traffic.ts';
 import type { Plan } from './plan.ts';
 import type { PluginTime } from './plugin-time.ts';
 import type { RequestPrompt } from './prompt.ts';
@@ -35,61 +36,6 @@ import type {
 import type { StreamFilter } from './stream-filter.ts';
 import type { VerdictRecord } from './verdict.ts';
 
-/** A route family: the meaning of the path before any provider is chosen. */
-export interface Endpoint {
-  /** Kind of body that a shaped route accepts; absent = `json`. If a route of another kind sets it, its body is read the same way. */
-  readonly body?: BodyKind;
-  /** Method of the provider's call; absent = `POST`. */
-  readonly method?: string;
-  /** Segments of the path by their name in the route's `{…}`, as sent. */
-  readonly pathParams?: Readonly<Record<string, string>>;
-  /**
-   * True for files, batches and fine-tuning jobs. Without a provider the service itself stores them. A config for them has at
-   * most one target, because a resource stored by one provider does not exist at another.
-   */
-  readonly isStored?: true;
-  /** Function name in records: an operation, `proxy`, `realtime`, `listModels`, `explainConfig`, … */
-  readonly name:
-    | OperationName
-    | 'proxy'
-    | 'listModels'
-    | 'realtime'
-    | 'explainConfig'
-    | 'invokeGuardrails'
-    | 'renderPrompt'
-    | 'listPromptVariables'
-    | 'completePrompt'
-    | 'mcp'
-    | 'agent';
-  /** The operation whose JSON is shaped; null = pass-through, the body is never parsed. */
-  readonly operation: OperationName | null;
-  /**
-   * How configs route the endpoint. Absent: to a provider, which the request or the config must name. `optional`: the provider may be
-   * missing. `none`: no config applies.
-   */
-  readonly routing?: 'optional' | 'none';
-  /** True for a model request whose body is a prompt of the path. */
-  readonly isPrompt?: true;
-  /** True for the route of realtime sessions. */
-  readonly isRealtime?: true;
-  /** True if the body names a file whose lines name the models. */
-  readonly hasModelsInFile?: true;
-  /** True if the body may have `svc_options`: headers of the gateway by name. */
-  readonly takesSvcOptions?: true;
-  /** True if its requests use no LLM tokens (counting them, tools, agents). Limits of tokens and cost then do not apply. */
-  readonly usesNoTokens?: true;
-  /** True if the service's own store serves the endpoint for providers that do not. */
-  readonly isEmulated?: true;
-  /** Scopes of which the key needs one. */
-  readonly scopes: readonly string[];
-  /** Wire format of errors, in streams and plain. */
-  readonly format: WireFormat;
-  /** Path below the provider's base URL on pass-through routes, with its `/`; empty on shaped routes. */
-  readonly proxyPath: string;
-  /** The kind of traffic of a pass-through request, for budgets; absent on all other routes. */
-  readonly traffic?: PassedTraffic;
-}
-
 /** The config that a request selected. The gateway looks up its plan behind the plugins of stage `config`. */
 export interface ConfigChoice {
   /** The saved config; null if there is none. */
@@ -99,14 +45,6 @@ export interface ConfigChoice {
   /** The mode that a config without cache settings uses; null: no cache. */
   readonly cacheMode: 'simple' | 'semantic' | null;
 }
-
-/**
- * `json`, `form` (multipart), `json-or-form` by content type, `none`, or `stream`: any bytes, not parsed and, if they are large,
- * not stored.
- */
-export type BodyKind = 'json' | 'form' | 'json-or-form' | 'none' | 'stream';
-
-export type WireFormat = 'chat' | 'messages' | 'responses' | 'plain';
 
 /** The caller, as described by its API key or JWT. Holds no secret. */
 export interface Identity extends KeyOptions {

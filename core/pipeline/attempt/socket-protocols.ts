@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../contract/plugin/context.ts';
+import type { Endpoint } from '../../contract/plugin/endpoint.ts';
 import { holdsApiKey } from '../../contract/values/api-key.ts';
 import type { InboundRequest } from '../../contract/values/http.ts';
 

@@ -1,4 +1,4 @@
-import type { WireFormat } from '../../contract/plugin/context.ts';
+import type { WireFormat } from '../../contract/plugin/endpoint.ts';
 import { errorTable, type GatewayError } from '../../contract/values/errors.ts';
 import { messagesErrorType } from '../../contract/values/messages-errors.ts';
 
