@@ -342,12 +342,11 @@ export async function startGateway(
         'the HTTP edge failed',
       ),
   });
-  const { documents } = loaded;
   addGauges(metrics, {
     server,
     memory,
     ...{ sessions, journal: spool, contents, circuits, retryBudget, leases, mcp },
-    documents,
+    documents: loaded.documents,
     secretManagers,
     workers,
   });

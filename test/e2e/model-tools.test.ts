@@ -15,10 +15,8 @@ let server: ListedToolsServer;
 let client: Awaited<ReturnType<typeof mcpClient>>;
 
 const beta = { 'x-svc-beta': 'server-side-mcp-2026-06-01' };
-const weather = (name: string) => ({
-  ...{ name, description: 'Current weather' },
-  inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-});
+const cityOnly = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+const weather = (name: string) => ({ name, description: 'Current weather', inputSchema: cityOnly });
 
 beforeAll(async () => {
   [gateway, server] = await Promise.all([shareGatewayWithUpstream(), startListedTools([weather('weather')])]);

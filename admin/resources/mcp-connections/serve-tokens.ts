@@ -52,12 +52,11 @@ interface Failure {
 }
 
 /** Runs work, unless work of this name is running. Then it returns the result of that. */
-type Sharing<Result> = (name: readonly unknown[], work: () => Promise<Result>) => Promise<Result>;
+type Sharing<Result> = (name: string, work: () => Promise<Result>) => Promise<Result>;
 
 function createSharing<Result>(): Sharing<Result> {
   const running = new Map<string, Promise<Result>>();
-  return (parts, work) => {
-    const name = JSON.stringify(parts);
+  return (name, work) => {
     const known = running.get(name);
     if (known) return known;
     const result = work().finally(() => running.delete(name));
@@ -74,7 +73,7 @@ export function createTokenService(
   const replying = createSharing<McpTokenReply>();
   return (question) => {
     const { serverId, userId, rejected, scope = null, isInvalid = false } = question;
-    return replying([serverId, userId, rejected, scope, String(isInvalid)], () => replyTo(services, question));
+    return replying(JSON.stringify([serverId, userId, rejected, scope, isInvalid]), () => replyTo(services, question));
   };
 }
 
@@ -163,11 +162,10 @@ async function obtain(services: Services, asked: Asked, before: McpConnection | 
   const { obtaining, failures, clock } = services;
   const { server, integration } = asked;
   const replaces = before?.tokenId ?? null;
-  const parts = [server.id, integration.url, integration.lastUpdatedAt.getTime(), replaces, requiredScope];
-  const name = JSON.stringify(parts);
+  const name = JSON.stringify([server.id, integration.url, integration.lastUpdatedAt.getTime(), replaces, requiredScope]);
   const failure = failures.get(server.id);
   if (failure?.name === name && clock.elapsed() < failure.endsAtMs) return failure.reply;
-  const reply = await obtaining(parts, () => obtainAlone(services, asked, replaces, requiredScope));
+  const reply = await obtaining(name, () => obtainAlone(services, asked, replaces, requiredScope));
   if (reply !== 'busy' && reply.state === 'failed') {
     failures.set(server.id, { name, reply, endsAtMs: clock.elapsed() + failedMs });
   } else {
