@@ -65,16 +65,33 @@ describe('a gateway process that is killed', () => {
         done += 1;
       }
     };
+    /** Kills a process that serves calls. One without connections of this test breaks none, so the next one is killed. */
     const kill = async (): Promise<void> => {
       await until(() => done >= 50, { what: 'calls before the kill' });
-      const [pid] = gateway.pidsOf('gateway') as [number];
-      process.kill(pid, 'SIGKILL');
+      for (const pid of gateway.pidsOf('gateway')) {
+        process.kill(pid, 'SIGKILL');
+        const before = done;
+        await until(() => retries > 0 || done >= before + 50, { what: 'calls after the kill' });
+        if (retries > 0) break;
+      }
       killedAt = done;
     };
     const workers = users.flatMap((one) => [worker(one, true), worker(one, false), worker(one, true)]);
     await Promise.all([kill(), ...workers]);
     expect(done).toBeGreaterThanOrEqual(250);
+    expect(retries).toBeGreaterThan(0);
     expect(retries).toBeLessThanOrEqual(workers.length);
+    const accountsOf = new Map<string, Set<string | undefined>>();
+    for (const { headers } of upstream.received) {
+      const id = headers['mcp-session-id'];
+      if (typeof id !== 'string') continue;
+      if (!accountsOf.has(id)) accountsOf.set(id, new Set());
+      accountsOf.get(id)?.add(await upstream.accountOf(headers.authorization?.replace('Bearer ', '') ?? ''));
+    }
+    // Besides those of the clients, each process opens sessions for calls without one.
+    expect(accountsOf.size).toBeGreaterThan(users.length);
+    for (const [id, accounts] of accountsOf) expect([...accounts], `accounts in session ${id}`).toHaveLength(1);
+    expect(new Set([...accountsOf.values()].flatMap((accounts) => [...accounts]))).toEqual(new Set(['ada', 'bob']));
     await until(() => gateway.pidsOf('gateway').length === 3, { what: 'the new process' });
   });
 
