@@ -4,6 +4,7 @@ import { GatewayError } from '../contract/values/errors.ts';
 import { findHeader, type HeaderList } from '../contract/values/http.ts';
 import { sendAttempt } from '../json-rpc/attempt.ts';
 import { forwardedHeaders, passedHeaders } from '../json-rpc/headers.ts';
+import { nameCounterpart } from '../json-rpc/name-counterpart.ts';
 import type { ExchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
 import type { AgentAddress, AgentSettings } from './agent-settings.ts';
@@ -81,7 +82,5 @@ function requireUsable(status: number, stream: ExchangeStream): void {
 
 /** Names the agent instead of a provider in errors of the transport. */
 export function nameAgent(error: GatewayError): GatewayError {
-  return /provider|MCP server/.test(error.message)
-    ? error.renamed(error.message.replace(/provider|MCP server/, 'agent'), error.param)
-    : error;
+  return nameCounterpart(error, 'agent', 'REQUEST_TIMEOUT');
 }

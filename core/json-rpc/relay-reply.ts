@@ -55,6 +55,11 @@ export interface StreamParts {
   readonly clock: Clock;
   /** The streams that end when the process stops; null for a reply that ends by itself. */
   readonly listening: OpenStreams | null;
+  /**
+   * Returns the message that replaces the reply if the stream fails; null if the client has its reply. Absent: the connection is cut, which
+   * clients notice late.
+   */
+  readonly failure?: (error: GatewayError) => string | null;
 }
 
 /** Sends a stream to the client as it arrives, event by event. A slow client pauses the server. */
@@ -70,6 +75,7 @@ export async function relayStream(parts: StreamParts): Promise<AttemptReply> {
   const frames = new EventFrames((bytes) => ctx.holdBytes(bytes));
   const held: string[] = [];
   let heldLength = 0;
+  let isResumable = false;
   const closed = listening?.add(() => exchange.abort());
   try {
     // The head is sent with the first bytes, and the stream of a session may have no event for a long time.
@@ -86,12 +92,17 @@ export async function relayStream(parts: StreamParts): Promise<AttemptReply> {
     exchange.abort();
     // A stream without an end of its own ends here. The client opens it again, at another process.
     const error = listening?.isClosed ? null : toGatewayError(thrown);
-    return { kind: 'streamed', status, error, errorSent: false, raw: true };
+    // A client that has the id of an event can continue behind it, unless the server sent what no client may get.
+    const mayEnd = error !== null && !ctx.aborted && (!isResumable || error.code === 'upstream_invalid');
+    const text = mayEnd ? (parts.failure?.(error) ?? null) : null;
+    if (text !== null) add(Buffer.from(`data: ${text}\n\n`));
+    return { kind: 'streamed', status, error, errorSent: text !== null, raw: true };
   } finally {
     closed?.();
   }
 
   async function writeFrame(reader: MessageReader, frame: string): Promise<void> {
+    isResumable ||= hasId(frame);
     const text = readFrame(reader, frame);
     const sent = isPromise(text) ? await text : text;
     if (reader.hold?.isHolding && dataOf(frame) !== null) return hold(frame);
@@ -116,11 +127,15 @@ export async function relayStream(parts: StreamParts): Promise<AttemptReply> {
     }
   }
 
-  async function write(bytes: Uint8Array): Promise<void> {
+  function add(bytes: Uint8Array): boolean {
     ctx.replyBytes += bytes.length;
     ctx.firstByteAtMs ??= clock.elapsed();
     ctx.content?.add(bytes);
-    if (sink.write(bytes) || ctx.aborted) return;
+    return sink.write(bytes);
+  }
+
+  async function write(bytes: Uint8Array): Promise<void> {
+    if (add(bytes) || ctx.aborted) return;
     await new Promise<void>((resolve) => {
       drained = resolve;
       ctx.abortUpstream = () => {
@@ -129,4 +144,8 @@ export async function relayStream(parts: StreamParts): Promise<AttemptReply> {
       };
     });
   }
+}
+
+function hasId(frame: string): boolean {
+  return frame.startsWith('id:') || /[\n\r]id:/.test(frame);
 }

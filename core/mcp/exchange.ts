@@ -2,9 +2,10 @@ import type { RequestContext } from '../contract/plugin/context.ts';
 import type { McpCall } from '../contract/plugin/mcp-call.ts';
 import type { ExternalTokens } from '../contract/protocol/external-tokens.ts';
 import type { McpServerDocument } from '../contract/protocol/mcp.ts';
+import type { GatewayError } from '../contract/values/errors.ts';
 import { findHeader, type ReplySink } from '../contract/values/http.ts';
 import { passedHeaders } from '../json-rpc/headers.ts';
-import type { ClientMessage } from '../json-rpc/messages.ts';
+import { type ClientMessage, errorBody, toRpcError } from '../json-rpc/messages.ts';
 import type { OpenStreams } from '../json-rpc/open-streams.ts';
 import { messageBytesMax, relayJson, relayStream } from '../json-rpc/relay-reply.ts';
 import type { ToolChecks, ToolGuardrails } from '../json-rpc/tool-guardrails.ts';
@@ -23,7 +24,7 @@ import { replyLocally } from './revisions/reply-locally.ts';
 import type { ServerRevisions } from './revisions/server-revisions.ts';
 import { translatedReader } from './revisions/translated-reader.ts';
 import { isListening, sealSession, sendAuthorised, sessionNamed } from './send-in-session.ts';
-import { rejectionIn } from './server-errors.ts';
+import { nameServer, rejectionIn } from './server-errors.ts';
 import { messageReader } from './server-messages.ts';
 import type { ServerSettings } from './server-settings.ts';
 import type { SessionIds } from './session-id.ts';
@@ -32,7 +33,7 @@ import type { SseSessions } from './sse/sse-sessions.ts';
 import type { ToolLists } from './tool-lists.ts';
 import { toolUsage } from './tool-usage.ts';
 import type { Transports } from './transports.ts';
-import { isEventStream, passedNames, requireUsable } from './upstream-reply.ts';
+import { isEventStream, passedNames, requireMessages, requireUsable } from './upstream-reply.ts';
 import type { UpstreamTokens } from './upstream-tokens.ts';
 
 export interface McpParts {
@@ -115,6 +116,7 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
   const { status, headers, sender, client, ...sent } = await sendAuthorised(work, outgoing, named);
   let { stream } = sent;
   requireUsable(status, stream);
+  if (outgoing.message?.kind === 'request') requireMessages(status, headers, stream);
   if (mayRefuseRevision(status, outgoing)) {
     const body = (await stream.whole(messageBytesMax)) ?? new Uint8Array();
     if (await learnRevisions(sender, outgoing, body)) return exchangeOnce(sender, outgoing);
@@ -123,7 +125,13 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
   const reply = passedHeaders(headers, passedNames);
   const session = outgoing.isOpening ? findHeader(headers, 'mcp-session-id') : undefined;
   if (session !== undefined) reply.push('mcp-session-id', sealSession(sender, session));
-  const read = messageReader({ server, call, checkResult: outgoing.checks?.checkResult ?? null, session: sessionOf(work) });
+  let isReplied = false;
+  const read = messageReader({
+    ...{ server, call, checkResult: outgoing.checks?.checkResult ?? null, session: sessionOf(work) },
+    onReply: () => {
+      isReplied = true;
+    },
+  });
   const reader = client === null ? read : translatedReader(read, client, call.method);
   if (client === 'sessions' && ctx.request.method === 'GET') requireListening(status, stream);
   const isStream = isEventStream(headers);
@@ -136,6 +144,7 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
     return await relayStream({
       ...{ ctx, sink, status, headers: reply, exchange: stream, clock, listening },
       reader: isStream ? reader : null,
+      failure: (error) => (isStream && listening === null && !isReplied ? failureText(work, error) : null),
     });
   } finally {
     charge(work);
@@ -146,6 +155,14 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
 function sessionOf({ ctx, server, parts }: Work): 'open' | 'checked' | null {
   if (ctx.request.method !== 'GET') return null;
   return server.hasFilters || parts.toolGuardrails.exist(ctx, server.document) ? 'checked' : 'open';
+}
+
+/** The error that takes the place of a reply that did not arrive; null if there is no request. */
+function failureText({ call, server }: Work, error: GatewayError): string | null {
+  if (call.id === null) return null;
+  const { rpcCode, message, data } = toRpcError(nameServer(error, server.document.slug), call.id);
+  call.errorCode = rpcCode;
+  return errorBody(call.id, rpcCode, message, data);
 }
 
 function charge({ ctx, call }: Work): void {

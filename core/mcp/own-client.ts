@@ -1,12 +1,12 @@
 import type { UpstreamCall, UpstreamSender, UpstreamTimeouts } from '../contract/provider/upstream.ts';
-import { GatewayError } from '../contract/values/errors.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import { findHeader, type HeaderList } from '../contract/values/http.ts';
 import { isObject, type JsonObject, parseObject } from '../contract/values/json.ts';
 import { dataOf } from '../json-rpc/message-reader.ts';
 import type { OpenStreams } from '../json-rpc/open-streams.ts';
 import { EventFrames } from '../pipeline/attempt/event-frames.ts';
 import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
-import { rejectionDetail } from './server-errors.ts';
+import { nameServer, rejectionDetail } from './server-errors.ts';
 import type { ServerSettings } from './server-settings.ts';
 import { type OnMessage, openSse, type SseConnection } from './sse/sse-connection.ts';
 
@@ -81,7 +81,7 @@ async function initializeSse(parts: OwnClientParts, params: JsonObject, onMessag
     return { revision: sseRevision, sessionId: null, opened, sse };
   } catch (thrown) {
     sse.end();
-    throw thrown;
+    throw nameServer(toGatewayError(thrown), parts.server.document.slug);
   }
 }
 
@@ -141,7 +141,15 @@ interface Sent {
 }
 
 /** `mayFail`: an error status is no error, because the message is read anyway. */
-async function send(
+async function send(...given: Parameters<typeof sendMessage>): Promise<Sent> {
+  try {
+    return await sendMessage(...given);
+  } catch (thrown) {
+    throw nameServer(toGatewayError(thrown), given[0].server.document.slug);
+  }
+}
+
+async function sendMessage(
   parts: OwnClientParts,
   session: OwnSession | null,
   message: { readonly id?: number; readonly method: string; readonly params?: JsonObject },

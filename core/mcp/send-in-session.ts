@@ -1,5 +1,4 @@
 import type { Identity } from '../contract/plugin/context.ts';
-import { toGatewayError } from '../contract/values/errors.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 import { sendAttempt, type UpstreamResponse } from '../json-rpc/attempt.ts';
 import { canRenew, renewed } from './authorised.ts';
@@ -11,7 +10,7 @@ import { listenMessage } from './revisions/listen-statelessly.ts';
 import type { Revisions } from './revisions/translated-reader.ts';
 import { routedBody, routingHeaders } from './routed-message.ts';
 import { isStateless } from './routing-headers.ts';
-import { calledServer, nameServer, rejectionIn } from './server-errors.ts';
+import { calledServer, rejectionIn } from './server-errors.ts';
 import { callerOf, type SessionState } from './session-id.ts';
 import { rejectionOf } from './token-rejection.ts';
 import { upstreamCall } from './upstream-call.ts';
@@ -77,12 +76,12 @@ async function sendInSession(work: Work, outgoing: Outgoing, named: SessionState
     const own = translated ? { ...outgoing, routed: routed ?? message, hasRoutingHeaders: false } : outgoing;
     return { ...(await send(work, own, sessionId, revision)), client: translated ? client : null };
   };
-  const own = await sessions.get(server, caller).catch(renamed);
+  const own = await sessions.get(server, caller);
   const first = await sendIn(own);
   if (ctx.aborted || (first.status !== 401 && (first.status !== 404 || own.sessionId === null))) return first;
   first.stream.abort();
   sessions.drop(server, caller, own);
-  return sendIn(await sessions.get(server, caller).catch(renamed));
+  return sendIn(await sessions.get(server, caller));
 }
 
 /** `meta` states the client, in a session at a server that has none. */
@@ -110,10 +109,6 @@ async function send(
     prefixes: options.prefixes,
   });
   return sendAttempt(ctx, options, calledServer(server.document), call);
-}
-
-function renamed(thrown: unknown): never {
-  throw nameServer(toGatewayError(thrown));
 }
 
 /** True for the streams of notices: that of a session, and that of `subscriptions/listen`. They have no end of their own. */

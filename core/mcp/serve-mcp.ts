@@ -1,5 +1,6 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import { isVirtual } from '../contract/protocol/mcp-virtual.ts';
+import { toGatewayError } from '../contract/values/errors.ts';
 import { isPromise } from '../contract/values/json.ts';
 import { type ClientMessage, RpcError, rpcCodes } from '../json-rpc/messages.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
@@ -12,6 +13,7 @@ import { findServer } from './find-server.ts';
 import { callBehind, forward, listTools, receive, takeFromLimits } from './forward.ts';
 import { handshakeReply } from './local-replies.ts';
 import { Refusal, rpcErrorReply } from './refusals.ts';
+import { nameServer } from './server-errors.ts';
 import { callToolName } from './tool-search/search-definitions.ts';
 import { serveSearch } from './tool-search/serve-search.ts';
 import { serverSource } from './tool-search/server-source.ts';
@@ -33,7 +35,7 @@ export function createMcpHandler(parts: McpParts): EndpointHandler {
       return await (ctx.request.method === 'POST' ? serveMessage(work) : serveSession(work));
     } catch (thrown) {
       if (thrown instanceof Refusal) return { kind: 'replaced', reply: thrown.reply };
-      if (!(thrown instanceof RpcError)) throw thrown;
+      if (!(thrown instanceof RpcError)) throw ctx.mcp ? nameServer(toGatewayError(thrown), ctx.mcp.server) : thrown;
       if (ctx.mcp) ctx.mcp.errorCode = thrown.rpcCode;
       return { kind: 'replaced', reply: rpcErrorReply(thrown) };
     }

@@ -2,6 +2,7 @@ import type { McpServerDocument } from '../contract/protocol/mcp.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import type { HeaderList } from '../contract/values/http.ts';
 import type { Called } from '../json-rpc/attempt.ts';
+import { nameCounterpart } from '../json-rpc/name-counterpart.ts';
 import { type Rejection, rejectionOf } from './token-rejection.ts';
 
 /** `detail` of the error if the server rejected the credential. */
@@ -28,11 +29,11 @@ export function rejectionIn(thrown: unknown): Rejection | null {
 }
 
 /** Names the server instead of a provider in errors of the transport. */
-export function nameServer(error: GatewayError): GatewayError {
-  return error.message.includes('provider') ? error.renamed(error.message.replace('provider', 'MCP server'), error.param) : error;
+export function nameServer(error: GatewayError, slug: string): GatewayError {
+  return nameCounterpart(error, `MCP server ${slug}`, 'MCP_REQUEST_TIMEOUT');
 }
 
 /** Returns the server as the counterpart of a call. */
 export function calledServer(document: McpServerDocument): Called {
-  return { kind: 'mcp', label: 'MCP server', document, named: nameServer };
+  return { kind: 'mcp', label: 'MCP server', document, named: (error) => nameServer(error, document.slug) };
 }

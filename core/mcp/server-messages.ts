@@ -20,9 +20,11 @@ export interface Reading {
    * may need checks. Null: the reply to a message.
    */
   readonly session: 'open' | 'checked' | null;
+  /** Called when the reply to the request was read. */
+  readonly onReply?: () => void;
 }
 
-export function messageReader({ server, call, checkResult, session }: Reading): MessageReader {
+export function messageReader({ server, call, checkResult, session, onReply }: Reading): MessageReader {
   const mustRead = checkResult !== null || isFiltered(server, call.method) || session === 'checked';
   const checked = (message: JsonObject): Maybe<string | null> => {
     if (!isObject(message.result)) return null;
@@ -42,6 +44,7 @@ export function messageReader({ server, call, checkResult, session }: Reading): 
       if (message.result === undefined && message.error === undefined) return null;
       if (message.method !== undefined || message.id === null) return null;
       if (message.id !== call.id) return session === 'open' ? null : '';
+      onReply?.();
       note(call, message);
       return checkResult === null ? checked(message) : guarded(message, call, checkResult);
     },

@@ -16,6 +16,15 @@ export function requireUsable(status: number, stream: ExchangeStream): void {
   throw new GatewayError('upstream_status', { message });
 }
 
+/** Throws for a reply to a request that is neither JSON nor an event stream, such as the page of a login. */
+export function requireMessages(status: number, headers: HeaderList, stream: ExchangeStream): void {
+  const type = findHeader(headers, 'content-type');
+  if (status !== 200 || type === undefined || /\bjson\b/i.test(type) || isEventStream(headers)) return;
+  stream.abort();
+  const message = `The MCP server replied with ${type.slice(0, 100)}. A reply is application/json or text/event-stream`;
+  throw new GatewayError('upstream_invalid', { message });
+}
+
 /** True if a reply with these headers is an event stream. */
 export function isEventStream(headers: HeaderList): boolean {
   return /^text\/event-stream\b/i.test(findHeader(headers, 'content-type') ?? '');

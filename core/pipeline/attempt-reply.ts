@@ -22,9 +22,9 @@ export interface StreamedReply {
   readonly status: number;
   /** The reason if the stream ended early. */
   readonly error: GatewayError | null;
-  /** True if the client has already received the error in an event of the provider. */
+  /** True if the client has already received the error in an event. */
   readonly errorSent: boolean;
-  /** True if the reply is bytes, not events: an error can only be reported by cutting the connection. */
+  /** True if the reply is bytes, not events: the main path can report an error only by cutting the connection. */
   readonly raw: boolean;
 }
 

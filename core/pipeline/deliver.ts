@@ -67,7 +67,8 @@ async function endStream(options: PipelineOptions, ctx: RequestContext, sink: Re
   }
   const format = ctx.endpoint?.format ?? 'plain';
   const outcome: Outcome = { kind: 'cut', status: reply.status, error: reply.error };
-  if (format === 'plain' || reply.raw) {
+  const isCut = format === 'plain' || reply.raw;
+  if (isCut && !(reply.raw && reply.errorSent)) {
     end(options, ctx, outcome);
     return sink.destroy();
   }

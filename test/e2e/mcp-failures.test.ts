@@ -42,10 +42,56 @@ describe('a server', () => {
     await client.addServer('hanging', broken.url, { configurations: { request_timeout: 200 } });
     broken.override = () => {};
     const reply = await post('hanging', initialize);
-    expect([reply.status, reply.message.error.data.code]).toEqual([408, 'request_timeout']);
+    const message =
+      'The MCP server hanging sent nothing for 200 ms. ' +
+      'request_timeout in the configurations of its integration, or MCP_REQUEST_TIMEOUT, sets this time';
+    const error = { code: -32603, message, data: { code: 'request_timeout' } };
+    expect([reply.status, reply.message.error]).toEqual([408, error]);
     broken.override = (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{');
     const half = await post('hanging', initialize);
-    expect([half.status, half.message.error.data.code]).toEqual([408, 'request_timeout']);
+    expect([half.status, half.message.error]).toEqual([408, error]);
+    broken.override = (_, response) =>
+      void response
+        .writeHead(200, { 'content-type': 'text/event-stream' })
+        .write('data: {"jsonrpc":"2.0","method":"notifications/x"}\n\n');
+    const stream = await client.post('hanging', initialize);
+    expect([stream.status, stream.text.split('\n\n')[1]]).toEqual([
+      200,
+      `data: ${JSON.stringify({ jsonrpc: '2.0', id: 1, error })}`,
+    ]);
+  });
+
+  it('can be asked again for events behind the last one, if it breaks a stream whose events have ids', async () => {
+    broken.override = (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('id: 1\ndata: {"jsonrpc":"2.0","method":"notifications/x"}\n\n', () => response.destroy());
+    };
+    await expect(client.post('broken', initialize)).rejects.toThrow();
+  });
+
+  it('cannot reply to a request with a page', async () => {
+    replyWith(200, { 'content-type': 'text/html; charset=utf-8' }, '<h1>Sign in</h1>');
+    const reply = await post('broken', initialize);
+    expect([reply.status, reply.message.error]).toEqual([
+      502,
+      {
+        code: -32603,
+        message: 'The MCP server replied with text/html; charset=utf-8. A reply is application/json or text/event-stream',
+        data: { code: 'upstream_invalid' },
+      },
+    ]);
+  });
+
+  it('is named in the error if it cannot be reached', async () => {
+    const gone = await startMcpUpstream();
+    await gone.close();
+    await client.addServer('gone', gone.url);
+    const virtual = { name: 'gone-too', slug: 'gone-too', workspace_id: gateway.workspaceId };
+    await gateway.admin.create('/mcp-virtual-servers', { ...virtual, tools: [{ mcp_server_id: 'gone', tool: '*' }] });
+    for (const slug of ['gone', 'gone-too']) {
+      const reply = await post(slug, callTool('any'));
+      expect([reply.status, reply.message.error.message], slug).toEqual([502, 'The MCP server gone could not be reached']);
+    }
   });
 
   it('is not called for a time once its circuit has opened', async () => {
@@ -64,10 +110,10 @@ describe('a server', () => {
     expect((await post('broken', initialize)).status).toBe(500);
   });
 
-  it.each<[string, string, number, string]>([
-    ['a JSON reply of 100 MB', 'application/json', 100, 'upstream_invalid'],
-    ['an event of 100 MB', 'text/event-stream', 100, ''],
-  ])('is cut off if it sends %s', async (_, type, megabytes, code) => {
+  it.each<[string, string, number]>([
+    ['a JSON reply of 100 MB', 'application/json', 100],
+    ['an event of 100 MB', 'text/event-stream', 100],
+  ])('is cut off if it sends %s', async (_, type, megabytes) => {
     const chunk = 'x'.repeat(1024 * 1024);
     let sent = 0;
     broken.override = (_request, response) => {
@@ -82,8 +128,8 @@ describe('a server', () => {
       response.on('error', () => {});
       more();
     };
-    if (code === '') await expect(client.post('broken', initialize)).rejects.toThrow();
-    else expect((await post('broken', initialize)).message.error.data.code).toBe(code);
+    const { message } = await post('broken', initialize);
+    expect([message.id, message.error.data.code]).toEqual([1, 'upstream_invalid']);
     expect(sent).toBeLessThan(megabytes);
   });
 

@@ -44,7 +44,7 @@ export async function exchangeRest(
     const changed = await reader.read(String(reply.reply.body));
     return changed === null ? reply : { ...reply, reply: { ...reply.reply, body: changed } };
   } catch (thrown) {
-    throw thrown instanceof RpcError ? thrown : nameServer(toGatewayError(thrown));
+    throw thrown instanceof RpcError ? thrown : nameServer(toGatewayError(thrown), server.document.slug);
   }
 }
 
