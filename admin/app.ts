@@ -15,6 +15,7 @@ import { errorReply, toAdminError } from './http/write-error.ts';
 import { serveOpenApi } from './openapi/serve-openapi.ts';
 import { servePages } from './pages/serve-pages.ts';
 import { servePrices } from './pricing/serve-prices.ts';
+import { type CachedReplies, createCachedReplies } from './resources/cached-replies/serve-cached-replies.ts';
 import { serveExportFiles } from './resources/log-exports/serve-file.ts';
 import { isScimPath, toScimNoRoute } from './scim/no-route.ts';
 import { scimErrorReply } from './scim/scim-error.ts';
@@ -54,12 +55,12 @@ function hintFor(path: string): string {
  * Builds the HTTP service: the admin API under `/v1` and `/v2` with its description, the gateways' API under `/internal/v1`, and
  * health. Throws if a route is not declared completely.
  */
-export function createApp(services: AdminServices): Hono {
+export function createApp(services: AdminServices, replies: CachedReplies = createCachedReplies(services)): Hono {
   checkRoutes(adminRoutes, publicRoutes);
   // Servers of the known API ignore a slash at the end of a path, and clients rely on that.
   const app = new Hono({ strict: false });
   serveHealth(app, versions, services);
-  app.route(internalPaths.documents.replace('/documents', ''), internalApp(services));
+  app.route(internalPaths.documents.replace('/documents', ''), internalApp(services, replies));
   for (const route of adminRoutes) {
     const serve = serveRoute(route, services);
     for (const version of versions) app.on(route.method, `${version}${route.path}`, serve);

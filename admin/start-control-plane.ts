@@ -1,5 +1,5 @@
 import { Resolver } from 'node:dns/promises';
-import type { Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAdaptorServer } from '@hono/node-server';
@@ -23,9 +23,10 @@ import { createClickHouse } from './clickhouse/clickhouse.ts';
 import { type Database, openDatabase } from './db/open-database.ts';
 import type { NewRecord } from './define-resource.ts';
 import { createReadDocument } from './gateway-api/read-document.ts';
+import { createServeFind } from './gateway-api/serve-find.ts';
 import { createRecordStore } from './gateway-api/store-records.ts';
 import { AttemptLimit } from './http/attempt-limit.ts';
-import { countRequests } from './http/count-requests.ts';
+import { countRequests, createRequestCount } from './http/count-requests.ts';
 import { createRejectionLog } from './http/log-rejection.ts';
 import { createRateLimit } from './http/rate-limit.ts';
 import type { AdminServices } from './http/route.ts';
@@ -35,6 +36,7 @@ import { createMailer } from './mail/mailer.ts';
 import { createObjectStore } from './object-store/create-object-store.ts';
 import { connectNats } from './publish/nats-publisher.ts';
 import { startRelay } from './publish/relay.ts';
+import { createCachedReplies } from './resources/cached-replies/serve-cached-replies.ts';
 import { checkKeys } from './secrets/key-checks.ts';
 import { createVault } from './secrets/vault.ts';
 import { startHousekeeping } from './start-housekeeping.ts';
@@ -163,9 +165,20 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       log: deps.log,
       leaseMs: settings.jobLeaseMs,
     });
-    const app = createApp(services);
-    const fetch = countRequests(settings, metrics.registry, (request, ...rest) => app.fetch(request, ...(rest as object[])));
-    const server = createAdaptorServer({ fetch }) as Server;
+    const replies = createCachedReplies(services);
+    const app = createApp(services, replies);
+    const begin = createRequestCount(metrics.registry);
+    const fetch = countRequests(settings, metrics.registry, begin, (request, ...rest) =>
+      app.fetch(request, ...(rest as object[])),
+    );
+    const servesFind = createServeFind(services, replies, begin);
+    const server = createAdaptorServer({
+      fetch,
+      createServer: ((options: ServerOptions, serve: RequestListener) =>
+        createServer(options, (request, response) => {
+          if (!servesFind(request, response)) serve(request, response);
+        })) as typeof createServer,
+    }) as Server;
     server.keepAliveTimeout = idleConnectionMs;
     const port = await listen(server, settings);
     const close = async () => {

@@ -1,5 +1,5 @@
 /**
- * Measures the cost of guardrails: CPU time of a plain call with two guardrails on the request and one on the response against the same call
+ * Measures the cost of guardrails: instructions and CPU time of a plain call with two guardrails on the request and one on the response against the same call
  * without, in turn, and the delay of the event loop while prompts of 1 MB are matched and counted. See README.md.
  *
  *     node bench/guardrails.ts [--rounds 5] [--seconds 4] [--only calls|prompts]
@@ -7,6 +7,7 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startGateway } from '../test/support/start-gateway.ts';
+import { countInstructions } from './count-instructions.ts';
 import { openLoopClock } from './hostile-bodies/read-loop-clock.ts';
 import { load, preferredTool, type Target } from './load/load.ts';
 import { cores, cpuMicros, end, moveToLoadCore, startServer } from './processes.ts';
@@ -82,24 +83,41 @@ try {
   await loop.close();
 }
 
-/** Prints CPU per call of each target, and its ratio to the first one of the same round. */
+/**
+ * Prints instructions and CPU per call of each target, and their ratios to the first one of the same round. Instructions are of user mode in the
+ * main thread, and do not depend on other work on the machine once the code is compiled.
+ */
 async function compare(title: string, targets: readonly (readonly [string, Target])[]): Promise<void> {
   const costs = targets.map((): number[] => []);
-  for (const [, target] of targets) await load(tool, target, 8, 2);
+  const instructions = targets.map((): number[] => []);
+  for (const [, target] of targets) await load(tool, target, 8, 4);
   for (let round = 0; round < rounds; round++) {
     for (let turn = 0; turn < targets.length; turn++) {
       const at = (turn + round) % targets.length;
       const before = cpuMicros([pid]);
-      const { requests, errors } = await load(tool, (targets[at] as readonly [string, Target])[1], 8, seconds);
+      const [, target] = targets[at] as readonly [string, Target];
+      const { result, counts } = await countInstructions([pid], () => load(tool, target, 8, seconds), 'main');
+      const { requests, errors } = result;
       if (errors > 0) throw new Error(`${errors} calls failed`);
+      instructions[at]?.push((counts?.[0]?.instructions ?? Number.NaN) / requests / 1000);
       costs[at]?.push((cpuMicros([pid]) - before) / requests);
     }
   }
-  console.log(`\n| ${title} | CPU µs per call | ÷ without |\n| --- | --: | --: |`);
+  console.log(
+    `\n| ${title} | thousand instructions per call | ÷ without | CPU µs per call | ÷ without |\n| --- | --: | --: | --: | --: |`,
+  );
   for (const [at, [name]] of targets.entries()) {
-    const own = costs[at] as number[];
-    const ratios = own.map((cost, round) => cost / (costs[0]?.[round] as number));
-    console.log(`| ${name} | ${spread(own, 0)} | ${spread(ratios, 2)} |`);
+    const cells = [instructions, costs].flatMap((all) => {
+      const own = all[at] as number[];
+      return [
+        spread(own, 0),
+        spread(
+          own.map((cost, round) => cost / (all[0]?.[round] as number)),
+          2,
+        ),
+      ];
+    });
+    console.log(`| ${name} | ${cells.join(' | ')} |`);
   }
 }
 

@@ -6,7 +6,9 @@
  * One gateway process and one client that sends one request after another. The memory of the process holds a quarter of the entries, which are
  * asked for in turn, so that each reply comes from the store. Without --postgres the control plane uses its embedded database. --realtime gives
  * the measured processes real-time priority while they are measured (needs root), so that other work on the machine does not add to the times.
- * The second line of a phase has the same times without the waits of these processes for a processor, as the scheduler counts them.
+ * The second line of a phase has the same times without the waits of these processes for a processor, as the scheduler counts them. The third
+ * has the instructions of gateway and control plane per reply, if the machine has `perf`. The bare proxy (`bare-proxy.ts`) is called by the same
+ * client with the same bodies right before and after the phase of the store: its p99 shows what the machine does to any proxy at that time.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -16,6 +18,8 @@ import { parseArgs } from 'node:util';
 import { newReadyDatabase } from '../test/admin/support/test-database.ts';
 import { embeds } from '../test/support/fake-embeddings.ts';
 import { startGatewayWithUpstream } from '../test/support/gateway-with-upstream.ts';
+import { countInstructions } from './count-instructions.ts';
+import { end, startServer } from './processes.ts';
 
 const { values } = parseArgs({
   options: {
@@ -37,6 +41,9 @@ const gateway = await startGatewayWithUpstream({
     ...{ SEMANTIC_CACHE_EMBEDDING_PROVIDER: 'oai', ...(database ? { DATABASE_URL: database.url } : {}) },
   },
 });
+const proxy = await startServer([], new URL('./bare-proxy.ts', import.meta.url), [
+  `http://${gateway.upstream.host}:${gateway.upstream.port}`,
+]);
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 try {
   gateway.upstream.on('/v1/embeddings', embeds);
@@ -48,7 +55,9 @@ try {
   const semantic = { provider: '@oai', cache: { mode: 'semantic' } };
   for (let i = 0; i < entries; i++) await ask(simple, `entry ${i}`);
   await report('from memory', 'HIT', () => ask(simple, `entry ${entries - 1}`));
+  await report('bare proxy, before', 'undefined', (i) => ask(simple, `entry ${i}`, proxy.port));
   await report('from the shared store', 'HIT', (i) => ask(simple, `entry ${i}`));
+  await report('bare proxy, after', 'undefined', (i) => ask(simple, `entry ${i}`, proxy.port));
   if (values.only !== 'store') {
     for (let i = 0; i < entries; i++) await ask(semantic, `what is topic ${word(i)}`);
     await report('semantic, with the call for the embedding', 'SEMANTIC HIT', (i) =>
@@ -58,6 +67,7 @@ try {
   }
 } finally {
   agent.destroy();
+  await end(proxy.child);
   await gateway.close();
   await database?.drop();
 }
@@ -77,7 +87,7 @@ async function report(
   let others = 0;
   setPriority('-r', 1);
   const pids = measuredPids();
-  try {
+  const measured = async (): Promise<void> => {
     for (let i = 0; i < entries; i++) {
       const waitedMs = processorWaitMs(pids);
       const reply = await call(i);
@@ -88,12 +98,23 @@ async function report(
       times.push(reply.ms);
       withoutWaits.push(reply.ms - (processorWaitMs(pids) - waitedMs));
     }
+  };
+  let counts: Awaited<ReturnType<typeof countInstructions>>['counts'] = null;
+  try {
+    ({ counts } = await countInstructions([...gateway.pidsOf('gateway'), ...gateway.pidsOf('control-plane')], measured));
   } finally {
     setPriority('-o', 0);
   }
   const load = loadavg()[0]?.toFixed(1);
   console.log(`${title}: ${times.length} replies, ${shares(times)}; ${others} with another cache status; load average ${load}`);
   console.log(`  without waits for a processor: ${shares(withoutWaits)}`);
+  if (counts === null) return;
+  const perReply = counts.map((each) => `${thousands(each.instructions)} (cycles ${thousands(each.cycles)})`);
+  console.log(`  thousand instructions per reply: gateway ${perReply[0]}, control plane ${perReply[1]}`);
+}
+
+function thousands(count: number): string {
+  return (count / entries / 1000).toFixed(0);
 }
 
 function shares(times: number[]): string {
@@ -112,7 +133,13 @@ function processorWaitMs(pids: readonly number[]): number {
 
 /** The client, the gateway, the control plane and the connections to its database. */
 function measuredPids(): number[] {
-  return [process.pid, ...gateway.pidsOf('gateway'), ...gateway.pidsOf('control-plane'), ...backends()];
+  return [
+    process.pid,
+    proxy.child.pid as number,
+    ...gateway.pidsOf('gateway'),
+    ...gateway.pidsOf('control-plane'),
+    ...backends(),
+  ];
 }
 
 /** Sets the scheduling of the measured processes, with all their threads. */
@@ -139,8 +166,12 @@ function ofProcess(pid: number | string, file: string): string {
   }
 }
 
-function ask(config: object, content: string): Promise<{ status: string; ms: number }> {
-  const { hostname, port } = new URL(gateway.origin);
+function ask(
+  config: object,
+  content: string,
+  port = new URL(gateway.origin).port as string | number,
+): Promise<{ status: string; ms: number }> {
+  const { hostname } = new URL(gateway.origin);
   const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] });
   const headers = {
     'content-type': 'application/json',

@@ -17,7 +17,7 @@ import { reportCrossedBudgets } from '../leases/report-budgets.ts';
 import { serveLeases } from '../leases/serve-leases.ts';
 import { readApiKeyDocuments } from '../resources/api-keys/to-document.ts';
 import { batchStoreApp } from '../resources/batches/store-routes.ts';
-import { cachedRepliesApp } from '../resources/cached-replies/serve-cached-replies.ts';
+import type { CachedReplies } from '../resources/cached-replies/serve-cached-replies.ts';
 import { storeReport } from '../resources/deployments/instances.ts';
 import { storeErrorReply } from '../resources/files/store-error.ts';
 import { fileStoreApp } from '../resources/files/store-routes.ts';
@@ -45,7 +45,7 @@ const refusalsBytesMax = 1_048_576;
 const toolReportBytesMax = 16_777_216;
 
 /** The API of `core/contract/protocol/internal-api.ts`, to be mounted below `/internal/v1`. It requires the cluster key. */
-export function internalApp(services: AdminServices): Hono {
+export function internalApp(services: AdminServices, replies: CachedReplies): Hono {
   const app = new Hono();
   const storeRefusals = createRefusalStore(services);
   const tokenOf = createTokenService(services);
@@ -102,7 +102,7 @@ export function internalApp(services: AdminServices): Hono {
     return c.json({});
   });
 
-  app.route('/cached-replies', cachedRepliesApp(services));
+  app.route('/cached-replies', replies.app);
 
   app.get('/rates', async (c) => c.json(await serveRates(services, c.req.query())));
 

@@ -13,12 +13,13 @@ function surfaceOf(path: string): 'admin' | 'scim' | 'internal' {
   return ofDirectory.test(path) ? 'scim' : 'admin';
 }
 
+/** Begins to count a request. The returned function ends it with its status. */
+export type BeginCount = (surface: 'admin' | 'scim' | 'internal', method: string) => (status: number) => void;
+
 type Fetch = (request: Request, ...rest: unknown[]) => Response | Promise<Response>;
 
-/**
- * Wraps the app's `fetch`: counts every request of the control plane, and serves `GET /metrics` with the metrics of `registry`.
- */
-export function countRequests(settings: Pick<Settings, 'metrics' | 'metricsToken'>, registry: Registry, fetch: Fetch): Fetch {
+/** Registers the metrics of requests to the control plane. */
+export function createRequestCount(registry: Registry): BeginCount {
   const requests = new Counter({
     name: 'svc_admin_requests_total',
     help: 'Requests to the control plane by surface (admin, scim or internal), method and status',
@@ -32,6 +33,24 @@ export function countRequests(settings: Pick<Settings, 'metrics' | 'metricsToken
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],
   });
+  return (surface, method) => {
+    const stop = durations.startTimer({ surface });
+    return (status) => {
+      stop();
+      requests.inc({ surface, method: methods.has(method) ? method : 'other', status });
+    };
+  };
+}
+
+/**
+ * Wraps the app's `fetch`: counts every request of the control plane, and serves `GET /metrics` with the metrics of `registry`.
+ */
+export function countRequests(
+  settings: Pick<Settings, 'metrics' | 'metricsToken'>,
+  registry: Registry,
+  begin: BeginCount,
+  fetch: Fetch,
+): Fetch {
   return async (request, ...rest) => {
     const { method } = request;
     const path = URL.parse(request.url)?.pathname ?? '';
@@ -42,11 +61,9 @@ export function countRequests(settings: Pick<Settings, 'metrics' | 'metricsToken
       }
       return new Response(await registry.metrics(), { headers: { 'content-type': Registry.PROMETHEUS_CONTENT_TYPE } });
     }
-    const surface = surfaceOf(path);
-    const stop = durations.startTimer({ surface });
+    const end = begin(surfaceOf(path), method);
     const reply = await fetch(request, ...rest);
-    stop();
-    requests.inc({ surface, method: methods.has(method) ? method : 'other', status: reply.status });
+    end(reply.status);
     return reply;
   };
 }

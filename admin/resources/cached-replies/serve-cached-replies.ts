@@ -50,8 +50,17 @@ const findStatement = {
  */
 const recentBytesMax = 16 * 1_048_576;
 
+/** Maximum bytes of the body of `find`. */
+export const findBytesMax = lineBytesMax;
+
 /** The calls of `core/contract/protocol/cached-replies.ts`. The cluster key has been checked. */
-export function cachedRepliesApp({ database, clock, settings }: AdminServices): Hono {
+export interface CachedReplies {
+  readonly app: Hono;
+  /** Serves `find`: takes the body of a request and returns that of the reply. Rejects with AdminError. */
+  find(body: Uint8Array): Promise<Uint8Array>;
+}
+
+export function createCachedReplies({ database, clock, settings }: AdminServices): CachedReplies {
   const app = new Hono();
   const claims = createClaims(clock, claimMs);
   const recent = createRecentReplies(settings.databaseUrl === null ? recentBytesMax : 0);
@@ -61,19 +70,7 @@ export function cachedRepliesApp({ database, clock, settings }: AdminServices): 
     readVector(unsealBytes(vectorKey, vector, keyOf(workspaceId, digest))),
   );
 
-  app.post('/find', async (c: Context) => {
-    const { line } = await read(c, findQuestion);
-    const { workspace_id: workspaceId, digest, holder, wait_ms: waitMs } = line;
-    const key = keyOf(workspaceId, digest);
-    const found = await findReply(line);
-    if (found) return framed({ state: 'hit', ttl_ms: found.ttlMs }, found.sealed);
-    if (claims.take(key, holder)) return framed({ state: 'claimed' });
-    if (waitMs === 0) return framed({ state: 'pending' });
-    await claims.ended(key, waitMs);
-    const later = await findReply(line);
-    if (later) return framed({ state: 'hit', ttl_ms: later.ttlMs }, later.sealed);
-    return framed({ state: claims.take(key, holder) ? 'claimed' : 'pending' });
-  });
+  app.post('/find', async (c: Context) => binary(await find(await readBytes(c.req, findBytesMax))));
 
   app.post('/store', async (c: Context) => {
     const { line, bytes } = await read(c, storeLine, storedBytesMax);
@@ -100,9 +97,9 @@ export function cachedRepliesApp({ database, clock, settings }: AdminServices): 
       ...{ workspaceId: line.workspace_id, partition: line.partition, minScore: line.min_score },
       ...{ vector: readVector(bytes), nowMs: clock.now() },
     });
-    if (found === null) return framed({ state: 'none' });
+    if (found === null) return binary(framed({ state: 'none' }));
     const { digest, score, ttlMs } = found;
-    return framed({ state: 'hit', ttl_ms: ttlMs, digest, score: Math.min(1, score) }, found.sealed);
+    return binary(framed({ state: 'hit', ttl_ms: ttlMs, digest, score: Math.min(1, score) }, found.sealed));
   });
 
   app.post('/renew', async (c: Context) => {
@@ -116,7 +113,21 @@ export function cachedRepliesApp({ database, clock, settings }: AdminServices): 
     claims.end(keyOf(line.workspace_id, line.digest), line.holder);
     return c.json({});
   });
-  return app;
+  return { app, find };
+
+  async function find(body: Uint8Array): Promise<Uint8Array> {
+    const { line } = parse(body, findQuestion);
+    const { workspace_id: workspaceId, digest, holder, wait_ms: waitMs } = line;
+    const key = keyOf(workspaceId, digest);
+    const found = await findReply(line);
+    if (found) return framed({ state: 'hit', ttl_ms: found.ttlMs }, found.sealed);
+    if (claims.take(key, holder)) return framed({ state: 'claimed' });
+    if (waitMs === 0) return framed({ state: 'pending' });
+    await claims.ended(key, waitMs);
+    const later = await findReply(line);
+    if (later) return framed({ state: 'hit', ttl_ms: later.ttlMs }, later.sealed);
+    return framed({ state: claims.take(key, holder) ? 'claimed' : 'pending' });
+  }
 
   async function findReply({ workspace_id: workspaceId, digest, generation }: InferOutput<typeof findQuestion>) {
     const found = await recent.find(keyOf(workspaceId, digest), generation, () => readReply(workspaceId, digest));
@@ -135,7 +146,10 @@ async function read<Schema extends GenericSchema>(
   schema: Schema,
   bytesMax = lineBytesMax,
 ): Promise<{ line: InferOutput<Schema>; bytes: Uint8Array }> {
-  const body = await readBytes(c.req, bytesMax);
+  return parse(await readBytes(c.req, bytesMax), schema);
+}
+
+function parse<Schema extends GenericSchema>(body: Uint8Array, schema: Schema): { line: InferOutput<Schema>; bytes: Uint8Array } {
   try {
     const { line, bytes } = unframe(body);
     return { line: validate(schema, line, 'body'), bytes };
@@ -145,8 +159,12 @@ async function read<Schema extends GenericSchema>(
   }
 }
 
-function framed(line: FoundLine | SimilarLine, bytes: Uint8Array | null = null): Response {
-  return new Response(Buffer.from(frame(line, bytes)), { headers: { 'content-type': 'application/octet-stream' } });
+function framed(line: FoundLine | SimilarLine, bytes: Uint8Array | null = null): Uint8Array {
+  return frame(line, bytes);
+}
+
+function binary(bytes: Uint8Array): Response {
+  return new Response(Buffer.from(bytes), { headers: { 'content-type': 'application/octet-stream' } });
 }
 
 function keyOf(workspaceId: string, digest: string): string {

@@ -180,7 +180,9 @@ export function frame(line: object, bytes: Uint8Array | null): Uint8Array {
 
 /** Reverses `frame`. Throws SyntaxError if there is no line of JSON. */
 export function unframe(framed: Uint8Array): { readonly line: unknown; readonly bytes: Uint8Array } {
-  const end = framed.indexOf(newline);
+  // Without a copy: `indexOf` of a Buffer is native, and the entry may be large.
+  const buffer = Buffer.from(framed.buffer, framed.byteOffset, framed.byteLength);
+  const end = buffer.indexOf(newline);
   if (end === -1) throw new SyntaxError('a line of JSON is expected');
-  return { line: JSON.parse(Buffer.from(framed.subarray(0, end)).toString('utf8')), bytes: framed.subarray(end + 1) };
+  return { line: JSON.parse(buffer.toString('utf8', 0, end)), bytes: framed.subarray(end + 1) };
 }
