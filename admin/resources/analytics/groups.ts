@@ -121,8 +121,8 @@ async function readBinsOf(
     `with wanted as materialized (
          select (at - 1)::int as at, ${wanted.join(', ')} from jsonb_array_elements(?::jsonb) with ordinality w(v, at)),
        counted as materialized (select w.at, s.latency from (${text}) s join wanted w on ${same.join(' and ')})
-     select c.at as group, ${binOf}::int as bin, sum(packed - (${binOf} << 32))::float8 as count
-     from counted c, unnest(c.latency) packed group by 1, 2`,
+     select p.at as group, ${binOf}::int as bin, sum(packed - (${binOf} << 32))::float8 as count
+     from (select at, unnest(latency) as packed from counted) p group by 1, 2`,
     [JSON.stringify(groups.map((group) => group.values)), ...values],
   );
   const bins = new Map<string, BinCount[]>();

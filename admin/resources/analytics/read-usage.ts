@@ -13,7 +13,7 @@ export const inBuckets = (text: string) =>
   `(select date_bin(? * interval '1 millisecond', x.starts_at, 'epoch') as bucket_at, x.* from (${text}) x)`;
 /** Start of the bucket in milliseconds. Computed for each group, not for each row: numbers of any precision took a third of a query. */
 export const bucket = '(extract(epoch from s.bucket_at) * 1000)::float8 as bucket';
-/** The bin of a packed count; the rest is the number. */
+/** The bin of a packed count; the rest is the number. Arrays are unnested in a select list: a join with `unnest` stores each array first. */
 export const binOf = '((packed + 2147483648) >> 32)';
 
 interface Bucket extends Totals {
@@ -59,7 +59,7 @@ export async function readBins(
   const { bucketMs } = selection.range;
   const rows = await em.execute<(BinCount & { bucket: number })[]>(
     `select ${bucket}, ${binOf}::int as bin, sum(packed - (${binOf} << 32))::float8 as count
-     from ${inBuckets(text)} s, unnest(s.${column}) packed group by s.bucket_at, 2`,
+     from (select bucket_at, unnest(${column}) as packed from ${inBuckets(text)} b) s group by s.bucket_at, 2`,
     [bucketMs, ...values],
   );
   return Map.groupBy(rows, (row) => Number(row.bucket));
