@@ -29,6 +29,7 @@ const columns: Readonly<Record<string, string>> = {
   retries: 'Int32',
   duration_ms: 'Float64',
   cost: 'Nullable(Int64)',
+  saved: 'Nullable(Int64)',
   price_source: 'Nullable(String)',
   record: 'String codec(ZSTD(1))',
 };
@@ -55,22 +56,28 @@ export interface PricedRecord {
   /** Whole nano-USD. Null: unknown. */
   readonly cost: number | null;
   readonly source: string | null;
-  /** Whole nano-USD that a cached reply saved. */
+  /** Whole nano-USD that a cached reply saved. Absent: unknown, or not from the cache. */
   readonly saved?: number | undefined;
 }
 
-/** Returns the row of a record as one line of JSON. `cost` is the exact cost; the measure `cost_nano` is bounded as in roll-ups. */
-export function toLine({ record, cost, source, saved = 0 }: PricedRecord, version: number): string {
+/** Returns the row of a record as one line of JSON. `cost` and `saved` are exact; the measures of both are bounded as in roll-ups. */
+export function toLine({ record, cost, source, saved }: PricedRecord, version: number): string {
   const row: Record<string, unknown> = {
     ...{ organisation_id: record.organisationId, created_at: record.createdAt, id: record.id, version },
     ...{ trace_id: record.traceId, span_id: record.spanId, outcome: record.outcome, metadata: record.metadata },
-    ...{ latency_bin: binOf(record.durationMs), duration_ms: record.durationMs, cost, price_source: source },
+    ...{
+      latency_bin: binOf(record.durationMs),
+      duration_ms: record.durationMs,
+      cost,
+      saved: saved ?? null,
+      price_source: source,
+    },
     retries: record.outcome === 'success' ? record.retryAttemptCount : 0,
     record: JSON.stringify(record),
   };
   for (const name of dimensions) row[name] = dimensionSources[name].of(record);
   measures.forEach((measure, at) => {
-    row[measureNames[at] as string] = Math.round(measure.of(record, cost ?? 0, saved));
+    row[measureNames[at] as string] = Math.round(measure.of(record, cost ?? 0, saved ?? 0));
   });
   return `${JSON.stringify(row)}\n`;
 }

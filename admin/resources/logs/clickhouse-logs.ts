@@ -20,7 +20,7 @@ export function clickhouseLogs(clickhouse: ClickHouse, em: EntityManager): LogSt
       text.add(`(created_at, id) < (${timeIn(text, createdAt)}, ${text.value('UUID', id)})`);
     }
     const found = await clickhouse.query<Row>(
-      `select record, cost, price_source, simple_saved_nano + semantic_saved_nano as saved from ${recordsFrom} where ${text.where}
+      `select record, cost, price_source, saved from ${recordsFrom} where ${text.where}
        order by created_at desc, id desc limit ${text.value('UInt32', size + 1)} offset ${text.value('UInt32', offset)}`,
       text.parameters,
     );
@@ -77,7 +77,7 @@ interface Row {
   readonly record: string;
   readonly cost: number | null;
   readonly price_source: string | null;
-  readonly saved: number;
+  readonly saved: number | null;
 }
 
 interface Count {
@@ -95,7 +95,7 @@ function toStored({ record: text, cost, price_source, saved }: Row): StoredRecor
     createdAt: new Date(record.createdAt),
     costMicroUsd: cost === null ? null : Math.floor(cost / 1_000),
     costNanoRest: cost === null ? 0 : cost % 1_000,
-    ...{ priceSource: price_source, savedNano: saved > 0 ? saved : null },
+    ...{ priceSource: price_source, savedNano: saved },
     ...{ record, checkpoint: record.checkpoint ?? null },
   };
 }
