@@ -12,6 +12,7 @@ import type { ToolChecks, ToolGuardrails } from '../json-rpc/tool-guardrails.ts'
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
 import { canRenew, renewed } from './authorised.ts';
+import { hasToolResult } from './check-task.ts';
 import type { SignIdentity } from './identity-headers.ts';
 import type { MappedHeaders } from './mapped-headers.ts';
 import type { OwnSessions } from './own-sessions.ts';
@@ -125,16 +126,19 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
   const reply = passedHeaders(headers, passedNames);
   const session = outgoing.isOpening ? findHeader(headers, 'mcp-session-id') : undefined;
   if (session !== undefined) reply.push('mcp-session-id', sealSession(sender, session));
+  const isStream = isEventStream(headers);
   let isReplied = false;
+  let isCharged = false;
   const read = messageReader({
     ...{ server, call, checkResult: outgoing.checks?.checkResult ?? null, session: sessionOf(work) },
-    onReply: () => {
+    dropsTaskResults: isStream && work.parts.toolGuardrails.exist(ctx, server.document),
+    onReply({ result }) {
       isReplied = true;
+      isCharged = hasToolResult(call.method, result);
     },
   });
   const reader = client === null ? read : translatedReader(read, client, call.method);
   if (client === 'sessions' && ctx.request.method === 'GET') requireListening(status, stream);
-  const isStream = isEventStream(headers);
   const listening = status === 200 && isListening(work) ? work.parts.openStreams : null;
   const { clock } = options.services;
   try {
@@ -147,7 +151,7 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
       failure: (error) => (isStream && listening === null && !isReplied ? failureText(work, error) : null),
     });
   } finally {
-    charge(work);
+    charge(work, isCharged);
   }
 }
 
@@ -165,8 +169,9 @@ function failureText({ call, server }: Work, error: GatewayError): string | null
   return errorBody(call.id, rpcCode, message, data);
 }
 
-function charge({ ctx, call }: Work): void {
-  if (call.method === 'tools/call') ctx.usage = toolUsage(call);
+/** `isTool`: the reply holds the result of a tool. */
+function charge({ ctx, call }: Work, isTool = false): void {
+  if (isTool || call.method === 'tools/call') ctx.usage = toolUsage(call);
 }
 
 async function* chunksOf(body: Uint8Array): AsyncGenerator<Uint8Array> {

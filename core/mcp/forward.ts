@@ -7,6 +7,7 @@ import { authorised } from './authorised.ts';
 import { callOf } from './call-of.ts';
 import { requireEnabled } from './capabilities.ts';
 import { checkedReply } from './check-reply.ts';
+import { checkedTask, isOfTask } from './check-task.ts';
 import { exchange, type Outgoing, type Work } from './exchange.ts';
 import { readItems } from './list-items.ts';
 import { requireApproved } from './pinning/require-approved.ts';
@@ -46,6 +47,7 @@ export async function forward(given: Work, message: ClientMessage, outgoing: Omi
   const { server } = work;
   if (server.pins !== null) await requireApproved(parts.toolLists, server, callerOf(ctx.identity as Identity, server), message);
   if (message.kind === 'response') return exchange(work, { ...(await checkedReply(work, outgoing)), checks: null });
+  if (isOfTask(message.method)) return forwardOfTask(work, message, outgoing);
   if (message.method !== 'tools/call') return exchange(work, { ...outgoing, checks: null });
   await takeFromLimits(work, message);
   const found = parts.toolGuardrails.of(ctx, server.document, call.name ?? '');
@@ -54,6 +56,13 @@ export async function forward(given: Work, message: ClientMessage, outgoing: Omi
   const checking = checks.checkArguments(message);
   const checked = isPromise(checking) ? await checking : checking;
   return exchange(work, { ...withMessage(outgoing, message, checked), checks });
+}
+
+/** A task names no tool, so the guardrails of all tools of the server run. */
+async function forwardOfTask(work: Work, message: ClientMessage, outgoing: Omit<Outgoing, 'checks'>): Promise<AttemptReply> {
+  const checks = await work.parts.toolGuardrails.of(work.ctx, work.server.document, null);
+  if (checks === null) return exchange(work, { ...outgoing, checks });
+  return exchange(work, { ...withMessage(outgoing, message, await checkedTask(checks, message)), checks });
 }
 
 /** The request with the message that guardrails returned. */

@@ -5,6 +5,7 @@ import type { MessageReader } from '../json-rpc/message-reader.ts';
 import { errorBody, RpcError } from '../json-rpc/messages.ts';
 import type { ToolChecks } from '../json-rpc/tool-guardrails.ts';
 import { isFiltered, withoutDisabled } from './capabilities.ts';
+import { tellsToolResult } from './check-task.ts';
 import type { ServerSettings } from './server-settings.ts';
 
 /** Messages up to this length are read for the record. Longer ones only if their content must be checked. */
@@ -20,12 +21,14 @@ export interface Reading {
    * may need checks. Null: the reply to a message.
    */
   readonly session: 'open' | 'checked' | null;
+  /** True if notices with results of tools are dropped, because results must be checked. */
+  readonly dropsTaskResults?: boolean;
   /** Called when the reply to the request was read. */
-  readonly onReply?: () => void;
+  readonly onReply?: (message: JsonObject) => void;
 }
 
-export function messageReader({ server, call, checkResult, session, onReply }: Reading): MessageReader {
-  const mustRead = checkResult !== null || isFiltered(server, call.method) || session === 'checked';
+export function messageReader({ server, call, checkResult, session, dropsTaskResults, onReply }: Reading): MessageReader {
+  const mustRead = checkResult !== null || isFiltered(server, call.method) || session === 'checked' || dropsTaskResults;
   const checked = (message: JsonObject): Maybe<string | null> => {
     if (!isObject(message.result)) return null;
     const result = withoutDisabled(server, call.method ?? '', message.result);
@@ -40,11 +43,12 @@ export function messageReader({ server, call, checkResult, session, onReply }: R
         if (mustRead) throw new GatewayError('upstream_invalid', { message: 'The MCP server sent a reply that is no message' });
         return null;
       }
+      if (dropsTaskResults && tellsToolResult(message)) return '';
       // Only a response can be that of another request.
       if (message.result === undefined && message.error === undefined) return null;
       if (message.method !== undefined || message.id === null) return null;
       if (message.id !== call.id) return session === 'open' ? null : '';
-      onReply?.();
+      onReply?.(message);
       note(call, message);
       return checkResult === null ? checked(message) : guarded(message, call, checkResult);
     },

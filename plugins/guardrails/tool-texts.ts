@@ -31,7 +31,7 @@ function collect(value: unknown, path: (string | number)[], parts: TextPart[]): 
     return;
   }
   const members = value as JsonObject;
-  const data = path[0] === 'content' ? dataOf(members) : null;
+  const data = kindOf(path) === 'content' ? dataOf(members) : null;
   const hasNames = isData(path);
   for (const key of Object.keys(members)) {
     if (key === '__proto__') throw new Error('The body has a member named __proto__');
@@ -48,8 +48,14 @@ function collectMember(value: unknown, key: string | number, path: (string | num
 }
 
 /** Arguments are sent by the model. Members of structured content are named by the tool. */
-function isData([first]: TextPart['path']): boolean {
-  return first === 'arguments' || first === 'structuredContent';
+function isData(path: TextPart['path']): boolean {
+  const kind = kindOf(path);
+  return kind === 'arguments' || kind === 'structuredContent';
+}
+
+/** The member that a value belongs to. Of a task, the result of the tool is a member. */
+function kindOf([first, second]: TextPart['path']): string | number | undefined {
+  return first === 'result' ? second : first;
 }
 
 /** Name of the member of a content block that holds encoded bytes; null if there is none. */

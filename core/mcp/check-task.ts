@@ -1,0 +1,28 @@
+import { isObject, type JsonObject } from '../contract/values/json.ts';
+import type { ClientMessage } from '../json-rpc/messages.ts';
+import type { ToolChecks } from '../json-rpc/tool-guardrails.ts';
+
+/** True for methods of tasks: the result of a call that became a task is read with them, and its questions are replied to. */
+export function isOfTask(method: string | null): boolean {
+  return method?.startsWith('tasks/') ?? false;
+}
+
+/** Runs the input guardrails on replies to the questions of a task. Throws RpcError -32446. */
+export async function checkedTask(checks: ToolChecks, message: ClientMessage): Promise<ClientMessage> {
+  if (message.params.inputResponses === undefined) return message;
+  const checked = await checks.checkArguments(message);
+  if (checked === message) return message;
+  return { ...message, params: { ...message.params, inputResponses: checked.params.inputResponses } };
+}
+
+/** True if the result of a method of tasks holds the result of a tool. */
+export function hasToolResult(method: string | null, result: unknown): boolean {
+  return method === 'tasks/result' || (method === 'tasks/get' && isObject(result) && result.result !== undefined);
+}
+
+/** True for a notice of a server that holds the result of a tool. A client reads it with `tasks/get` too. */
+export function tellsToolResult({ method, params }: JsonObject): boolean {
+  return (
+    typeof method === 'string' && method.startsWith('notifications/tasks') && isObject(params) && params.result !== undefined
+  );
+}
