@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { isTestRun, runDirectory } from './test-run.ts';
@@ -33,6 +33,8 @@ async function currentBundle(): Promise<string> {
   }
   const unfinished = `${folder}.${process.pid}`;
   await promisify(execFile)(process.execPath, ['--no-warnings', join(root, 'config/build/bundle.ts'), unfinished]);
+  // Node does not search package.json above node_modules. Without a type it compiles each file twice to find out whether it is a module.
+  writeFileSync(join(unfinished, 'package.json'), '{"type":"module"}');
   // If another run was faster, its bundle stays.
   if (existsSync(folder)) rmSync(unfinished, { recursive: true });
   else renameSync(unfinished, folder);

@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { isTestRun } from './test-run.ts';
 
 /**
- * Environment with which processes of tests start with less CPU: they share V8's compiled code, and compile WebAssembly once. Processes of
- * benchmarks compile WebAssembly like the product.
+ * Environment with which processes of tests start with less CPU: they share V8's compiled code, and rarely compile code a second time to
+ * make it faster. Processes of benchmarks compile like the product.
  */
 export const cheapStartEnv: Readonly<Record<string, string>> = {
   NODE_COMPILE_CACHE: join(tmpdir(), `svc-test-compile-cache-${userInfo().uid}`),
-  ...(isTestRun() ? { NODE_OPTIONS: `--require "${join(import.meta.dirname, 'baseline-wasm.cjs')}"` } : {}),
+  ...(isTestRun() ? { NODE_OPTIONS: `--require "${join(import.meta.dirname, 'cheap-start.cjs')}"` } : {}),
 };
 
 /** Flags of `node` for TypeScript of this repository. Sources without types come from a cache. */
