@@ -32,8 +32,7 @@ function startCounter(
   option: '-p' | '-t',
   pid: number,
 ): { readonly begun: Promise<boolean>; end(): Promise<ProcessCounts | null> } {
-  // User mode only: the kernel's part depends on the machine and its interrupts.
-  const perf = spawn('perf', ['stat', '-x,', '-e', 'instructions:u,cycles:u', option, String(pid)], {
+  const perf = spawn('perf', ['stat', '-x,', '-e', 'instructions,cycles', option, String(pid)], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let text = '';

@@ -84,8 +84,8 @@ try {
 }
 
 /**
- * Prints instructions and CPU per call of each target, and their ratios to the first one of the same round. Instructions are of user mode in the
- * main thread, and do not depend on other work on the machine once the code is compiled.
+ * Prints instructions and CPU per call of each target, and their ratios to the first one of the same round. Instructions are those of the main thread,
+ * kernel included, and do not depend on other work on the machine once the code is compiled.
  */
 async function compare(title: string, targets: readonly (readonly [string, Target])[]): Promise<void> {
   const costs = targets.map((): number[] => []);

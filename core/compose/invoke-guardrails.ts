@@ -84,7 +84,7 @@ async function savedRules(
   references: readonly GuardrailReference[],
   side: GuardrailTest['side'],
 ) {
-  const loaded = await loadGuardrails(services.documents, owner, references, null);
+  const loaded = await loadGuardrails(services.documents, owner, references, null, 'guardrails');
   return plans.rulesOf(references, loaded, side);
 }
 

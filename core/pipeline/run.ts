@@ -207,11 +207,12 @@ export function adoptPlan(ctx: RequestContext, options: AdoptOptions): Maybe<voi
 }
 
 function adopt(ctx: RequestContext, plan: Plan, { storedOnManyTargets, services }: AdoptOptions): void {
-  const { endpoint } = ctx;
+  const { endpoint, identity, requestTarget } = ctx;
   ctx.plan = plan;
   ctx.configSlug = plan.slug;
   ctx.configVersionId = plan.versionId;
-  readAhead(services.documents, ctx);
+  if (plan.readsAhead && identity !== null)
+    readAhead(services.documents, plan, identity.workspaceId, requestTarget?.provider ?? null);
   if (endpoint?.isStored) {
     // A resource stored by one provider does not exist at another, so a second target would always fail.
     if (plan.targets.length > 1 && !storedOnManyTargets) throw manyTargets();

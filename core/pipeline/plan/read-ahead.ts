@@ -1,4 +1,3 @@
-import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { Plan } from '../../contract/plugin/plan.ts';
 import type { DocumentReader } from '../../contract/plugin/plugin.ts';
 import { isPromise } from '../../contract/values/json.ts';
@@ -11,12 +10,16 @@ const readFor = new WeakMap<Plan, string>();
 
 /**
  * Reads the stored providers that a request with this plan may need, in the background. Without it a process that has served only cached
- * replies, or only the first target of a fallback, could not call them while the control plane is away. Never throws.
+ * replies, or only the first target of a fallback, could not call them while the control plane is away. For plans with `readsAhead`.
+ * `requestProvider`: the provider that the request names. Never throws.
  */
-export function readAhead(documents: Pick<DocumentReader, 'get'>, { identity, plan, requestTarget }: RequestContext): void {
-  if (identity === null || !plan.readsAhead) return;
-  const { workspaceId } = identity;
-  if (plan.targets.some(({ provider }) => provider === null)) read(documents, workspaceId, requestTarget?.provider ?? null);
+export function readAhead(
+  documents: Pick<DocumentReader, 'get'>,
+  plan: Plan,
+  workspaceId: string,
+  requestProvider: string | null,
+): void {
+  if (plan.targets.some(({ provider }) => provider === null)) read(documents, workspaceId, requestProvider);
   if (readFor.get(plan) === workspaceId) return;
   readFor.set(plan, workspaceId);
   const failed = (): void => void readFor.delete(plan);

@@ -38,13 +38,14 @@ export function defaultsOf(workspace: WorkspaceDocument | null): Defaults | null
 
 /**
  * Loads saved guardrails of the caller's workspace and its organisation. Throws GatewayError `invalid_config` with the names of those that do
- * not exist: a request never runs without one of its guardrails.
+ * not exist: a request never runs without one of its guardrails. `param`: the part of the request that names them.
  */
 export function loadGuardrails(
   documents: DocumentReader,
   { workspaceId, organisationId }: Pick<Identity, 'workspaceId' | 'organisationId'>,
   references: readonly GuardrailReference[],
   defaults: Defaults | null,
+  param: string = headerParam('config'),
 ): Maybe<SavedGuardrails> {
   const both = [workspaceId, organisationId];
   const missing: string[] = [];
@@ -67,7 +68,7 @@ export function loadGuardrails(
     (defaults?.output ?? []).map(current(both)),
   ];
   const conclude = (all: readonly (readonly GuardrailDocument[])[]): SavedGuardrails => {
-    if (missing.length > 0) throw unknownGuardrails(missing);
+    if (missing.length > 0) throw unknownGuardrails(missing, param);
     const [named = [], ...added] = all;
     const [organisationStart = [], start = [], organisationInput = [], input = [], organisationOutput = [], output = []] = added;
     return {
@@ -124,13 +125,13 @@ function once(documents: readonly GuardrailDocument[]): readonly GuardrailDocume
   return documents.filter(({ id }) => !known.has(id) && known.add(id));
 }
 
-function unknownGuardrails(names: readonly string[]): GatewayError {
+function unknownGuardrails(names: readonly string[], param: string = headerParam('config')): GatewayError {
   const unique = [...new Set(names)].map((name) => name.slice(0, 255));
   const errors = unique.map((name) => `guardrails: no guardrail ${name} in this workspace`);
   return new GatewayError('invalid_config', {
     message: `Following guardrails are not valid: ${unique.join(', ')}`,
     errors,
-    param: headerParam('config'),
+    param,
   });
 }
 

@@ -69,7 +69,7 @@ describe('direct invocation of guardrails', () => {
     ['no guardrail', { guardrails: [], text: 'x' }, 'guardrails: '],
     ['no text', { guardrails: ['pg-deny'] }, 'text: '],
     ['checks', { guardrails: [{ id: 'g', 'default.contains': { words: ['x'] } }], text: 'x' }, 'guardrails[0]'],
-    ['an unknown guardrail', { guardrails: ['pg-none'], text: 'x' }, 'Following guardrails are not valid: pg-none'],
+    ['an unknown guardrail', { guardrails: ['pg-none'], text: 'x' }, '"param":"guardrails"'],
     ['a path as name', { guardrails: ['../x/pg-deny'], text: 'x' }, 'Following guardrails are not valid'],
   ])('rejects %s', async (_name, body, message) => {
     const { status, body: reply } = await start().invoke(body);
