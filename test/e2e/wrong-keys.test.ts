@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../support/free-port.ts';
 import { productFile } from '../support/product.ts';
+import { cheapStartEnv } from '../support/source-process.ts';
 import { type RunningGateway, startGateway } from '../support/start-gateway.ts';
 import { until } from '../support/until.ts';
 
@@ -39,6 +40,7 @@ async function withGateway(env: Record<string, string>, work: (origin: string) =
       CLUSTER_KEY: key('cluster.key'),
       DATA_DIR: dataDir,
       GATEWAY_PROCESSES: '1',
+      ...cheapStartEnv,
       ...env,
     },
   });
