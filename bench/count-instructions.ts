@@ -1,56 +1,60 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout } from 'node:timers/promises';
+import type { Readable, Writable } from 'node:stream';
+import { findProgram } from './processes.ts';
 
-/** Counts of one process while `run` ran. */
+/** Counts of one process while `run` ran, in user mode and in the kernel. */
 export interface ProcessCounts {
   readonly instructions: number;
   readonly cycles: number;
 }
 
 /**
- * Counts the instructions and cycles of each process while `run` runs, with `perf stat`. Unlike CPU time they do not depend on other work on the
- * machine. `main`: of the main thread only, without compilers and garbage collectors in other threads. Null if the machine has no `perf` or no
- * counters.
+ * Counts the instructions and cycles of each process while `run` runs, with `perf stat`. Unlike CPU time, instructions do not depend on the speed of
+ * the machine or on other work. `main`: of the main thread only, without compilers and garbage collectors in other threads. `counts` is null if
+ * the machine has no `perf` or no counters.
  */
 export async function countInstructions<T>(
   pids: readonly number[],
   run: () => Promise<T>,
   threads: 'all' | 'main' = 'all',
 ): Promise<{ readonly result: T; readonly counts: readonly ProcessCounts[] | null }> {
-  const counters = pids.map((pid) => startCounter(threads === 'all' ? '-p' : '-t', pid));
-  const begun = await Promise.all(counters.map(({ begun }) => begun));
-  // `perf` does not say when its counters run.
-  await setTimeout(200);
+  const perf = findProgram('perf');
+  if (perf === null) return { result: await run(), counts: null };
+  const counters = await Promise.all(pids.map((pid) => startCounter(perf, threads === 'all' ? '-p' : '-t', pid)));
   const result = await run();
-  const counts = await Promise.all(counters.map(({ end }) => end()));
-  const isComplete = begun.every(Boolean) && counts.every((each) => each !== null);
-  return { result, counts: isComplete ? (counts as ProcessCounts[]) : null };
+  const counts = await Promise.all(counters.map((counter) => counter?.end() ?? null));
+  return { result, counts: counts.every((each) => each !== null) ? counts : null };
 }
 
-function startCounter(
+/** Resolves when the counters run. Null if perf ended instead, because it may not count. */
+async function startCounter(
+  perf: string,
   option: '-p' | '-t',
   pid: number,
-): { readonly begun: Promise<boolean>; end(): Promise<ProcessCounts | null> } {
-  const perf = spawn('perf', ['stat', '-x,', '-e', 'instructions,cycles', option, String(pid)], {
-    stdio: ['ignore', 'ignore', 'pipe'],
+): Promise<{ end(): Promise<ProcessCounts | null> } | null> {
+  const args = ['stat', '-D', '-1', '--control', 'fd:3,4', '-x', ',', '-e', 'instructions,cycles', option, String(pid)];
+  const child = spawn(perf, args, { stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'] });
+  let report = '';
+  child.stderr?.on('data', (text) => {
+    report += text;
   });
-  let text = '';
-  perf.stderr.on('data', (chunk) => {
-    text += chunk;
-  });
-  const ended = once(perf, 'close').catch(() => null);
-  const begun = once(perf, 'spawn').then(
-    () => true,
-    () => false,
-  );
+  // A perf that has ended fails the next command.
+  child.stdio[3]?.on('error', () => undefined);
+  const ended = once(child, 'close');
+  /** Sends a command and waits until perf has carried it out. */
+  const command = (word: 'enable' | 'disable'): Promise<boolean> => {
+    const done = once(child.stdio[4] as Readable, 'data').then(() => true);
+    (child.stdio[3] as Writable).write(`${word}\n`);
+    return Promise.race([done, ended.then(() => false)]);
+  };
+  if (!(await command('enable'))) return null;
   return {
-    begun,
     async end() {
-      if (!(await begun)) return null;
-      perf.kill('SIGINT');
+      await command('disable');
+      child.kill('SIGINT');
       await ended;
-      const of = (name: string): number => Number(new RegExp(`^(\\d+),[^\\n]*${name}`, 'm').exec(text)?.[1] ?? Number.NaN);
+      const of = (name: string): number => Number(new RegExp(`^(\\d+),[^\\n]*${name}`, 'm').exec(report)?.[1] ?? Number.NaN);
       const counts = { instructions: of('instructions'), cycles: of('cycles') };
       return Number.isNaN(counts.instructions) ? null : counts;
     },

@@ -1,5 +1,5 @@
 import type { Contender } from './contenders/contender.ts';
-import { countInstructions } from './instructions.ts';
+import { countInstructions } from './count-instructions.ts';
 import { measureStreams } from './load/first-token.ts';
 import type { LoadTool } from './load/load.ts';
 import { load } from './load/load.ts';
@@ -96,11 +96,9 @@ async function measureLoad(
   // The first round runs with cold code and a cold heap.
   await load(tool, target, rateConnections, round === 0 ? Math.max(1, Math.ceil(options.seconds / 2)) : 1);
   const pids = contender.pids();
-  const counter = await countInstructions(pids);
   const before = cpuMicros(pids);
-  const atCpu = await load(tool, target, cpuConnections, options.seconds);
+  const { result: atCpu, counts } = await countInstructions(pids, () => load(tool, target, cpuConnections, options.seconds));
   const used = cpuMicros(pids) - before;
-  const instructions = await counter.stop();
   const atRate = await load(tool, target, rateConnections, options.seconds);
   const series = seriesOf(measured.loads, `${contender.name}/${scenario.name}`, () => ({
     requestsPerSecond: [],
@@ -115,7 +113,8 @@ async function measureLoad(
   series.p50Micros.push(atRate.p50Micros);
   series.p99Micros.push(atRate.p99Micros);
   series.cpuMicros.push(perRequest);
-  series.instructions.push((instructions ?? Number.NaN) / atCpu.requests);
+  const instructions = counts?.reduce((sum, each) => sum + each.instructions, 0) ?? Number.NaN;
+  series.instructions.push(instructions / atCpu.requests);
   series.errors += atCpu.errors + atRate.errors;
   const cpu = pids.length > 0 ? `, ${perRequest.toFixed(1)} µs CPU` : '';
   const errors = atCpu.errors + atRate.errors > 0 ? `, ${atCpu.errors + atRate.errors} errors` : '';
