@@ -10,16 +10,21 @@ const unit = [
   'test/support/**/*.test.ts',
   'test/*.test.ts',
 ];
-/** Tests below the folders of `unit` that take longer than the rest together, or start Node processes. */
+/** Tests below the folders of `unit` that start processes, or that go through tables and random input for seconds of CPU each. */
 const slow = [
   'test/core/compose/request-log.test.ts',
-  'test/core/http/forced-short-writes.test.ts',
+  'test/core/http/{forced-short-writes,framing-guard,write-reply}.test.ts',
   'test/core/journal/{shipper,spool}.test.ts',
   'test/core/log/log.test.ts',
+  'test/core/mcp/peers-nats.test.ts',
+  'test/core/pipeline/strategy-matrix.test.ts',
   'test/core/plugin-host/load-plugins.test.ts',
+  'test/core/prompts/fuzz-templates.test.ts',
   'test/core/provider-host/load-providers.test.ts',
+  'test/core/providers/matrix/*.test.ts',
   'test/core/secret-managers/gateway.test.ts',
   'test/core/telemetry/metrics-ipc.test.ts',
+  'test/plugins/guardrails/{evasion,matrix,retained-requests,window}.test.ts',
   'test/config/generators/**/*.test.ts',
 ];
 
