@@ -7,7 +7,7 @@
  * asked for in turn, so that each reply comes from the store. Without --postgres the control plane uses its embedded database. --realtime gives
  * the measured processes real-time priority while they are measured (needs root), so that other work on the machine does not add to the times.
  * The second line of a phase has the same times without the waits of these processes for a processor, as the scheduler counts them. The third
- * has the instructions of gateway and control plane per reply, if the machine has `perf`. The bare proxy (`bare-proxy.ts`) is called by the same
+ * has the instructions of the processes that serve it per reply, if the machine has `perf`. The bare proxy (`bare-proxy.ts`) is called by the same
  * client with the same bodies right before and after the phase of the store: its p99 shows what the machine does to any proxy at that time.
  */
 import { execFileSync } from 'node:child_process';
@@ -44,6 +44,13 @@ const gateway = await startGatewayWithUpstream({
 const proxy = await startServer([], new URL('./bare-proxy.ts', import.meta.url), [
   `http://${gateway.upstream.host}:${gateway.upstream.port}`,
 ]);
+/** Names and ids of the processes whose instructions a phase counts. */
+type Processes = readonly (readonly [name: string, pid: number])[];
+const proxyProcess: Processes = [['bare proxy', proxy.child.pid as number]];
+const productProcesses: Processes = [
+  ...gateway.pidsOf('gateway').map((pid) => ['gateway', pid] as const),
+  ...gateway.pidsOf('control-plane').map((pid) => ['control plane', pid] as const),
+];
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 try {
   gateway.upstream.on('/v1/embeddings', embeds);
@@ -55,9 +62,9 @@ try {
   const semantic = { provider: '@oai', cache: { mode: 'semantic' } };
   for (let i = 0; i < entries; i++) await ask(simple, `entry ${i}`);
   await report('from memory', 'HIT', () => ask(simple, `entry ${entries - 1}`));
-  await report('bare proxy, before', 'undefined', (i) => ask(simple, `entry ${i}`, proxy.port));
+  await report('bare proxy, before', 'undefined', (i) => ask(simple, `entry ${i}`, proxy.port), proxyProcess);
   await report('from the shared store', 'HIT', (i) => ask(simple, `entry ${i}`));
-  await report('bare proxy, after', 'undefined', (i) => ask(simple, `entry ${i}`, proxy.port));
+  await report('bare proxy, after', 'undefined', (i) => ask(simple, `entry ${i}`, proxy.port), proxyProcess);
   if (values.only !== 'store') {
     for (let i = 0; i < entries; i++) await ask(semantic, `what is topic ${word(i)}`);
     await report('semantic, with the call for the embedding', 'SEMANTIC HIT', (i) =>
@@ -81,6 +88,7 @@ async function report(
   title: string,
   status: string,
   call: (i: number) => Promise<{ status: string; ms: number }>,
+  processes: Processes = productProcesses,
 ): Promise<void> {
   const times: number[] = [];
   const withoutWaits: number[] = [];
@@ -101,7 +109,10 @@ async function report(
   };
   let counts: Awaited<ReturnType<typeof countInstructions>>['counts'] = null;
   try {
-    ({ counts } = await countInstructions([...gateway.pidsOf('gateway'), ...gateway.pidsOf('control-plane')], measured));
+    ({ counts } = await countInstructions(
+      processes.map(([, pid]) => pid),
+      measured,
+    ));
   } finally {
     setPriority('-o', 0);
   }
@@ -109,8 +120,10 @@ async function report(
   console.log(`${title}: ${times.length} replies, ${shares(times)}; ${others} with another cache status; load average ${load}`);
   console.log(`  without waits for a processor: ${shares(withoutWaits)}`);
   if (counts === null) return;
-  const perReply = counts.map((each) => `${thousands(each.instructions)} (cycles ${thousands(each.cycles)})`);
-  console.log(`  thousand instructions per reply: gateway ${perReply[0]}, control plane ${perReply[1]}`);
+  const perReply = counts.map(
+    (each, at) => `${processes[at]?.[0]} ${thousands(each.instructions)} (cycles ${thousands(each.cycles)})`,
+  );
+  console.log(`  thousand instructions per reply: ${perReply.join(', ')}`);
 }
 
 function thousands(count: number): string {

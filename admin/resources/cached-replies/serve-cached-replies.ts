@@ -53,13 +53,14 @@ const recentBytesMax = 16 * 1_048_576;
 /** Maximum bytes of the body of `find`. */
 export const findBytesMax = lineBytesMax;
 
-/** The calls of `core/contract/protocol/cached-replies.ts`. The cluster key has been checked. */
 export interface CachedReplies {
+  /** All calls of `core/contract/protocol/cached-replies.ts`. */
   readonly app: Hono;
   /** Serves `find`: takes the body of a request and returns that of the reply. Rejects with AdminError. */
   find(body: Uint8Array): Promise<Uint8Array>;
 }
 
+/** Serves the store of cached replies to gateways. The cluster key has been checked. */
 export function createCachedReplies({ database, clock, settings }: AdminServices): CachedReplies {
   const app = new Hono();
   const claims = createClaims(clock, claimMs);
