@@ -195,7 +195,7 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
     if (this.#phase === 'connect') {
       return new GatewayError('upstream_connect', { message: `The provider could not be reached within ${connectMs}ms` });
     }
-    return new GatewayError('request_timeout', { message: `The provider sent nothing for ${idleMs}ms` });
+    return new GatewayError('request_timeout', { message: `The provider sent nothing for ${idleMs}ms`, waitedMs: idleMs });
   }
 
   /** Ends the exchange in any state and closes its socket. */
@@ -252,7 +252,8 @@ function after(nowMs: number, spanMs: number): number {
 
 /** Clients match this text. */
 function requestTimeout(spanMs: number): GatewayError {
-  return new GatewayError('request_timeout', { message: `Request exceeded the timeout sent in the request: ${spanMs}ms` });
+  const message = `Request exceeded the timeout sent in the request: ${spanMs}ms`;
+  return new GatewayError('request_timeout', { message, waitedMs: spanMs });
 }
 
 /** RFC 9110 §9.2.2. */

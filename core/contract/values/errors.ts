@@ -166,6 +166,8 @@ export interface ErrorExtras {
   readonly cause?: unknown;
   readonly status?: number;
   readonly retryAfterMs?: number;
+  /** Milliseconds after which a wait for the other side ended. */
+  readonly waitedMs?: number;
 }
 
 /** Marks errors of this class. A process may load several copies of the package, each with a class of its own. */
@@ -183,6 +185,7 @@ export class GatewayError extends Error {
   readonly allow: readonly string[] | null;
   readonly detail: string | null;
   readonly retryAfterMs: number | null;
+  readonly waitedMs: number | null;
 
   constructor(code: ErrorCode, extras: ErrorExtras = {}) {
     const known = errorTable[code];
@@ -198,9 +201,10 @@ export class GatewayError extends Error {
     this.allow = extras.allow ?? null;
     this.detail = extras.detail ?? null;
     this.retryAfterMs = extras.retryAfterMs ?? null;
+    this.waitedMs = extras.waitedMs ?? null;
   }
 
-  /** Returns the same error with another message and parameter. */
+  /** Returns the same error with another message and parameter, without `waitedMs`, which the message now states if it matters. */
   renamed(message: string, param: string | null): GatewayError {
     const { code, status, errors, settings, allow, detail, retryAfterMs, cause } = this;
     return new GatewayError(code, {
