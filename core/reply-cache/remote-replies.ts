@@ -16,10 +16,11 @@ import {
 } from '../contract/protocol/cached-replies.ts';
 import type { InternalFetch } from '../contract/protocol/internal-api.ts';
 import type { Clock } from '../contract/values/clock.ts';
-import { reasonOf } from '../contract/values/errors.ts';
+import { GatewayError } from '../contract/values/errors.ts';
 import type { Log } from '../contract/values/log.ts';
 import { sealBytes, unsealBytes } from '../contract/values/secret.ts';
 import type { Timers } from '../contract/values/timers.ts';
+import { createStoreHealth } from './store-health.ts';
 
 /** The store that all gateways share: rows of the control plane. */
 export interface RemoteReplies {
@@ -48,11 +49,9 @@ export interface RemoteRepliesOptions {
   readonly timers: Timers;
   /** Milliseconds that a request waits for the store. */
   readonly timeoutMs: number;
-  readonly log: Pick<Log, 'warn'>;
+  readonly log: Pick<Log, 'warn' | 'info'>;
 }
 
-/** Milliseconds after a failure during which the store is not called. */
-const pauseMs = 1_000;
 /** Milliseconds that a request waits for the leader in another process. */
 const leaderMsMax = 30_000;
 /** Milliseconds that a waiting call may take beyond the wait itself. */
@@ -64,13 +63,13 @@ const storingBytesMax = 32 * 1024 * 1024;
 export function createRemoteReplies(options: RemoteRepliesOptions): RemoteReplies {
   const { fetch, key: sealingKey, holder, clock, timers, timeoutMs, log } = options;
   const renewals = new Map<string, () => void>();
-  let pausedUntilMs = Number.NEGATIVE_INFINITY;
+  const health = createStoreHealth(clock, log);
   let storingBytes = 0;
   let closed = false;
 
   return {
     async find(key) {
-      if (clock.elapsed() < pausedUntilMs) return absent;
+      if (!health.admit()) return absent;
       const startedAtMs = clock.elapsed();
       let waitMs = 0;
       try {
@@ -81,24 +80,27 @@ export function createRemoteReplies(options: RemoteRepliesOptions): RemoteReplie
           waitMs = findWaitMsMax;
         }
       } catch (thrown) {
-        pause(thrown);
+        // A late call may have taken the claim, which only renewals and the end of this request's flight refer to.
+        if (waitMs === 0 && isLate(thrown)) renewLater(key);
+        report(thrown, waitMs);
         return absent;
       }
     },
     async similar(key, { partition, vector }, minScore) {
-      if (clock.elapsed() < pausedUntilMs) return null;
+      if (!health.admit()) return null;
       try {
         const question = frame({ workspace_id: key.workspaceId, partition, min_score: minScore }, vectorBytes(vector));
         const { status, body } = await fetch('POST', `${cachedRepliesPath}/similar`, question, timeoutMs);
         if (status !== 200) throw new Error(`status ${status}`);
         const { line, bytes } = unframe(body);
         const found = v.parse(similarLine, line);
+        health.replied();
         if (found.state === 'none') return null;
         const { head, reply } = unsealReply({ ...key, digest: found.digest }, bytes);
         // The store is not trusted to keep partitions apart.
         return head.partition === partition ? { reply, ttlMs: found.ttl_ms, score: found.score } : null;
       } catch (thrown) {
-        pause(thrown);
+        report(thrown, 0);
         return null;
       }
     },
@@ -141,6 +143,7 @@ export function createRemoteReplies(options: RemoteRepliesOptions): RemoteReplie
     if (status !== 200) throw new Error(`status ${status}`);
     const { line, bytes } = unframe(body);
     const found = v.parse(foundLine, line);
+    health.replied();
     if (found.state === 'hit') {
       return { kind: 'hit', reply: unsealReply(key, bytes).reply, ttlMs: found.ttl_ms };
     }
@@ -176,15 +179,14 @@ export function createRemoteReplies(options: RemoteRepliesOptions): RemoteReplie
       const { status } = await fetch('POST', `${cachedRepliesPath}/${call}`, body, backgroundMs);
       if (status !== 200) throw new Error(`status ${status}`);
     } catch (thrown) {
-      pause(thrown);
+      if (!closed) health.failed(thrown);
     }
   }
 
-  function pause(thrown: unknown): void {
-    const nowMs = clock.elapsed();
-    if (nowMs >= pausedUntilMs && !closed)
-      log.warn({ reason: reasonOf(thrown) }, 'the shared cache does not respond; using memory alone');
-    pausedUntilMs = nowMs + pauseMs;
+  function report(thrown: unknown, waitMs: number): void {
+    if (closed) return;
+    if (waitMs === 0 && isLate(thrown)) health.late(thrown);
+    else health.failed(thrown);
   }
 
   function claimOf({ workspaceId, digest }: CacheKey) {
@@ -196,6 +198,10 @@ export function createRemoteReplies(options: RemoteRepliesOptions): RemoteReplie
 type SealedHead = Omit<CachedReply, 'body'> & { readonly partition: string | null };
 
 const absent = { kind: 'absent' } as const;
+
+function isLate(thrown: unknown): boolean {
+  return thrown instanceof GatewayError && thrown.code === 'request_timeout';
+}
 
 /** Binds an entry to its key. An entry that was stored under another key cannot be opened. */
 function aadOf({ workspaceId, digest }: CacheKey): string {
