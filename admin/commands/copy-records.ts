@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { loadSettings } from '../../config/load-settings.ts';
 import { prepareKeys } from '../../config/prepare-keys.ts';
+import { counted } from '../../core/contract/values/counted.ts';
 import { createLog } from '../../core/log/log.ts';
 import { type CopyPosition, copyStoredRecords, sendRefusedAgain } from '../analytics/clickhouse/copy-stored-records.ts';
 import { openDatabase } from '../db/open-database.ts';
@@ -43,7 +44,7 @@ async function main(): Promise<number> {
       copied += count;
       position = done.last ?? position;
     }
-    process.stdout.write(`${copied} records copied\n`);
+    process.stdout.write(`${counted(copied, 'record')} copied\n`);
     return 0;
   } finally {
     await database.close();

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { loadSettings } from '../../config/load-settings.ts';
 import { prepareKeys } from '../../config/prepare-keys.ts';
 import { keyPurposes } from '../../core/contract/protocol/key-purposes.ts';
+import { counted } from '../../core/contract/values/counted.ts';
 import { deriveKey } from '../../core/contract/values/secret.ts';
 import { createLog } from '../../core/log/log.ts';
 import { anchorFile, readAnchors } from '../audit/anchors.ts';
@@ -32,13 +33,15 @@ async function main(): Promise<number> {
       const own = anchors.filter((one) => one.organisationId === id);
       const { intact, error } = await verifyChain(database.em(), auditKey, id, own);
       if (error === null) {
-        process.stdout.write(`organisation ${id}: ${intact} entries, intact\n`);
+        process.stdout.write(`organisation ${id}: ${counted(intact, 'entry', 'entries')}, intact\n`);
         continue;
       }
       bad += 1;
       const row = error.rowId === null ? '' : ` (row ${error.rowId})`;
       const which = error.seq === null ? 'an entry outside the chain' : `entry ${error.seq}`;
-      process.stdout.write(`organisation ${id}: ${which}${row}: ${error.what}; ${intact} entries before it are intact\n`);
+      process.stdout.write(
+        `organisation ${id}: ${which}${row}: ${error.what}; intact before it: ${counted(intact, 'entry', 'entries')}\n`,
+      );
     }
     return bad === 0 ? 0 : 1;
   } finally {

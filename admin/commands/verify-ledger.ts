@@ -1,5 +1,6 @@
 import { loadSettings } from '../../config/load-settings.ts';
 import { prepareKeys } from '../../config/prepare-keys.ts';
+import { counted } from '../../core/contract/values/counted.ts';
 import { createLog } from '../../core/log/log.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { verifyLedger } from '../resources/ledger-entries/verify-ledger.ts';
@@ -21,12 +22,12 @@ async function main(): Promise<number> {
     const retention = await readRetention(database.em(), settings, Date.now());
     const { cutOff, records, entries, windows, skipped, differences } = await verifyLedger(database.em(), retention);
     process.stdout.write(
-      `as of ${cutOff.toISOString()}: ${records} records, ${entries} entries, ${windows} windows of budgets\n`,
+      `as of ${cutOff.toISOString()}: ${counted(records, 'record')}, ${counted(entries, 'entry', 'entries')}, ${counted(windows, 'budget window')}\n`,
     );
-    if (skipped > 0) process.stdout.write(`${skipped} sums not compared: they began before records were deleted\n`);
+    if (skipped > 0) process.stdout.write(`${counted(skipped, 'sum')} not compared, begun before records were deleted\n`);
     for (const { where, expected, found } of differences)
       process.stdout.write(`${where}: ${found}; records sum up to ${expected}\n`);
-    process.stdout.write(differences.length === 0 ? 'equal\n' : `${differences.length} differences\n`);
+    process.stdout.write(differences.length === 0 ? 'equal\n' : `${counted(differences.length, 'difference')}\n`);
     return differences.length === 0 ? 0 : 1;
   } finally {
     await database.close();

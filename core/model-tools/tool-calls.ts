@@ -1,3 +1,4 @@
+import { counted } from '../contract/values/counted.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { findHeader, type HeaderList } from '../contract/values/http.ts';
 import { isObject, type JsonObject, parseObject } from '../contract/values/json.ts';
@@ -117,7 +118,7 @@ function textOfResult({ content, structuredContent }: JsonObject): string {
 
 function shortened(text: string): string {
   if (text.length <= resultLengthMax) return text;
-  return `${text.slice(0, resultLengthMax)}\n[${text.length - resultLengthMax} more characters were left out]`;
+  return `${text.slice(0, resultLengthMax)}\n[left out: ${counted(text.length - resultLengthMax, 'character')}]`;
 }
 
 function textOf({ message, error, error_description: description }: JsonObject): string | null {

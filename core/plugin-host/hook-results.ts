@@ -1,5 +1,6 @@
 import { types } from 'node:util';
 import type { Denial, Reply, Verdict } from '../contract/plugin/plugin.ts';
+import { counted } from '../contract/values/counted.ts';
 import { toGatewayError } from '../contract/values/errors.ts';
 import type { HeaderList } from '../contract/values/http.ts';
 
@@ -74,7 +75,7 @@ export function readVerdict(result: unknown): Verdict | undefined {
 export function readHeaders(field: string, headers: unknown): HeaderList {
   if (!Array.isArray(headers)) throw malformed(field, headers, 'a flat list [name, value, …]');
   if (headers.length % 2 !== 0)
-    throw new MalformedResult(`${field}: got ${headers.length} items, expected pairs of name and value`);
+    throw new MalformedResult(`${field}: got ${counted(headers.length, 'item')}, expected pairs of name and value`);
   return headers.map((item: unknown, i) => {
     if (typeof item !== 'string') throw malformed(`${field}[${i}]`, item, 'a string');
     return i % 2 === 0 ? item.toLowerCase() : item;

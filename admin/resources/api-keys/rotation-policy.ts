@@ -1,3 +1,4 @@
+import { counted } from '../../../core/contract/values/counted.ts';
 import { invalid } from '../../http/errors.ts';
 import type { ApiKey } from './entity.ts';
 import type { RotationPolicyBody } from './schema.ts';
@@ -122,10 +123,11 @@ function namedDay(time: Date, now: Date): Date {
  * Applies the workspace's rotation policy for users' keys: used by default. Rejects another cadence, another day or no rotation.
  */
 function enforce(before: RotationColumns | null, sent: RotationPolicyBody | null, days: number): RotationPolicyBody {
-  if (sent === null && before !== null) throw invalid(`rotation_policy: this workspace requires a rotation every ${days} days`);
+  if (sent === null && before !== null)
+    throw invalid(`rotation_policy: this workspace requires a rotation every ${counted(days, 'day')}`);
   const { rotation_period: period, rotation_period_days: sentDays, next_rotation_at: named } = sent ?? {};
   const same = period ? (period === 'weekly' ? 7 : 30) === days : !sentDays || sentDays === days;
-  if (!same) throw invalid(`rotation_policy: this workspace requires a rotation every ${days} days`);
+  if (!same) throw invalid(`rotation_policy: this workspace requires a rotation every ${counted(days, 'day')}`);
   if (named) throw invalid('rotation_policy.next_rotation_at: this workspace sets the rotation of keys. Remove the field');
   return { key_transition_period_ms: sent?.key_transition_period_ms, rotation_period: null, rotation_period_days: days };
 }

@@ -1,3 +1,4 @@
+import { counted } from '../../../core/contract/values/counted.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { forbidden, invalid } from '../../http/errors.ts';
 import type { KeySettings } from '../organisations/key-settings.ts';
@@ -17,7 +18,7 @@ export async function checkKeyCount(tx: EntityManager, owner: KeyOwner, settings
   if (settings.countMax === null) return;
   await lockOwner(tx, owner);
   if ((await tx.count(apiKeys, owner)) >= settings.countMax) {
-    throw forbidden(`A user can have at most ${settings.countMax} keys in this workspace. Delete one first`);
+    throw forbidden(`A user can have at most ${counted(settings.countMax, 'key')} in this workspace. Delete one first`);
   }
 }
 
@@ -31,7 +32,7 @@ export function endOfLife(settings: Pick<KeySettings, 'ttlSeconds'>, asked: Date
   const latest = new Date(now.getTime() + settings.ttlSeconds * 1_000);
   if (asked === null) throw invalid('expires_at: required for user keys in this workspace');
   if (asked !== undefined && asked > latest) {
-    throw invalid(`expires_at: at most ${settings.ttlSeconds} seconds from now for user keys in this workspace`);
+    throw invalid(`expires_at: at most ${counted(settings.ttlSeconds, 'second')} from now for user keys in this workspace`);
   }
   return asked ?? latest;
 }

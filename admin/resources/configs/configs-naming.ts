@@ -1,4 +1,5 @@
 import type { GatewayConfig } from '../../../core/contract/plugin/gateway-config.ts';
+import { counted } from '../../../core/contract/values/counted.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/actor.ts';
 import { conflict } from '../../http/errors.ts';
@@ -19,11 +20,10 @@ export async function refuseWhileNamed(
 ): Promise<void> {
   const slugs = await configsNaming(em, provider);
   if (slugs.length === 0) return;
-  const many = slugs.length === 1 ? '1 config' : `${slugs.length} configs`;
   const more = slugs.length > namedMax ? ', …' : '';
   const which = actor.scopes.has('configs.list') ? `: ${slugs.slice(0, namedMax).join(', ')}${more}` : '';
   throw conflict(
-    `The provider @${provider.slug} is used by ${many}${which}. Change them first, or delete it with force=true: requests then skip their targets`,
+    `The provider @${provider.slug} is used by ${counted(slugs.length, 'config')}${which}. Change them first, or delete it with force=true: requests then skip their targets`,
   );
 }
 

@@ -1,3 +1,4 @@
+import { counted } from '../../../core/contract/values/counted.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { type StoredFile, storedFiles } from './entity.ts';
 import { StoreError } from './store-error.ts';
@@ -36,7 +37,7 @@ export class FileRoom {
       if (files >= filesMax) {
         throw new StoreError(
           413,
-          `file: this workspace has reached its limit of ${filesMax} files (WORKSPACE_FILES_MAX). Delete some`,
+          `file: this workspace has reached its limit of ${counted(filesMax, 'file')} (WORKSPACE_FILES_MAX). Delete some`,
           'file',
         );
       }

@@ -1,3 +1,4 @@
+import { counted } from '../../../core/contract/values/counted.ts';
 import { defineResource, slugOfReply } from '../../define-resource.ts';
 import { withoutWorkspace } from '../prompt-partials/share.ts';
 import { promptDiffRoute } from './diff-route.ts';
@@ -28,7 +29,7 @@ export const promptsResource = defineResource({
             status: 'active',
             sharedWith: { $ne: null },
           });
-          return shared === 0 ? null : `This workspace still shares ${shared} prompts. Stop sharing them first`;
+          return shared === 0 ? null : `This workspace still shares ${counted(shared, 'prompt')}. Stop sharing first`;
         },
         count: (em, { id, organisationId }) => em.count(prompts, { organisationId, workspaceId: id, status: 'active' }),
         async remove(change, { id, organisationId }) {

@@ -1,13 +1,31 @@
 import * as v from 'valibot';
+import { didYouMean } from '../../../config/did-you-mean.ts';
+import { operationNames } from '../../../core/contract/provider/provider.ts';
 import { type Check, defineCheck, requestSides } from './check.ts';
+
+/** Request types of routes that are no operation of a provider: see `BodyFacts.requestType`. */
+const otherTypes = ['proxy', 'realtime', 'listModels', 'mcp', 'agent'] as const;
+
+/** Every value of `requestType`. Checked against the routes by a test. */
+export const requestTypes: readonly string[] = [...operationNames, ...otherTypes];
 
 /** A list, or its items in one text with commas between them. */
 const types = v.optional(
   v.pipe(
     v.union([v.array(v.string()), v.string()]),
     v.transform((given) => listOf(given)),
+    v.check(
+      (names) => names.every((name) => requestTypes.includes(name)),
+      ({ input: names }) => unknownType(names.find((name) => !requestTypes.includes(name)) ?? ''),
+    ),
   ),
 );
+
+function unknownType(name: string): string {
+  // Streams have the type of their route.
+  const meant = didYouMean(name.replace(/^stream-/, ''), requestTypes);
+  return `unknown request type ${JSON.stringify(name.slice(0, 100))}${meant || `. Types are ${requestTypes.join(', ')}`}`;
+}
 
 /**
  * `default.allowedRequestTypes`: the function of the route is allowed and not blocked. Without lists of its own it reads the metadata keys

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { counted } from '../../../core/contract/values/counted.ts';
 import { findHeader } from '../../../core/contract/values/http.ts';
 import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
 import { BlockedAddress, CallError, isBlocked } from './call-service.ts';
@@ -56,10 +57,12 @@ async function convert(given: Parameters, services: CheckServices, { body }: Sub
       }
     }),
   );
-  if (blocked > 0) throw new BlockedAddress(`${blocked} images are at addresses that may not be called`);
+  if (blocked > 0) throw new BlockedAddress(`${counted(blocked, 'image')} at addresses that may not be called`);
   const data = { imagesConverted: images.size, errors, provider };
   const error =
-    errors.length === 0 ? {} : { error: { name: 'ImageError', message: `${errors.length} images were not converted` } };
+    errors.length === 0
+      ? {}
+      : { error: { name: 'ImageError', message: `${counted(errors.length, 'image')} could not be converted` } };
   const changed = images.size === 0 ? {} : { body: mapImages(body, (url) => images.get(url) ?? null) as JsonObject };
   return { verdict: errors.length === 0, data, ...error, ...changed };
 }

@@ -51,7 +51,7 @@ describe.each(ruleDatabases)('npm run audit:verify, ledger:verify and rollups:re
       const good = await verify(settings);
       expect(good).toEqual({
         code: 0,
-        text: `organisation ${organisationId}: 2 entries, intact\norganisation ${other.organisationId}: 1 entries, intact\n`,
+        text: `organisation ${organisationId}: 2 entries, intact\norganisation ${other.organisationId}: 1 entry, intact\n`,
       });
 
       const store = await openDatabase(settings, { entities, migrations }, newMemoryLog());
@@ -72,9 +72,7 @@ describe.each(ruleDatabases)('npm run audit:verify, ledger:verify and rollups:re
       const bad = await verify(settings);
       expect(bad.code).toBe(1);
       expect(bad.text).toMatch(
-        new RegExp(
-          `organisation ${organisationId}: entry 2 \\(row [0-9a-f-]{36}\\): it was changed; 1 entries before it are intact`,
-        ),
+        new RegExp(`organisation ${organisationId}: entry 2 \\(row [0-9a-f-]{36}\\): it was changed; intact before it: 1 entry`),
       );
       expect(await verify(settings, '--organisation', other.organisationId)).toMatchObject({ code: 0 });
       expect(await verify(settings, '--organisation', 'nobody')).toEqual({ code: 2, text: 'there is no such organisation\n' });

@@ -121,7 +121,7 @@ describe('the loop of model and tools', () => {
       inner.send(200, json, JSON.stringify(response(count === 1 ? [call('a')] : [])));
     });
     await sink.done;
-    expect(String(input.at(-1)?.output)).toMatch(/^x{262144}\n\[37856 more characters were left out\]$/);
+    expect(String(input.at(-1)?.output)).toMatch(/^x{262144}\n\[left out: 37856 characters\]$/);
   });
 
   it.each(['model', 'tool'])('ends with 408 when its time is over while a %s works, and ends that request', async (which) => {

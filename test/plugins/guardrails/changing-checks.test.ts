@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { routes, standaloneRoutes } from '../../../core/endpoints/routes.ts';
+import { requestTypes } from '../../../plugins/guardrails/checks/allowed-request-types.ts';
 import { chat, reply, run } from './run-check.ts';
 
 describe('checks that change the body', () => {
@@ -85,5 +87,23 @@ describe('parameters that are rejected', () => {
     ['modelRules', { rules: {} }],
   ])('%s %j', async (name, parameters) => {
     await expect(run(name, parameters, name === 'containsCode' ? reply('x') : chat('x'))).rejects.toThrow();
+  });
+});
+
+describe('request types of allowedRequestTypes', () => {
+  it('are those of all routes that guardrails run on', () => {
+    // Guardrails run on a prompt completion after it has become a chat completion or completion, and on no route without routing.
+    const standalone = [...standaloneRoutes.values()].filter(({ routing, isPrompt }) => routing !== 'none' && !isPrompt);
+    const names = [...routes.map(({ operation }) => operation), ...standalone.map(({ name }) => name), 'proxy', 'mcp', 'agent'];
+    expect([...requestTypes].sort()).toEqual([...new Set(names)].sort());
+  });
+
+  it.each([
+    ['blockedTypes', ['chatCompletes'], 'unknown request type "chatCompletes"; did you mean chatComplete?'],
+    ['allowedTypes', 'embed, chatcomplete', 'unknown request type "chatcomplete"; did you mean chatComplete?'],
+    ['blockedTypes', ['stream-chatComplete'], 'unknown request type "stream-chatComplete"; did you mean chatComplete?'],
+    ['blockedTypes', ['chat'], 'unknown request type "chat". Types are chatComplete, complete, embed, '],
+  ])('%s %j is rejected', async (name, names, message) => {
+    await expect(run('allowedRequestTypes', { [name]: names }, chat('x'))).rejects.toThrow(message);
   });
 });

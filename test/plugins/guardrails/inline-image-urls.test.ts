@@ -85,7 +85,7 @@ describe('default.inlineImageUrls', () => {
     const url = 'http://169.254.169.254/latest/meta-data';
     const asked = await ask(parameters, chat(image(url)), 'blocked', undefined, deny);
     expect([asked.status, asked.sent ? 1 : 0]).toEqual([status, sent]);
-    const message = '1 images are at addresses that may not be called';
+    const message = '1 image at addresses that may not be called';
     expect(asked.check).toMatchObject({ verdict: false, error: { name: 'Check error', message } });
   });
 

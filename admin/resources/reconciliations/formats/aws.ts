@@ -1,3 +1,4 @@
+import { counted } from '../../../../core/contract/values/counted.ts';
 import { invalid } from '../../../http/errors.ts';
 import type { BilledLine } from '../read-bill.ts';
 import { columnOf, optionalColumnOf, readTable } from './table.ts';
@@ -39,7 +40,7 @@ export function readAwsReport(data: unknown): BilledLine[] {
       },
     ];
   });
-  if (lines.length === 0 && rows.length > 0) throw invalid(`data: none of the ${rows.length} lines is usage of Amazon Bedrock`);
+  if (lines.length === 0 && rows.length > 0) throw invalid(`data: no usage of Amazon Bedrock in ${counted(rows.length, 'line')}`);
   return lines;
 }
 

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { counted } from '../../../../core/contract/values/counted.ts';
 import { withTexts } from '../../texts.ts';
 import { type Check, defineCheck } from '../check.ts';
 import { rememberedOf, restore } from './placeholders.ts';
@@ -15,7 +16,7 @@ export const restorePii: Check = defineCheck({
       const placeholders = rememberedOf(ctx);
       const texts = parts.map(({ text }) => restore(text, placeholders));
       const restored = texts.filter((text, index) => text !== parts[index]?.text).length;
-      const data = { explanation: `Placeholders were replaced in ${restored} texts.` };
+      const data = { explanation: `Placeholders were replaced in ${counted(restored, 'text')}.` };
       return restored === 0 ? { verdict: true, data } : { verdict: true, data, body: withTexts(body, parts, texts) };
     },
 });

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { counted } from '../../../../core/contract/values/counted.ts';
 import type { Check } from '../check.ts';
 import { bearer, definePartner, secret, text } from './partner.ts';
 
@@ -49,7 +50,7 @@ const exa = definePartner({
   }),
   toVerdict: ({ results }, { texts, parameters: { prefix, suffix } }) => ({
     verdict: true,
-    data: { explanation: `${results.length} results were added.` },
+    data: { explanation: `Added ${counted(results.length, 'result')}.` },
     texts: added(texts, results, prefix, suffix),
   }),
 });
@@ -87,7 +88,7 @@ const tavily = definePartner({
   }),
   toVerdict: ({ results }, { texts, parameters: { prefix, suffix } }) => ({
     verdict: true,
-    data: { explanation: `${results.length} results were added.` },
+    data: { explanation: `Added ${counted(results.length, 'result')}.` },
     texts: added(
       texts,
       results.map(({ content, ...result }) => ({ ...result, text: content })),

@@ -128,7 +128,7 @@ describe.each(ruleDatabases)('sharing of prompts and partials, on %s', (database
     const remove = (one: { id: string }, name: string) =>
       plane.ask('DELETE', `/admin/workspaces/${one.id}`, { body: { name, force_delete: true } });
     const refused = await expectRefusal(plane, () => remove(sharing, 'Sharing'), 409, 'AB07', true);
-    expect(refused.body.data.message).toBe('This workspace still shares 1 prompts. Stop sharing them first');
+    expect(refused.body.data.message).toBe('This workspace still shares 1 prompt. Stop sharing first');
     expect((await remove(receiving, 'Receiving')).status).toBe(200);
     expect((await ask('GET', `/prompts/${id}/share`, undefined, sharing.key)).body.shared_with).toBeNull();
     expect((await remove(sharing, 'Sharing')).status).toBe(200);

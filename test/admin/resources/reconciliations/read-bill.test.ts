@@ -136,7 +136,7 @@ it.each<[BillFormat, unknown, string]>([
   ['aws_cur', 'a,b\n1,2\n', 'data: the column line_item_usage_start_date is missing'],
   ['csv', {}, 'data: the text of a CSV file is expected'],
   ['csv', '', 'data: the bill has no lines'],
-  ['aws_cur', `${aws}Usage,2026-11-01,AmazonEC2,BoxUsage,1\n`, 'data: none of the 1 lines is usage of Amazon Bedrock'],
+  ['aws_cur', `${aws}Usage,2026-11-01,AmazonEC2,BoxUsage,1\n`, 'data: no usage of Amazon Bedrock in 1 line'],
   [
     'csv',
     'date,cost\n2026-11-01\n',
