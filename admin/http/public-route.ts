@@ -18,7 +18,7 @@ export interface PublicRoute {
   readonly reply: v.GenericSchema;
   /** Media type of a reply that is a `RawReply`. */
   readonly alsoProduces?: string;
-  /** True if errors may have the form of RFC 6749. */
+  /** True if errors have the form of RFC 6749. */
   readonly hasOAuthErrors?: true;
   /** Absent: the query is ignored. */
   readonly query?: v.GenericSchema;

@@ -15,7 +15,7 @@ import { readAuditHeaders, readPath, readQuery } from './read-query.ts';
 import type { AdminServices } from './route.ts';
 import { requestOrigin } from './same-origin.ts';
 import { validate } from './validate.ts';
-import { errorReply, toAdminError } from './write-error.ts';
+import { errorReply, oauthErrorReply, toAdminError } from './write-error.ts';
 
 /** Returns the Hono handler of a public route. Its replies are for one user and must not be cached. */
 export function servePublicRoute(route: PublicRoute, services: AdminServices): (c: Context) => Promise<Response> {
@@ -50,7 +50,7 @@ export function servePublicRoute(route: PublicRoute, services: AdminServices): (
         const pattern = `${route.method} ${route.path}`;
         services.logRejection(error, { route: pattern, requestId, keyId: null, workspaceId: null, durationMs });
       }
-      return errorReply(error, headers);
+      return (route.hasOAuthErrors ? oauthErrorReply : errorReply)(error, headers);
     } finally {
       clearTimeout(timer);
     }

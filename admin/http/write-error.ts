@@ -24,8 +24,19 @@ export function toAdminError(thrown: unknown): AdminError {
 /** Converts every error to a reply: `{success: false, data: {message, errorCode, errors?}}`. */
 export function errorReply(error: AdminError, extraHeaders: Record<string, string>): Response {
   const data = { message: error.message, errorCode: error.code, ...(error.errors ? { errors: error.errors } : {}) };
+  return reply({ success: false, data }, error, extraHeaders);
+}
+
+/** Converts every error to a reply in the form of RFC 6749, which OAuth clients read. */
+export function oauthErrorReply(error: AdminError, extraHeaders: Record<string, string>): Response {
+  const isTemporary = error.status === 429 || error.status === 503;
+  const code = isTemporary ? 'temporarily_unavailable' : error.status >= 500 ? 'server_error' : 'invalid_request';
+  return reply({ error: code, error_description: error.message }, error, extraHeaders);
+}
+
+function reply(body: object, error: AdminError, extraHeaders: Record<string, string>): Response {
   const headers: Record<string, string> = { 'content-type': 'application/json; charset=utf-8', ...extraHeaders };
   if (error.status === 503) headers['retry-after'] = '1';
   if (error instanceof TooManyRequests) headers['retry-after'] = String(error.retryAfterSeconds);
-  return new Response(JSON.stringify({ success: false, data }), { status: error.status, headers });
+  return new Response(JSON.stringify(body), { status: error.status, headers });
 }

@@ -110,7 +110,9 @@ export const oauthReplies: Readonly<Record<string, JsonSchema>> = {
   400: oauthFailure('The request, the client, the code or the token is not valid'),
   401: oauthFailure('The session has ended'),
   403: oauthFailure('The decision does not come from a page of the service, or the user has no access'),
+  413: oauthFailure('The body is too large'),
   429: oauthFailure('Too many registrations; `retry-after` is the time to wait in seconds'),
+  500: oauthFailure('Something went wrong'),
   503: oauthFailure('Too many unused clients, or the database cannot be reached'),
 };
 

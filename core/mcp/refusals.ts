@@ -49,7 +49,8 @@ function unauthorised(ctx: RequestContext, mcpPublicUrl: string): Reply | null {
   const description = hasToken
     ? 'The access token is invalid or has expired'
     : 'Authentication required to access this resource. Send an API key in x-svc-api-key or Authorization: Bearer';
-  return challenge(401, 'unauthorized', description, metadataOf(ctx, mcpPublicUrl));
+  const parameters = `${hasToken ? 'error="invalid_token", ' : ''}scope="${scope}", ${metadataOf(ctx, mcpPublicUrl)}`;
+  return challenge(401, 'unauthorized', description, parameters);
 }
 
 /** Tokens can be replaced by one with the scope, API keys cannot. */

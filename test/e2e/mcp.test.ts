@@ -102,7 +102,9 @@ describe('a request to an MCP server', () => {
     const reply = await fetch(urlOf('sample'), { method: 'POST', body: JSON.stringify(initialize) });
     expect(reply.status).toBe(401);
     expect(reply.headers.get('www-authenticate')).toMatch(
-      new RegExp(`^Bearer resource_metadata="http://.*/.well-known/oauth-protected-resource/${workspaceSlug}/sample/mcp"$`),
+      new RegExp(
+        `^Bearer scope="mcp.invoke", resource_metadata="http://.*/.well-known/oauth-protected-resource/${workspaceSlug}/sample/mcp"$`,
+      ),
     );
     expect(await reply.json()).toMatchObject({ error: 'unauthorized' });
   });

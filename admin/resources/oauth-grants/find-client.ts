@@ -25,8 +25,8 @@ const clientDocument = v.object({
   client_id: v.string(),
   client_name: v.optional(v.pipe(v.string(), v.maxLength(200)), ''),
   redirect_uris: v.pipe(v.array(v.string()), v.minLength(1), v.maxLength(50)),
-  token_endpoint_auth_method: v.optional(v.literal('none')),
-  client_secret: v.optional(v.never()),
+  token_endpoint_auth_method: v.optional(v.literal('none', 'none is expected, because clients have no secrets here')),
+  client_secret: v.optional(v.never('not allowed')),
 });
 
 /** Returns a function that finds clients: registered ones, and those whose id is the address of their metadata document. */
@@ -61,14 +61,16 @@ async function readDocument(services: AdminServices, organisationId: string, cli
       throw thrown;
     },
   );
-  if (reply.status !== 200) throw refused(`cannot be read: status ${reply.status}. Redirects are not followed`);
+  if (reply.status >= 300 && reply.status < 400) throw refused('is a redirect, which is not followed');
+  if (reply.status !== 200) throw refused(`cannot be read: status ${reply.status}`);
   const text = await reply.text();
   if (Buffer.byteLength(text) > documentBytesMax) throw refused(`must have at most ${documentBytesMax} bytes`);
   const parsed = v.safeParse(clientDocument, parse(text));
-  if (!parsed.success) throw refused(`is not valid: ${v.getDotPath(parsed.issues[0]) ?? 'an object is expected'}`);
+  if (!parsed.success) throw refused(`is not valid: ${issueOf(parsed.issues[0])}`);
   const { client_id, client_name, redirect_uris } = parsed.output;
   if (client_id !== clientId) throw refused('names another client_id than its own address');
   const redirectUris = redirect_uris.filter((uri) => redirectUriIssue(uri) === null);
+  if (redirectUris.length === 0) throw refused(`is not valid: redirect_uris[0]: ${redirectUriIssue(redirect_uris[0] as string)}`);
   return { clientId, name: client_name, redirectUris, host: url.host };
 }
 
@@ -89,6 +91,11 @@ function requireDocumentUrl({ settings }: AdminServices, clientId: string): URL 
     throw thrown;
   }
   return url;
+}
+
+function issueOf(issue: v.BaseIssue<unknown>): string {
+  const path = v.getDotPath(issue);
+  return path === null ? 'a JSON object is expected' : `${path}: ${issue.message}`;
 }
 
 function refused(reason: string): OAuthError {

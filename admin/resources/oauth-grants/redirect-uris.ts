@@ -22,10 +22,8 @@ export function isLoopback({ hostname }: URL): boolean {
   return hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]';
 }
 
-/** Returns a loopback URI without its port; null for all others. */
+/** Returns the text of a loopback URI without its port; null for all others. Other spellings of the host and of the path are other URIs. */
 function withoutPort(text: string): string | null {
-  const url = URL.parse(text);
-  if (url === null || url.protocol !== 'http:' || !isLoopback(url)) return null;
-  url.port = '';
-  return url.href;
+  const parts = /^(http:\/\/(?:localhost|127\.0\.0\.1|\[::1\]))(?::\d{1,5})?(?=[/?]|$)(.*)$/.exec(text);
+  return parts && `${parts[1]}${parts[2]}`;
 }

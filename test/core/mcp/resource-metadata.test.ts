@@ -25,7 +25,7 @@ describe('MCP servers with a host name of their own', () => {
     const ctx = { request, gatewayHeaders: new Map(), mcp: null } as unknown as RequestContext;
     const reply = mcpErrorReply(ctx, new GatewayError('invalid_api_key'), urls.mcpPublicUrl);
     expect(reply?.headers).toContain(
-      'Bearer resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource/team/issues/mcp"',
+      'Bearer scope="mcp.invoke", resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource/team/issues/mcp"',
     );
   });
 });

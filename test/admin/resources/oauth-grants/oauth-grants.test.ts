@@ -231,6 +231,8 @@ describe.each(ruleDatabases)('the authorisation server for MCP clients, on %s', 
     ['a fragment', { redirect_uri: `${redirectUri}#x` }],
     ['a script', { redirect_uri: 'javascript:alert(1)' }],
     ['another loopback path', { redirect_uri: 'http://127.0.0.1:4711/other' }],
+    ['another spelling of a loopback host', { redirect_uri: 'http://2130706433:4711/back' }],
+    ['another spelling of a path', { redirect_uri: 'http://127.0.0.1:4711/x/../back' }],
     ['no redirect URI', { redirect_uri: undefined }],
   ])('the browser is never sent on with %s', async (_, change) => {
     const { status, location, text, headers } = await authorise(ada, change);
@@ -269,9 +271,18 @@ describe.each(ruleDatabases)('the authorisation server for MCP clients, on %s', 
         'must have at most 5120 bytes',
         (url) => ({ body: JSON.stringify({ ...valid(url), client_name: 'x', tos: 'x'.repeat(6_000) }) }),
       ],
-      ['Redirects are not followed', () => ({ status: 302, body: '' })],
-      ['is not valid', (url) => ({ body: JSON.stringify({ ...valid(url), client_secret: 's' }) })],
-      ['is not valid', () => ({ body: '[]' })],
+      ['is a redirect, which is not followed', () => ({ status: 302, body: '' })],
+      ['cannot be read: status 500.', () => ({ status: 500, body: '' })],
+      ['client_secret: not allowed', (url) => ({ body: JSON.stringify({ ...valid(url), client_secret: 's' }) })],
+      [
+        'token_endpoint_auth_method: none is expected',
+        (url) => ({ body: JSON.stringify({ ...valid(url), token_endpoint_auth_method: 'private_key_jwt' }) }),
+      ],
+      [
+        'redirect_uris[0]: must begin',
+        (url) => ({ body: JSON.stringify({ ...valid(url), redirect_uris: ['http://a.example/'] }) }),
+      ],
+      ['a JSON object is expected', () => ({ body: 'hello' })],
     ];
     for (const [index, [reason, lie]] of lies.entries()) {
       document = lie;
@@ -305,6 +316,11 @@ describe.each(ruleDatabases)('the authorisation server for MCP clients, on %s', 
         expect.stringContaining('redirect_uris[0]'),
       ]);
     }
+    const unread = await plane.ask('POST', '/oauth/register', { key: null, body: '{' });
+    expect([unread.status, unread.body]).toEqual([
+      400,
+      { error: 'invalid_request', error_description: expect.stringContaining('body: invalid JSON') },
+    ]);
     const replies = [];
     for (let i = 0; i < 30; i++) replies.push(await register({ redirect_uris: [redirectUri] }));
     const last = replies.at(-1);
