@@ -20,12 +20,18 @@ const isSource = import.meta.url.endsWith('.ts');
 const sourceFlags = isSource ? [`--import=${new URL('load-stripped.mjs', import.meta.url).href}`] : [];
 
 /**
- * The control plane serves few requests, so a small young generation saves some 40 MB. V8 compiles the embedded database's
- * WebAssembly while it is created. One job at a time, in one malloc arena that returns free memory, leaves 120 MB less resident
+ * With the embedded database the control plane serves few requests, so a small young generation saves some 40 MB. V8 compiles the
+ * database's WebAssembly while it is created. One job at a time, in one malloc arena that returns free memory, leaves 120 MB less resident
  * afterwards. A function must run ten times as long as by default before V8 optimises it, which saves a second of CPU per start.
  */
-const controlPlaneFlags = ['--max-semi-space-size=4', '--wasm-num-compilation-tasks=1', '--wasm-tiering-budget=130000000'];
+const embeddedDatabaseFlags = ['--max-semi-space-size=4', '--wasm-num-compilation-tasks=1', '--wasm-tiering-budget=130000000'];
 const controlPlaneMalloc = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072' };
+
+/**
+ * A process has about one core: threads for garbage collection take CPU time from its event loop. The young generation has V8's default
+ * size, 3 x 16 MB, because with most other flags V8 compiles Node's own modules again: a tenth of the start of a gateway.
+ */
+const nodeFlags = ['--single-threaded-gc'];
 
 /** The program behind `npm start` and `svc-gateway`. Checks the settings, starts the processes, and waits for their end. */
 async function main(): Promise<number> {
@@ -60,11 +66,9 @@ async function main(): Promise<number> {
     gatewayEntry: programAt('../main'),
     // Without documents from an earlier run a gateway could only reject requests, so it waits longer.
     gatewaysWaitMs: existsSync(join(settings.dataDir, 'last-known-good')) ? 5_000 : 60_000,
-    controlPlaneNodeFlags: [...controlPlaneFlags, ...sourceFlags],
+    controlPlaneNodeFlags: [...(settings.databaseUrl === null ? embeddedDatabaseFlags : nodeFlags), ...sourceFlags],
     controlPlaneEnv: controlPlaneMalloc,
-    // A gateway has about one core: threads for garbage collection take CPU time from its event loop, and what a larger young generation
-    // saves is less than the memory it keeps resident. See "Garbage collection" in bench/README.md.
-    gatewayNodeFlags: ['--max-semi-space-size=16', '--single-threaded-gc', ...sourceFlags],
+    gatewayNodeFlags: [...nodeFlags, ...sourceFlags],
     isTerminal: process.stdout.isTTY === true,
     print: (text) => process.stdout.write(text),
     log,
