@@ -6,6 +6,7 @@ import { mcpClient } from '../support/mcp-client.ts';
 import { type McpUpstream, type SseUpstream, startMcpUpstream, startSseUpstream } from '../support/mcp-upstream.ts';
 import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
 import { type StatelessUpstream, startStatelessUpstream } from '../support/stateless-upstream.ts';
+import { until } from '../support/until.ts';
 
 /** Guardrails on the replies of clients to questions of servers (elicitation and sampling). */
 let gateway: SharedGateway;
@@ -86,7 +87,11 @@ describe.each(['asks-in-session', 'asks-over-sse'])('a guardrail on a server wit
     });
     const requestInit = { headers: { 'x-svc-api-key': gateway.workspaceKey } };
     const transport = new StreamableHTTPClientTransport(new URL(client.urlOf(slug)), { requestInit });
+    const streams = () => sessions.received.filter(({ method }) => method === 'GET').length;
+    const before = streams();
     await sdk.connect(transport as Parameters<Client['connect']>[0]);
+    // The question goes over the stream of the session, which the client opens without waiting for it.
+    if (slug === 'asks-in-session') await until(() => streams() > before, { what: 'the stream of the session' });
     const { content } = await sdk.callTool({ name: tool });
     await sdk.close();
     return (content as { text: string }[])[0]?.text;

@@ -68,9 +68,10 @@ describe('the client of the official SDK', () => {
     const seen: Progress[] = [];
     await client.callTool({ name: 'progress' }, undefined, { onprogress: (one) => void seen.push(one) });
     expect(seen.map(({ progress }) => progress)).toEqual([1, 2]);
+    // The question goes over the stream of the session, which the client opens without waiting for it.
+    await until(() => upstream.received.some(({ method }) => method === 'GET'), { what: 'the stream of the session' });
     const asked = await client.callTool({ name: 'ask' });
     expect(asked.content).toEqual([{ type: 'text', text: 'the client said a small one' }]);
-    await until(() => upstream.received.some(({ method }) => method === 'GET'), { what: 'the stream of the session' });
     upstream.addTool('later');
     await until(() => changes > 0, { what: 'a notice of the changed list' });
     const open0 = upstream.sessions.size;

@@ -19,10 +19,11 @@ describe.each(ruleDatabases)('OTLP of clients, on %s', (database) => {
   afterAll(() => plane?.close());
 
   const nano = (ms: number) => `${Math.round(ms)}000000`;
-  const spanOf = (changes: object = {}) => ({
+  /** A span of 1.5 seconds. */
+  const spanOf = (changes: object = {}, endMs = Date.now() - 500) => ({
     ...{ traceId: hex(16), spanId: hex(8), parentSpanId: hex(8), name: 'chat gpt-4o-mini', kind: 3 },
-    startTimeUnixNano: nano(Date.now() - 2_000),
-    endTimeUnixNano: nano(Date.now() - 500),
+    startTimeUnixNano: nano(endMs - 1_500),
+    endTimeUnixNano: nano(endMs),
     attributes: [
       attribute('gen_ai.operation.name', 'chat'),
       attribute('gen_ai.provider.name', 'openai'),
