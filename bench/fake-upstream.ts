@@ -2,7 +2,7 @@
  * The provider of the benchmark: as little work per request as uWebSockets.js allows, so that it never is what is measured.
  * Prints `listening <port>` when ready.
  *
- * | Call | Answer |
+ * | Call | Reply |
  * |---|---|
  * | `POST …/chat/completions`, model `bench-r<bytes>` | a chat completion of about so many bytes |
  * | the same, model `bench-s<frames>x<ms>` | an event stream: a frame at once, then one every so many milliseconds (0: all at once) |

@@ -83,9 +83,9 @@ async function row(name: string, count: number, run: () => Promise<readonly numb
 }
 
 async function takeProbe(): Promise<ProbeResult> {
-  const answered = once(probe, 'message');
+  const replied = once(probe, 'message');
   probe.postMessage('take');
-  return ((await answered) as [ProbeResult])[0];
+  return ((await replied) as [ProbeResult])[0];
 }
 
 /** Resolves with the status of one request; 0 if its connection breaks before the reply. */

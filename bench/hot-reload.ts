@@ -135,7 +135,7 @@ async function register({ first, instances }: Cluster) {
       const startedMs = performance.now();
       const status = await changing.change(version).catch(() => 0);
       const outcome = status === 200 ? 'acknowledged' : status >= 400 && status < 500 ? 'refused' : 'unknown';
-      return { version, startedMs, answeredMs: performance.now(), outcome };
+      return { version, startedMs, repliedMs: performance.now(), outcome };
     },
   };
 }
@@ -145,10 +145,10 @@ async function measure(running: Cluster): Promise<void> {
   const times = new Map([...watchers.keys()].map((name) => [name, [] as number[]]));
   for (let version = 1; version <= count; version++) {
     const shownBy = [...watchers].map(async ([name, watcher]) => ({ name, read: await watcher.first(version) }));
-    const { outcome, answeredMs } = await write(version);
+    const { outcome, repliedMs } = await write(version);
     if (outcome !== 'acknowledged') throw new Error(`change ${version} was not accepted`);
     for (const { name, read } of await Promise.all(shownBy)) {
-      times.get(name)?.push(Math.max(0, read.receivedMs - answeredMs));
+      times.get(name)?.push(Math.max(0, read.receivedMs - repliedMs));
     }
     // An interval that is not a multiple of other intervals.
     await pause(5 + Math.random() * 20);
@@ -168,7 +168,7 @@ async function measure(running: Cluster): Promise<void> {
 async function survive(running: Cluster): Promise<string[]> {
   const { watchers, write } = await register(running);
   const chaos = causeChaos({ seed: Number(values.seed), nats, postgres, instances: running.instances });
-  const writes: Write[] = [{ version: 0, startedMs: 0, answeredMs: 0, outcome: 'acknowledged' }];
+  const writes: Write[] = [{ version: 0, startedMs: 0, repliedMs: 0, outcome: 'acknowledged' }];
   let acknowledged = 0;
   for (let version = 1; acknowledged < count; version++) {
     const made = await write(version);

@@ -79,7 +79,7 @@ try {
   judgeFailures(loop.failures, kills);
   await judgeRecords(running, loop);
   const allowed = kills.reduce((sum, kill) => sum + kill.connections, 0);
-  say(`${loop.answered.length} replies in ${seconds.toFixed(1)} s (${Math.round(loop.answered.length / seconds)}/s)`);
+  say(`${loop.replied.length} replies in ${seconds.toFixed(1)} s (${Math.round(loop.replied.length / seconds)}/s)`);
   const inMs = (times: readonly number[]) => times.map((time) => Math.round(time)).join(', ');
   say(`${kills.length} kills, replaced after ${inMs(kills.map((kill) => kill.replacedMs))} ms`);
   say(`serving again after ${inMs(kills.map((kill) => kill.servingMs))} ms`);
@@ -147,15 +147,15 @@ async function judgeRecords(running: RunningGateway, loop: ClosedLoop): Promise<
   await untilShipped(dataDir, 300_000);
   await running.stop();
   const stored = await outcomesByTraceId({ databaseUrl: database.env.DATABASE_URL ?? null, dataDir }, 'kill-');
-  const missing = loop.answered.filter((traceId) => !stored.has(traceId));
+  const missing = loop.replied.filter((traceId) => !stored.has(traceId));
   const double = [...stored].filter(([, outcomes]) => outcomes.length > 1);
   if (missing.length > 0)
-    problems.push(`${missing.length} of ${loop.answered.length} replies have no record, such as ${missing[0]}`);
+    problems.push(`${missing.length} of ${loop.replied.length} replies have no record, such as ${missing[0]}`);
   if (double.length > 0) problems.push(`${double.length} calls have more than one record, such as ${double[0]?.[0]}`);
-  const extra = stored.size - loop.answered.length;
+  const extra = stored.size - loop.replied.length;
   if (extra > loop.failures.length)
     problems.push(`${extra} records beyond the replies, with only ${loop.failures.length} failed calls`);
-  say(`${stored.size} records stored for ${loop.answered.length} replies and ${loop.failures.length} failed calls`);
+  say(`${stored.size} records stored for ${loop.replied.length} replies and ${loop.failures.length} failed calls`);
 }
 
 function say(line: string): void {

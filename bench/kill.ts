@@ -31,13 +31,13 @@ const result = await runKills({
 });
 const failures = [...result.failures];
 console.log(`${result.kills} kills in ${result.seconds.toFixed(0)} s; each limit admits ${limit} calls\n`);
-console.log('| limit | calls at the provider | of the limit | answered | records | interrupted | no record | two | not sent |');
+console.log('| limit | calls at the provider | of the limit | replied | records | interrupted | no record | two | not sent |');
 console.log('| --- | --: | --: | --: | --: | --: | --: | --: | --: |');
-for (const { kind, calls, answered, records, missing, double, unsent } of result.kinds) {
+for (const { kind, calls, replied, records, missing, double, unsent } of result.kinds) {
   const isLimited = kind !== limitKinds.at(-1);
   const share = isLimited ? `${((100 * calls) / limit).toFixed(1)} %` : '–';
   const stored = Object.values(records).reduce((sum, count) => sum + count, 0);
-  const cells = [kind, calls, share, answered, stored, records.interrupted ?? 0, missing, double, unsent];
+  const cells = [kind, calls, share, replied, stored, records.interrupted ?? 0, missing, double, unsent];
   console.log(`| ${cells.join(' | ')} |`);
   if (isLimited && calls > limit) failures.push(`${kind}: ${calls} calls reached the provider`);
   if (isLimited && calls < admittedShareMin * limit) failures.push(`${kind}: only ${calls} calls were admitted`);

@@ -193,7 +193,7 @@ async function measureMemory(gateway: RunningGateway, keys: KeyFill, config: str
     console.log(`| ${asked + step} | ${residentMib(pids).toFixed(0)} |`);
   }
   const summary = [...failures].map(([outcome, count]) => `${count} × ${outcome}`).join(', ');
-  console.log(`\nCalls that were not answered with 200: ${summary || 'none'}`);
+  console.log(`\nCalls with another status than 200: ${summary || 'none'}`);
 }
 
 /** Makes one call with each of these keys. Returns how many did not end with 200, by result. */

@@ -157,7 +157,7 @@ async function tryOutages(running: RunningGateway): Promise<void> {
       const outage = outages[name];
       if (!outage) throw new Error(`--only: ${name} is none of ${Object.keys(outages).join(', ')}`);
       await until(() => lastThisMs > 0, { what: 'a first reply under load' });
-      const answeredBefore = loop.answered.length;
+      const repliedBefore = loop.replied.length;
       const failedBefore = loop.failures.length;
       model = `bench-r${1001 + index}`;
       const result = await outage(stage, model);
@@ -175,7 +175,7 @@ async function tryOutages(running: RunningGateway): Promise<void> {
       if (failed.length > 0)
         failures.push(`${name}: ${failed.length} calls failed, the first: ${failed[0]?.kind} ${failed[0]?.detail}`);
       say(
-        `${name}: ${loop.answered.length - answeredBefore} replies, ${failed.length} failed, last old reply ${Math.round(enforcedMs)} ms after the return`,
+        `${name}: ${loop.replied.length - repliedBefore} replies, ${failed.length} failed, last old reply ${Math.round(enforcedMs)} ms after the return`,
       );
     }
   } finally {

@@ -15,7 +15,7 @@ import { newBatches } from './records/new-batches.ts';
  * `node --single-threaded-gc bench/store-records.ts [--pglite] [--batches 80]` measures the CPU time that the control plane needs to store a
  * record, as a whole and by parts. The supervisor gives it this flag with PostgreSQL. PostgreSQL is the server of TEST_DATABASE_URL, whose own
  * time is not counted; the embedded database runs in the same process. Each part is measured alone on the same batches, so parts do not add up
- * to the whole: the rest is statements, their answers and garbage collection.
+ * to the whole: the rest is statements, their results and garbage collection.
  */
 const { values: options } = parseArgs({
   options: { batches: { type: 'string', default: '80' }, pglite: { type: 'boolean', default: false } },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { proseIssues, titleIssues } from './support/lint-prose.ts';
+import { nameIssues, proseIssues, titleIssues } from './support/lint-prose.ts';
 
 describe('npm run prose', () => {
   it.each([
@@ -8,6 +8,7 @@ describe('npm run prose', () => {
     ['// Where there is none, nothing happens.', 'without a subject'],
     ['/** Returns null if nobody asked. */', 'nobody'],
     ['const a = 1; // tells the time', 'tells'],
+    ['/** The answer of a provider. */', 'answer'],
   ])('rejects %j', (source, reason) => {
     expect(proseIssues(source)).toMatchObject([{ reason: expect.stringContaining(reason) }]);
   });
@@ -19,6 +20,12 @@ describe('npm run prose', () => {
     "const text = 'What nobody reads';",
   ])('accepts %j', (source) => {
     expect(proseIssues(source)).toEqual([]);
+  });
+
+  it('rejects declared names, and no content', () => {
+    expect(nameIssues("const text = 'answer';\nconst lastAnswer = 1;\n")).toEqual([
+      { line: 2, reason: 'the name "lastAnswer": use the terms of docs/writing.md' },
+    ]);
   });
 
   it('names the line', () => {

@@ -103,7 +103,7 @@ export async function openEmbeddedDatabase(options: EmbeddedOptions, crashes: Cr
     const isSlow = runningId !== undefined && runningId === seenId;
     seenId = runningId;
     if (!isSlow) return;
-    // Without an answer the disk counts as empty: the statement may end.
+    // If the free space cannot be read, the disk counts as empty: the statement may end.
     const free = await freeBytes().catch(() => Number.POSITIVE_INFINITY);
     if (free < logFileBytes && waiting.has(runningId)) endWith(new Error(diskFullMessage(free)));
   }

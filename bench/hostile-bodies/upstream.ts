@@ -44,10 +44,10 @@ const server = createServer((request, response) => {
   request.on('data', (chunk: Buffer) => {
     if (head.length < 1000) head += chunk.toString('latin1', 0, 1000);
   });
-  request.once('end', () => answer(request, head, response));
+  request.once('end', () => result(request, head, response));
 });
 
-function answer(request: IncomingMessage, head: string, response: ServerResponse): void {
+function result(request: IncomingMessage, head: string, response: ServerResponse): void {
   if (head.includes('"model":"endless"')) return sendEndless(response);
   const body = head.includes('"model":"large"') ? large : replies.find(([path]) => path.test(request.url ?? ''))?.[1];
   response.writeHead(body === undefined ? 404 : 200, { 'content-type': 'application/json' }).end(body ?? '{}');

@@ -2,7 +2,7 @@
 export interface Write {
   readonly version: number;
   readonly startedMs: number;
-  readonly answeredMs: number;
+  readonly repliedMs: number;
   /** `refused`: the reply states that nothing was written. `unknown`: no reply, or one that does not state it. */
   readonly outcome: 'acknowledged' | 'refused' | 'unknown';
 }
@@ -48,7 +48,7 @@ export function checkHistory({ writes, reads }: History): string[] {
       }
       before = read;
     }
-    if (!before) failures.push(`${instance}: never answered`);
+    if (!before) failures.push(`${instance}: never replied`);
     else if (before.version < lastAcknowledged)
       failures.push(`${instance}: ends with ${before.version}, not ${lastAcknowledged}`);
   }

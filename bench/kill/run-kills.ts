@@ -36,7 +36,7 @@ export interface KillResult {
     /** Number of calls that reached the provider. */
     readonly calls: number;
     /** Number of calls whose client got a reply. */
-    readonly answered: number;
+    readonly replied: number;
     /** Records by outcome, of requests that were not rejected. */
     readonly records: Readonly<Record<string, number>>;
     /** Calls that reached the provider and have no record, or several, and records of calls that did not reach it. */
@@ -171,7 +171,7 @@ function resultOf(
   return {
     kind,
     calls: calls.length,
-    answered: clients.filter((client) => client.kind === at).reduce((sum, client) => sum + client.answered, 0),
+    replied: clients.filter((client) => client.kind === at).reduce((sum, client) => sum + client.replied, 0),
     records,
     missing: calls.filter((id) => !outcomes.has(id)).length,
     double: calls.filter((id) => (outcomes.get(id)?.length ?? 0) > 1).length,
@@ -220,7 +220,7 @@ const reply = JSON.stringify({
 /** Makes one call after the other. A rejected or cut call is followed by the next. */
 class Client {
   readonly kind: number;
-  answered = 0;
+  replied = 0;
   readonly failures: string[] = [];
   readonly #name: string;
   readonly #port: number;
@@ -260,12 +260,12 @@ class Client {
   async #run(): Promise<void> {
     while (!this.#stopped) {
       const status = await this.#call();
-      if (status === 200) this.answered++;
+      if (status === 200) this.replied++;
       if (status === 200) this.#refusedSinceMs = null;
       else if (status === 429 || status === 412) this.#refusedSinceMs ??= performance.now();
       // A budget cannot be checked while the control plane is unreachable, and connections are refused while all processes are
       // down.
-      else if (status !== 503 && status !== 0) this.failures.push(`a call was answered ${status}`);
+      else if (status !== 503 && status !== 0) this.failures.push(`a call had status ${status}`);
       await pause(this.#refusedSinceMs === null ? waitMs : refusedWaitMs);
     }
   }

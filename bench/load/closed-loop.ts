@@ -26,7 +26,7 @@ export interface ClosedLoopOptions {
 /** Keeps every connection busy with one call at a time until stopped, and stores the result of each call. */
 export class ClosedLoop {
   /** Trace ids of the calls with status 200. */
-  readonly answered: string[] = [];
+  readonly replied: string[] = [];
   readonly failures: CallFailure[] = [];
   /** Connections that failed to open or closed while idle. No call was in flight, so it was sent again. */
   notSent = 0;
@@ -86,7 +86,7 @@ export class ClosedLoop {
       if (result.kind === 'reply') {
         const { status, text } = result.reply;
         this.onReply?.(status, text);
-        if (status === 200) this.answered.push(traceId);
+        if (status === 200) this.replied.push(traceId);
         else this.failures.push({ ...failed, kind: 'status', detail: text.slice(0, 600) });
       } else if (result.kind === 'cut') {
         this.failures.push({ ...failed, kind: overdue ? 'timeout' : 'cut', detail: result.reason });

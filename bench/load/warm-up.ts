@@ -23,6 +23,6 @@ export async function warmUp(target: Target): Promise<void> {
     },
     { deadlineMs: 30_000, what: '40 good replies in a row' },
   ).catch((error: Error) => {
-    throw new Error(`${error.message}; the last other answer: ${last.slice(0, 600)}`);
+    throw new Error(`${error.message}; the last other reply: ${last.slice(0, 600)}`);
   });
 }

@@ -8,7 +8,7 @@ export interface Pair {
 const of = (kind: Pair['kind'], pairs: readonly (readonly [string, string])[]): Pair[] =>
   pairs.map(([left, right]) => ({ kind, left, right }));
 
-/** Written for this measurement. The pairs of `same` are reworded; each other pair would get a wrong answer from one entry. */
+/** Written for this measurement. The pairs of `same` are reworded; each other pair would get a wrong reply from one entry. */
 export const pairs: readonly Pair[] = [
   ...of('same', [
     ['What is the capital of France?', 'Please tell me what the capital of France is'],

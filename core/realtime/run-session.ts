@@ -22,7 +22,7 @@ export interface SessionOptions {
 /**
  * Finds a provider that replies 101, upgrades the client, and starts the session. Until then the request is an ordinary one: it
  * may be rejected, retried or sent to another target. Returns null if the session has begun or the client has disconnected, else
- * the answer.
+ * the reply.
  */
 export async function runSession(
   options: SessionOptions,

@@ -4,7 +4,7 @@ import { checkHistory, type Read, type Write } from '../../bench/hot-reload/hist
 const write = (version: number, outcome: Write['outcome'] = 'acknowledged'): Write => ({
   version,
   startedMs: version * 100,
-  answeredMs: version * 100 + 10,
+  repliedMs: version * 100 + 10,
   outcome,
 });
 const read = (version: number, atMs: number, incarnation = 1): Read => ({
@@ -28,7 +28,7 @@ describe('the history checker', () => {
   });
 
   it('reports a gateway that never replied', () => {
-    expect(check([write(0)], [])).toEqual(['g1: never answered']);
+    expect(check([write(0)], [])).toEqual(['g1: never replied']);
   });
 
   it('reports changes applied in the wrong order', () => {

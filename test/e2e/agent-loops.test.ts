@@ -4,7 +4,7 @@ import { isStepCount, jsonSchema, type LanguageModel, ToolLoopAgent, tool } from
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { encodeEvent } from '../../core/pipeline/attempt/event-stream.ts';
 import { type ProviderCase, providerCases } from '../core/providers/matrix/provider-cases.ts';
-import type { Format, ModelAnswer } from '../core/providers/matrix/scenarios.ts';
+import type { Format, ModelReply } from '../core/providers/matrix/scenarios.ts';
 import type { Exchange } from '../support/fake-upstream.ts';
 import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { sendJson } from '../support/send-events.ts';
@@ -39,7 +39,7 @@ const keys = new Map<string, string>();
 const signature = 'c2lnbmVkLWJ5LW1vZGVs';
 const tokens = { input: 20, cached: 8, output: 12, thought: 0 };
 const weatherIn = (id: string, city: string) => ({ id, name: 'get_weather', arguments: { city } });
-const rounds: readonly ModelAnswer[] = [
+const rounds: readonly ModelReply[] = [
   {
     thoughts: [{ text: 'Two cities.', signature }],
     text: 'I will look.',
@@ -52,7 +52,7 @@ const rounds: readonly ModelAnswer[] = [
 ];
 
 /** Replies as this provider would. The number of tool results in the request shows the round. */
-function answerAs(provider: ProviderCase) {
+function replyAs(provider: ProviderCase) {
   return async ({ request, response }: Exchange): Promise<void> => {
     const format: Format = request.path.endsWith('/responses')
       ? 'responses'
@@ -61,12 +61,12 @@ function answerAs(provider: ProviderCase) {
         : 'chat';
     const wire = provider.wires[format];
     const text = JSON.stringify(request.json());
-    const answer = (
+    const reply = (
       text.includes('rain in Zug') ? rounds[2] : text.includes('rain in Rome') ? rounds[1] : rounds[0]
-    ) as ModelAnswer;
+    ) as ModelReply;
     const stream = request.json().stream === true || /[Ss]tream/.test(request.path);
-    if (!stream) return sendJson(response, 200, wire.plain(answer));
-    const events = wire.stream(answer);
+    if (!stream) return sendJson(response, 200, wire.plain(reply));
+    const events = wire.stream(reply);
     response.writeHead(200, { 'content-type': wire.streamType ?? 'text/event-stream' });
     // Split at arbitrary offsets, as in networks.
     const bytes = wire.frames?.(events) ?? Buffer.from(events.map(encodeEvent).join(''));
@@ -93,7 +93,7 @@ const signed: Readonly<Record<string, readonly Format[]>> = {
 
 describe.each(looping.map((provider) => [provider.name, provider] as const))('an agent through %s', (id, provider) => {
   describe.each(['chat', 'messages', 'responses'] as const)('with %s', (format) => {
-    it.each(['plain', 'streamed'] as const)('reaches its answer: %s', async (kind) => {
+    it.each(['plain', 'streamed'] as const)('reaches its last reply: %s', async (kind) => {
       const cities: string[] = [];
       const schema = {
         type: 'object',
@@ -109,7 +109,7 @@ describe.each(looping.map((provider) => [provider.name, provider] as const))('an
           return `rain in ${city}`;
         },
       });
-      gateway.upstream.on((request) => request.path.startsWith(`/${id}/`), answerAs(provider));
+      gateway.upstream.on((request) => request.path.startsWith(`/${id}/`), replyAs(provider));
       const agent = new ToolLoopAgent({
         model: models[format](id, provider.model),
         tools: { get_weather: weather },

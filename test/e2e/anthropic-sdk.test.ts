@@ -38,10 +38,10 @@ const image: Anthropic.ImageBlockParam = {
 describe('the Anthropic client with Anthropic', () => {
   it('sends and returns the bytes unchanged, including unknown fields', async () => {
     const text = JSON.stringify({ ...request, some_new_field: { deep: [1, 2.0, 'x'] } });
-    const answer = `{ "id":"msg_1", "type":"message","role":"assistant","model":"m", "content":[],"novelty": 1.0,\n"usage":{"input_tokens":3,"output_tokens":0}}`;
-    gateway.upstream.once('/v1/messages', reply(200, Buffer.from(answer), { 'content-type': 'application/json' }));
+    const result = `{ "id":"msg_1", "type":"message","role":"assistant","model":"m", "content":[],"novelty": 1.0,\n"usage":{"input_tokens":3,"output_tokens":0}}`;
+    gateway.upstream.once('/v1/messages', reply(200, Buffer.from(result), { 'content-type': 'application/json' }));
     const response = await native.messages.create(JSON.parse(text)).asResponse();
-    expect(await response.text()).toBe(answer);
+    expect(await response.text()).toBe(result);
     expect(gateway.upstream.last.text).toBe(text);
   });
 
@@ -120,7 +120,7 @@ describe.each([
       expect(message.content).toMatchObject([{ type: 'tool_use', name: 'get_weather', input: { city: 'sample' } }]);
     }
     const use = plain.content[0] as Anthropic.ToolUseBlock;
-    const answered = await clientOf().messages.create({
+    const replied = await clientOf().messages.create({
       ...request,
       tools,
       messages: [
@@ -129,7 +129,7 @@ describe.each([
         { role: 'user', content: [{ type: 'tool_result', tool_use_id: use.id, content: 'rain' }] },
       ],
     });
-    expect(answered.content).toMatchObject([{ type: 'text', text: 'The tool said: rain' }]);
+    expect(replied.content).toMatchObject([{ type: 'text', text: 'The tool said: rain' }]);
   });
 
   it('ends the call to the provider when the client aborts before the reply', async () => {

@@ -29,8 +29,8 @@ async function call(key: string): Promise<{ status: number; code: unknown }> {
 const everywhere = (key: string) => Promise.all(Array.from({ length: 20 }, () => call(key)));
 
 async function settles(what: string, key: string, status: number, code?: string) {
-  const isNew = (answer: { status: number; code: unknown }) =>
-    answer.status === status && (code === undefined || answer.code === code);
+  const isNew = (reply: { status: number; code: unknown }) =>
+    reply.status === status && (code === undefined || reply.code === code);
   await until(async () => (await everywhere(key)).every(isNew), { what });
   expect((await everywhere(key)).every(isNew)).toBe(true);
 }

@@ -38,7 +38,7 @@ describe.each(ruleDatabases)('costs of batches, on %s', (name) => {
     ...{ custom_id: id, method: 'POST', url: wanted.endpoint },
     body: { model, messages: [{ role: 'user', content: id }] },
   });
-  const answered = (id: string, model: string, input: number, output: number) => ({
+  const replied = (id: string, model: string, input: number, output: number) => ({
     ...{ id: `r-${id}`, custom_id: id, error: null },
     response: {
       status_code: 200,
@@ -94,9 +94,9 @@ describe.each(ruleDatabases)('costs of batches, on %s', (name) => {
 
   it('are recorded after a provider has run them, by requested model, at half the price', async () => {
     const output = [
-      answered('a', 'dear-2026-01-01', 10, 5),
-      answered('b', 'dear-2026-01-01', 20, 5),
-      answered('c', 'own', 100, 10),
+      replied('a', 'dear-2026-01-01', 10, 5),
+      replied('b', 'dear-2026-01-01', 20, 5),
+      replied('c', 'own', 100, 10),
       { id: 'r-d', custom_id: 'd', response: { status_code: 400, body: { error: {} } }, error: null },
     ];
     provide('batch_1', [line('a', 'dear'), line('b', 'dear'), line('c', 'own'), line('d', 'own')], output, [
@@ -126,7 +126,7 @@ describe.each(ruleDatabases)('costs of batches, on %s', (name) => {
       usage_limits: { type: 'cost', credit_limit: 1 },
     });
     expect(made.status, JSON.stringify(made.body)).toBe(200);
-    provide('batch_2', [line('a', 'dear')], [answered('a', 'dear', 4_000, 5)], []);
+    provide('batch_2', [line('a', 'dear')], [replied('a', 'dear', 4_000, 5)], []);
     const { traceId } = await create('batch_2', made.body.key);
     expect((await costs(traceId, 1))[0].metrics.cost).toBeCloseTo(200.5, 6);
     const call = () =>
@@ -186,7 +186,7 @@ describe.each(ruleDatabases)('costs of batches, on %s', (name) => {
 
   it('are recorded once, although the control plane is killed while it reads', async () => {
     const { upstream } = gateway;
-    provide('batch_3', [line('a', 'dear')], [answered('a', 'dear', 10, 5)], []);
+    provide('batch_3', [line('a', 'dear')], [replied('a', 'dear', 10, 5)], []);
     let asked = 0;
     let hang = (): void => {};
     const hangs = new Promise<void>((resolve) => {

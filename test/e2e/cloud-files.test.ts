@@ -111,7 +111,7 @@ async function runBatch(client: OpenAI, options: JsonObject, run: () => void) {
 
 describe('S3 and batches of bedrock', () => {
   const model = 'eu.amazon.nova-lite-v1:0';
-  const answer = ({ messages }: LooseObject) => ({
+  const reply = ({ messages }: LooseObject) => ({
     output: { message: { role: 'assistant', content: [{ text: `echo ${messages[0].content[0].text}` }] } },
     stopReason: 'end_turn',
     usage: { inputTokens: 1, outputTokens: 2, totalTokens: 3 },
@@ -120,7 +120,7 @@ describe('S3 and batches of bedrock', () => {
   it('run a batch from its file to its results', async () => {
     const client = await amazon('aws', { aws_bedrock_model: model });
     const options = { provider_options: { role_arn: 'arn:aws:iam::123456789012:role/batch' } };
-    const file = await runBatch(client, options, () => aws.runJobs(answer));
+    const file = await runBatch(client, options, () => aws.runJobs(reply));
     expect((await client.files.list({ purpose: 'batch' })).data.map(({ id }) => id)).toContain(file.id);
     expect(await client.files.retrieve(file.id)).toMatchObject({ bytes: Buffer.byteLength(input('a', 'b')) });
     await client.files.delete(file.id);
@@ -157,14 +157,14 @@ describe('S3 and batches of bedrock', () => {
 });
 
 describe('Cloud Storage and batches of vertex-ai', () => {
-  const answer = ({ contents }: LooseObject) => ({
+  const reply = ({ contents }: LooseObject) => ({
     candidates: [{ content: { role: 'model', parts: [{ text: `echo ${contents[0].parts[0].text}` }] }, finishReason: 'STOP' }],
     usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 2, totalTokenCount: 3 },
   });
 
   it('run a batch from its file to its results', async () => {
     const client = await googleCloud('gcp', { provider_model: 'gemini-2.5-flash' });
-    const file = await runBatch(client, {}, () => google.runJobs(answer));
+    const file = await runBatch(client, {}, () => google.runJobs(reply));
     expect((await client.files.list({ purpose: 'batch' })).data.map(({ id }) => id)).toContain(file.id);
     expect(await client.files.retrieve(file.id)).toMatchObject({ bytes: Buffer.byteLength(input('a', 'b')) });
   });

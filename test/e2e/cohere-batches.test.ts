@@ -178,7 +178,7 @@ describe('files of cohere', () => {
   /** Datasets whose form was complete. */
   const leftBehind = async () => {
     const whole: string[] = [];
-    for (const request of gateway.upstream.requests) if ((await request.closed) === 'answered') whole.push(request.url);
+    for (const request of gateway.upstream.requests) if ((await request.closed) === 'replied') whole.push(request.url);
     return whole;
   };
 

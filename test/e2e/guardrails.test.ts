@@ -143,7 +143,7 @@ it('webhook: another service decides, over a real connection', async () => {
   }
 });
 
-it('validUrls: a reply with a URL that does not answer is denied', async () => {
+it('validUrls: a reply with a URL that does not reply is denied', async () => {
   const client = await openai({ output_guardrails: [{ 'default.validUrls': {}, ...deny }] });
   const good = `${gateway.baseUrl.replace(/\/v1$/, '')}/health`;
   const ask = (url: string) => client.chat.completions.create({ model, messages: said(`see ${url}.`) });

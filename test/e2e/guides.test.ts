@@ -88,26 +88,26 @@ describe('docs/guides', () => {
     expect(JSON.parse(await shell(openai))).toMatchObject({ choices: [{ message: { content: 'hello' } }] });
   });
 
-  it('local-models.md: an OpenAI-compatible server answers as a provider', async () => {
+  it('local-models.md: an OpenAI-compatible server replies as a provider', async () => {
     const [integration, call] = blocksOf('local-models.md', 'sh') as [string, string];
     await shell(integration);
     expect(JSON.parse(await shell(call))).toMatchObject({ object: 'chat.completion' });
     expect((await upstream.nextRequest()).json()).toMatchObject({ model: 'llama3.2' });
   });
 
-  it('tools-for-models.md: a model calls a tool, and answers', async () => {
+  it('tools-for-models.md: a model calls a tool, and replies', async () => {
     const blocks = blocksOf('tools-for-models.md', 'sh');
     const [add, call, askMock, provider, ask, messages] = blocks as [string, string, string, string, string, string];
     const server = await startListedTools([
       { name: 'get-sum', inputSchema: { type: 'object', properties: { a: { type: 'number' } } } },
     ]);
-    const calledAndAnswered = [{ type: 'mcp_call', name: 'get-sum', status: 'completed' }, { type: 'message' }];
+    const calledAndReplied = [{ type: 'mcp_call', name: 'get-sum', status: 'completed' }, { type: 'message' }];
     try {
       await shell(add.replace('http://127.0.0.1:3001/mcp', server.url));
       expect(JSON.parse(await shell(call))).toMatchObject({ result: { content: [{ type: 'text' }] } });
-      expect(JSON.parse(await shell(askMock)).output).toMatchObject(calledAndAnswered);
+      expect(JSON.parse(await shell(askMock)).output).toMatchObject(calledAndReplied);
       await shell(provider);
-      expect(JSON.parse(await shell(ask)).output).toMatchObject(calledAndAnswered);
+      expect(JSON.parse(await shell(ask)).output).toMatchObject(calledAndReplied);
       expect(JSON.parse(await shell(messages)).content).toMatchObject([
         { type: 'mcp_tool_use', name: 'get-sum' },
         { type: 'mcp_tool_result', is_error: false },

@@ -15,7 +15,7 @@ afterEach(() => gateway?.upstream.reset());
 
 const body = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'hello' }] };
 
-interface Answer {
+interface Reply {
   readonly status: number;
   readonly trace: string;
   // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape
@@ -30,7 +30,7 @@ async function onFreshConnection(
   headers: Record<string, string>,
   params: JsonObject,
   path = '/chat/completions',
-): Promise<Answer> {
+): Promise<Reply> {
   const client = await openRawClient(gateway.port);
   try {
     const text = JSON.stringify(params);
@@ -41,8 +41,8 @@ async function onFreshConnection(
       ...headers,
     });
     client.send(`POST /v1${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${text}`);
-    const answer = await client.reply();
-    return { status: answer.status, trace: answer.headers['x-svc-trace-id'] ?? '', body: JSON.parse(answer.body.toString()) };
+    const reply = await client.reply();
+    return { status: reply.status, trace: reply.headers['x-svc-trace-id'] ?? '', body: JSON.parse(reply.body.toString()) };
   } finally {
     client.destroy();
   }
@@ -55,7 +55,7 @@ const everywhere = (headers: Record<string, string>, params: JsonObject = body, 
 async function settles(
   what: string,
   headers: Record<string, string>,
-  isNew: (answer: Answer) => boolean,
+  isNew: (reply: Reply) => boolean,
   params?: JsonObject,
   path?: string,
 ) {
@@ -65,13 +65,13 @@ async function settles(
 
 it('hot reload: connections are spread over both processes', async () => {
   const headers = { 'x-svc-api-key': gateway.workspaceKey, 'x-svc-provider': '@oai' };
-  const answered = async () => {
+  const replied = async () => {
     const page = await (await fetch(`${gateway.origin}/metrics`)).text();
     return new Set([...page.matchAll(/^\S*requests_total\{[^}]*process="(\d+)"[^}]*\} [1-9]/gm)].map((match) => match[1]));
   };
   await until(async () => {
-    for (const answer of await everywhere(headers)) expect(answer.status).toBe(200);
-    return (await answered()).size === 2;
+    for (const reply of await everywhere(headers)) expect(reply.status).toBe(200);
+    return (await replied()).size === 2;
   });
 });
 
@@ -79,7 +79,7 @@ it('hot reload: a changed config applies', async () => {
   const { admin } = gateway;
   const slug = await admin.createConfig({ provider: '@oai', override_params: { user: 'first' } });
   const headers = { 'x-svc-api-key': gateway.workspaceKey, 'x-svc-config': slug };
-  for (const answer of await everywhere(headers)) expect(answer.status).toBe(200);
+  for (const reply of await everywhere(headers)) expect(reply.status).toBe(200);
   expect(gateway.upstream.last.json().user).toBe('first');
 
   const path = `/configs/${slug}?workspace_id=${gateway.workspaceId}`;
@@ -97,7 +97,7 @@ it('hot reload: a published version of a prompt and a changed partial apply', as
   const headers = { 'x-svc-api-key': gateway.workspaceKey };
   const path = `/prompts/${slug}/render`;
   const variables = { variables: { name: 'Ann' } };
-  const shows = (text: string) => (answer: Answer) => answer.body.data?.prompt === text;
+  const shows = (text: string) => (reply: Reply) => reply.body.data?.prompt === text;
   expect((await everywhere(headers, variables, path)).every(shows('one Ann'))).toBe(true);
 
   const workspace = { workspace_id: gateway.workspaceId };
@@ -144,7 +144,7 @@ it('hot reload: a new key works at once, its scopes follow, and it is rejected o
   const { admin } = gateway;
   const { id, key } = await admin.createKey();
   const headers = { 'x-svc-api-key': key, 'x-svc-provider': '@oai' };
-  for (const answer of await everywhere(headers)) expect(answer.status).toBe(200);
+  for (const reply of await everywhere(headers)) expect(reply.status).toBe(200);
   expect((await admin.put(`/api-keys/${id}`, { scopes: ['logs.view'] })).status).toBe(200);
   await settles('the lost scope', headers, ({ status }) => status === 403);
   expect((await admin.delete(`/api-keys/${id}`)).status).toBe(200);

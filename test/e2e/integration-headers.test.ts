@@ -26,17 +26,17 @@ afterEach(() => gateway?.upstream.reset());
 
 const ask = async (path = '/chat/completions', provider = '@guarded') => {
   const body = { model: 'gpt-4o', messages: [{ role: 'user', content: 'hello' }] };
-  const answer = await gateway.call(path, { headers: { 'x-svc-provider': provider }, body });
-  seen.push(await answer.clone().text(), [...answer.headers]);
-  return answer;
+  const reply = await gateway.call(path, { headers: { 'x-svc-provider': provider }, body });
+  seen.push(await reply.clone().text(), [...reply.headers]);
+  return reply;
 };
 const sent = (name: string) => gateway.upstream.last.headerValues(name);
 
 it('integration headers: they are sent to the integration’s host with every call, pass-through too, and follow changes', async () => {
-  const answer = await ask();
-  expect(answer.status).toBe(200);
+  const reply = await ask();
+  expect(reply.status).toBe(200);
   expect([sent('cf-access-client-secret'), sent('x-team')]).toEqual([[planted], ['a']]);
-  seen.push(await gateway.logOf(answer));
+  seen.push(await gateway.logOf(reply));
   await ask('/proxy/some/route');
   expect(gateway.upstream.last.path).toContain('/some/route');
   expect(sent('cf-access-client-secret')).toEqual([planted]);
@@ -63,8 +63,8 @@ it('integration headers: they are sent in connection tests, stored or not, and e
 });
 
 it('integration headers: the built-in echo provider does not return them', async () => {
-  const answer = await ask('/proxy/some/route', '@echoing');
-  expect((await answer.json()).headers).toMatchObject({ 'x-team': 'a' });
+  const reply = await ask('/proxy/some/route', '@echoing');
+  expect((await reply.json()).headers).toMatchObject({ 'x-team': 'a' });
 });
 
 it('integration headers: no reply, log, record or file contains them', async () => {

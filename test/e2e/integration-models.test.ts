@@ -15,8 +15,8 @@ const chat = (model: string) => ({ model, messages: [{ role: 'user', content: 'h
 const ask = (model: string, provider = '@oai', path = '/chat/completions') =>
   gateway.call(path, { headers: { 'x-svc-provider': provider }, body: chat(model) });
 const putModels = async (body: object) => {
-  const answer = await gateway.admin.put(`/integrations/${gateway.admin.integrationOf('oai')}/models`, body as never);
-  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+  const reply = await gateway.admin.put(`/integrations/${gateway.admin.integrationOf('oai')}/models`, body as never);
+  expect(reply.status, JSON.stringify(reply.body)).toBe(200);
 };
 
 describe('models of an integration', () => {
@@ -85,12 +85,12 @@ describe('models of an integration', () => {
       strategy: { mode: 'fallback' },
       targets: [{ provider: '@oai' }, { provider: '@ant', override_params: { model: 'claude-3' } }],
     });
-    const answer = await gateway.call('/chat/completions', {
+    const reply = await gateway.call('/chat/completions', {
       headers: { 'x-svc-api-key': key },
       body: { ...chat('bad'), max_tokens: 5 },
     });
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('x-svc-last-used-option-index')).toBe('config.targets[1]');
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get('x-svc-last-used-option-index')).toBe('config.targets[1]');
   });
 
   it('have their own host and headers, with and without the credential of the integration', async () => {
@@ -189,9 +189,9 @@ describe('the connection test', () => {
     gateway.admin.post('/integrations/test', { ai_provider_id: type, key, configurations } as never);
 
   it('confirms a working stored account', async () => {
-    const answer = await gateway.admin.post(`/integrations/${gateway.admin.integrationOf('oai')}/test`, {});
-    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
-    expect(answer.body).toEqual({
+    const reply = await gateway.admin.post(`/integrations/${gateway.admin.integrationOf('oai')}/test`, {});
+    expect(reply.status, JSON.stringify(reply.body)).toBe(200);
+    expect(reply.body).toEqual({
       ok: true,
       checks: [
         { field: 'configurations.custom_host', status: 'ok', message: 'the provider replied' },
@@ -221,21 +221,21 @@ describe('the connection test', () => {
   it('reports the rejected credential without repeating it', async () => {
     const body = { error: { message: 'Incorrect API key provided: sk-tried-0123456789', type: 'invalid_request_error' } };
     gateway.upstream.always(reply(401, JSON.stringify(body), { 'content-type': 'application/json' }));
-    const answer = await tried({ custom_host: gateway.upstream.openaiHost });
-    expect(answer.body.ok).toBe(false);
-    expect(answer.body.checks).toContainEqual(expect.objectContaining({ field: 'key', status: 'failed' }));
-    expect(JSON.stringify(answer.body)).not.toContain('0123456789');
+    const response = await tried({ custom_host: gateway.upstream.openaiHost });
+    expect(response.body.ok).toBe(false);
+    expect(response.body.checks).toContainEqual(expect.objectContaining({ field: 'key', status: 'failed' }));
+    expect(JSON.stringify(response.body)).not.toContain('0123456789');
   });
 
   it('is rejected for keys that may not change integrations, and gateways accept it only from the control plane', async () => {
     const { key } = await gateway.admin.createKey();
     const headers = { 'x-svc-api-key': key };
-    const answer = await gateway.call(`/integrations/${gateway.admin.integrationOf('oai')}/test`, {
+    const reply = await gateway.call(`/integrations/${gateway.admin.integrationOf('oai')}/test`, {
       method: 'POST',
       headers,
       body: {},
     });
-    expect(answer.status).toBe(403);
+    expect(reply.status).toBe(403);
     const direct = await fetch(`${gateway.origin}/internal/v1/connection-tests`, { method: 'POST', body: '{}' });
     expect(direct.status).toBe(404);
   });

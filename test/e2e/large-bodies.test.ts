@@ -97,10 +97,10 @@ it.each([
   await upload({ 'transfer-encoding': 'chunked' }, 10, () => undefined);
   const before = residentBytes();
   let peak = 0;
-  const answer = await upload(headers, pieces, (bytes) => {
+  const reply = await upload(headers, pieces, (bytes) => {
     peak = Math.max(peak, bytes);
   });
-  expect(answer).toBe(`200 ${total}`);
+  expect(reply).toBe(`200 ${total}`);
   expect(gateway.upstream.last.sha256).toBe(digest);
   expect(peak - before).toBeLessThan(growthBytesMax);
 });
@@ -114,9 +114,9 @@ it('large bodies: the client’s upload waits while the provider does not read',
     peak = Math.max(peak, bytes);
     taken++;
   };
-  const answer = upload({ 'content-length': String(total) }, pieces, sampled, late);
+  const reply = upload({ 'content-length': String(total) }, pieces, sampled, late);
   // Awaited below; what fails before that is the test's own word.
-  answer.catch(() => {});
+  reply.catch(() => {});
   await late.reached;
   await standstillOf(() => {
     peak = Math.max(peak, residentBytes());
@@ -125,7 +125,7 @@ it('large bodies: the client’s upload waits while the provider does not read',
   // The kernel buffers up to tcp_rmem's maximum (often 32 MiB) on each of the two connections. The gateway's own share is checked below.
   expect(taken).toBeLessThan(pieces * 0.8);
   late.release();
-  expect(await answer).toBe(`200 ${total}`);
+  expect(await reply).toBe(`200 ${total}`);
   expect(gateway.upstream.last.sha256).toBe(digest);
   expect(peak - before).toBeLessThan(growthBytesMax);
 });

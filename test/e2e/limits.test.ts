@@ -85,7 +85,7 @@ it('rate limits: the units of a killed process return when its successor starts,
 it('limits: budget units of a killed process are free after its successor has shipped its records', async () => {
   const gateway = await start(1);
   const { key } = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 10_000 } });
-  gateway.upstream.always(reply(200, JSON.stringify(answerOf(100)), { 'content-type': 'application/json' }));
+  gateway.upstream.always(reply(200, JSON.stringify(replyOf(100)), { 'content-type': 'application/json' }));
   const send = (maxTokens: number): Promise<FreshReply> =>
     onFreshConnection(gateway.origin + chatPath, {
       headers: { 'x-svc-api-key': key, 'x-svc-provider': '@oai' },
@@ -111,7 +111,7 @@ it('limits: a cost budget is enforced, shown with its usage, marked when exhaust
     });
   // 10 US dollars per million tokens of output: what a request may cost at most must be left.
   expect(JSON.parse((await dear(250_000)).body).error).toMatchObject({ type: 'api_key_exhaust_error', code: '04' });
-  gateway.upstream.always(reply(200, JSON.stringify(answerOf(150_000)), { 'content-type': 'application/json' }));
+  gateway.upstream.always(reply(200, JSON.stringify(replyOf(150_000)), { 'content-type': 'application/json' }));
   // The rejected request has reserved the rest of the budget, which is returned in a moment.
   await until(async () => (await dear(150_000)).status === 200, { what: 'the units of the rejected request' });
   const read = async () => (await gateway.admin.get(`/api-keys/${id}?include_usage=true`)).body as Shown;
@@ -136,7 +136,7 @@ it('limits: a budget applies to pass-through requests, and counts an estimate if
   const json = { 'content-type': 'application/json' };
   const pass = (key: string, path: string): Promise<FreshReply> =>
     onFreshConnection(gateway.origin + path, { headers: { 'x-svc-api-key': key, 'x-svc-provider': '@oai' }, body });
-  gateway.upstream.always(reply(200, JSON.stringify(answerOf(150)), json));
+  gateway.upstream.always(reply(200, JSON.stringify(replyOf(150)), json));
   const stated = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 440 } });
   for (const path of ['/v1/proxy/chat/completions', '/v1/fine-foo', '/v1/proxy/responses']) {
     expect((await pass(stated.key, path)).status).toBe(200);
@@ -186,7 +186,7 @@ interface Shown {
   readonly usage_limits: { readonly current_usage: number };
 }
 
-function answerOf(outputTokens: number): object {
+function replyOf(outputTokens: number): object {
   return {
     id: 'chatcmpl-1',
     object: 'chat.completion',

@@ -232,7 +232,7 @@ describe('a client', () => {
     expect([reply.status, bodies]).toEqual([202, [JSON.stringify(notice)]]);
   });
 
-  it('answers a question of the server', async () => {
+  it('replies to a question of the server', async () => {
     const sdk = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: {} } });
     sdk.setRequestHandler(ElicitRequestSchema, () => ({ action: 'accept' as const, content: { colour: 'green' } }));
     const transport = new StreamableHTTPClientTransport(new URL(client.urlOf('sound')), {

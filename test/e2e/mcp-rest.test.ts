@@ -61,8 +61,8 @@ const addApi = (slug: string, operations: string[], configurations: JsonObject =
     configurations: { openapi: { document: document(), operations }, ...configurations },
   });
 /** The reply to a message, and the requests that reached the API. */
-async function send(slug: string, message: JsonObject, answer: typeof response = {}, headers: Record<string, string> = {}) {
-  response = answer;
+async function send(slug: string, message: JsonObject, reply: typeof response = {}, headers: Record<string, string> = {}) {
+  response = reply;
   received.length = 0;
   const { status, text: body } = await client.post(slug, message, headers);
   return { status, message: body === '' ? null : messageOf(body), sent: [...received] };
@@ -138,11 +138,11 @@ describe('a call', () => {
     ['binary content', binary, 'The API replied with binary content (application/zip, 2 bytes)'],
     ['a long text', { body: 'x'.repeat(1_048_577) }, 'The API replied with more than 1048576 bytes'],
     ['invalid UTF-8', { body: new Uint8Array([0xff]) }, 'The API replied with binary content'],
-  ])('with %s as response is an error of the tool', async (_, answer, reason) => {
-    const { message } = await send('pets', callTool('list'), answer);
+  ])('with %s as response is an error of the tool', async (_, reply, reason) => {
+    const { message } = await send('pets', callTool('list'), reply);
     expect(message.result).toMatchObject({
       isError: true,
-      content: [{ text: expect.stringContaining(reason) }, ...(answer.status === 422 ? [{ text: '{"reason":"no"}' }] : [])],
+      content: [{ text: expect.stringContaining(reason) }, ...(reply.status === 422 ? [{ text: '{"reason":"no"}' }] : [])],
     });
     expect(JSON.stringify(message)).not.toContain('secret hint');
   });
@@ -159,8 +159,8 @@ describe('a call', () => {
 });
 
 it('leaves a record of each call', async () => {
-  const recordOf = async (message: JsonObject, answer: typeof response) => {
-    response = answer;
+  const recordOf = async (message: JsonObject, reply: typeof response) => {
+    response = reply;
     const { headers } = await client.post('pets', message);
     const path = `/logs?trace_id=${headers.get('x-svc-trace-id')}&workspace_id=${gateway.workspaceId}`;
     return until(async () => (await gateway.admin.get(path)).body.data[0], { what: 'the record' });

@@ -49,7 +49,7 @@ describe('a server of the transport HTTP+SSE', () => {
     await sdk.close();
   });
 
-  it('asks the client that called, in its session, whichever gateway process receives the answer', async () => {
+  it('asks the client that called, in its session, whichever gateway process receives the reply', async () => {
     const names = ['ada', 'bob', 'eve', 'kim'];
     const clients = await Promise.all(
       names.map(async (name) => {
@@ -220,7 +220,7 @@ describe('a server of the transport HTTP+SSE', () => {
     );
   });
 
-  it('is answered 502 if it closes its stream during a call, and the call is not sent again', async () => {
+  it('leads to 502 if it closes its stream during a call, and the call is not sent again', async () => {
     const sent = upstream.received.length;
     upstream.onMessage = (message, own) => {
       if (message.method === 'tools/call') void upstream.streams.get(own)?.close();

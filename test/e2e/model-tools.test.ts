@@ -6,7 +6,7 @@ import { openaiError, reply, stallBeforeHead } from '../support/fake-upstream.ts
 import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { type ListedToolsServer, startListedTools } from '../support/listed-tools-server.ts';
 import { callTool, mcpClient } from '../support/mcp-client.ts';
-import { answerLikeAProvider } from '../support/provider-replies.ts';
+import { replyLikeAProvider } from '../support/provider-replies.ts';
 import { until } from '../support/until.ts';
 
 /** Models that call tools of MCP servers through the gateway, with the official SDKs. */
@@ -263,7 +263,7 @@ describe('a request with tools of an MCP server', () => {
 
   it('ends a stream with an error event if a later call of the model fails', async () => {
     gateway.upstream.always(openaiError(400, 'Too long'));
-    gateway.upstream.once('/v1/responses', answerLikeAProvider);
+    gateway.upstream.once('/v1/responses', replyLikeAProvider);
     const streamed = await gateway.call('/responses', { body: responsesBody({ stream: true }), headers: beta });
     const text = await streamed.text();
     expect(text.trim().split('\n\n').at(-1)).toMatch(/^event: error\ndata: .*The model replied with status 400.*Too long/);

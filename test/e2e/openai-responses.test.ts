@@ -84,7 +84,7 @@ describe('stored responses of a provider', () => {
     ['cancel', (client: OpenAI) => client.responses.cancel('resp_1')],
     ['input items', (client: OpenAI) => client.responses.inputItems.list('resp_1')],
     ['input tokens', (client: OpenAI) => client.responses.inputTokens.count({ model: 'm', input: 'x' })],
-  ] as const)('do not exist where responses are answered over chat completions: %s', async (_, ask) => {
+  ] as const)('do not exist where responses are served over chat completions: %s', async (_, ask) => {
     const error = await Promise.resolve(ask(overAnthropic)).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(OpenAI.BadRequestError);
     expect(error.message).toContain('is only supported for native Responses API providers');

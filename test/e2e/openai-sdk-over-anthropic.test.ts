@@ -5,7 +5,7 @@ import { anthropicError, cutMidStream, eventStream, reply, stallMidStream } from
 import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { namedEvent } from '../support/send-events.ts';
 
-/** The same client as ever; the key's config says that Anthropic answers. */
+/** The same client as ever; the key's config names Anthropic. */
 let gateway: SharedGatewayWithUpstream;
 let client: OpenAI;
 
@@ -123,12 +123,12 @@ describe('tools over Anthropic', () => {
     const call = asked.choices[0]?.message.tool_calls?.[0] as OpenAI.ChatCompletionMessageFunctionToolCall;
     expect(asked.choices[0]?.finish_reason).toBe('tool_calls');
     expect([call.function.name, JSON.parse(call.function.arguments)]).toEqual(['weather', { city: 'sample' }]);
-    const answered = await client.chat.completions.create({
+    const replied = await client.chat.completions.create({
       ...request,
       tools: [tool('weather')],
       messages: [...request.messages, asked.choices[0]!.message, { role: 'tool', tool_call_id: call.id, content: 'rain' }],
     });
-    expect(answered.choices[0]?.message.content).toBe('The tool said: rain');
+    expect(replied.choices[0]?.message.content).toBe('The tool said: rain');
     const turns = gateway.upstream.last.json().messages;
     expect(turns.at(-1).content[0]).toMatchObject({ type: 'tool_result', tool_use_id: call.id });
   });

@@ -4,7 +4,7 @@ import { eventStream, openaiError, reply, stallBeforeHead, stallMidStream } from
 import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { dataEvent } from '../support/send-events.ts';
 
-/** The official client, changed in nothing but `baseURL` and `apiKey`; which provider answers is the key's business. */
+/** The official client, changed in nothing but `baseURL` and `apiKey`; the key decides which provider is called. */
 let gateway: SharedGatewayWithUpstream;
 let client: OpenAI;
 let apiKey: string;
@@ -134,12 +134,12 @@ describe('tools with the OpenAI client', () => {
     const call = asked.choices[0]?.message.tool_calls?.[0] as OpenAI.ChatCompletionMessageFunctionToolCall;
     expect(asked.choices[0]?.finish_reason).toBe('tool_calls');
     expect([call.function.name, JSON.parse(call.function.arguments)]).toEqual(['get_weather', { city: 'sample', days: 1 }]);
-    const answered = await client.chat.completions.create({
+    const replied = await client.chat.completions.create({
       model,
       tools: [weather()],
       messages: [...messages, asked.choices[0]!.message, { role: 'tool', tool_call_id: call.id, content: 'rain' }],
     });
-    expect(answered.choices[0]?.message.content).toBe('The tool said: rain');
+    expect(replied.choices[0]?.message.content).toBe('The tool said: rain');
   });
 
   it('are streamed with the same calls as the plain reply', async () => {

@@ -21,7 +21,7 @@ afterEach(() => {
   client?.destroy();
 });
 
-/** Answers with the body, once it is whole. */
+/** Replies with the body, once it is whole. */
 const mirror: BehaviourLike = ({ request, response }) => {
   const type = request.header('content-type') ?? 'application/octet-stream';
   response.writeHead(200, { 'content-type': type, 'content-length': request.bodyBytes });
@@ -87,22 +87,22 @@ describe('methods and bodies', () => {
 
   it.each(bodies)('pass %s in both directions without changing a bit', async (_, type, body) => {
     gateway.upstream.once('/v1/anything', mirror);
-    const answer = await send('POST', '/v1/anything', body, { 'content-type': type });
+    const reply = await send('POST', '/v1/anything', body, { 'content-type': type });
     const sent = gateway.upstream.last;
-    expect([answer.status, answer.message.headers['content-type']]).toEqual([200, type]);
+    expect([reply.status, reply.message.headers['content-type']]).toEqual([200, type]);
     expect([sent.sha256, sent.header('content-type'), sent.header('content-length')]).toEqual([
       sha256(body),
       type,
       String(body.length),
     ]);
-    expect(sha256(answer.body)).toBe(sha256(body));
+    expect(sha256(reply.body)).toBe(sha256(body));
   });
 
   it.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])('pass %s with a body and without', async (method) => {
     for (const body of [Buffer.from('some bytes'), null]) {
       gateway.upstream.once('/v1/anything', mirror);
-      const answer = await send(method, '/v1/anything', body);
-      expect([answer.status, answer.body.toString()]).toEqual([200, body?.toString() ?? '']);
+      const reply = await send(method, '/v1/anything', body);
+      expect([reply.status, reply.body.toString()]).toEqual([200, body?.toString() ?? '']);
       expect([gateway.upstream.last.method, gateway.upstream.last.text]).toEqual([method, body?.toString() ?? '']);
     }
   });
@@ -110,8 +110,8 @@ describe('methods and bodies', () => {
   it('pass a chunked upload, and a reply that begins before the upload is over', async () => {
     const body = patternBytes(3_000_000);
     gateway.upstream.once('/v1/anything', echo());
-    const answer = await send('POST', '/v1/anything', body);
-    expect(sha256(answer.body)).toBe(sha256(body));
+    const reply = await send('POST', '/v1/anything', body);
+    expect(sha256(reply.body)).toBe(sha256(body));
 
     gateway.upstream.once('/v1/anything', mirror);
     client = await openRawClient(gateway.port);
@@ -131,17 +131,17 @@ describe('methods and bodies', () => {
     const packed = gzipSync(Buffer.from('{"text":"packed by the provider"}'.repeat(500)));
     const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip', etag: '"abc"' };
     gateway.upstream.once('/v1/anything', reply(200, packed, headers));
-    const answer = await send('GET', '/v1/anything', null, { 'accept-encoding': 'gzip' });
+    const response = await send('GET', '/v1/anything', null, { 'accept-encoding': 'gzip' });
     expect(gateway.upstream.last.header('accept-encoding')).toBe('gzip');
-    expect(answer.message.headers).toMatchObject(headers);
-    expect(sha256(answer.body)).toBe(sha256(packed));
+    expect(response.message.headers).toMatchObject(headers);
+    expect(sha256(response.body)).toBe(sha256(packed));
   });
 
   it('pass a built-in route below /v1/proxy', async () => {
     const body = Buffer.from('{ "model":"m",  "messages":[] }');
     gateway.upstream.once('/v1/chat/completions', mirror);
-    const answer = await send('POST', '/v1/proxy/chat/completions', body, { 'content-type': 'application/json' });
-    expect(answer.body.toString()).toBe(body.toString());
+    const reply = await send('POST', '/v1/proxy/chat/completions', body, { 'content-type': 'application/json' });
+    expect(reply.body.toString()).toBe(body.toString());
     expect(gateway.upstream.last.path).toBe('/v1/chat/completions');
   });
 
@@ -189,16 +189,16 @@ describe('routing by parameters', () => {
     const asks = byPurpose({ 'params.purpose': 'batch' });
     const framings: Record<string, string>[] = [{}, { 'transfer-encoding': 'chunked' }];
     for (const framing of framings) {
-      const answer = await send('POST', '/v1/anything', body, { 'content-type': type, ...asks, ...framing });
+      const reply = await send('POST', '/v1/anything', body, { 'content-type': type, ...asks, ...framing });
       const index = then === 'yes' ? 0 : 1;
-      expect(answer.message.headers['x-svc-last-used-option-index']).toBe(`config.targets[${index}]`);
+      expect(reply.message.headers['x-svc-last-used-option-index']).toBe(`config.targets[${index}]`);
       expect([gateway.upstream.last.sha256, gateway.upstream.last.header('content-type')]).toEqual([sha256(body), type]);
     }
   });
 
   it('has no parameters without a body', async () => {
-    const answer = await send('GET', '/v1/anything', null, byPurpose({ 'params.purpose': { $ne: 'batch' } }));
-    expect(answer.message.headers['x-svc-last-used-option-index']).toBe('config.targets[0]');
+    const reply = await send('GET', '/v1/anything', null, byPurpose({ 'params.purpose': { $ne: 'batch' } }));
+    expect(reply.message.headers['x-svc-last-used-option-index']).toBe('config.targets[0]');
   });
 });
 
@@ -253,8 +253,8 @@ describe('pass-through headers', () => {
   ])('never contain the key of the gateway if it came in %s, only the stored credential', async (name, toValue) => {
     gateway.upstream.on('/v1/anything', mirror);
     const headers = { 'x-svc-provider': '@oai', [name]: toValue(gateway.workspaceKey) };
-    const answer = await fetch(`${gateway.baseUrl}/anything`, { headers });
-    expect(answer.status).toBe(200);
+    const reply = await fetch(`${gateway.baseUrl}/anything`, { headers });
+    expect(reply.status).toBe(200);
     const sent = gateway.upstream.last;
     expect(sent.header('authorization')).toBe(`Bearer ${storedKeys.openai}`);
     expect(sent.rawHeaders.join('\n')).not.toContain(gateway.workspaceKey);
@@ -288,9 +288,9 @@ describe('pass-through replies', () => {
       '/v1/anything',
       reply(status, `{ "own":"bytes of ${status}" }`, { 'content-type': 'application/problem+json' }),
     );
-    const answer = await send('GET', '/v1/anything');
-    expect([answer.status, answer.body.toString()]).toEqual([status, `{ "own":"bytes of ${status}" }`]);
-    expect(answer.message.headers['content-type']).toBe('application/problem+json');
+    const response = await send('GET', '/v1/anything');
+    expect([response.status, response.body.toString()]).toEqual([status, `{ "own":"bytes of ${status}" }`]);
+    expect(response.message.headers['content-type']).toBe('application/problem+json');
   });
 
   it.each([
@@ -301,13 +301,13 @@ describe('pass-through replies', () => {
     gateway.upstream.once('/v1/anything', rawBytes(`HTTP/1.1 ${line}\r\n${headers}\r\n`));
     client = await openRawClient(gateway.port);
     client.send(head('GET', '/v1/anything'));
-    const answer = await client.reply();
-    expect([answer.status, answer.body.length]).toEqual([Number.parseInt(line, 10), 0]);
+    const reply = await client.reply();
+    expect([reply.status, reply.body.length]).toEqual([Number.parseInt(line, 10), 0]);
     for (const [name, value] of headers.split('\r\n').map((text) => text.split(': '))) {
       const shown = name === 'location' ? 'x-svc-upstream-location' : (name as string);
-      if (value !== undefined) expect(answer.headers[shown]).toBe(value);
+      if (value !== undefined) expect(reply.headers[shown]).toBe(value);
     }
-    expect(answer.headers).not.toHaveProperty('location');
+    expect(reply.headers).not.toHaveProperty('location');
     expect(gateway.upstream.requests).toHaveLength(1);
     gateway.upstream.once('/v1/anything', mirror);
     client.send(head('GET', '/v1/anything'));

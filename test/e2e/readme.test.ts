@@ -76,8 +76,8 @@ describe('the README walkthrough', () => {
     expect(reply).toMatch(/^x-svc-last-used-option-index: config\.targets\[1\]\r$/m);
     const traceId = /^x-svc-trace-id: (\S+)\r$/m.exec(reply)?.[1];
     const log = await until(async () => {
-      const answer = await gateway.admin.get(`/logs/${traceId}`);
-      return answer.status === 200 && JSON.stringify(answer.body);
+      const reply = await gateway.admin.get(`/logs/${traceId}`);
+      return reply.status === 200 && JSON.stringify(reply.body);
     });
     expect(log).toContain('config.targets[1]');
   });

@@ -96,8 +96,8 @@ describe('a gateway with deployment settings', () => {
   });
 
   it('records the configured headers as metadata, below explicit metadata', async () => {
-    const metadataOf = async (answer: Awaited<ReturnType<typeof gateway.call>>) => {
-      const { metrics } = await gateway.logOf(answer);
+    const metadataOf = async (reply: Awaited<ReturnType<typeof gateway.call>>) => {
+      const { metrics } = await gateway.logOf(reply);
       return Object.fromEntries(
         metrics['metadata.key'].map((key: string, index: number) => [key, metrics['metadata.value'][index]]),
       );

@@ -56,8 +56,8 @@ const address = () => `http://127.0.0.1:${(vault.address() as AddressInfo).port}
 const chat = { model: '@kept/gpt-4o', messages: [{ role: 'user', content: 'hello' }] };
 const ask = () => gateway.call('/chat/completions', { body: chat });
 const put = async (body: object) => {
-  const answer = await gateway.admin.put('/secret-references/vault', body as never);
-  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+  const reply = await gateway.admin.put('/secret-references/vault', body as never);
+  expect(reply.status, JSON.stringify(reply.body)).toBe(200);
 };
 /** Repeats the request until the provider is called with this credential. */
 const settlesOn = (key: string) =>
@@ -126,8 +126,8 @@ it('secret references: mapped values are not sent to a model’s own host, and a
     elsewhere.always(echo());
     const { body: key } = await gateway.admin.get(`/virtual-keys/kept?workspace_id=${gateway.workspaceId}`);
     const models = [{ slug: 'gpt-4o', enabled: true, configurations: { custom_host: elsewhere.openaiHost } }];
-    const answer = await gateway.admin.put(`/integrations/${key.integration_id}/models`, { models } as never);
-    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+    const response = await gateway.admin.put(`/integrations/${key.integration_id}/models`, { models } as never);
+    expect(response.status, JSON.stringify(response.body)).toBe(200);
     await until(
       async () => {
         await ask();

@@ -40,7 +40,7 @@ describe.each(ruleDatabases)('the semantic cache of two gateway processes, on %s
     await until(async () => statusOf(await ask(content, headers, more)) === 'HIT', { what: 'the stored reply' });
   };
 
-  it('answers a text of other words and the same meaning, and then the same text exactly', async () => {
+  it('serves a text of other words and the same meaning, and then the same text exactly', async () => {
     expect(statusOf(await ask('What is the capital of France?'))).toBe('SEMANTIC MISS');
     const similar = await until(async () => {
       const reply = await ask('Please tell me: what is the capital of France');
@@ -71,7 +71,7 @@ describe.each(ruleDatabases)('the semantic cache of two gateway processes, on %s
     ['a number', 'List 3 facts about whales', 'List 4 facts about whales'],
     ['a negation', 'Is water safe to drink here?', 'Is water not safe to drink here?'],
     ['a name', 'Where was Ada Lovelace born?', 'Where was Ada Byron born?'],
-  ])('never answers a text that differs in %s', async (_what, one, other) => {
+  ])('never serves a text that differs in %s', async (_what, one, other) => {
     await asked(one);
     expect(statusOf(await ask(other))).toBe('SEMANTIC MISS');
   });
@@ -92,12 +92,12 @@ describe.each(ruleDatabases)('the semantic cache of two gateway processes, on %s
         ],
       },
     ],
-  ])('never answers a request with %s', async (_what, headers, more) => {
+  ])('never serves a request with %s', async (_what, headers, more) => {
     await asked('How do volcanoes erupt?');
     expect(statusOf(await ask('Tell me how volcanoes erupt', headers, more))).toBe('SEMANTIC MISS');
   });
 
-  it('never answers another workspace', async () => {
+  it('never serves another workspace', async () => {
     await asked('Why is the sky blue?');
     const other = await gateway.admin.post('/admin/workspaces', { name: 'other' });
     expect(other.status).toBe(200);

@@ -43,7 +43,7 @@ describe.each(databases)('three gateway processes, on %s', (name) => {
     });
   const calls = () => gateway.upstream.requests.filter(({ path }) => path === chatPath).length;
   const statuses = (replies: readonly FreshReply[]) => replies.map(({ headers }) => headers['x-svc-cache-status']);
-  const answerOf = (content: string) => ({
+  const replyOf = (content: string) => ({
     ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'm' },
     choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
     usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
@@ -63,7 +63,7 @@ describe.each(databases)('three gateway processes, on %s', (name) => {
     gateway.upstream.on(chatPath, async (exchange) => {
       await gate.opened;
       exchange.response.setHeader('content-type', 'application/json');
-      exchange.response.end(JSON.stringify(answerOf('once')));
+      exchange.response.end(JSON.stringify(replyOf('once')));
     });
     const asked = Array.from({ length: 1_000 }, () => ask('at once'));
     await until(() => calls() >= 1, { what: 'the call of the leader' });
@@ -95,10 +95,10 @@ describe.each(databases)('three gateway processes, on %s', (name) => {
   });
 
   it('replaces the entry of all processes on a forced refresh', async () => {
-    gateway.upstream.once(chatPath, reply(200, answerOf('old') as never));
+    gateway.upstream.once(chatPath, reply(200, replyOf('old') as never));
     await ask('refreshed');
     await Promise.all(Array.from({ length: 20 }, () => ask('refreshed')));
-    gateway.upstream.once(chatPath, reply(200, answerOf('new') as never));
+    gateway.upstream.once(chatPath, reply(200, replyOf('new') as never));
     const refreshed = await ask('refreshed', { 'x-svc-cache-force-refresh': 'true' });
     expect(refreshed.headers['x-svc-cache-status']).toBe('REFRESH');
     await until(
@@ -114,7 +114,7 @@ describe.each(databases)('three gateway processes, on %s', (name) => {
   const isHit = ({ headers }: FreshReply) => headers['x-svc-cache-status'] === 'HIT';
 
   it('is purged in all processes by an admin', async () => {
-    gateway.upstream.once(chatPath, reply(200, answerOf('before') as never));
+    gateway.upstream.once(chatPath, reply(200, replyOf('before') as never));
     await ask('purged');
     await Promise.all(Array.from({ length: 20 }, () => ask('purged')));
     const path = `/admin/workspaces/${gateway.workspaceId}/cache`;
@@ -124,7 +124,7 @@ describe.each(databases)('three gateway processes, on %s', (name) => {
     });
     expect(stored.body).toMatchObject({ object: 'cache', workspace_id: gateway.workspaceId });
     expect(stored.body.bytes).toBeGreaterThan(0);
-    gateway.upstream.on(chatPath, reply(200, answerOf('after') as never));
+    gateway.upstream.on(chatPath, reply(200, replyOf('after') as never));
     expect((await gateway.admin.delete(path)).status).toBe(200);
     expect((await gateway.admin.get(path)).body).toMatchObject({ entries: 0, bytes: 0, oldest_at: null, newest_at: null });
     await until(

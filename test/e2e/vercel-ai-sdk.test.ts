@@ -45,7 +45,7 @@ const weather = () => {
 describe.each([
   ['chat completions', () => openai.chat('gpt-4o-mini'), '/v1/chat/completions'],
   ['responses', () => openai.responses('gpt-4o-mini'), '/v1/responses'],
-  ['chat completions answered by Anthropic', () => overAnthropic.chat('claude-test'), '/v1/messages'],
+  ['chat completions served by Anthropic', () => overAnthropic.chat('claude-test'), '/v1/messages'],
 ])('%s', (_, model, path) => {
   it('generates text', async () => {
     const result = await generateText({ model: model(), prompt, maxRetries });

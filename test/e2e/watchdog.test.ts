@@ -17,7 +17,7 @@ const hang = (): Promise<unknown> =>
       headers: { 'x-svc-config': JSON.stringify({ provider: '@oai', plugins: { hanging: {} } }) },
     })
     .then(
-      () => 'answered',
+      () => 'replied',
       () => 'cut',
     );
 

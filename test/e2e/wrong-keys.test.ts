@@ -58,7 +58,7 @@ const readiness = (origin: string) =>
       const reply = await fetch(`${origin}/ready`).catch(() => null);
       return reply !== null && { status: reply.status, text: await reply.text() };
     },
-    { deadlineMs: 50_000, what: 'an answer of /ready' },
+    { deadlineMs: 50_000, what: 'a reply of /ready' },
   );
 const call = async (origin: string) => {
   const reply = await fetch(`${origin}/v1/chat/completions`, {
@@ -72,7 +72,7 @@ const call = async (origin: string) => {
 const other = () => randomBytes(32).toString('base64');
 
 describe('a gateway whose key is not that of the control plane', () => {
-  it.each(['ENCRYPTION_KEY', 'CLUSTER_KEY'])('%s: is not ready, names the key, and answers 503 instead of 401', (name) =>
+  it.each(['ENCRYPTION_KEY', 'CLUSTER_KEY'])('%s: is not ready, names the key, and replies 503 instead of 401', (name) =>
     withGateway({ [name]: other() }, async (origin) => {
       const { status, text } = await readiness(origin);
       expect([status, text]).toEqual([503, expect.stringContaining(`${name}: `)]);

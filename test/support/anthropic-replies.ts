@@ -9,7 +9,7 @@ type Json = any;
 const headers = { 'request-id': 'req_fake' };
 
 /** `POST /messages`, plain or streamed: Anthropic API reference, message object and streaming events. */
-export async function answerMessages({ response }: Exchange, body: Json): Promise<void> {
+export async function replyMessages({ response }: Exchange, body: Json): Promise<void> {
   if (body.max_tokens === undefined) {
     const error = { type: 'invalid_request_error', message: 'max_tokens: Field required' };
     sendJson(response, 400, { type: 'error', error, request_id: 'req_fake' }, headers);

@@ -37,9 +37,9 @@ export type CollectorReply =
 
 /**
  * A collector of OTLP/HTTP. It decodes JSON and protobuf with the official definitions and rejects messages with unknown members.
- * `answer` decides what it replies.
+ * `reply` decides what it replies.
  */
-export async function startFakeCollector(answer: (request: ReceivedExport, number: number) => CollectorReply = () => accepted) {
+export async function startFakeCollector(result: (request: ReceivedExport, number: number) => CollectorReply = () => accepted) {
   const received: ReceivedExport[] = [];
   const problems: unknown[] = [];
   let waiting: (() => void)[] = [];
@@ -53,7 +53,7 @@ export async function startFakeCollector(answer: (request: ReceivedExport, numbe
       response.writeHead(400).end();
       return;
     }
-    const reply = answer(received.at(-1) as ReceivedExport, received.length);
+    const reply = result(received.at(-1) as ReceivedExport, received.length);
     if (reply !== 'stall') response.writeHead(reply.status, reply.headers).end(reply.body);
     const callbacks = waiting;
     waiting = [];

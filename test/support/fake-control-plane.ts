@@ -77,7 +77,7 @@ export async function startFakeControlPlane(): Promise<FakeControlPlane> {
   return plane;
 
   async function listen(): Promise<void> {
-    server = createServer((request, response) => void answer(request, response));
+    server = createServer((request, response) => void result(request, response));
     await once(server.listen(port, '127.0.0.1'), 'listening');
     port = (server.address() as AddressInfo).port;
   }
@@ -89,7 +89,7 @@ export async function startFakeControlPlane(): Promise<FakeControlPlane> {
     return notice;
   }
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function result(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const path = request.url ?? '';

@@ -29,7 +29,7 @@ export interface FakeRealtime {
   /** Resolves with the next session that opens and was not returned before. */
   nextSession(): Promise<FakeSession>;
   /** Actions for the next handshakes: reply with a status and a body, cut the connection, stall, or (`null`) open a session. */
-  answers: (((socket: Duplex, request: IncomingMessage) => void) | null)[];
+  replies: (((socket: Duplex, request: IncomingMessage) => void) | null)[];
   /** Called for each session when it opens. */
   onSession: (session: FakeSession) => void;
   close(): Promise<void>;
@@ -47,7 +47,7 @@ export async function startFakeRealtime(): Promise<FakeRealtime> {
   const fake: FakeRealtime = {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     handshakes: [],
-    answers: [],
+    replies: [],
     onSession: () => {},
     nextSession() {
       const session = opened.shift();
@@ -66,8 +66,8 @@ export async function startFakeRealtime(): Promise<FakeRealtime> {
     const protocols = (request.headers['sec-websocket-protocol'] ?? '').split(',').filter(Boolean);
     const handshake = { path: request.url ?? '', headers: request.headers, protocols };
     fake.handshakes.push(handshake);
-    const answer = fake.answers.shift() ?? null;
-    if (answer !== null) return answer(socket, request);
+    const reply = fake.replies.shift() ?? null;
+    if (reply !== null) return reply(socket, request);
     sockets.handleUpgrade(request, socket, head, (ws) => open(ws, handshake));
   });
   return fake;
@@ -90,7 +90,7 @@ export function refuseWith(
   status: number,
   body: object,
   headers: Record<string, string> = {},
-): NonNullable<FakeRealtime['answers'][0]> {
+): NonNullable<FakeRealtime['replies'][0]> {
   const text = JSON.stringify(body);
   const all = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)), ...headers };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { answerLikeAProvider } from './provider-replies.ts';
+import { replyLikeAProvider } from './provider-replies.ts';
 import { RecordedRequest } from './recorded-request.ts';
 import { within } from './until.ts';
 
@@ -95,14 +95,14 @@ export async function startFakeUpstream(options: FakeUpstreamOptions = {}): Prom
     requests.push(request);
     response.on('error', () => undefined);
     message.on('error', () => undefined);
-    response.on('close', () => request.close(response.writableFinished ? 'answered' : 'client-left'));
+    response.on('close', () => request.close(response.writableFinished ? 'replied' : 'client-left'));
     message.on('end', () => {
       request.finish();
       bodies.put(request);
     });
     const rule = rules.findLast((candidate) => candidate.timesLeft > 0 && candidate.matches(request));
     if (rule) rule.timesLeft--;
-    const behaviour = rule?.behaviour ?? answerLikeAProvider;
+    const behaviour = rule?.behaviour ?? replyLikeAProvider;
     const exchange: Exchange = { request, response, socket: message.socket, message };
     heads.put(request);
     if (behaviour.when === 'head') {

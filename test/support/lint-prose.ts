@@ -11,7 +11,9 @@ export interface ProseIssue {
 
 const headless = /^(?:What|Who|Whose|Whoever|Where|Whether|Of|That)\b/;
 const banned =
-  /\b(?:nobody|somebody|whoever|is told|are told|tells|held back by|by word|its word|in vain|for ever|for good|hears?|owes?|unless told|lends?|lent|culprit|thoughts?)\b/i;
+  /\b(?:nobody|somebody|whoever|is told|are told|tells|held back by|by word|its word|in vain|for ever|for good|hears?|owes?|unless told|lends?|lent|culprit|thoughts?|answer(?:s|ed|ing)?)\b/i;
+/** Declared names with a banned word: a client gets a reply, a provider sends a response. */
+const bannedName = /\b(?:const|let|function|class|interface|type)\s+(\w*answer\w*)/gi;
 
 /** Returns the comments of a TypeScript or JavaScript file that have no subject or use a banned term. */
 export function proseIssues(source: string): ProseIssue[] {
@@ -51,6 +53,14 @@ export function titleIssues(source: string): ProseIssue[] {
   });
 }
 
+/** Returns the declared names of a file that hold a banned word. */
+export function nameIssues(source: string): ProseIssue[] {
+  return [...source.matchAll(bannedName)].map(({ index, 1: name }) => ({
+    line: source.slice(0, index).split('\n').length,
+    reason: `the name "${name}": use the terms of docs/writing.md`,
+  }));
+}
+
 /** Returns `path:line: reason` for every issue in the tracked source files below `root`. */
 export function proseIssuesOf(root: string): string[] {
   const files = execFileSync('git', ['ls-files', '*.ts', '*.mjs'], { cwd: root, encoding: 'utf8' }).split('\n');
@@ -58,7 +68,7 @@ export function proseIssuesOf(root: string): string[] {
     .filter((path) => path !== '' && !path.includes('/fixtures/') && existsSync(`${root}/${path}`))
     .flatMap((path) => {
       const source = readFileSync(`${root}/${path}`, 'utf8');
-      const issues = [...proseIssues(source), ...(path.endsWith('.test.ts') ? titleIssues(source) : [])];
+      const issues = [...proseIssues(source), ...nameIssues(source), ...(path.endsWith('.test.ts') ? titleIssues(source) : [])];
       return issues.map(({ line, reason }) => `${path}:${line}: ${reason}`);
     });
 }

@@ -13,25 +13,25 @@ const imageUsage = {
   input_tokens_details: { text_tokens: 10, image_tokens: 40 },
 };
 
-type MediaAnswer = (exchange: Exchange, fields: Record<string, unknown>) => void | Promise<void>;
+type MediaReply = (exchange: Exchange, fields: Record<string, unknown>) => void | Promise<void>;
 
 /** OpenAI's routes other than text, by the end of the path, with replies in their real format. */
-const answers: readonly (readonly [path: string, answer: MediaAnswer])[] = [
-  ['/audio/speech', answerSpeech],
-  ['/audio/transcriptions', answerTranscription],
-  ['/audio/translations', (exchange, fields) => answerText(exchange, fields, 'In English')],
-  ['/images/generations', (exchange, fields) => answerImages(exchange, fields, 'image_generation')],
-  ['/images/edits', (exchange, fields) => answerImages(exchange, fields, 'image_edit')],
-  ['/images/variations', (exchange, fields) => answerImages(exchange, fields, 'image_generation')],
-  ['/moderations', answerModeration],
+const replies: readonly (readonly [path: string, reply: MediaReply])[] = [
+  ['/audio/speech', replySpeech],
+  ['/audio/transcriptions', replyTranscription],
+  ['/audio/translations', (exchange, fields) => replyText(exchange, fields, 'In English')],
+  ['/images/generations', (exchange, fields) => replyImages(exchange, fields, 'image_generation')],
+  ['/images/edits', (exchange, fields) => replyImages(exchange, fields, 'image_edit')],
+  ['/images/variations', (exchange, fields) => replyImages(exchange, fields, 'image_generation')],
+  ['/moderations', replyModeration],
 ];
 
 /** Replies if the path is one of these routes. Returns true if it has replied. */
-export async function answerMedia(exchange: Exchange): Promise<boolean> {
+export async function replyMedia(exchange: Exchange): Promise<boolean> {
   const { request } = exchange;
-  const answer = request.method === 'POST' ? answers.find(([path]) => request.path.endsWith(path))?.[1] : undefined;
-  if (!answer) return false;
-  await answer(exchange, await fieldsOf(exchange));
+  const reply = request.method === 'POST' ? replies.find(([path]) => request.path.endsWith(path))?.[1] : undefined;
+  if (!reply) return false;
+  await reply(exchange, await fieldsOf(exchange));
   return true;
 }
 
@@ -45,7 +45,7 @@ async function fieldsOf({ request }: Exchange): Promise<Record<string, unknown>>
   return fields;
 }
 
-async function answerSpeech({ response }: Exchange, fields: Record<string, unknown>): Promise<void> {
+async function replySpeech({ response }: Exchange, fields: Record<string, unknown>): Promise<void> {
   if (fields.stream_format === 'sse') {
     const audio = Buffer.from(spokenBytes.subarray(0, 30)).toString('base64');
     return sendEvents(response, [
@@ -58,9 +58,9 @@ async function answerSpeech({ response }: Exchange, fields: Record<string, unkno
   response.end();
 }
 
-async function answerTranscription(exchange: Exchange, fields: Record<string, unknown>): Promise<void> {
+async function replyTranscription(exchange: Exchange, fields: Record<string, unknown>): Promise<void> {
   const { response } = exchange;
-  if (fields.stream !== 'true') return answerText(exchange, fields, 'Good morning');
+  if (fields.stream !== 'true') return replyText(exchange, fields, 'Good morning');
   const usage = { type: 'tokens', input_tokens: 14, input_token_details: { text_tokens: 2, audio_tokens: 12 }, output_tokens: 5 };
   await sendEvents(response, [
     namedEvent({ type: 'transcript.text.delta', delta: 'Good ' }),
@@ -69,7 +69,7 @@ async function answerTranscription(exchange: Exchange, fields: Record<string, un
   ]);
 }
 
-function answerText({ response }: Exchange, fields: Record<string, unknown>, text: string): void {
+function replyText({ response }: Exchange, fields: Record<string, unknown>, text: string): void {
   const format = fields.response_format ?? 'json';
   if (format === 'text' || format === 'srt' || format === 'vtt') {
     response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' });
@@ -80,7 +80,7 @@ function answerText({ response }: Exchange, fields: Record<string, unknown>, tex
   sendJson(response, 200, format === 'verbose_json' ? { task: 'transcribe', duration: 2.4, text, usage } : { text, usage });
 }
 
-async function answerImages({ response }: Exchange, fields: Record<string, unknown>, kind: string): Promise<void> {
+async function replyImages({ response }: Exchange, fields: Record<string, unknown>, kind: string): Promise<void> {
   if (fields.stream === true || fields.stream === 'true') {
     return sendEvents(response, [
       namedEvent({ type: `${kind}.partial_image`, b64_json: onePixelPng, partial_image_index: 0 }),
@@ -91,7 +91,7 @@ async function answerImages({ response }: Exchange, fields: Record<string, unkno
   sendJson(response, 200, { created: 1_760_000_000, data, usage: imageUsage });
 }
 
-function answerModeration({ response }: Exchange, fields: Record<string, unknown>): void {
+function replyModeration({ response }: Exchange, fields: Record<string, unknown>): void {
   const results = [{ flagged: true, categories: { violence: true }, category_scores: { violence: 0.98 } }];
   sendJson(response, 200, { id: 'modr-1', model: fields.model ?? 'omni-moderation-latest', results });
 }

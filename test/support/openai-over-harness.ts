@@ -18,9 +18,9 @@ export function openAiOver(harness: Harness, headers: Record<string, string>): O
         headers: { ...sent, ...headers },
         body: new Uint8Array(await request.arrayBuffer()),
       });
-      const answered = new Headers();
-      for (let i = 0; i < sink.headers.length; i += 2) answered.append(sink.headers[i] as string, sink.headers[i + 1] as string);
-      return new Response(Buffer.concat(sink.chunks), { status: sink.status, headers: answered });
+      const replied = new Headers();
+      for (let i = 0; i < sink.headers.length; i += 2) replied.append(sink.headers[i] as string, sink.headers[i + 1] as string);
+      return new Response(Buffer.concat(sink.chunks), { status: sink.status, headers: replied });
     },
   });
 }

@@ -10,7 +10,7 @@ const created = 1_760_000_000;
 const headers = { 'x-request-id': 'req_fake', 'openai-processing-ms': '12', 'openai-version': '2020-10-01' };
 
 /** `POST /chat/completions`, plain or streamed: OpenAI API reference, chat object and chat chunk object. */
-export async function answerChatCompletion({ response }: Exchange, body: Json): Promise<void> {
+export async function replyChatCompletion({ response }: Exchange, body: Json): Promise<void> {
   const turn = chooseTurn(body);
   const inputTokens = countWords((body.messages ?? []).map((message: Json) => textOf(message.content)).join(' '));
   const outputTokens = countWords(turn.content ?? turn.toolCalls?.map((call) => call.function.arguments).join(' '));
@@ -83,7 +83,7 @@ export async function answerChatCompletion({ response }: Exchange, body: Json): 
 }
 
 /** `POST /completions`, plain or streamed. */
-export async function answerCompletion({ response }: Exchange, body: Json): Promise<void> {
+export async function replyCompletion({ response }: Exchange, body: Json): Promise<void> {
   const prompt = Array.isArray(body.prompt) ? body.prompt.join(' ') : String(body.prompt ?? '');
   const text = ` You said: ${prompt}`;
   const usage = {
@@ -113,7 +113,7 @@ export async function answerCompletion({ response }: Exchange, body: Json): Prom
 /**
  * `POST /embeddings`: as numbers or, with `encoding_format: base64`, as little-endian float32. The same text has the same vector.
  */
-export function answerEmbeddings({ response }: Exchange, body: Json): void {
+export function replyEmbeddings({ response }: Exchange, body: Json): void {
   const inputs: unknown[] = Array.isArray(body.input) && typeof body.input[0] !== 'number' ? body.input : [body.input];
   const dimensions = typeof body.dimensions === 'number' ? body.dimensions : 8;
   const data = inputs.map((input, index) => {

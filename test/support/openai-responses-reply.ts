@@ -9,7 +9,7 @@ type Json = any;
 const headers = { 'x-request-id': 'req_fake', 'openai-version': '2020-10-01' };
 
 /** `POST /responses`, plain or streamed: OpenAI API reference, response object and its streaming events. */
-export async function answerResponse({ response }: Exchange, body: Json): Promise<void> {
+export async function replyResponse({ response }: Exchange, body: Json): Promise<void> {
   const items: Json[] = typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : (body.input ?? []);
   const last = items.at(-1);
   const tool = (body.tools ?? []).find((candidate: Json) => candidate.type === 'function');

@@ -1,24 +1,24 @@
-import { answerMessages } from './anthropic-replies.ts';
+import { replyMessages } from './anthropic-replies.ts';
 import type { Behaviour, Exchange } from './fake-upstream.ts';
-import { answerMedia } from './openai-media-replies.ts';
-import { answerChatCompletion, answerCompletion, answerEmbeddings } from './openai-replies.ts';
-import { answerResponse } from './openai-responses-reply.ts';
+import { replyMedia } from './openai-media-replies.ts';
+import { replyChatCompletion, replyCompletion, replyEmbeddings } from './openai-replies.ts';
+import { replyResponse } from './openai-responses-reply.ts';
 import { sendJson } from './send-events.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a fake provider takes whatever it is sent
-type Answer = (exchange: Exchange, body: any) => void | Promise<void>;
+type Reply = (exchange: Exchange, body: any) => void | Promise<void>;
 
 /** By the end of the path, so that custom hosts with a base path work too. Longest first. */
-const answers: readonly (readonly [path: string, answer: Answer])[] = [
-  ['/chat/completions', answerChatCompletion],
-  ['/completions', answerCompletion],
-  ['/embeddings', answerEmbeddings],
-  ['/responses', answerResponse],
-  ['/messages', answerMessages],
+const replies: readonly (readonly [path: string, reply: Reply])[] = [
+  ['/chat/completions', replyChatCompletion],
+  ['/completions', replyCompletion],
+  ['/embeddings', replyEmbeddings],
+  ['/responses', replyResponse],
+  ['/messages', replyMessages],
 ];
 
 /** The default reply: real formats of OpenAI and Anthropic, by path. */
-export const answerLikeAProvider: Behaviour = {
+export const replyLikeAProvider: Behaviour = {
   when: 'body',
   async run(exchange) {
     const { request, response } = exchange;
@@ -40,9 +40,9 @@ export const answerLikeAProvider: Behaviour = {
       sendJson(response, 200, { object: 'list', data });
       return;
     }
-    if (await answerMedia(exchange)) return;
-    const answer = request.method === 'POST' ? answers.find(([path]) => request.path.endsWith(path))?.[1] : undefined;
-    if (!answer) {
+    if (await replyMedia(exchange)) return;
+    const reply = request.method === 'POST' ? replies.find(([path]) => request.path.endsWith(path))?.[1] : undefined;
+    if (!reply) {
       const message = `Invalid URL (${request.method} ${request.path})`;
       sendJson(response, 404, { error: { message, type: 'invalid_request_error', param: null, code: null } });
       return;
@@ -55,6 +55,6 @@ export const answerLikeAProvider: Behaviour = {
       sendJson(response, 400, { error: { message, type: 'invalid_request_error', param: null, code: null } });
       return;
     }
-    return answer(exchange, body);
+    return reply(exchange, body);
   },
 };

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { newGate } from './gate.ts';
 
 /** How an exchange ended: the whole reply was sent, the script cut it, or the connection closed before either. */
-export type Closing = 'answered' | 'cut' | 'client-left';
+export type Closing = 'replied' | 'cut' | 'client-left';
 
 /** One request exactly as it arrived. */
 export class RecordedRequest {

@@ -19,7 +19,7 @@ export class RefusedHandshake extends Error {
   readonly body: string;
 
   constructor(status: number, headers: RefusedHandshake['headers'], body: string) {
-    super(`the handshake was answered ${status}: ${body}`);
+    super(`the reply to the handshake was ${status}: ${body}`);
     this.status = status;
     this.headers = headers;
     this.body = body;

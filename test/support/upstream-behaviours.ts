@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Behaviour, Exchange } from './fake-upstream.ts';
 import { newGate } from './gate.ts';
-import { answerLikeAProvider } from './provider-replies.ts';
+import { replyLikeAProvider } from './provider-replies.ts';
 
 type Body = string | Uint8Array | object;
 
@@ -51,7 +51,7 @@ export function eventStream(texts: readonly string[], headers: Record<string, st
 }
 
 /** Reads the request and waits until released, then replies with `then`. */
-export function stallBeforeHead(then: Behaviour = answerLikeAProvider): HeldBehaviour {
+export function stallBeforeHead(then: Behaviour = replyLikeAProvider): HeldBehaviour {
   return held(async (exchange, hold) => {
     await hold();
     await then.run(exchange);
@@ -128,7 +128,7 @@ export function drip(status: number, body: Body, headers: Record<string, string>
       socket.write(Uint8Array.of(byte));
       await nextTurn();
     }
-    exchange.request.close('answered');
+    exchange.request.close('replied');
     socket.end();
   });
 }
@@ -153,7 +153,7 @@ export function invalidJson(): Behaviour {
 }
 
 /** Reads nothing of the body until released, then all of it, and replies with `then`. */
-export function readBodyLate(then: Behaviour = answerLikeAProvider): HeldBehaviour {
+export function readBodyLate(then: Behaviour = replyLikeAProvider): HeldBehaviour {
   const behaviour = held(async (exchange, hold) => {
     exchange.message.pause();
     await hold();

@@ -1,6 +1,6 @@
 /** Behaviour that a model name such as `text:hello there;delay=200;chunks=10` requests from the mock. */
 export interface MockBehaviour {
-  /** Fixed answer; null = repeat the last user message. */
+  /** Text of the reply; null = repeat the last user message. */
   readonly text: string | null;
   /** Wait before the head of the reply. */
   readonly delayMs: number;
@@ -14,7 +14,7 @@ export interface MockBehaviour {
   readonly cutAfter: number | null;
   /** Fall silent, forever, after this many events; 0 = no reply at all. */
   readonly stallAfter: number | null;
-  /** Functions to call instead of answering. */
+  /** Functions to call instead of a text. */
   readonly tools: readonly string[];
   readonly json: boolean;
   readonly usage: boolean;

@@ -70,26 +70,26 @@ describe.each(ruleDatabases)(
     async function asked(caller: Caller, { asks, hides }: Enforced): Promise<boolean[]> {
       const userId = people.get(caller)?.id ?? null;
       const scope = { workspaceId: plane.workspaceId, integration, mcpIntegration, logId, userId, n: ++n };
-      const answers: boolean[] = [];
+      const replies: boolean[] = [];
       for (const [method, path, body] of asks(scope)) {
         const key = keys.get(caller) ?? '';
         const reply: Reply = await plane.ask(method, path, { key, ...(body === undefined ? {} : { body }) });
         expect([200, 400, 403, 404], `${caller}: ${method} ${path} gave ${JSON.stringify(reply.body)}`).toContain(reply.status);
-        answers.push(reply.status === 200 && !hides?.(reply.body));
+        replies.push(reply.status === 200 && !hides?.(reply.body));
       }
-      return answers;
+      return replies;
     }
 
     it.each(enforced)('$name', async (row) => {
-      const answers = async () => {
+      const replies = async () => {
         const found = new Map<Caller, boolean[]>();
         for (const one of callers) found.set(one, await asked(one, row));
         return found;
       };
       await set(row.name, true);
-      const whenTrue = await answers();
+      const whenTrue = await replies();
       await set(row.name, false);
-      const whenFalse = await answers();
+      const whenFalse = await replies();
       const all = (value: boolean) =>
         row.asks({ workspaceId: '', integration: '', mcpIntegration: '', logId: '', userId: null, n }).map(() => value);
       const expected = callers.map((one) =>

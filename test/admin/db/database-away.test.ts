@@ -37,7 +37,7 @@ describe.skipIf(postgresMissing !== null)('an unavailable database', () => {
   const create = (slug: string) => plane.ask('POST', '/configs', { body: { name: slug, slug, config: { provider: '@mock' } } });
   const revisionsOfEvents = async () => (await plane.events()).map((one) => one.revision);
   /** The documented limit is 3 s. The rest allows for a busy machine. */
-  const promptly = (reply: Promise<Reply>) => within(reply, 'an answer', 5_000);
+  const promptly = (reply: Promise<Reply>) => within(reply, 'a reply', 5_000);
   const expectAway = (reply: Reply) => {
     expect({ status: reply.status, code: reply.body.data.errorCode }).toEqual({ status: 503, code: 'AB10' });
     expect(reply.headers.get('retry-after')).toBe('1');

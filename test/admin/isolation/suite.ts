@@ -30,22 +30,22 @@ export function describeIsolation(database: DatabaseName): void {
     });
 
     it('requests are refused for being foreign: the same requests about one’s own items succeed', async () => {
-      const answered = new Map<string, boolean>();
+      const replied = new Map<string, boolean>();
       for (const { route, path } of stepsOf(attacker, attacker)) {
         if (route.method !== 'GET' || route.signedIn === 'required') continue;
         const { status } = await plane.ask('GET', path);
-        answered.set(route.path, (answered.get(route.path) ?? false) || status === 200);
+        replied.set(route.path, (replied.get(route.path) ?? false) || status === 200);
       }
       // No request has left a log here, no event a delivery, no export has run, and no test set. Groups need the name of a dimension.
-      answered.delete('/logs/:id');
+      replied.delete('/logs/:id');
       // Only SCIM tokens reach these; the tests of SCIM walk them.
-      for (const path of answered.keys()) if (path.startsWith('/scim/:organisationId/')) answered.delete(path);
-      answered.delete('/logs/exports/:exportId/download');
-      answered.delete('/logs/groups/:groupBy');
-      answered.delete('/webhooks/:slug/deliveries/:deliveryId');
-      for (const path of ['', '/results', '/compare']) answered.delete(`/prompts/test-runs/:testRunId${path}`);
-      expect([...answered].filter(([, well]) => !well).map(([path]) => path)).toEqual([]);
-      expect(answered.size).toBeGreaterThan(20);
+      for (const path of replied.keys()) if (path.startsWith('/scim/:organisationId/')) replied.delete(path);
+      replied.delete('/logs/exports/:exportId/download');
+      replied.delete('/logs/groups/:groupBy');
+      replied.delete('/webhooks/:slug/deliveries/:deliveryId');
+      for (const path of ['', '/results', '/compare']) replied.delete(`/prompts/test-runs/:testRunId${path}`);
+      expect([...replied].filter(([, well]) => !well).map(([path]) => path)).toEqual([]);
+      expect(replied.size).toBeGreaterThan(20);
     });
 
     describe.each(Object.entries(tenancies))('what belongs to %s', (_what, make) => {

@@ -304,10 +304,10 @@ describe.each(ruleDatabases)('sign-in with SAML, on %s', (database) => {
       expect(await stateOf(key)).toBe(401);
       const xml = xmlOf((await expectSigned(url)).get('SAMLRequest'));
       expect(xml).toMatch(/Format="[^"]*:emailAddress"[^>]*>ada@example\.com<.*SessionIndex[^>]*>s7</s);
-      const answer = async (status: string) =>
+      const reply = async (status: string) =>
         (await deliver(provider.logoutQuery({ destination: logoutUrl, kind: 'LogoutResponse', status }))).text();
-      expect(await answer('Success')).toContain('You are signed out. You can close this page');
-      expect(await answer('PartialLogout')).toContain('could not end all of its sessions');
+      expect(await reply('Success')).toContain('You are signed out. You can close this page');
+      expect(await reply('PartialLogout')).toContain('could not end all of its sessions');
     });
   });
 

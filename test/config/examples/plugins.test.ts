@@ -88,9 +88,9 @@ describe('example ask-policy', () => {
     ['text', { status: 200, body: 'yes' }],
     ['another type', { status: 200, body: { allow: 'yes' } }],
     ['nothing', null],
-  ])('fails closed if the service replies with %s', async (_, answer) => {
+  ])('fails closed if the service replies with %s', async (_, reply) => {
     const gateway = await start('ask-policy');
-    if (answer) gateway.service('https://policy.example', () => answer);
+    if (reply) gateway.service('https://policy.example', () => reply);
     expect((await gateway.send({ config })).status).toBe(503);
     expect(gateway.providerCalls).toHaveLength(0);
   });

@@ -13,10 +13,10 @@ import { Secret } from '../../../core/contract/values/secret.ts';
 import { awsSettings } from '../../../core/provider-settings/aws.ts';
 import { until } from '../../support/until.ts';
 
-type Answer = { status: number; body: string };
+type Reply = { status: number; body: string };
 
 /** Token services controlled by the test: their requests, their replies, and the clock. */
-function fakeServices(answer: (request: TokenRequest) => Answer, machineIdentity = false) {
+function fakeServices(reply: (request: TokenRequest) => Reply, machineIdentity = false) {
   const asked: TokenRequest[] = [];
   const clock = { nowMs: Date.UTC(2026, 10, 21, 12) };
   const services: SignServices = {
@@ -25,14 +25,14 @@ function fakeServices(answer: (request: TokenRequest) => Answer, machineIdentity
     now: () => clock.nowMs,
     fetch: async (request) => {
       asked.push(request);
-      const { status, body } = answer(request);
+      const { status, body } = reply(request);
       return { status, headers: [], body: Buffer.from(body) };
     },
   };
   return { services, asked, clock };
 }
 
-function roleReply(name: string, expiresAtMs: number, action = 'AssumeRole'): Answer {
+function roleReply(name: string, expiresAtMs: number, action = 'AssumeRole'): Reply {
   const keys = `<AccessKeyId>ASIA${name}</AccessKeyId><SecretAccessKey>secret/${name}+=</SecretAccessKey><SessionToken>token-${name}==</SessionToken>`;
   const expiration = `<Expiration>${new Date(expiresAtMs).toISOString()}</Expiration>`;
   const body = `<${action}Response xmlns="https://sts.amazonaws.com/doc/2011-06-15/">\n  <${action}Result>\n    <Credentials>${keys}${expiration}</Credentials>\n  </${action}Result>\n</${action}Response>`;

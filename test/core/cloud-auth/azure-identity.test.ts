@@ -85,7 +85,7 @@ describe('azure_auth_mode entra', () => {
 
   it('returns a rejection with its status and reason, without the secret', async () => {
     const endpoint = fakeTokenEndpoint();
-    endpoint.answers = [
+    endpoint.replies = [
       {
         status: 401,
         body: { error: 'invalid_client', error_description: 'AADSTS7000215: Invalid client secret.\r\nTrace ID: 1' },
@@ -109,7 +109,7 @@ describe('azure_auth_mode entra', () => {
   it('reports a reply without a token', async () => {
     for (const body of ['<html>', {}, { access_token: '' }, { access_token: 7 }]) {
       const endpoint = fakeTokenEndpoint();
-      endpoint.answers = [{ status: 200, body }];
+      endpoint.replies = [{ status: 200, body }];
       await expect(signed(entra(), { azure_entra_client_secret: 's' }, endpoint)).rejects.toMatchObject({
         code: 'upstream_invalid',
       });
@@ -154,7 +154,7 @@ describe('the machine identity on Azure', () => {
   it('comes from the metadata service, for the named identity', async () => {
     const endpoint = fakeTokenEndpoint({ machineIdentity: true });
     // The metadata service writes numbers as text.
-    endpoint.answers = [{ status: 200, body: { access_token: 'mi', expires_in: '86399', token_type: 'Bearer' } }];
+    endpoint.replies = [{ status: 200, body: { access_token: 'mi', expires_in: '86399', token_type: 'Bearer' } }];
     const clientId = 'client-1';
     const headers = await signed({ azure_auth_mode: 'managed', azure_managed_client_id: clientId }, {}, endpoint);
     expect(headers).toEqual(['authorization', 'Bearer mi']);

@@ -10,7 +10,7 @@ const clusterKey = 'a-key-of-the-cluster-that-is-long-enough';
 
 /** Requests that the test replies to, or that abort when the caller disconnects. */
 function newQuestions() {
-  const open: { readonly answer: (body: object) => void; readonly signal: AbortSignal }[] = [];
+  const open: { readonly reply: (body: object) => void; readonly signal: AbortSignal }[] = [];
   const serve = replyToControlPlane({
     clusterKey,
     question: v.object({ owner: v.string() }),
@@ -18,7 +18,7 @@ function newQuestions() {
     owner: { of: ({ owner }) => owner, max: 2 },
     reply: (_question, signal) =>
       new Promise((resolve, reject) => {
-        open.push({ answer: resolve, signal });
+        open.push({ reply: resolve, signal });
         signal.addEventListener('abort', () => reject(new Error('left')));
       }),
   });
@@ -39,7 +39,7 @@ describe('requests from the control plane', () => {
     expect(malformed.status).toBe(400);
     const good = ask({ owner: 'a' });
     await until(() => open.length === 1);
-    open[0]?.answer({ said: true });
+    open[0]?.reply({ said: true });
     await good.done;
     expect([good.status, good.text]).toEqual([200, '{"said":true}']);
   });

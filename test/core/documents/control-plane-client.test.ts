@@ -58,7 +58,7 @@ describe('the control-plane circuit breaker', () => {
     expect(client.waitMs()).toBeLessThanOrEqual(50);
   });
 
-  it('stays closed if only one request cannot be answered', async () => {
+  it('stays closed if only one request cannot be served', async () => {
     plane.mode = 500;
     await expect(look()).rejects.toMatchObject({ code: 'unavailable' });
     expect(client.waitMs()).toBe(0);

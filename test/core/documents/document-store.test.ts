@@ -171,10 +171,10 @@ describe('document changes', () => {
     const notice = plane.put('api-key', 'key-a', sampleKey('key-a', { status: 'exhausted' }));
     plane.holdNext(gate.opened);
     store.apply(notice);
-    const answer = store.get('api-key', 'key-a');
-    expect(isPromise(answer)).toBe(true);
+    const reply = store.get('api-key', 'key-a');
+    expect(isPromise(reply)).toBe(true);
     gate.open();
-    expect(await answer).toMatchObject({ status: 'exhausted' });
+    expect(await reply).toMatchObject({ status: 'exhausted' });
     expect(plane.requests).toHaveLength(2);
   });
 
@@ -190,11 +190,11 @@ describe('document changes', () => {
     const gate = newGate();
     plane.holdNext(gate.opened);
     const arrived = plane.arrival();
-    const answer = store.get('config', configId);
+    const reply = store.get('config', configId);
     await arrived;
     store.apply(plane.put('config', configId, sampleConfig('main', 'two')));
     gate.open();
-    expect(await answer).toMatchObject({ versionId: 'two' });
+    expect(await reply).toMatchObject({ versionId: 'two' });
     expect(plane.requests).toHaveLength(2);
   });
 
@@ -203,11 +203,11 @@ describe('document changes', () => {
     const gate = newGate();
     plane.holdNext(gate.opened);
     const arrived = plane.arrival();
-    const answer = store.get('api-key', 'key-a');
+    const reply = store.get('api-key', 'key-a');
     await arrived;
     store.apply(plane.remove('api-key', 'key-a'));
     gate.open();
-    expect(await answer).toBeNull();
+    expect(await reply).toBeNull();
     expect(store.get('api-key', 'key-a')).toBeNull();
   });
 
@@ -229,11 +229,11 @@ describe('document changes', () => {
     plane.holdNext(gate.opened);
     const arrived = plane.arrival();
     store.apply(notice);
-    const answer = store.get('api-key', 'key-a');
+    const reply = store.get('api-key', 'key-a');
     await arrived;
     store.apply(plane.remove('api-key', 'key-a'));
     await plane.stop();
-    await expect(answer).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(reply).rejects.toMatchObject({ code: 'unavailable' });
     gate.open();
     await plane.restart();
   });
@@ -341,12 +341,12 @@ describe('documents after a gap in the changes', () => {
     const gate = newGate();
     plane.holdNext(gate.opened);
     const arrived = plane.arrival();
-    const answer = store.get('config', configId);
+    const reply = store.get('config', configId);
     await arrived;
     plane.put('config', configId, sampleConfig('main', 'two'));
     // A restored backup: revisions start again.
     store.reset(0);
     gate.open();
-    expect(await answer).toMatchObject({ versionId: 'two' });
+    expect(await reply).toMatchObject({ versionId: 'two' });
   });
 });

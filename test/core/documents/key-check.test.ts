@@ -9,7 +9,7 @@ const other = new Uint8Array(randomBytes(32));
 const reply = (key: Uint8Array) => ({ encryption_key: sealKeyCheck('ENCRYPTION_KEY', key) });
 
 /** A gateway's key check with a control plane that sends these replies in order, and then repeats the last one. */
-async function start(...answers: (readonly [status: number, body: object] | 'away')[]) {
+async function start(...replies: (readonly [status: number, body: object] | 'away')[]) {
   let due: (() => void) | null = null;
   const log = newMemoryLog();
   const check = await startKeyCheck({
@@ -24,7 +24,7 @@ async function start(...answers: (readonly [status: number, body: object] | 'awa
       },
     },
     fetch: async () => {
-      const given = answers.length > 1 ? answers.shift() : answers[0];
+      const given = replies.length > 1 ? replies.shift() : replies[0];
       if (given === 'away' || !given) throw new Error('away');
       return { status: given[0], headers: [], body: Buffer.from(JSON.stringify(given[1])) };
     },
@@ -60,8 +60,8 @@ describe('startKeyCheck', () => {
   });
 
   it('repeats the check while the control plane is away or returns errors', async () => {
-    for (const answer of ['away', [503, {}]] as const) {
-      const { check, isWaiting, again } = await start(answer, [200, reply(other)]);
+    for (const response of ['away', [503, {}]] as const) {
+      const { check, isWaiting, again } = await start(response, [200, reply(other)]);
       expect([check.issue(), isWaiting()]).toEqual([null, true]);
       await again();
       expect(check.blocks()).toBe(true);

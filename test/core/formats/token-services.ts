@@ -7,7 +7,7 @@ export interface FakeTokenEndpoint extends SignServices {
   /** Form fields of one request. */
   form(index: number): Record<string, string>;
   clockMs: number;
-  answers: { status: number; body: unknown }[];
+  replies: { status: number; body: unknown }[];
 }
 
 export function fakeTokenEndpoint(options: { machineIdentity?: boolean } = {}): FakeTokenEndpoint {
@@ -15,16 +15,16 @@ export function fakeTokenEndpoint(options: { machineIdentity?: boolean } = {}): 
     requests: [],
     tokens: createTokenCaches(),
     clockMs: 1_760_000_000_000,
-    answers: [],
+    replies: [],
     machineIdentity: options.machineIdentity ?? false,
     now: () => endpoint.clockMs,
     form: (index) => Object.fromEntries(new URLSearchParams(endpoint.requests[index]?.body ?? '')),
     async fetch(request) {
       endpoint.requests.push(request);
       const given = { status: 200, body: { access_token: `token-${endpoint.requests.length}`, expires_in: 3600 } };
-      const answer = (endpoint.answers.length > 1 ? endpoint.answers.shift() : endpoint.answers[0]) ?? given;
-      const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
-      return { status: answer.status, headers: ['content-type', 'application/json'], body: Buffer.from(text) };
+      const reply = (endpoint.replies.length > 1 ? endpoint.replies.shift() : endpoint.replies[0]) ?? given;
+      const text = typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body);
+      return { status: reply.status, headers: ['content-type', 'application/json'], body: Buffer.from(text) };
     },
   };
   return endpoint;

@@ -61,13 +61,13 @@ describe.each(uwsBinaries)('empty header names on %s', (binary) => {
   );
 
   it('cannot hide a request that arrives while the reply is produced', async () => {
-    let answer = (): void => {};
+    let reply = (): void => {};
     const handled: string[] = [];
     const slow = await startEdge(
       binary,
       (request, sink) => {
         handled.push(request.path);
-        answer = () => sink.send(200, [], 'ok');
+        reply = () => sink.send(200, [], 'ok');
       },
       { settings: { keepAliveWithoutBody: 'auto' } },
     );
@@ -76,7 +76,7 @@ describe.each(uwsBinaries)('empty header names on %s', (binary) => {
     await until(() => handled.length > 0);
     client.send(hidden);
     expect((await client.closed()).length).toBe(0);
-    answer();
+    reply();
     slow.close();
     expect(handled).toEqual(['/v1/x']);
   });

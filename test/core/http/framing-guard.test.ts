@@ -271,7 +271,7 @@ describe.each(uwsBinaries)('request reading on %s', (binary) => {
     await sendByteByByte(client, post('Content-Length: 5\r\nX-A: b\r\n', 'hello'));
     if (binary === 'uws-pack') {
       expect((await client.closed()).toString('latin1')).toMatch(/^HTTP\/1\.1 505 /);
-      context.annotate('uws-pack answers 505 when the request line arrives in pieces: a fault of that core');
+      context.annotate('uws-pack replies 505 when the request line arrives in pieces: a fault of that core');
       return;
     }
     expect((await client.reply()).body.toString()).toBe('hello');

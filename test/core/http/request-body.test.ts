@@ -18,10 +18,10 @@ const manyBytes = 1e9;
 
 describe.each(uwsBinaries)('request bodies on %s', (binary) => {
   let edge: Edge;
-  let answer: (request: InboundRequest, sink: ReplySink) => void;
+  let response: (request: InboundRequest, sink: ReplySink) => void;
   let clients: RawClient[] = [];
   beforeAll(async () => {
-    edge = await startEdge(binary, (request, sink) => answer(request, sink));
+    edge = await startEdge(binary, (request, sink) => response(request, sink));
   });
   afterAll(() => edge.close());
   beforeEach(() => {
@@ -41,7 +41,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
 
   /** Replies with the digest of the body, or with the error. */
   function digest(maxBytes = manyBytes, ready: Promise<unknown> = Promise.resolve()): void {
-    answer = (request, sink) => {
+    response = (request, sink) => {
       ready
         .then(() => request.body.bytes(maxBytes))
         .then((bytes) => sink.send(200, [], sha256(bytes)))
@@ -53,7 +53,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
   }
 
   it('rejects a body whose chunks a reader rejects, before the rest has arrived', async () => {
-    answer = (request, sink) => {
+    response = (request, sink) => {
       const refuse = (): void => {
         throw new GatewayError('body_too_large', { message: 'too many values' });
       };
@@ -188,7 +188,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
     const body = patternBytes(20_000_000);
     const chunks: Uint8Array[] = [];
     let pauses = 0;
-    answer = (request, sink) => {
+    response = (request, sink) => {
       let control: BodyControl;
       let bytes = 0;
       control = request.body.pipe(
@@ -221,7 +221,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
     const first = newGate<BodyControl>();
     const done = newGate();
     let bytes = 0;
-    answer = (request) => {
+    response = (request) => {
       let waited = false;
       const control = request.body.pipe(
         {
@@ -253,7 +253,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
 
   it.each([withLength(2_000), chunkedHead])('reports a body over the limit to its reader', async (head) => {
     const failed = newGate<Error>();
-    answer = (request) => {
+    response = (request) => {
       request.body.pipe(
         { onData: () => true, onEnd: () => failed.fail(new Error('ended')), onError: (e) => failed.open(e) },
         1_000,
@@ -267,7 +267,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
 
   it('reports an empty body to its reader', async () => {
     const events: string[] = [];
-    answer = (request, sink) => {
+    response = (request, sink) => {
       const consumer = { onData: () => true, onEnd: () => sink.send(200, [], 'ended'), onError: () => events.push('error') };
       request.body.pipe(consumer, 10);
       events.push('attached');
@@ -293,7 +293,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
     ];
     for (const read of readers) {
       const outcome = newGate<unknown>();
-      answer = (request) => void read(request).then(outcome.fail as never, outcome.open);
+      response = (request) => void read(request).then(outcome.fail as never, outcome.open);
       const client = await open();
       client.send(withLength(1_000));
       client.send('some');
@@ -307,7 +307,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
 
   it('discards a body and keeps the connection', async () => {
     const body = patternBytes(2_000_000);
-    answer = (request, sink) => {
+    response = (request, sink) => {
       if (request.method === 'GET') return sink.send(200, [], 'next');
       const control = request.body.pipe({ onData: () => false, onEnd: () => {}, onError: () => {} }, manyBytes);
       control.discard();
@@ -322,7 +322,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
   });
 
   it('cuts the exchange of a reader that throws, and serves the next', async () => {
-    answer = (request, sink) => {
+    response = (request, sink) => {
       if (request.method === 'GET') return sink.send(200, [], 'next');
       const onData = (): boolean => {
         throw new Error('consumer');

@@ -57,7 +57,7 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
   });
 
   it('/ready lists the reasons of a 503', async () => {
-    let reasons = [{ dependency: 'control-plane', message: 'It has not answered' }];
+    let reasons = [{ dependency: 'control-plane', message: 'It has not replied' }];
     const edge = await start(undefined, { builtIns: { version: '1', unready: () => reasons, metrics: null } });
     const not = await ask(edge, request('GET /ready'));
     expect([not.status, not.headers['retry-after']]).toEqual([503, '1']);

@@ -11,14 +11,14 @@ const sizes = [0, 1, 2, 1_000, 13_700, 13_999, 14_000, 14_001, 15_000, 16_384, 6
 
 describe.each(uwsBinaries)('written replies on %s', (binary) => {
   let edge: Edge;
-  let answer: (request: InboundRequest, sink: ReplySink) => void;
+  let response: (request: InboundRequest, sink: ReplySink) => void;
   beforeAll(async () => {
-    edge = await startEdge(binary, (request, sink) => answer(request, sink));
+    edge = await startEdge(binary, (request, sink) => response(request, sink));
   });
   afterAll(() => edge.close());
 
-  async function exchange(bytes: string, how: typeof answer, options: { toHead?: boolean } = {}) {
-    answer = how;
+  async function exchange(bytes: string, how: typeof response, options: { toHead?: boolean } = {}) {
+    response = how;
     const client = await openRawClient(edge.port);
     client.send(bytes);
     const reply = await client.reply(options);
@@ -57,7 +57,7 @@ describe.each(uwsBinaries)('written replies on %s', (binary) => {
   it.each(['by length', 'in chunks'])('tolerates a reader that stops in the middle of 10 MB, %s', async (framing) => {
     const body = randomBytes(10_485_760);
     const stalled = newGate();
-    answer = (_request, sink) => {
+    response = (_request, sink) => {
       sink.start(200, [], framing === 'by length' ? body.length : undefined);
       stream(sink, body, 100_000, () => stalled.open());
     };
@@ -77,7 +77,7 @@ describe.each(uwsBinaries)('written replies on %s', (binary) => {
 
   it('writes the chunks of one callback together, and before the connection is cut', async () => {
     const sinks: ReplySink[] = [];
-    answer = (_request, given) => {
+    response = (_request, given) => {
       given.start(200, []);
       sinks.push(given);
     };
@@ -101,7 +101,7 @@ describe.each(uwsBinaries)('written replies on %s', (binary) => {
 
   it('delivers each chunk of a stream without waiting for the next', async () => {
     let sink: ReplySink | undefined;
-    answer = (_request, given) => {
+    response = (_request, given) => {
       sink = given;
       given.start(200, ['content-type', 'text/event-stream']);
       given.write(Buffer.from('data: 1\n\n'));
@@ -120,7 +120,7 @@ describe.each(uwsBinaries)('written replies on %s', (binary) => {
   });
 
   it('puts the head and a small first chunk into one segment', async () => {
-    answer = (_request, sink) => {
+    response = (_request, sink) => {
       sink.start(200, []);
       sink.write(Buffer.from('first'));
     };
@@ -132,19 +132,19 @@ describe.each(uwsBinaries)('written replies on %s', (binary) => {
   });
 
   it('asks the caller to wait if the reader is slow, and calls back when the queue is empty', async () => {
-    const answers: boolean[] = [];
+    const replies: boolean[] = [];
     const drained = newGate();
-    answer = (_request, sink) => {
+    response = (_request, sink) => {
       sink.start(200, []);
       sink.onDrain(() => drained.open());
       // In the turn of the request, a caller that ignores back-pressure is stopped at 64 KiB.
-      for (let i = 0; i < 20; i++) answers.push(sink.write(Buffer.alloc(8_192, 'a')));
+      for (let i = 0; i < 20; i++) replies.push(sink.write(Buffer.alloc(8_192, 'a')));
       void drained.opened.then(() => sink.end());
     };
     const client = await openRawClient(edge.port);
     client.send(get('/v1/x'));
     expect((await client.reply()).body.length).toBe(20 * 8_192);
-    expect(answers).toEqual([...Array(7).fill(true), ...Array(13).fill(false)]);
+    expect(replies).toEqual([...Array(7).fill(true), ...Array(13).fill(false)]);
     client.destroy();
   });
 
@@ -221,7 +221,7 @@ describe.each(uwsBinaries)('written replies on %s', (binary) => {
   it('makes a cut reply look cut, by length and in chunks', async () => {
     for (const length of [undefined, 1_000]) {
       const sinks: ReplySink[] = [];
-      answer = (_request, sink) => {
+      response = (_request, sink) => {
         sinks.push(sink);
         sink.start(200, [], length);
         sink.write(Buffer.from('part'));
@@ -239,7 +239,7 @@ describe.each(uwsBinaries)('written replies on %s', (binary) => {
 
   it('cuts a reply whose length differs from the announced one', async () => {
     for (const bytes of [9, 11]) {
-      answer = (_request, sink) => {
+      response = (_request, sink) => {
         sink.start(200, [], 10);
         sink.write(Buffer.alloc(bytes, 'a'));
         sink.end();
@@ -279,7 +279,7 @@ describe.each(uwsBinaries)('written replies on %s', (binary) => {
 
   it('reports a client that disconnects before, during and after the reply', async () => {
     const aborted = newGate<ReplySink>();
-    answer = (_request, sink) => sink.onAbort(() => aborted.open(sink));
+    response = (_request, sink) => sink.onAbort(() => aborted.open(sink));
     const before = await openRawClient(edge.port);
     before.send(get('/v1/x'));
     await untilOpen(edge, 1);
@@ -293,7 +293,7 @@ describe.each(uwsBinaries)('written replies on %s', (binary) => {
     sink.destroy();
 
     const cut = newGate();
-    answer = (_request, given) => {
+    response = (_request, given) => {
       given.onAbort(() => cut.open());
       given.start(200, []);
       given.write(Buffer.from('part'));
@@ -318,7 +318,7 @@ describe.each(uwsBinaries)('written replies on %s', (binary) => {
   });
 
   it('serves many requests on one connection in order', async () => {
-    answer = (request, sink) => sink.send(200, [], request.path);
+    response = (request, sink) => sink.send(200, [], request.path);
     const client = await openRawClient(edge.port);
     for (let i = 0; i < 50; i++) {
       client.send(get(`/v1/${i}`));
@@ -328,7 +328,7 @@ describe.each(uwsBinaries)('written replies on %s', (binary) => {
   });
 
   it('closes the connection if a pipelined request arrives before the reply to the last one', async () => {
-    answer = (request, sink) => sink.send(200, [], request.path);
+    response = (request, sink) => sink.send(200, [], request.path);
     const client = await openRawClient(edge.port);
     client.send(get('/v1/1') + get('/v1/2') + get('/v1/3'));
     expect((await client.closed()).toString('latin1')).not.toContain('/v1/2');
@@ -337,7 +337,7 @@ describe.each(uwsBinaries)('written replies on %s', (binary) => {
 
   it('cuts the reply of a callback that throws, and serves the next', async () => {
     edge.failed.length = 0;
-    answer = (_request, sink) => {
+    response = (_request, sink) => {
       sink.onDrain(() => {
         throw new Error('drain callback');
       });
@@ -353,7 +353,7 @@ describe.each(uwsBinaries)('written replies on %s', (binary) => {
 
   /** The connection still works, so the previous reply had its declared length. */
   async function serves(client: RawClient): Promise<void> {
-    answer = (_request, sink) => sink.send(200, [], 'next');
+    response = (_request, sink) => sink.send(200, [], 'next');
     client.send(get('/v1/next'));
     expect((await client.reply()).body.toString()).toBe('next');
     expect(client.received.length).toBe(0);

@@ -90,9 +90,9 @@ describe('key sets at URLs', () => {
   });
 
   it('do not delay other organisations if their hosts do not respond', async () => {
-    const hanging = newUnderTest((url) => (url === 'answers' ? Promise.resolve(setOf(first)) : new Promise(() => undefined)));
+    const hanging = newUnderTest((url) => (url === 'replies' ? Promise.resolve(setOf(first)) : new Promise(() => undefined)));
     hanging.setTokens(organisationId, { urls: Array.from({ length: 70 }, (_, n) => `hangs ${n}`) });
-    hanging.setTokens(otherOrganisationId, { urls: ['answers'] });
+    hanging.setTokens(otherOrganisationId, { urls: ['replies'] });
     expect(await hanging.refusal(hanging.sign({}, {}, first))).toMatchObject({ code: 'overloaded', status: 503 });
     const claims = { svc_oid: otherOrganisationId, svc_workspace: 'ws-foreign' };
     expect(await hanging.refusal(hanging.sign(claims, {}, second))).toMatchObject({ status: 401 });

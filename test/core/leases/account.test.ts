@@ -299,7 +299,7 @@ describe('an account of a budget', () => {
     expect(await taken).toBe(500);
   });
 
-  it('rejects after other processes have answered the recall with units of calls in flight only', async () => {
+  it('rejects after other processes have replied to the recall with units of calls in flight only', async () => {
     const { account, grant, recalls, time } = start();
     const taken = account.take(500, 500);
     account.question();

@@ -15,7 +15,7 @@ const budget: LimitSpec = {
 
 it('a lease has one question to the ledger at a time: a second one would return the units that the first is being granted', async () => {
   const time = newFakeTime();
-  const questions: { readonly ask: LeaseAsk; readonly answer: (grant: Partial<Grant>) => void }[] = [];
+  const questions: { readonly ask: LeaseAsk; readonly reply: (grant: Partial<Grant>) => void }[] = [];
   let open = 0;
   let most = 0;
   const leases = startLeases({
@@ -24,7 +24,7 @@ it('a lease has one question to the ledger at a time: a second one would return 
     async fetch(_method, _path, body) {
       const { asks } = JSON.parse(Buffer.from(body as Uint8Array).toString()) as { asks: [LeaseAsk] };
       most = Math.max(most, ++open);
-      const grant = await new Promise<Partial<Grant>>((answer) => questions.push({ ask: asks[0], answer }));
+      const grant = await new Promise<Partial<Grant>>((reply) => questions.push({ ask: asks[0], reply }));
       open--;
       const usual = { key: 'budget', startMs: 1, endMs: null, units: 0, remaining: 0, leaseMs: 300_000 };
       return { status: 200, body: Buffer.from(JSON.stringify({ grants: [{ ...usual, ...grant }] })) };
@@ -33,16 +33,16 @@ it('a lease has one question to the ledger at a time: a second one would return 
   const taken = Promise.resolve(leases.account(budget).take(5, 5));
   await until(() => questions.length === 1);
   // Two of five units are free, and other processes hold some. The two are returned at once, and the five requested a little later.
-  questions[0]?.answer({ units: 2, others: 10, pending: 10 });
+  questions[0]?.reply({ units: 2, others: 10, pending: 10 });
   await until(() => questions.length === 2);
   expect(questions[1]?.ask).toMatchObject({ kept: 0, need: 0 });
   time.advance(500);
   // Questions are sent at the end of a turn.
   for (let turn = 0; turn < 3; turn++) await nextTurn();
-  questions[1]?.answer({ remaining: 5, others: 10, pending: 10 });
+  questions[1]?.reply({ remaining: 5, others: 10, pending: 10 });
   await until(() => questions.length === 3);
   expect(questions[2]?.ask).toMatchObject({ kept: 0, need: 5 });
-  questions[2]?.answer({ units: 5 });
+  questions[2]?.reply({ units: 5 });
   expect(await taken).toBe(5);
   expect(most).toBe(1);
 });

@@ -88,7 +88,7 @@ async function connect(name: string) {
 const textOf = (result: unknown) => (result as { content: { text: string }[] }).content[0]?.text;
 
 describe('a session at a server of HTTP+SSE over three gateways', () => {
-  it('passes sampling, elicitation and roots to the client that called, and its answers back', async () => {
+  it('passes sampling, elicitation and roots to the client that called, and its replies back', async () => {
     const clients = await Promise.all(['ada', 'bob', 'eve', 'kim'].map((name) => connect(name)));
     expect(new Set(clients.map(({ transport }) => transport.at?.process)).size).toBeGreaterThan(0);
     for (let round = 0; round < 4; round++) {

@@ -8,7 +8,7 @@ import { withModelTools } from '../../../core/model-tools/serve-model-tools.ts';
 import { modelName } from '../../../core/model-tools/tool-names.ts';
 import { FakeSink, fakeRequest } from '../../../core/test-kit/fake-exchange.ts';
 
-/** The loop of model and tools over a path that the test answers. */
+/** The loop of model and tools over a path that the test serves. */
 interface Served {
   readonly sink: FakeSink;
   readonly memory: BodyMemory;
@@ -17,7 +17,7 @@ interface Served {
   expire(): void;
 }
 
-type Answer = (body: JsonObject, sink: ReplySink, count: number) => void;
+type Reply = (body: JsonObject, sink: ReplySink, count: number) => void;
 
 const json = ['content-type', 'application/json'];
 const call = (id: string) => ({ type: 'function_call', id, call_id: id, name: 'city__weather', arguments: '{}' });
@@ -26,7 +26,7 @@ const response = (output: object[], tokens = 10) => ({
   output,
   usage: { input_tokens: tokens, output_tokens: 0 },
 });
-const callingModel: Answer = (_body, sink, count) => sink.send(200, json, JSON.stringify(response([call(`c${count}`)])));
+const callingModel: Reply = (_body, sink, count) => sink.send(200, json, JSON.stringify(response([call(`c${count}`)])));
 
 interface Options {
   readonly tokensMax?: number;
@@ -36,7 +36,7 @@ interface Options {
   readonly more?: JsonObject;
 }
 
-function serve(model: Answer, options: Options = {}): Served {
+function serve(model: Reply, options: Options = {}): Served {
   const memory = new BodyMemory(1024 * 1024);
   const requests: InboundRequest[] = [];
   const sink = new FakeSink();
@@ -105,7 +105,7 @@ describe('the loop of model and tools', () => {
     const own = { type: 'function', name: 'now', parameters: {} };
     const mcp = { type: 'mcp', server_label: '@svc-mcp/city' };
     const sent = { tools: [{ ...mcp, headers: { 'x-key': 'a' }, authorization: 'b' }, own], tool_choice: mcp };
-    const echo: Answer = ({ tools, tool_choice }, inner) => {
+    const echo: Reply = ({ tools, tool_choice }, inner) => {
       inner.send(200, json, JSON.stringify({ ...response([]), tools, tool_choice }));
     };
     const { sink } = serve(echo, { more: sent });

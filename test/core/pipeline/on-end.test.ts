@@ -64,8 +64,8 @@ const behaviours: Record<string, CoreHooks> = {
 };
 
 const upstreams: Record<string, { script: Script; stream: boolean; path?: string }> = {
-  'a plain answer': { script: replyWith(200, chatReply('hello')), stream: false },
-  'a streamed answer': { script: chatStream(['a', 'b']), stream: true },
+  'a plain reply': { script: replyWith(200, chatReply('hello')), stream: false },
+  'a streamed reply': { script: chatStream(['a', 'b']), stream: true },
   'an error status': { script: replyWith(500, { error: { message: 'down' } }), stream: false },
   'an error status on a streamed call': { script: replyWith(429, { error: { message: 'slow down' } }), stream: true },
   'no connection': { script: failWith(new GatewayError('upstream_connect')), stream: false },
@@ -79,7 +79,7 @@ const upstreams: Record<string, { script: Script; stream: boolean; path?: string
   },
   'a stream without an end': { script: chatStream(['a', 'b'], { cutAfter: 1 }), stream: true },
   'a reply that is no JSON': { script: replyWith(200, 'not json'), stream: false },
-  'a piped answer': { script: replyWith(200, 'bytes', ['content-type', 'text/plain']), stream: false, path: '/v1/things' },
+  'a piped reply': { script: replyWith(200, 'bytes', ['content-type', 'text/plain']), stream: false, path: '/v1/things' },
 };
 
 describe('onEnd and the record', () => {

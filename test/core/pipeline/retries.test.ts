@@ -121,8 +121,8 @@ describe('max_attempt_time_ms', () => {
   it('causes no retry if 408 is not listed', async () => {
     const gateway = newHarness();
     gateway.script(failWith(new GatewayError('request_timeout')));
-    const answered = await ask(gateway, retrying({ max_attempt_time_ms: 200, on_status_codes: [503] }));
-    expect(answered).toMatchObject({ status: 408, retries: '0' });
+    const replied = await ask(gateway, retrying({ max_attempt_time_ms: 200, on_status_codes: [503] }));
+    expect(replied).toMatchObject({ status: 408, retries: '0' });
     expect(gateway.calls).toHaveLength(1);
   });
 
@@ -147,8 +147,8 @@ describe('max_total_time_ms', () => {
   it('limits all attempts at a target: each has the rest, and none begins too late', async () => {
     const gateway = newHarness();
     gateway.script(taking(1500, bad));
-    const answered = await ask(gateway, retrying({ max_total_time_ms: 5000 }));
-    expect(answered).toMatchObject({ status: 503, retries: '-1' });
+    const replied = await ask(gateway, retrying({ max_total_time_ms: 5000 }));
+    expect(replied).toMatchObject({ status: 503, retries: '-1' });
     // 1500 + 999 + 1500 ms have passed, so a wait of 1998 ms would end too late.
     expect(gateway.calls.map((call) => call.timeouts.totalMs)).toEqual([5000, 2501]);
     expect(waits).toEqual([999]);

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { isObject } from '../../../core/contract/values/json.ts';
 
 /** The content of a reply, in the same form for plain and streamed replies. */
-export interface Answer {
+export interface Reply {
   readonly text: string;
   readonly reasoning: string;
   readonly toolCalls: { name: string; arguments: unknown }[];
@@ -11,16 +11,16 @@ export interface Answer {
 }
 
 /** Returns the content of each choice of a plain reply in the format of this operation. */
-export function answersOfReply(operation: OperationName, reply: JsonObject): Answer[] {
-  if (operation === 'chatComplete') return objects(reply.choices).map((choice) => chatAnswer(choice.message, choice));
-  if (operation === 'complete') return objects(reply.choices).map((choice) => textAnswer(choice));
-  if (operation === 'messages') return [messagesAnswer(objects(reply.content), reply.stop_reason)];
-  if (operation === 'createModelResponse') return [responsesAnswer(reply)];
+export function repliesOfReply(operation: OperationName, reply: JsonObject): Reply[] {
+  if (operation === 'chatComplete') return objects(reply.choices).map((choice) => chatReply(choice.message, choice));
+  if (operation === 'complete') return objects(reply.choices).map((choice) => textReply(choice));
+  if (operation === 'messages') return [messagesReply(objects(reply.content), reply.stop_reason)];
+  if (operation === 'createModelResponse') return [responsesReply(reply)];
   throw new Error(`${operation} has no streamed form`);
 }
 
 /** The same, assembled from the events of the streamed reply. */
-export function answersOfEvents(operation: OperationName, events: readonly StreamEvent[]): Answer[] {
+export function repliesOfEvents(operation: OperationName, events: readonly StreamEvent[]): Reply[] {
   const data = events.map((event) => event.data).filter(isObject);
   if (operation === 'chatComplete') return chatFromChunks(data);
   if (operation === 'complete') return completionFromChunks(data);
@@ -29,7 +29,7 @@ export function answersOfEvents(operation: OperationName, events: readonly Strea
   throw new Error(`${operation} has no streamed form`);
 }
 
-function chatAnswer(message: unknown, choice: JsonObject): Answer {
+function chatReply(message: unknown, choice: JsonObject): Reply {
   const from = isObject(message) ? message : {};
   return {
     text: text(from.content),
@@ -42,28 +42,28 @@ function chatAnswer(message: unknown, choice: JsonObject): Answer {
   };
 }
 
-function textAnswer(choice: JsonObject): Answer {
+function textReply(choice: JsonObject): Reply {
   return { text: text(choice.text), reasoning: '', toolCalls: [], finish: textOrNull(choice.finish_reason) };
 }
 
-function chatFromChunks(chunks: readonly JsonObject[]): Answer[] {
+function chatFromChunks(chunks: readonly JsonObject[]): Reply[] {
   const byIndex = new Map<
     number,
     { text: string; reasoning: string; calls: Map<number, [string, string]>; finish: string | null }
   >();
   for (const choice of chunks.flatMap((chunk) => objects(chunk.choices))) {
     const index = Number(choice.index ?? 0);
-    const answer = byIndex.get(index) ?? { text: '', reasoning: '', calls: new Map(), finish: null };
-    byIndex.set(index, answer);
+    const reply = byIndex.get(index) ?? { text: '', reasoning: '', calls: new Map(), finish: null };
+    byIndex.set(index, reply);
     const delta = isObject(choice.delta) ? choice.delta : {};
-    answer.text += text(delta.content);
-    answer.reasoning += text(delta.reasoning_content ?? delta.reasoning);
+    reply.text += text(delta.content);
+    reply.reasoning += text(delta.reasoning_content ?? delta.reasoning);
     for (const call of objects(delta.tool_calls)) {
       const fn = isObject(call.function) ? call.function : {};
-      const [name, args] = answer.calls.get(Number(call.index ?? 0)) ?? ['', ''];
-      answer.calls.set(Number(call.index ?? 0), [name + text(fn.name), args + text(fn.arguments)]);
+      const [name, args] = reply.calls.get(Number(call.index ?? 0)) ?? ['', ''];
+      reply.calls.set(Number(call.index ?? 0), [name + text(fn.name), args + text(fn.arguments)]);
     }
-    answer.finish = textOrNull(choice.finish_reason) ?? answer.finish;
+    reply.finish = textOrNull(choice.finish_reason) ?? reply.finish;
   }
   return inOrder(byIndex).map(({ calls, ...rest }) => ({
     ...rest,
@@ -71,18 +71,18 @@ function chatFromChunks(chunks: readonly JsonObject[]): Answer[] {
   }));
 }
 
-function completionFromChunks(chunks: readonly JsonObject[]): Answer[] {
-  const byIndex = new Map<number, Answer>();
+function completionFromChunks(chunks: readonly JsonObject[]): Reply[] {
+  const byIndex = new Map<number, Reply>();
   for (const choice of chunks.flatMap((chunk) => objects(chunk.choices))) {
     const index = Number(choice.index ?? 0);
     const known = byIndex.get(index);
-    const more = textAnswer(choice);
+    const more = textReply(choice);
     byIndex.set(index, { ...more, text: (known?.text ?? '') + more.text, finish: more.finish ?? known?.finish ?? null });
   }
   return inOrder(byIndex);
 }
 
-function messagesAnswer(blocks: readonly JsonObject[], stopReason: unknown): Answer {
+function messagesReply(blocks: readonly JsonObject[], stopReason: unknown): Reply {
   const ofType = (type: string): JsonObject[] => blocks.filter((block) => block.type === type);
   return {
     text: ofType('text')
@@ -96,7 +96,7 @@ function messagesAnswer(blocks: readonly JsonObject[], stopReason: unknown): Ans
   };
 }
 
-function messagesFromEvents(events: readonly JsonObject[]): Answer {
+function messagesFromEvents(events: readonly JsonObject[]): Reply {
   const blocks = new Map<number, JsonObject>();
   let stopReason: unknown = null;
   for (const event of events) {
@@ -112,10 +112,10 @@ function messagesFromEvents(events: readonly JsonObject[]): Answer {
     if (event.type === 'message_delta') stopReason = delta.stop_reason;
   }
   for (const block of blocks.values()) if (text(block.partial) !== '') block.input = json(block.partial);
-  return messagesAnswer(inOrder(blocks), stopReason);
+  return messagesReply(inOrder(blocks), stopReason);
 }
 
-function responsesAnswer(response: JsonObject): Answer {
+function responsesReply(response: JsonObject): Reply {
   const output = objects(response.output);
   return {
     text: output
@@ -135,7 +135,7 @@ function responsesAnswer(response: JsonObject): Answer {
   };
 }
 
-function responsesFromEvents(events: readonly JsonObject[]): Answer {
+function responsesFromEvents(events: readonly JsonObject[]): Reply {
   const joined = (type: string): string =>
     events
       .filter((event) => event.type === type)

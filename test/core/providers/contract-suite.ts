@@ -17,7 +17,7 @@ import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { Secret } from '../../../core/contract/values/secret.ts';
 import type { Usage } from '../../../core/contract/values/usage.ts';
 import { emptyUsage } from '../../../core/contract/values/usage.ts';
-import { answersOfEvents, answersOfReply } from './assemble-reply.ts';
+import { repliesOfEvents, repliesOfReply } from './assemble-reply.ts';
 import { eventsOfText } from './event-stream-text.ts';
 import type { CallCase } from './provider-fixtures.ts';
 import { fixturesOf } from './provider-fixtures.ts';
@@ -136,7 +136,7 @@ export function providerContractSuite(adapter: ProviderAdapter, options: Contrac
       });
 
       const { providerReply } = fixture;
-      if (fixture.answersBytes) {
+      if (fixture.repliesBytes) {
         it('passes bytes', () => expect(operation.passesBytes).toBe(true));
         return;
       }
@@ -167,9 +167,9 @@ export function providerContractSuite(adapter: ProviderAdapter, options: Contrac
         expect(call.adapted).toEqual(fixture.stream?.adapted ?? fixture.adapted ?? []);
       });
 
-      it('streams the same answer as the plain reply', () => {
+      it('streams the same content as the plain reply', () => {
         const events = translated(operation, providerEvents, callOf(streamed, fixture, settings));
-        expect(answersOfEvents(fixture.operation, events)).toEqual(answersOfReply(fixture.operation, fixture.reply));
+        expect(repliesOfEvents(fixture.operation, events)).toEqual(repliesOfReply(fixture.operation, fixture.reply));
         if (fixture.events !== null) expect(events).toEqual(eventsOfText(fixture.events));
       });
 
@@ -200,7 +200,7 @@ export function providerContractSuite(adapter: ProviderAdapter, options: Contrac
           { event: 'svc-unknown', data: { type: 'svc-unknown', choices: 'none', delta: 7, usage: 'none' } },
         ];
         const events = translated(operation, [...strange, ...providerEvents], callOf(streamed, fixture, settings));
-        expect(answersOfEvents(fixture.operation, events)).toEqual(answersOfReply(fixture.operation, fixture.reply));
+        expect(repliesOfEvents(fixture.operation, events)).toEqual(repliesOfReply(fixture.operation, fixture.reply));
         const reader = operation.streamReader();
         for (const event of [...strange, ...providerEvents]) reader.push(event);
         expect(reader.complete()).toBe(true);
@@ -230,11 +230,11 @@ export function providerContractSuite(adapter: ProviderAdapter, options: Contrac
 
     it.each(Object.entries(table))('finish reason %s becomes %s, plain and streamed', (native, mapped) => {
       const reply = withFinishReason(chat.providerReply, native) as JsonObject;
-      const ends = answersOfReply('chatComplete', received(operation, reply, callOf(chat.request, chat, settings)));
+      const ends = repliesOfReply('chatComplete', received(operation, reply, callOf(chat.request, chat, settings)));
       expect(ends[0]?.finish).toBe(mapped);
       const events = withFinishReason(eventsOfText(chat.chunks as string), native) as StreamEvent[];
       const streamed = { ...chat.request, stream: true, ...chat.stream?.request };
-      expect(answersOfEvents('chatComplete', translated(operation, events, callOf(streamed, chat, settings)))[0]?.finish).toBe(
+      expect(repliesOfEvents('chatComplete', translated(operation, events, callOf(streamed, chat, settings)))[0]?.finish).toBe(
         mapped,
       );
     });
@@ -245,7 +245,7 @@ export function providerContractSuite(adapter: ProviderAdapter, options: Contrac
 const talking = ['chatComplete', 'complete', 'messages', 'createModelResponse'] as const;
 
 function callsTool(fixture: CallCase): boolean {
-  return (answersOfReply(fixture.operation, fixture.reply)[0]?.toolCalls.length ?? 0) > 0;
+  return (repliesOfReply(fixture.operation, fixture.reply)[0]?.toolCalls.length ?? 0) > 0;
 }
 
 function parsedSettings(adapter: ProviderAdapter, input: JsonObject): ProviderSettings {

@@ -9,7 +9,7 @@ import { adapters as compatibleRows } from '../../../core/providers/compatible-r
 import { declarations, settingNames } from '../../../core/providers/declarations.ts';
 import { providers } from '../../../core/providers/index.ts';
 import { mockSender } from '../../../core/providers/mock/in-process.ts';
-import { answersOfEvents, answersOfReply } from './assemble-reply.ts';
+import { repliesOfEvents, repliesOfReply } from './assemble-reply.ts';
 import { callOf, translated } from './contract-suite.ts';
 import { eventsOfText } from './event-stream-text.ts';
 import { mockCall, record } from './mock/recorded-exchange.ts';
@@ -70,7 +70,7 @@ describe('a Messages call to an OpenAI-format provider', () => {
     messages: [{ role: 'user', content: 'hello out there' }],
   };
 
-  async function answered(params: JsonObject) {
+  async function replied(params: JsonObject) {
     const call = callOf(params, {}, {});
     const body = operation.toProvider?.(params, call) ?? params;
     const recording = record(mockSender(), mockCall(body, { path: operation.path(call) }));
@@ -80,7 +80,7 @@ describe('a Messages call to an OpenAI-format provider', () => {
   }
 
   it('has the same content plain and streamed', async () => {
-    const plain = await answered(request);
+    const plain = await replied(request);
     const reply = operation.fromProvider?.(plain.recording.json(), plain.call) as JsonObject;
     expect(reply).toMatchObject({
       type: 'message',
@@ -88,9 +88,9 @@ describe('a Messages call to an OpenAI-format provider', () => {
       stop_reason: 'end_turn',
       usage: { input_tokens: 5, output_tokens: 3 },
     });
-    const streamed = await answered({ ...request, stream: true });
+    const streamed = await replied({ ...request, stream: true });
     const events = translated(operation, eventsOfText(streamed.recording.text()), streamed.call);
-    expect(answersOfEvents('messages', events)).toEqual(answersOfReply('messages', reply));
-    expect(answersOfReply('messages', reply)[0]?.text).toBe('hello out there');
+    expect(repliesOfEvents('messages', events)).toEqual(repliesOfReply('messages', reply));
+    expect(repliesOfReply('messages', reply)[0]?.text).toBe('hello out there');
   });
 });

@@ -31,7 +31,7 @@ export interface CallCase {
   readonly dropped?: readonly string[];
   readonly adapted?: readonly string[];
   /** True if the provider replies with bytes, so there is no reply to map. */
-  readonly answersBytes?: boolean;
+  readonly repliesBytes?: boolean;
   readonly providerReply: JsonObject;
   /** The expected reply to the client for `providerReply`. */
   readonly reply: JsonObject;

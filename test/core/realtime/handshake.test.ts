@@ -123,7 +123,7 @@ describe('the session handshake', () => {
     [401, { error: { message: 'Incorrect API key', type: 'invalid_request_error' } }, {}],
     [429, { error: { message: 'Slow down' } }, { 'retry-after': '7' }],
   ])('returns the provider’s status %i', async (status, body, headers) => {
-    provider.answers = [refuseWith(status, body, headers as Record<string, string>)];
+    provider.replies = [refuseWith(status, body, headers as Record<string, string>)];
     const reply = await refusal(realtimePath, { 'x-svc-api-key': gateway.workspaceKey });
     expect(reply.status).toBe(status);
     expect(reply.json).toEqual(body);
@@ -134,16 +134,16 @@ describe('the session handshake', () => {
 
   it.each<[string, (socket: Duplex) => void, string]>([
     ['cuts the connection', (socket) => socket.destroy(), 'upstream_reset'],
-    ['answers 200', (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi'), 'upstream_invalid'],
+    ['replies 200', (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi'), 'upstream_invalid'],
     [
-      'answers 101 without proving that it understood',
+      'replies 101 without proving that it understood',
       (socket) =>
         socket.end('HTTP/1.1 101 Yes\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: bm8=\r\n\r\n'),
       'upstream_invalid',
     ],
-    ['answers garbage', (socket) => socket.end('no http\r\n\r\n'), 'upstream_invalid'],
-  ])('returns 502 if the provider %s', async (_case, answer, code) => {
-    provider.answers = [answer];
+    ['replies garbage', (socket) => socket.end('no http\r\n\r\n'), 'upstream_invalid'],
+  ])('returns 502 if the provider %s', async (_case, response, code) => {
+    provider.replies = [response];
     const reply = await refusal(realtimePath, { 'x-svc-api-key': gateway.workspaceKey });
     expect([reply.status, reply.json.error.code]).toEqual([502, code]);
   });
@@ -157,7 +157,7 @@ describe('the session handshake', () => {
         { provider: '@oai', override_params: { model: 'third' } },
       ],
     });
-    provider.answers = [refuseWith(429, { error: { message: 'Slow down' } }), (socket) => socket.destroy()];
+    provider.replies = [refuseWith(429, { error: { message: 'Slow down' } }), (socket) => socket.destroy()];
     const { client, session } = await open('/realtime?model=m', { 'x-svc-config': config });
     expect(session.handshake.path).toBe('/v1/realtime?model=third');
     expect(client.headers['x-svc-last-used-option-index']).toBe('config.targets[2]');
@@ -169,18 +169,18 @@ describe('the session handshake', () => {
 
   it('retries the same target if its config allows it', async () => {
     const config = JSON.stringify({ provider: '@oai', retry: { attempts: 1, on_status_codes: [503] } });
-    provider.answers = [refuseWith(503, {})];
+    provider.replies = [refuseWith(503, {})];
     const { client } = await open('/realtime?model=m', { 'x-svc-config': config });
     expect(client.headers['x-svc-retry-attempt-count']).toBe('1');
     client.socket.terminate();
   });
 
   it('ends at the provider if the client disconnects before the reply', async () => {
-    let answered: (socket: Duplex) => void = () => {};
+    let replied: (socket: Duplex) => void = () => {};
     const stalled = new Promise<Duplex>((resolve) => {
-      answered = resolve;
+      replied = resolve;
     });
-    provider.answers = [answered];
+    provider.replies = [replied];
     const socket = new WebSocket(at(realtimePath), { headers: { 'x-svc-api-key': gateway.workspaceKey } });
     socket.on('error', () => {});
     const atProvider = await stalled;

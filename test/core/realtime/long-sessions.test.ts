@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => realtime?.close());
 
-const answered = (input: number, output: number): string =>
+const replied = (input: number, output: number): string =>
   JSON.stringify({ type: 'response.done', response: { usage: { input_tokens: input, output_tokens: output } } });
 
 const usedOf = async (id: string): Promise<number> =>
@@ -20,10 +20,10 @@ it('a session ends when the budget of its key is used up, after the reply that u
   const { key, id } = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 10_000 } });
   const { client, session } = await open(realtimePath, { 'x-svc-api-key': key });
   for (let i = 1; i <= 3; i++) {
-    session.socket.send(answered(2_000, 1_000));
+    session.socket.send(replied(2_000, 1_000));
     await client.received(i);
   }
-  session.socket.send(answered(1_500, 500));
+  session.socket.send(replied(1_500, 500));
   expect(await within(client.closed, 'the close')).toEqual({ code: 1008, reason: 'API Key Usage Limit Exceeded' });
   expect((await session.closed).code).toBe(1001);
   expect(client.messages).toHaveLength(4);
@@ -41,9 +41,9 @@ it('a session ends with 1013 if a token rate limit has no units left', async () 
   const { gateway, open } = realtime;
   const { key } = await gateway.admin.createKey({ rate_limits: [{ type: 'tokens', unit: 'rpd', value: 4_000 }] });
   const { client, session } = await open(realtimePath, { 'x-svc-api-key': key });
-  session.socket.send(answered(3_000, 500));
+  session.socket.send(replied(3_000, 500));
   await client.received(1);
-  session.socket.send(answered(500, 500));
+  session.socket.send(replied(500, 500));
   expect(await within(client.closed, 'the close')).toEqual({
     code: 1013,
     reason: 'API key rate limit exceeded: 4000 tokens per day',
@@ -54,7 +54,7 @@ it('budgets apply to sessions on other paths too', async () => {
   const { gateway, open } = realtime;
   const { key } = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 1_000 } });
   const { client, session } = await open('/responses', { 'x-svc-api-key': key, 'x-svc-provider': '@oai' });
-  session.socket.send(answered(600, 500).replace('response.done', 'response.completed'));
+  session.socket.send(replied(600, 500).replace('response.done', 'response.completed'));
   expect((await within(client.closed, 'the close')).code).toBe(1008);
 });
 
@@ -103,7 +103,7 @@ it.each([
   expect((await withdraw(id)).status).toBe(200);
   expect((await within(client.closed, 'the close')).code).toBe(1008);
   expect(await logOf(client)).toMatchObject({ outcome: 'cut', session: { close_code: 1008, closed_by: 'gateway' } });
-  other.session.socket.send(answered(1, 1));
+  other.session.socket.send(replied(1, 1));
   await other.client.received(1);
   other.client.socket.close(1000);
 });
@@ -114,10 +114,10 @@ it('an open session records its usage while it is open, and counts once', async 
   const { client, session } = await open(realtimePath, { 'x-svc-api-key': key });
   const opened = await logOf(client, () => true);
   expect(opened).toMatchObject({ outcome: 'open', session: { close_code: null, closed_by: null } });
-  session.socket.send(answered(900, 100));
+  session.socket.send(replied(900, 100));
   await logOf(client, (log) => log.metrics.req_units === 900);
   expect(await usedOf(id)).toBe(1_000);
-  session.socket.send(answered(90, 10));
+  session.socket.send(replied(90, 10));
   await logOf(client, (log) => log.metrics.req_units === 990);
   expect(await usedOf(id)).toBe(1_100);
   client.socket.close(1000);
@@ -130,7 +130,7 @@ it('usage of sessions of a killed process is kept', async () => {
   const { gateway, open, logOf } = realtime;
   const { key, id } = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 100_000 } });
   const { client, session } = await open(realtimePath, { 'x-svc-api-key': key });
-  session.socket.send(answered(900, 100));
+  session.socket.send(replied(900, 100));
   await logOf(client, (log) => log.metrics.req_units === 900);
   const [killed] = gateway.pidsOf('gateway');
   process.kill(killed as number, 'SIGKILL');

@@ -52,12 +52,12 @@ describe('an open session', () => {
     client.socket.terminate();
   });
 
-  it('answers pings at both ends', async () => {
+  it('replies to pings at both ends', async () => {
     const { client, session } = await open();
     for (const end of [client.socket, session.socket]) {
-      const answered = new Promise<string>((resolve) => end.once('pong', (data) => resolve(String(data))));
+      const replied = new Promise<string>((resolve) => end.once('pong', (data) => resolve(String(data))));
       end.ping('are you there');
-      expect(await within(answered, 'a pong')).toBe('are you there');
+      expect(await within(replied, 'a pong')).toBe('are you there');
     }
     client.socket.terminate();
   });

@@ -68,7 +68,7 @@ describe('sessions of one key', () => {
     const cutByProvider = await until(() => open());
     cutByProvider.session.socket.terminate();
     await cutByProvider.client.closed;
-    provider.answers = [refuseWith(403, {})];
+    provider.replies = [refuseWith(403, {})];
     await until(async () => (await refusal(realtimePath, { 'x-svc-api-key': gateway.workspaceKey })).status === 403);
     (await until(() => open())).client.socket.terminate();
   });

@@ -95,13 +95,13 @@ describe('AWS Secrets Manager with access keys', () => {
     ['too many callers', { status: 400, body: { __type: 'ThrottlingException' } }],
     ['a fault of AWS', { status: 500, body: { __type: 'InternalServiceError' } }],
     ['a connection that ends', 'cut'],
-    ['no answer', 'stall'],
-  ] as const)('%s leaves the value that was there', async (_what, answer) => {
+    ['no reply', 'stall'],
+  ] as const)('%s leaves the value that was there', async (_what, reply) => {
     const under = start({ ttlMs: 1_000 });
     const document = mapped();
     await under.read(document);
-    aws.instead = () => answer as never;
-    if (answer === 'stall') under.timeoutMs = 100;
+    aws.instead = () => reply as never;
+    if (reply === 'stall') under.timeoutMs = 100;
     under.advance(60_000);
     expect(await under.read(document)).toEqual({ api_key: 'sk-from-aws' });
     expect(under.logLines).toHaveLength(1);

@@ -99,11 +99,11 @@ describe('Azure Key Vault as an application', () => {
     ['a fault of Azure', { status: 503, body: {} }],
     ['a reply that is cut', 'cut'],
     ['a reply without a value', { status: 200, body: { id: 'x' } }],
-  ] as const)('%s leaves the value that was there', async (_what, answer) => {
+  ] as const)('%s leaves the value that was there', async (_what, reply) => {
     const under = start({ ttlMs: 1_000 });
     const document = mapped();
     await under.read(document);
-    world.instead = () => answer as never;
+    world.instead = () => reply as never;
     under.advance(60_000);
     expect(await under.read(document)).toEqual({ api_key: 'sk-from-azure' });
     expect(under.logLines).toHaveLength(1);

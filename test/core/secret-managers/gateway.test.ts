@@ -211,11 +211,11 @@ describe('an unavailable value', () => {
       strategy: { mode: 'fallback' },
       targets: [{ provider: `@${away}` }, { provider: 'openai', api_key: 'sk-inline', custom_host: provider.openaiHost }],
     });
-    const answered = await gateway.call('/chat/completions', {
+    const replied = await gateway.call('/chat/completions', {
       headers: { 'x-svc-config': 'with-fallback' },
       body: { model: 'gpt-4o', messages: [{ role: 'user', content: 'Hi' }] },
     });
-    expect([answered.status, answered.headers.get('x-svc-last-used-option-index')]).toEqual([200, 'config.targets[1]']);
+    expect([replied.status, replied.headers.get('x-svc-last-used-option-index')]).toEqual([200, 'config.targets[1]']);
     const alone = (await (await chat(away)).json()) as { error: { message: string } };
     expect(alone.error.message).toMatch(/whose secret manager cannot be reached. Try again shortly$/);
   });
@@ -275,7 +275,7 @@ describe('a provider with a mapped key', () => {
       };
       expect(await open()).toBe('Bearer sk-planted-session-1');
       store('sessions', 'sk-planted-session-2');
-      sessions.answers.push((socket) => socket.end('HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n'));
+      sessions.replies.push((socket) => socket.end('HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n'));
       expect(await open()).toBe('Bearer sk-planted-session-2');
     } finally {
       await sessions.close();
@@ -317,8 +317,8 @@ describe('a provider with a mapped key', () => {
     store('batches', 'sk-planted-batches');
     const document = put([inVault('batches')]);
     provider.on('/v1/batches/batch_1', reply(200, { id: 'batch_1', object: 'batch', status: 'in_progress' }));
-    const answered = await ask(batchUsagePath, { document, settings: {}, batchId: 'batch_1' });
-    expect([answered.status, await answered.json()]).toEqual([200, { state: 'running', parts: [] }]);
+    const replied = await ask(batchUsagePath, { document, settings: {}, batchId: 'batch_1' });
+    expect([replied.status, await replied.json()]).toEqual([200, { state: 'running', parts: [] }]);
     expect(provider.last.header('authorization')).toBe('Bearer sk-planted-batches');
   });
 });

@@ -118,18 +118,18 @@ describe('test kit: services', () => {
     async onRequest(ctx) {
       const url = ctx.metadata.url as string;
       const { status, body } = await services.fetch({ url, headers: ['X-Team', 'red'], body: { user: ctx.metadata.user } });
-      ctx.replyHeaders.push('x-answer', `${status} ${Buffer.from(body)}`);
+      ctx.replyHeaders.push('x-result', `${status} ${Buffer.from(body)}`);
     },
   }));
 
-  it('answers calls of plugins', async () => {
+  it('replies to calls of plugins', async () => {
     const gateway = start(asking);
     gateway.service('https://policy.example', ({ method, url, headers, body }) => ({
       status: 201,
       body: `${method} ${url} ${headers[headers.indexOf('x-team') + 1]} ${body}`,
     }));
     const reply = await gateway.send({ metadata: { url: 'https://policy.example/ask?now', user: 'ann' } });
-    expect(reply.header('X-Answer')).toBe('201 POST https://policy.example/ask?now red {"user":"ann"}');
+    expect(reply.header('X-Result')).toBe('201 POST https://policy.example/ask?now red {"user":"ann"}');
     expect(gateway.providerCalls).toHaveLength(1);
   });
 

@@ -10,9 +10,9 @@ import type { Resolve } from '../../../core/upstream/connector.ts';
 import { createTransport, type TransportOptions } from '../../../core/upstream/transport.ts';
 import { freePort } from '../../support/free-port.ts';
 import { send } from './outgoing-call.ts';
-import { answers, type RawUpstream, startRawUpstream } from './raw-upstream.ts';
+import { type RawUpstream, replies, startRawUpstream } from './raw-upstream.ts';
 
-const ok = answers('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+const ok = replies('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
 const refused = { code: 'invalid_custom_host', status: 400, message: 'Invalid custom host', param: null, errors: null };
 
 let upstream: RawUpstream;
@@ -23,10 +23,10 @@ const transportWith = (options: Partial<TransportOptions>) => {
   return transport;
 };
 /** A resolver with scripted replies, the last one repeated, that counts its calls. */
-const answering = (...answerList: (readonly string[])[]) => {
+const replying = (...replyList: (readonly string[])[]) => {
   const asked: string[] = [];
   const resolve: Resolve = (hostname, callback) => {
-    const given = answerList[Math.min(asked.length, answerList.length - 1)] as readonly string[];
+    const given = replyList[Math.min(asked.length, replyList.length - 1)] as readonly string[];
     asked.push(hostname);
     const addresses: LookupAddress[] = given.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
     setImmediate(() => callback(null, addresses));
@@ -95,7 +95,7 @@ describe('host names', () => {
     ['one private and one public address', ['fd00::1', '2606:4700::1111']],
     ['a text in place of an address', ['localhost']],
   ])('with the DNS result %s are rejected without a connection', async (_what, addresses) => {
-    const { resolve } = answering(addresses);
+    const { resolve } = replying(addresses);
     const dialled: string[] = [];
     const transport = transportWith({ resolve, dial: spyingOn(dialled) });
     expect(await send(transport, { origin: `http://fine.example.com:${upstream.port}` }).error).toMatchObject(refused);
@@ -103,7 +103,7 @@ describe('host names', () => {
   });
 
   it('with reserved suffixes are rejected without a DNS query', async () => {
-    const { resolve, asked } = answering(['8.8.8.8']);
+    const { resolve, asked } = replying(['8.8.8.8']);
     const transport = transportWith({ resolve });
     for (const name of ['localhost', 'db.internal', 'metadata.google.internal', 'intranet', 'example.com.', 'printer.local']) {
       expect(await send(transport, { origin: `http://${name}` }).error).toMatchObject(refused);
@@ -116,7 +116,7 @@ describe('host names', () => {
 
   it('are resolved once per connection, which uses that address whatever the next result is', async () => {
     const trusted = parseTrustedHosts([`127.0.0.1:${upstream.port}`]);
-    const { resolve, asked } = answering(['127.0.0.1'], ['127.0.0.2']);
+    const { resolve, asked } = replying(['127.0.0.1'], ['127.0.0.2']);
     const transport = transportWith({ resolve, trusted });
     const origin = `http://rebind.example.com:${upstream.port}`;
     expect((await send(transport, { origin }).body).toString()).toBe('ok');
@@ -132,7 +132,7 @@ describe('host names', () => {
   });
 
   it('are resolved once for all connections that open at the same time', async () => {
-    const { resolve, asked } = answering(['127.0.0.1'], ['10.0.0.1']);
+    const { resolve, asked } = replying(['127.0.0.1'], ['10.0.0.1']);
     const transport = transportWith({ resolve, trusted: parseTrustedHosts(['127.0.0.1']) });
     const origin = `http://many.example.com:${upstream.port}`;
     const calls = Array.from({ length: 50 }, () => send(transport, { origin }));
@@ -141,7 +141,7 @@ describe('host names', () => {
   });
 
   it('without an address are upstream_connect for all waiting requests', async () => {
-    const { resolve, asked } = answering([]);
+    const { resolve, asked } = replying([]);
     const transport = transportWith({ resolve });
     const calls = Array.from({ length: 3 }, () => send(transport, { origin: 'http://empty.example.com' }));
     for (const { error } of calls) expect(await error).toMatchObject({ code: 'upstream_connect' });
@@ -150,7 +150,7 @@ describe('host names', () => {
 
   it('in the trusted list may be private, but never a metadata service', async () => {
     const trusted = parseTrustedHosts(['ollama']);
-    const { resolve } = answering(['127.0.0.1'], ['169.254.169.254']);
+    const { resolve } = replying(['127.0.0.1'], ['169.254.169.254']);
     const transport = transportWith({ resolve, trusted });
     const origin = `http://ollama:${upstream.port}`;
     const first = send(transport, { origin });
@@ -160,7 +160,7 @@ describe('host names', () => {
 
   it('are tried at their next address if one does not respond', async () => {
     const trusted = parseTrustedHosts(['127.0.0.0/8']);
-    const { resolve } = answering(['127.0.0.2', '127.0.0.1']);
+    const { resolve } = replying(['127.0.0.2', '127.0.0.1']);
     const transport = transportWith({ resolve, trusted });
     expect((await send(transport, { origin: `http://two.example.com:${upstream.port}` }).body).toString()).toBe('ok');
   });
@@ -168,7 +168,7 @@ describe('host names', () => {
 
 describe('the peer address', () => {
   it('is checked before the first byte: a connection to another address is dropped', async () => {
-    const { resolve } = answering(['8.8.8.8']);
+    const { resolve } = replying(['8.8.8.8']);
     // This socket always connects to the local server, as with a broken resolver, proxy or NAT.
     const astray: typeof buildConnector = (options) => {
       const connect = buildConnector({ ...options, lookup: undefined });
@@ -231,7 +231,7 @@ describe('upstream TLS', () => {
   it('sends and verifies the host name, not the address', async () => {
     const secure = await startRawUpstream(ok, { tls });
     const trusted = parseTrustedHosts(['127.0.0.1']);
-    const { resolve } = answering(['127.0.0.1']);
+    const { resolve } = replying(['127.0.0.1']);
     const transport = transportWith({ resolve, trusted, ca: [tls.cert] });
     expect((await send(transport, { origin: `https://upstream.example.com:${secure.port}` }).body).toString()).toBe('ok');
     const [connection] = secure.connections;
@@ -302,7 +302,7 @@ describe('the metadata tenant', () => {
 
   it('reaches the metadata services, and no other address', async () => {
     const { dial, dialled } = dialling();
-    const { resolve } = answering(['169.254.169.254']);
+    const { resolve } = replying(['169.254.169.254']);
     const transport = transportWith({ dial, resolve, machineIdentity: true });
     for (const origin of ['http://169.254.169.254', 'http://169.254.170.2', 'http://metadata.google.internal']) {
       await expect(send(transport, { ...call, origin }).error).resolves.toMatchObject({ code: 'upstream_connect' });
@@ -321,7 +321,7 @@ describe('the metadata tenant', () => {
 
   it('does not follow forged DNS results', async () => {
     const { dial, dialled } = dialling();
-    const { resolve } = answering(['127.0.0.1']);
+    const { resolve } = replying(['127.0.0.1']);
     const transport = transportWith({ dial, resolve, machineIdentity: true });
     await expect(send(transport, { ...call, origin: 'http://metadata.google.internal' }).error).resolves.toMatchObject(refused);
     expect(dialled).toEqual(['refused invalid_custom_host']);

@@ -5,7 +5,7 @@ import { createConnector } from '../../../core/upstream/connector.ts';
 import { Pool } from '../../../core/upstream/pool.ts';
 import { until } from '../../support/until.ts';
 import { localTransport, send } from './outgoing-call.ts';
-import { answers, type RawConnection, rawUpstreamOfTest } from './raw-upstream.ts';
+import { type RawConnection, rawUpstreamOfTest, replies } from './raw-upstream.ts';
 import { bodyOf } from './request-body.ts';
 
 const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
@@ -20,7 +20,7 @@ afterEach(() => transport.close());
 
 describe('pooled connections', () => {
   it('are kept and reused, one request at a time', async () => {
-    const upstream = await rawUpstreamOfTest(answers(ok));
+    const upstream = await rawUpstreamOfTest(replies(ok));
     for (let i = 0; i < 20; i++) expect((await send(transport, { origin: upstream.origin }).body).toString()).toBe('ok');
     expect(upstream.connections).toHaveLength(1);
   });
@@ -39,8 +39,8 @@ describe('pooled connections', () => {
   });
 
   it('are never shared between tenants, nor between origins', async () => {
-    const upstream = await rawUpstreamOfTest(answers(ok));
-    const other = await rawUpstreamOfTest(answers(ok));
+    const upstream = await rawUpstreamOfTest(replies(ok));
+    const other = await rawUpstreamOfTest(replies(ok));
     for (let i = 0; i < 3; i++) {
       for (const tenant of ['tenant-a', 'tenant-b']) {
         await send(transport, { tenant, origin: upstream.origin, path: `/${tenant}` }).body;
@@ -56,13 +56,13 @@ describe('pooled connections', () => {
   });
 
   it('are not reused after a reply that closes them', async () => {
-    const upstream = await rawUpstreamOfTest(answers(ok.replace('content-length', 'connection: close\r\ncontent-length')));
+    const upstream = await rawUpstreamOfTest(replies(ok.replace('content-length', 'connection: close\r\ncontent-length')));
     for (let i = 0; i < 3; i++) expect((await send(transport, { origin: upstream.origin }).body).toString()).toBe('ok');
     expect(upstream.connections).toHaveLength(3);
   });
 
   it('are replaced if the provider closed them while they were idle', async () => {
-    const upstream = await rawUpstreamOfTest(answers(ok));
+    const upstream = await rawUpstreamOfTest(replies(ok));
     for (let i = 0; i < 5; i++) {
       expect((await send(transport, { origin: upstream.origin, method: 'POST', body: Buffer.from('x') }).body).toString()).toBe(
         'ok',
@@ -74,7 +74,7 @@ describe('pooled connections', () => {
 
   it('close after the idle time', async () => {
     const local = localTransport({ keepAliveMs: 50 });
-    const upstream = await rawUpstreamOfTest(answers(ok));
+    const upstream = await rawUpstreamOfTest(replies(ok));
     await send(local, { origin: upstream.origin }).body;
     await (await upstream.nextConnection()).closed;
     await local.close();
@@ -182,7 +182,7 @@ describe('a kept-alive connection that closes during a request', () => {
 
 describe('pools', () => {
   it('drop idle connections that have closed, so that a burst leaves nothing behind', async () => {
-    const upstream = await rawUpstreamOfTest(answers(ok));
+    const upstream = await rawUpstreamOfTest(replies(ok));
     const trusted = parseTrustedHosts(['127.0.0.1']);
     const connect = createConnector({ hostname: '127.0.0.1', port: upstream.port, internal: false }, { trusted });
     const url = new URL(upstream.origin);
@@ -216,7 +216,7 @@ describe('pools', () => {
     });
     const long = send(local, { tenant: 't1', origin: upstream.origin });
     await long.firstChunk;
-    const quick = await rawUpstreamOfTest(answers(ok));
+    const quick = await rawUpstreamOfTest(replies(ok));
     await send(local, { tenant: 't2', origin: quick.origin }).body;
     await send(local, { tenant: 't3', origin: quick.origin }).body;
     // t1's pool is removed. Its stream continues, and its connection closes when the stream ends.

@@ -75,7 +75,7 @@ export async function startRawUpstream(
 }
 
 /** A script that sends these bytes after each complete request of a connection. `requestEnd` marks the end of a request. */
-export function answers(reply: string | Uint8Array, requestEnd = '\r\n\r\n'): (connection: RawConnection) => Promise<void> {
+export function replies(reply: string | Uint8Array, requestEnd = '\r\n\r\n'): (connection: RawConnection) => Promise<void> {
   return async (connection) => {
     for (let request = 1; !connection.isClosed; request++) {
       await Promise.race([connection.receives(requestEnd, request), connection.closed]);

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { UpstreamTransport } from '../../../core/contract/provider/upstream.ts';
 import { until } from '../../support/until.ts';
 import { localTransport, noTimeouts, send } from './outgoing-call.ts';
-import { answers, type RawUpstream, startRawUpstream } from './raw-upstream.ts';
+import { type RawUpstream, replies, startRawUpstream } from './raw-upstream.ts';
 import { bodyOf, repeat } from './request-body.ts';
 
 let transport: UpstreamTransport;
@@ -89,16 +89,16 @@ describe('an aborted exchange', () => {
   });
 
   it('stops an unfinished connection', async () => {
-    let answer: () => void = () => {};
+    let reply: () => void = () => {};
     const local = localTransport({
       resolve: (_name, callback) => {
-        answer = () => callback(null, [{ address: '127.0.0.1', family: 4 }]);
+        reply = () => callback(null, [{ address: '127.0.0.1', family: 4 }]);
       },
       trusted: [{ name: 'slow.example', below: false, range: null, port: null }],
     });
     const sent = send(local, { origin: `http://slow.example:${upstream.port}` });
     sent.exchange.abort();
-    answer();
+    reply();
     // The transport closes, which shows that nothing is under way. No connection was opened.
     await local.close();
     await turn();
@@ -106,7 +106,7 @@ describe('an aborted exchange', () => {
   });
 
   it('sends nothing if the abort is in the same turn, on a kept-alive socket', async () => {
-    const ok = await startRawUpstream(answers('HTTP/1.1 204 No Content\r\n\r\n'));
+    const ok = await startRawUpstream(replies('HTTP/1.1 204 No Content\r\n\r\n'));
     await send(transport, { origin: ok.origin, path: '/first' }).body;
     const sent = send(transport, { origin: ok.origin, path: '/second' });
     sent.exchange.abort();

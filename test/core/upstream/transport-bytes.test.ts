@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { UpstreamTransport } from '../../../core/contract/provider/upstream.ts';
 import { localTransport, send } from './outgoing-call.ts';
-import { answers, startRawUpstream } from './raw-upstream.ts';
+import { replies, startRawUpstream } from './raw-upstream.ts';
 import { bodyOf, repeat } from './request-body.ts';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
@@ -106,7 +106,7 @@ describe('transported bytes', () => {
   it('stay compressed if the provider compressed them', async () => {
     const packed = gzipSync('a text '.repeat(100));
     const upstream = await startRawUpstream(
-      answers(
+      replies(
         Buffer.concat([
           Buffer.from(`HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${packed.length}\r\n\r\n`),
           packed,
@@ -242,14 +242,14 @@ describe('the request line and headers', () => {
   ];
 
   it.each(targets)('are sent with an unchanged target: %s', async (path) => {
-    const upstream = await startRawUpstream(answers('HTTP/1.1 204 No Content\r\n\r\n'));
+    const upstream = await startRawUpstream(replies('HTTP/1.1 204 No Content\r\n\r\n'));
     await send(transport, { origin: upstream.origin, path }).body;
     expect((await upstream.nextConnection()).received.split('\r\n')[0]).toBe(`GET ${path} HTTP/1.1`);
     await upstream.close();
   });
 
   it('are sent in order and byte for byte, with only host, connection and length added', async () => {
-    const upstream = await startRawUpstream(answers('HTTP/1.1 204 No Content\r\n\r\n', 'hi'));
+    const upstream = await startRawUpstream(replies('HTTP/1.1 204 No Content\r\n\r\n', 'hi'));
     const headers = [
       'x-b',
       '2',
@@ -275,7 +275,7 @@ describe('the request line and headers', () => {
 
   it('return in lower case as latin1 text with repeated headers, without hop-by-hop headers and 1xx replies', async () => {
     const upstream = await startRawUpstream(
-      answers(
+      replies(
         'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 299 Odd\r\nX-Name: \xfc\xff\r\nSet-Cookie: a=1\r\nset-cookie: b=2\r\n' +
           'Keep-Alive: timeout=9\r\nConnection: keep-alive, X-Secret\r\nX-Secret: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
       ),
@@ -289,7 +289,7 @@ describe('the request line and headers', () => {
 
   it('do not follow redirects', async () => {
     const upstream = await startRawUpstream(
-      answers('HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\ncontent-length: 0\r\n\r\n'),
+      replies('HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\ncontent-length: 0\r\n\r\n'),
     );
     const sent = send(transport, { origin: upstream.origin });
     expect(await sent.head).toEqual({ status: 302, headers: ['location', 'http://169.254.169.254/', 'content-length', '0'] });
@@ -302,7 +302,7 @@ describe('the request line and headers', () => {
     for (const method of ['DELETE', 'PATCH', 'OPTIONS', 'PUT']) {
       expect(JSON.parse((await send(transport, { origin, method }).body).toString())).toMatchObject({ method, bytes: 0 });
     }
-    const upstream = await startRawUpstream(answers('HTTP/1.1 200 OK\r\nContent-Length: 1234\r\n\r\n'));
+    const upstream = await startRawUpstream(replies('HTTP/1.1 200 OK\r\nContent-Length: 1234\r\n\r\n'));
     const sent = send(transport, { origin: upstream.origin, method: 'HEAD' });
     expect((await sent.head).headers).toEqual(['content-length', '1234']);
     expect(await sent.body).toHaveLength(0);

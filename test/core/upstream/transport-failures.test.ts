@@ -3,7 +3,7 @@ import type { UpstreamTransport } from '../../../core/contract/provider/upstream
 import { GatewayError } from '../../../core/contract/values/errors.ts';
 import { freePort } from '../../support/free-port.ts';
 import { localTransport, noTimeouts, send } from './outgoing-call.ts';
-import { answers, rawUpstreamOfTest } from './raw-upstream.ts';
+import { rawUpstreamOfTest, replies } from './raw-upstream.ts';
 import { bodyOf, repeat } from './request-body.ts';
 
 let transport: UpstreamTransport;
@@ -110,7 +110,7 @@ describe('a provider that closes', () => {
 
   it('by reset cuts a reply without a length, and by a plain end completes it', async () => {
     const reply = 'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\nuntil the end';
-    const upstream = await rawUpstreamOfTest(answers(reply));
+    const upstream = await rawUpstreamOfTest(replies(reply));
     const cut = send(transport, { origin: upstream.origin });
     await cut.firstChunk;
     (await upstream.nextConnection()).socket.resetAndDestroy();
@@ -154,7 +154,7 @@ describe('a provider that sends garbage', () => {
 
   it('after its reply cannot reach the next request', async () => {
     const upstream = await rawUpstreamOfTest(
-      answers('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil'),
+      replies('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil'),
     );
     for (let i = 0; i < 5; i++) {
       const sent = send(transport, { origin: upstream.origin });
@@ -210,7 +210,7 @@ describe('a provider that stalls', () => {
   });
 
   it('only because of a paused reader is not at fault', async () => {
-    const upstream = await rawUpstreamOfTest(answers('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n12345'));
+    const upstream = await rawUpstreamOfTest(replies('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n12345'));
     const idleMs = 50;
     const sent = send(transport, { origin: upstream.origin, timeouts: { ...timeouts, idleMs } }, { takes: () => false });
     await sent.firstChunk;
@@ -312,7 +312,7 @@ describe('a streamed request body', () => {
   });
 
   it('is sent as no body if its length is 0', async () => {
-    const upstream = await rawUpstreamOfTest(answers('HTTP/1.1 204 No Content\r\n\r\n'));
+    const upstream = await rawUpstreamOfTest(replies('HTTP/1.1 204 No Content\r\n\r\n'));
     const body = bodyOf([], 0);
     await send(transport, { origin: upstream.origin, method: 'POST', body }).body;
     expect((await upstream.nextConnection()).received).toContain('content-length: 0\r\n');
@@ -322,7 +322,7 @@ describe('a streamed request body', () => {
 
 describe('a handler that throws', () => {
   it('ends its own exchange only', async () => {
-    const upstream = await rawUpstreamOfTest(answers('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'));
+    const upstream = await rawUpstreamOfTest(replies('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'));
     const errors: unknown[] = [];
     const local = localTransport({ onHandlerError: (error) => errors.push(error) });
     const call = {

@@ -89,7 +89,7 @@ it.each([
 });
 
 it('upstream WebSocket: a status other than 101 is returned like a plain reply', async () => {
-  provider.answers = [refuseWith(403, { why: 'no' })];
+  provider.replies = [refuseWith(403, { why: 'no' })];
   expect(await send(call()).outcome).toEqual({ status: 403, text: '{"why":"no"}' });
 });
 
@@ -100,7 +100,7 @@ it('upstream WebSocket: a closed port is upstream_connect', async () => {
 
 it('upstream WebSocket: a missing reply is request_timeout, and the connection ends', async () => {
   const asked = newGate<Duplex>();
-  provider.answers = [(socket) => asked.open(socket)];
+  provider.replies = [(socket) => asked.open(socket)];
   const { outcome } = send(call({ timeouts: { ...timeouts, firstByteMs: 100 } }));
   const atProvider = await asked.opened;
   const ended = new Promise((resolve) => atProvider.once('end', resolve));
@@ -111,7 +111,7 @@ it('upstream WebSocket: a missing reply is request_timeout, and the connection e
 
 it('upstream WebSocket: an aborted handshake closes its connection without a report', async () => {
   const asked = newGate<Duplex>();
-  provider.answers = [(socket) => asked.open(socket)];
+  provider.replies = [(socket) => asked.open(socket)];
   const { exchange, outcome, transport } = send(call());
   let told = false;
   void outcome.then(

@@ -37,7 +37,7 @@ beforeAll(async () => {
   [gateway, realtime, refusing] = await Promise.all([shareGatewayWithUpstream(), startFakeRealtime(), startFakeRealtime()]);
   const { admin, upstream } = gateway;
   realtime.onSession = ({ socket }) => socket.send('{"type":"session.created","event_id":"e1"}');
-  refusing.answers = [refuseWith(429, { error: { message: 'slow down', type: 'requests', param: null, code: null } })];
+  refusing.replies = [refuseWith(429, { error: { message: 'slow down', type: 'requests', param: null, code: null } })];
   const hosts: [slug: string, host: string, type: string][] = [
     ['rt', `${realtime.origin}/v1`, 'openai'],
     ['rt-refusing', `${refusing.origin}/v1`, 'openai'],
@@ -56,10 +56,10 @@ beforeAll(async () => {
     keys.set(slug, await gateway.keyFor({ provider: `@${slug}` }));
   const defaults = { config_id: await admin.createConfig({ provider: '@oai' }) };
   keys.set('oai', (await admin.createKey({ scopes: ['completions.write', 'guardrails.invoke'], defaults })).key);
-  for (const [, route, { answer, at }] of table) {
-    if (answer === undefined) continue;
+  for (const [, route, { reply: response, at }] of table) {
+    if (response === undefined) continue;
     const [method, path] = withId(route).split(' ');
-    const behaviour = typeof answer === 'function' || 'run' in answer ? answer : reply(200, answer);
+    const behaviour = typeof response === 'function' || 'run' in response ? response : reply(200, response);
     upstream.on((request) => request.method === method && request.path === (at ?? `/v1${path}`), behaviour as never);
   }
   upstream.on(({ path }) => path.startsWith('/refusing/'), openaiError(429, 'slow down'));

@@ -93,7 +93,7 @@ export const mediaCases: Record<string, readonly RouteCase[]> = {
   'POST /decisions': [
     {
       by: 'openai',
-      answer: {
+      reply: {
         model: 'd-1',
         answers: [{ type: 'predicate', name: 'urgent', probability: 0.8 }],
         usage: { input_tokens: 5, output_tokens: 0, total_tokens: 5 },
@@ -113,7 +113,7 @@ export const mediaCases: Record<string, readonly RouteCase[]> = {
       by: 'plain HTTP',
       provider: 'coh',
       at: '/v2/rerank',
-      answer: { id: 'r-1', results: [{ index: 1, relevance_score: 0.9 }], meta: { billed_units: { search_units: 1 } } },
+      reply: { id: 'r-1', results: [{ index: 1, relevance_score: 0.9 }], meta: { billed_units: { search_units: 1 } } },
       send: ({ plain }) => plain('POST', '/rerank', { model: 'rerank-v4', query: 'q', documents: ['a', 'b'], top_n: 1 }),
       expected: { results: [{ index: 1, relevance_score: 0.9 }] },
     },
@@ -122,7 +122,7 @@ export const mediaCases: Record<string, readonly RouteCase[]> = {
     {
       by: 'plain HTTP',
       provider: 'mis',
-      answer: { pages: [{ index: 0, markdown: '# Title' }], model: 'ocr-1', usage_info: { pages_processed: 1 } },
+      reply: { pages: [{ index: 0, markdown: '# Title' }], model: 'ocr-1', usage_info: { pages_processed: 1 } },
       send: ({ plain }) =>
         plain('POST', '/ocr', {
           model: 'ocr-1',

@@ -8,7 +8,7 @@ export interface RouteCase {
   /** Slug of a provider of `startRoutes`; absent = `oai`. */
   readonly provider?: ProviderSlug;
   /** The provider's reply at its own path of the route (`{id}` filled with `id`), if it is not the default reply. */
-  readonly answer?: object | BehaviourLike;
+  readonly reply?: object | BehaviourLike;
   /** Path at the provider, if it is not `/v1` and the path of the route. */
   readonly at?: string;
   send(clients: Clients): Promise<unknown>;

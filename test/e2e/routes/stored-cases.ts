@@ -22,20 +22,20 @@ export const storedCases: Record<string, readonly RouteCase[]> = {
   'POST /files': [
     {
       by: 'openai',
-      answer: file,
+      reply: file,
       send: async ({ openai }) =>
         openai.files.create({ file: await toFile(patternBytes(90_000), 'in.jsonl'), purpose: 'fine-tune' }),
       expected: file,
     },
   ],
   'GET /files': [
-    { by: 'openai', answer: list(file), send: async ({ openai }) => (await openai.files.list()).data, expected: [file] },
+    { by: 'openai', reply: list(file), send: async ({ openai }) => (await openai.files.list()).data, expected: [file] },
   ],
-  'GET /files/{id}': [{ by: 'openai', answer: file, send: ({ openai }) => openai.files.retrieve(id), expected: file }],
+  'GET /files/{id}': [{ by: 'openai', reply: file, send: ({ openai }) => openai.files.retrieve(id), expected: file }],
   'GET /files/{id}/content': [
     {
       by: 'openai',
-      answer: reply(200, '{"a":1}\n', { 'content-type': 'application/octet-stream' }),
+      reply: reply(200, '{"a":1}\n', { 'content-type': 'application/octet-stream' }),
       send: async ({ openai }) => (await openai.files.content(id)).text(),
       expected: '{"a":1}\n',
     },
@@ -43,7 +43,7 @@ export const storedCases: Record<string, readonly RouteCase[]> = {
   'DELETE /files/{id}': [
     {
       by: 'openai',
-      answer: { id, object: 'file', deleted: true },
+      reply: { id, object: 'file', deleted: true },
       send: ({ openai }) => openai.files.delete(id),
       expected: { id, object: 'file', deleted: true },
     },
@@ -51,21 +51,21 @@ export const storedCases: Record<string, readonly RouteCase[]> = {
   'POST /batches': [
     {
       by: 'openai',
-      answer: batch,
+      reply: batch,
       send: ({ openai }) =>
         openai.batches.create({ input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h' }),
       expected: batch,
     },
   ],
   'GET /batches': [
-    { by: 'openai', answer: list(batch), send: async ({ openai }) => (await openai.batches.list()).data, expected: [batch] },
+    { by: 'openai', reply: list(batch), send: async ({ openai }) => (await openai.batches.list()).data, expected: [batch] },
   ],
-  'GET /batches/{id}': [{ by: 'openai', answer: batch, send: ({ openai }) => openai.batches.retrieve(id), expected: batch }],
+  'GET /batches/{id}': [{ by: 'openai', reply: batch, send: ({ openai }) => openai.batches.retrieve(id), expected: batch }],
   'GET /batches/{id}/output': [
     {
       by: 'openai, as a path of its own',
       at: '/v1/files/out-1/content',
-      answer: reply(200, '{"custom_id":"a"}\n', { 'content-type': 'application/jsonl' }),
+      reply: reply(200, '{"custom_id":"a"}\n', { 'content-type': 'application/jsonl' }),
       send: async ({ openai }) => ((await openai.get(`/batches/${id}/output`, { __binaryResponse: true })) as Response).text(),
       expected: '{"custom_id":"a"}\n',
     },
@@ -73,7 +73,7 @@ export const storedCases: Record<string, readonly RouteCase[]> = {
   'POST /batches/{id}/cancel': [
     {
       by: 'openai',
-      answer: { ...batch, status: 'cancelling' },
+      reply: { ...batch, status: 'cancelling' },
       send: ({ openai }) => openai.batches.cancel(id),
       expected: { id, status: 'cancelling' },
     },
@@ -81,21 +81,21 @@ export const storedCases: Record<string, readonly RouteCase[]> = {
   'POST /fine_tuning/jobs': [
     {
       by: 'openai',
-      answer: job,
+      reply: job,
       send: ({ openai }) => openai.fineTuning.jobs.create({ model: 'm', training_file: id }),
       expected: job,
     },
   ],
   'GET /fine_tuning/jobs': [
-    { by: 'openai', answer: list(job), send: async ({ openai }) => (await openai.fineTuning.jobs.list()).data, expected: [job] },
+    { by: 'openai', reply: list(job), send: async ({ openai }) => (await openai.fineTuning.jobs.list()).data, expected: [job] },
   ],
   'GET /fine_tuning/jobs/{id}': [
-    { by: 'openai', answer: job, send: ({ openai }) => openai.fineTuning.jobs.retrieve(id), expected: job },
+    { by: 'openai', reply: job, send: ({ openai }) => openai.fineTuning.jobs.retrieve(id), expected: job },
   ],
   'POST /fine_tuning/jobs/{id}/cancel': [
     {
       by: 'openai',
-      answer: { ...job, status: 'cancelled' },
+      reply: { ...job, status: 'cancelled' },
       send: ({ openai }) => openai.fineTuning.jobs.cancel(id),
       expected: { id, status: 'cancelled' },
     },

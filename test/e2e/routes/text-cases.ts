@@ -77,7 +77,7 @@ export const textCases: Record<string, readonly RouteCase[]> = {
       expected: { content: [{ type: 'text', text: said }], stop_reason: 'end_turn' },
     },
     {
-      by: '@anthropic-ai/sdk, answered by OpenAI',
+      by: '@anthropic-ai/sdk, served by OpenAI',
       at: '/v1/chat/completions',
       send: ({ anthropic }) => anthropic.messages.create(message),
       expected: { type: 'message', content: [{ type: 'text', text: said }] },
@@ -100,7 +100,7 @@ export const textCases: Record<string, readonly RouteCase[]> = {
     {
       by: '@anthropic-ai/sdk',
       provider: 'ant',
-      answer: { input_tokens: 42 },
+      reply: { input_tokens: 42 },
       send: ({ anthropic }) => anthropic.messages.countTokens({ model: 'claude-test', messages }),
       expected: { input_tokens: 42 },
     },
@@ -134,7 +134,7 @@ export const textCases: Record<string, readonly RouteCase[]> = {
     {
       by: 'openai',
       // Applies to both calls.
-      answer: (exchange) =>
+      reply: (exchange) =>
         (exchange.request.query.includes('stream=true') ? eventStream([completed]) : reply(200, kept)).run(exchange),
       send: ({ openai }) => openai.responses.retrieve(id),
       expected: { id, status: 'completed' },
@@ -148,7 +148,7 @@ export const textCases: Record<string, readonly RouteCase[]> = {
   'DELETE /responses/{id}': [
     {
       by: 'openai',
-      answer: { id, object: 'response.deleted', deleted: true },
+      reply: { id, object: 'response.deleted', deleted: true },
       // The provider's own call returns no body.
       send: ({ openai }) => openai.delete(`/responses/${id}`),
       expected: { id, object: 'response.deleted', deleted: true },
@@ -157,7 +157,7 @@ export const textCases: Record<string, readonly RouteCase[]> = {
   'GET /responses/{id}/input_items': [
     {
       by: 'openai',
-      answer: { object: 'list', data: [{ id: 'msg_1', type: 'message', role: 'user', content: [] }], has_more: false },
+      reply: { object: 'list', data: [{ id: 'msg_1', type: 'message', role: 'user', content: [] }], has_more: false },
       send: async ({ openai }) => (await openai.responses.inputItems.list(id)).data,
       expected: [{ id: 'msg_1' }],
     },
@@ -165,7 +165,7 @@ export const textCases: Record<string, readonly RouteCase[]> = {
   'POST /responses/{id}/cancel': [
     {
       by: 'openai',
-      answer: { ...kept, status: 'cancelled' },
+      reply: { ...kept, status: 'cancelled' },
       send: ({ openai }) => openai.responses.cancel(id),
       expected: { id, status: 'cancelled' },
     },
@@ -173,7 +173,7 @@ export const textCases: Record<string, readonly RouteCase[]> = {
   'POST /responses/input_tokens': [
     {
       by: 'openai',
-      answer: { object: 'response.input_tokens', input_tokens: 11 },
+      reply: { object: 'response.input_tokens', input_tokens: 11 },
       send: ({ openai }) => openai.responses.inputTokens.count({ model: 'm', input: 'hello' }),
       expected: { input_tokens: 11 },
     },
@@ -181,7 +181,7 @@ export const textCases: Record<string, readonly RouteCase[]> = {
   'POST /responses/compact': [
     {
       by: 'openai',
-      answer: { id: 'resp_c', object: 'response.compaction', created_at: 1, output: [], usage: { input_tokens: 9 } },
+      reply: { id: 'resp_c', object: 'response.compaction', created_at: 1, output: [], usage: { input_tokens: 9 } },
       send: ({ openai }) => openai.responses.compact({ model: 'gpt-5', input: 'hello' }),
       expected: { id: 'resp_c', object: 'response.compaction' },
     },

@@ -227,10 +227,9 @@ describe('plain replies and streams share entries', () => {
           ...{ method: request.method, path: '/v1/messages', headers },
           body: new Uint8Array(await request.arrayBuffer()),
         });
-        const answered = new Headers();
-        for (let i = 0; i < sink.headers.length; i += 2)
-          answered.append(sink.headers[i] as string, sink.headers[i + 1] as string);
-        return new Response(Buffer.concat(sink.chunks), { status: sink.status, headers: answered });
+        const replied = new Headers();
+        for (let i = 0; i < sink.headers.length; i += 2) replied.append(sink.headers[i] as string, sink.headers[i + 1] as string);
+        return new Response(Buffer.concat(sink.chunks), { status: sink.status, headers: replied });
       },
     });
     const asked = { model: 'claude-x', max_tokens: 5, messages: [{ role: 'user' as const, content: 'hi' }] };

@@ -118,14 +118,14 @@ describe('the config of a request', () => {
     const foreign = gateway.addConfig('pc-foreign', { provider: '@one' });
     gateway.documents.delete(`config ${workspaceId}/pc-foreign`);
     gateway.documents.set('config another-workspace/pc-foreign', foreign);
-    const answers: unknown[] = [];
+    const replies: unknown[] = [];
     for (const slug of ['pc-foreign', 'pc-nowhere']) {
       const reply = await gateway.send({ body, headers: { 'x-svc-config': slug } });
       const { error } = reply.json as { error: { message: string; code: string } };
-      answers.push([reply.status, error.code, error.message.replace(slug, '…')]);
+      replies.push([reply.status, error.code, error.message.replace(slug, '…')]);
     }
-    expect(answers[0]).toEqual([400, 'invalid_config', `Invalid config id passed: …. ${hint}`]);
-    expect(answers[1]).toEqual(answers[0]);
+    expect(replies[0]).toEqual([400, 'invalid_config', `Invalid config id passed: …. ${hint}`]);
+    expect(replies[1]).toEqual(replies[0]);
     expect(gateway.calls).toHaveLength(0);
   });
 

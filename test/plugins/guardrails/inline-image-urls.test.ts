@@ -4,16 +4,16 @@ import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { createHarness } from '../../support/pipeline-harness.ts';
 
 const png = Buffer.from('iVBORw0KGgo=', 'base64');
-type Answer = { status?: number; type?: string; body?: Uint8Array } | 'never' | 'blocked';
+type Reply = { status?: number; type?: string; body?: Uint8Array } | 'never' | 'blocked';
 
-async function ask(parameters: JsonObject, body: JsonObject, answer: Answer = {}, path = '/v1/chat/completions', deny = true) {
+async function ask(parameters: JsonObject, body: JsonObject, reply: Reply = {}, path = '/v1/chat/completions', deny = true) {
   const urls: string[] = [];
   const gateway = createHarness({
     fetch({ url }) {
       urls.push(url);
-      if (answer === 'blocked') return Promise.reject(new GatewayError('invalid_custom_host'));
-      if (answer === 'never') return new Promise(() => {});
-      const { status = 200, type = 'image/png', body: bytes = png } = answer;
+      if (reply === 'blocked') return Promise.reject(new GatewayError('invalid_custom_host'));
+      if (reply === 'never') return new Promise(() => {});
+      const { status = 200, type = 'image/png', body: bytes = png } = reply;
       return Promise.resolve({ status, headers: ['content-type', type], body: bytes });
     },
   });
@@ -64,15 +64,15 @@ describe('default.inlineImageUrls', () => {
     expect((await ask({}, body, {}, path)).sent).toMatchObject(expected);
   });
 
-  it.each<[string, JsonObject, Answer, number]>([
+  it.each<[string, JsonObject, Reply, number]>([
     ['an error of the host', {}, { status: 404 }, 200],
     ['an error of the host, failOnError', { failOnError: true }, { status: 404 }, 446],
     ['another type, failOnError', { failOnError: true }, { type: 'text/html' }, 446],
     ['SVG, failOnError', { failOnError: true }, { type: 'image/svg+xml' }, 446],
     ['too large, failOnError', { failOnError: true, maxSizeBytes: 4 }, {}, 446],
     ['late, failOnError', { failOnError: true, timeoutMs: 5 }, 'never', 446],
-  ])('%s', async (_name, parameters, answer, status) => {
-    const asked = await ask(parameters, chat(image('https://i.example.com/a.png')), answer);
+  ])('%s', async (_name, parameters, reply, status) => {
+    const asked = await ask(parameters, chat(image('https://i.example.com/a.png')), reply);
     expect(asked.status).toBe(status);
     if (status === 200) expect(asked.sent).toMatchObject(chat(image('https://i.example.com/a.png')));
   });

@@ -33,12 +33,12 @@ function token({
   return jwt.sign(key);
 }
 
-type Answer = (request: PluginRequest) => { status: number; json: unknown } | 'down';
+type Reply = (request: PluginRequest) => { status: number; json: unknown } | 'down';
 
 async function ask(
   parameters: JsonObject,
   headers: Record<string, string>,
-  answers: Answer = () => 'down',
+  replies: Reply = () => 'down',
   times = 1,
   config: JsonObject = {},
 ) {
@@ -46,9 +46,9 @@ async function ask(
   const gateway = createHarness({
     fetch(request) {
       calls.push(request);
-      const answer = answers(request);
-      if (answer === 'down') return Promise.reject(new GatewayError('upstream_connect'));
-      return Promise.resolve({ status: answer.status, headers: [], body: Buffer.from(JSON.stringify(answer.json)) });
+      const reply = replies(request);
+      if (reply === 'down') return Promise.reject(new GatewayError('upstream_connect'));
+      return Promise.resolve({ status: reply.status, headers: [], body: Buffer.from(JSON.stringify(reply.json)) });
     },
   });
   const guardrail = { 'default.jwt': { headerKey: 'X-User-Token', ...parameters }, id: 'g', deny: true };
@@ -163,7 +163,7 @@ describe('default.jwt with keys', () => {
 
 describe('default.jwt with an address of keys', () => {
   const jwksUri = 'https://id.example.com/jwks';
-  const served: Answer = () => ({ status: 200, json: jwks });
+  const served: Reply = () => ({ status: 200, json: jwks });
 
   it('reads the keys once for several requests', async () => {
     const { status, calls } = await ask({ jwksUri }, await header(), served, 3);
@@ -175,21 +175,21 @@ describe('default.jwt with an address of keys', () => {
     expect([status, calls.length]).toEqual([446, 1]);
   });
 
-  it.each<[string, Answer]>([
+  it.each<[string, Reply]>([
     ['down', () => 'down'],
     ['status 500', () => ({ status: 500, json: {} })],
     ['no key set', () => ({ status: 200, json: { a: 1 } })],
-  ])('fails closed if the keys cannot be read: %s', async (_name, answers) => {
-    expect((await ask({ jwksUri }, await header(), answers)).status).toBe(446);
-    expect((await ask({ jwksUri, failOnError: false }, await header(), answers)).status).toBe(200);
+  ])('fails closed if the keys cannot be read: %s', async (_name, replies) => {
+    expect((await ask({ jwksUri }, await header(), replies)).status).toBe(446);
+    expect((await ask({ jwksUri, failOnError: false }, await header(), replies)).status).toBe(200);
   });
 });
 
 describe('default.jwt with introspection', () => {
   const introspectEndpoint = 'https://id.example.com/introspect';
   const opaque = { 'x-user-token': 'opaque' };
-  const active: Answer = () => ({ status: 200, json: { active: true, sub: 'u' } });
-  const inactive: Answer = () => ({ status: 200, json: { active: false } });
+  const active: Reply = () => ({ status: 200, json: { active: true, sub: 'u' } });
+  const inactive: Reply = () => ({ status: 200, json: { active: false } });
 
   it('sends the token as JSON or as a form', async () => {
     const { status, calls } = await ask({ introspectEndpoint }, opaque, active);
@@ -234,15 +234,15 @@ describe('default.jwt with introspection', () => {
     ]);
   });
 
-  it.each<[string, Answer]>([
+  it.each<[string, Reply]>([
     ['not valid yet', () => ({ status: 200, json: { active: true, nbf: 4_000_000_000 } })],
     ['inactive', () => ({ status: 200, json: { active: false } })],
     ['active as text', () => ({ status: 200, json: { active: 'true' } })],
     ['expired', () => ({ status: 200, json: { active: true, exp: 1 } })],
     ['status 401', () => ({ status: 401, json: { active: true } })],
     ['down', () => 'down'],
-  ])('denies: %s', async (_name, answers) => {
-    const { status, text } = await ask({ introspectEndpoint }, opaque, answers);
+  ])('denies: %s', async (_name, replies) => {
+    const { status, text } = await ask({ introspectEndpoint }, opaque, replies);
     expect([status, text.includes('opaque')]).toEqual([446, false]);
   });
 });

@@ -7,22 +7,22 @@ import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { hasAddress } from '../../../plugins/guardrails/checks/valid-urls.ts';
 import { chatReply, createHarness, replyWith as scripted } from '../../support/pipeline-harness.ts';
 
-type Answer = { status?: number; json?: unknown; text?: string } | 'down' | 'blocked' | 'never';
+type Reply = { status?: number; json?: unknown; text?: string } | 'down' | 'blocked' | 'never';
 
 /** Sends one chat completion, with a fake service behind the `fetch` of plugins. */
 async function ask(
   config: JsonObject,
-  answer: Answer,
+  reply: Reply,
   more: { headers?: Record<string, string>; path?: string; body?: JsonObject } = {},
 ) {
   const calls: PluginRequest[] = [];
   const gateway = createHarness({
     fetch(request) {
       calls.push(request);
-      if (answer === 'down') return Promise.reject(new GatewayError('upstream_connect'));
-      if (answer === 'blocked') return Promise.reject(new GatewayError('invalid_custom_host'));
-      if (answer === 'never') return new Promise(() => {});
-      const { status = 200, json, text = JSON.stringify(json) } = answer;
+      if (reply === 'down') return Promise.reject(new GatewayError('upstream_connect'));
+      if (reply === 'blocked') return Promise.reject(new GatewayError('invalid_custom_host'));
+      if (reply === 'never') return new Promise(() => {});
+      const { status = 200, json, text = JSON.stringify(json) } = reply;
       return Promise.resolve({ status, headers: [], body: Buffer.from(text) });
     },
   });
@@ -40,7 +40,7 @@ const checkOf = (reply: JsonObject) =>
   (reply.hook_results as { before_request_hooks: { checks: JsonObject[] }[] }).before_request_hooks[0]?.checks[0];
 
 describe('default.webhook', () => {
-  it.each<[string, Answer, JsonObject, number, string]>([
+  it.each<[string, Reply, JsonObject, number, string]>([
     ['verdict true', { json: { verdict: true } }, {}, 200, 'Webhook request succeeded'],
     ['verdict false', { json: { verdict: false } }, {}, 446, 'Webhook request failed'],
     ['verdict as text', { json: { verdict: 'false' } }, {}, 446, 'Webhook request failed'],
@@ -51,8 +51,8 @@ describe('default.webhook', () => {
     ['status 500', { status: 500, json: { why: 'broken' } }, {}, 200, 'Webhook error: HTTP error! status: 500'],
     ['status 500, failOnError', { status: 500, json: {} }, { failOnError: true }, 446, 'Webhook error: HTTP error! status: 500'],
     ['not JSON', { text: 'ok' }, { failOnError: true }, 446, 'Webhook error: the reply is not a JSON object'],
-  ])('%s', async (_name, answer, parameters, status, explanation) => {
-    const asked = await ask(input(parameters), answer);
+  ])('%s', async (_name, reply, parameters, status, explanation) => {
+    const asked = await ask(input(parameters), reply);
     expect(asked.status).toBe(status);
     expect(checkOf(asked.reply)?.data).toMatchObject({ explanation, webhookUrl: url });
   });
@@ -183,11 +183,11 @@ it.each<[string, JsonObject]>([
 
 describe('default.log', () => {
   const config = { output_guardrails: [{ 'default.log': { logURL: url }, deny: true }] };
-  it.each<[string, Answer, JsonObject]>([
+  it.each<[string, Reply, JsonObject]>([
     ['sent', { status: 500, text: '' }, { verdict: true, data: { message: `Logged the request to ${url}` } }],
     ['receiver down', 'down', { verdict: false, error: { name: 'FetchError', message: 'fetch failed' } }],
-  ])('%s: the reply passes', async (_name, answer, expected) => {
-    const { status, reply, calls } = await ask(config, answer);
+  ])('%s: the reply passes', async (_name, response, expected) => {
+    const { status, reply, calls } = await ask(config, response);
     expect([status, calls.length]).toEqual([200, 1]);
     expect(reply.hook_results).toMatchObject({ after_request_hooks: [{ verdict: true, checks: [expected] }] });
   });
@@ -211,7 +211,7 @@ describe('default.validUrls', () => {
   );
 
   it('onlyDNS: a name with an address is valid, and is looked up without a request', async () => {
-    // Answers every question for an A record with 192.0.2.1, and all others with no record.
+    // Replies to every question for an A record with 192.0.2.1, and all others with no record.
     const server = createSocket('udp4', (question, { port, address }) => {
       const isA = question.readUInt16BE(question.length - 4) === 1;
       const header = Buffer.from([question[0] ?? 0, question[1] ?? 0, 0x81, 0x80, 0, 1, 0, isA ? 1 : 0, 0, 0, 0, 0]);

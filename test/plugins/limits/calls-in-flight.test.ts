@@ -45,7 +45,7 @@ describe('a call in flight', () => {
     const { ask, holds, records } = start(limited);
     expect((await ask()).status).toBe(200);
     expect(holds.map(({ id }) => id)).toEqual(records.map(({ id }) => id));
-    // 5 tokens of the question and 10 of the answer.
+    // 5 tokens of the request and 10 of the reply.
     expect(holds[0]?.reservations).toMatchObject([
       { key: expect.stringContaining('budget:'), units: 15 },
       { key: expect.stringContaining('rate:'), units: 1 },

@@ -100,7 +100,7 @@ describe('rate limits', () => {
   });
 
   it('tokens: take what a request may use and return the rest', async () => {
-    // 10 for the answer and 5 for the question are set aside, 5 are used.
+    // 10 for the reply and 5 for the request are set aside, 5 are used.
     const { ask } = start({ rateLimits: [perDay(20, 'tokens')] });
     const replies = [await ask(), await ask(), await ask()];
     expect(replies.map((reply) => reply.status)).toEqual([200, 200, 429]);
@@ -323,7 +323,7 @@ describe('budgets of a request', () => {
     ['all of it if the client leaves before the provider is reached', 'connecting', 200],
     ['the part beyond the prompt if the client leaves before the reply', 'asked', 412],
   ])('return of a reservation: %s', async (_case, state, status) => {
-    // 10 for the answer and 5 for the question are set aside.
+    // 10 for the reply and 5 for the request are set aside.
     const { harness, ask, script, records } = start({ usageLimits: budgetOf(15, 'tokens') });
     let client: FakeSink | null = null;
     script(

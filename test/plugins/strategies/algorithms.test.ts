@@ -32,14 +32,14 @@ const configOf = (algorithm: string, changes: readonly JsonObject[] = []): JsonO
   targets: targets.slice(0, Math.max(2, changes.length)).map((target, index) => ({ ...target, ...changes[index] })),
 });
 
-/** Sends one request and gives the index of the target that answered. */
+/** Sends one request and returns the index of the target that served it. */
 async function ask(gateway: Harness, config: JsonObject, more: JsonObject = {}): Promise<number> {
   const reply = await gateway.send({ headers: { 'x-svc-config': JSON.stringify(config) }, body: { ...body, ...more } });
   return indexIn(reply);
 }
 const indexIn = (reply: FakeSink): number => Number(/\[(\d)\]/.exec(reply.header('x-svc-last-used-option-index') ?? '')?.[1]);
 
-/** Answers after this time. */
+/** Replies after this time. */
 const taking =
   (ms: number, script: Script = good): Script =>
   (call, handler) => {

@@ -30,7 +30,7 @@ const fallbackConfig = (more: JsonObject = {}): JsonObject => ({
   targets: [{ provider: '@one' }, { provider: '@two' }],
 });
 
-/** Answers by target: `@one` with the first script, `@two` with the second. */
+/** Replies by target: `@one` with the first script, `@two` with the second. */
 function byProvider(first: Script, second: Script = good): void {
   const all: Script = (call, handler) => (call.headers.includes('Bearer sk-one') ? first : second)(call, handler);
   gateway.documents.forEach((document, key) => {

@@ -12,7 +12,7 @@ const targets = [
 ];
 const body = { model: 'gpt-5', messages: [] };
 
-/** Which target answers, for each request. */
+/** Which target serves each request. */
 async function pathsOf(
   gateway: Harness,
   config: object,

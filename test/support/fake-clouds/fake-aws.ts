@@ -8,7 +8,7 @@ export interface FakeAws {
   /** Objects by `bucket/key`. */
   readonly objects: Map<string, Buffer>;
   /** Completes a job: writes its output from its input lines. */
-  runJobs(answer: (input: LooseObject) => LooseObject): void;
+  runJobs(reply: (input: LooseObject) => LooseObject): void;
 }
 
 export function fakeAws(region: string, secrets: Secrets): FakeAws {
@@ -103,14 +103,14 @@ export function fakeAws(region: string, secrets: Secrets): FakeAws {
       [`bedrock.${region}.amazonaws.com`]: signed('bedrock', bedrock),
     },
     objects,
-    runJobs(answer) {
+    runJobs(reply) {
       for (const [arn, job] of jobs) {
         const input = job.inputDataConfig.s3InputDataConfig.s3Uri.slice('s3://'.length);
         const output = job.outputDataConfig.s3OutputDataConfig.s3Uri.slice('s3://'.length);
         const lines = linesOf(objects.get(input)).map(({ recordId, modelInput }) => ({
           recordId,
           modelInput,
-          modelOutput: answer(modelInput),
+          modelOutput: reply(modelInput),
         }));
         const location = `${output}${arn.split('/').at(-1)}/${input.split('/').at(-1)}.out`;
         objects.set(location, Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join('')));

@@ -55,10 +55,10 @@ export async function startFakeClouds(clouds: Readonly<Record<string, Cloud>>): 
       const reply = clouds[host]?.(request) ?? { status: 421, body: 'no such host' };
       if (reply === 'cut') message.socket.destroy();
       if (typeof reply === 'string') return;
-      const { status, headers: answered, body } = reply;
+      const { status, headers: replied, body } = reply;
       const bytes = Buffer.isBuffer(body) || typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body);
       const type = typeof body === 'string' && body.startsWith('<') ? 'application/xml' : 'application/json';
-      response.writeHead(status, { 'content-length': Buffer.byteLength(bytes), 'content-type': type, ...answered });
+      response.writeHead(status, { 'content-length': Buffer.byteLength(bytes), 'content-type': type, ...replied });
       response.end(message.method === 'HEAD' ? undefined : bytes);
     });
   });

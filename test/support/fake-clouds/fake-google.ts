@@ -11,7 +11,7 @@ export interface FakeGoogle {
   /** Objects by `bucket/name`. */
   readonly objects: Map<string, Buffer>;
   /** Completes a job: writes its output from its input lines. */
-  runJobs(answer: (request: LooseObject) => LooseObject): void;
+  runJobs(reply: (request: LooseObject) => LooseObject): void;
 }
 
 const createdAt = '2026-01-01T00:00:00Z';
@@ -90,11 +90,11 @@ export function fakeGoogle(region: string, account: string, publicKey: KeyObject
       [`${region}-aiplatform.googleapis.com`]: known(vertex),
     },
     objects,
-    runJobs(answer) {
+    runJobs(reply) {
       for (const job of jobs.values()) {
         const input = job.inputConfig.gcsSource.uris[0].slice('gs://'.length);
         const directory = `${job.outputConfig.gcsDestination.outputUriPrefix}prediction-model-1`;
-        const lines = linesOf(objects.get(input)).map((line) => ({ ...line, status: '', response: answer(line.request) }));
+        const lines = linesOf(objects.get(input)).map((line) => ({ ...line, status: '', response: reply(line.request) }));
         const location = `${directory.slice('gs://'.length)}/predictions.jsonl`;
         objects.set(location, Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join('')));
         Object.assign(job, {

@@ -16,7 +16,7 @@ describe.each(ruleDatabases)('the job of a batch, on %s', (database) => {
   let gateway: Server;
   /** Lines as the gateway received them. */
   let sent: string[];
-  let answer: (text: string) => { status: number; body: object };
+  let reply: (text: string) => { status: number; body: object };
   const time = newFakeTime(Date.now());
 
   beforeEach(async () => {
@@ -27,7 +27,7 @@ describe.each(ruleDatabases)('the job of a batch, on %s', (database) => {
       request.on('end', () => {
         const { content } = JSON.parse(text).messages[0];
         sent.push(content);
-        const { status, body } = answer(content);
+        const { status, body } = reply(content);
         response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
       });
     });
@@ -69,10 +69,10 @@ describe.each(ruleDatabases)('the job of a batch, on %s', (database) => {
   }
 
   it('ends after 24 hours: finished lines are kept, the rest expires, and nothing more is sent', async () => {
-    answer = (id) => (id === 'a' ? { status: 200, body: { ok: true } } : { status: 503, body: { error: {} } });
+    reply = (id) => (id === 'a' ? { status: 200, body: { ok: true } } : { status: 503, body: { error: {} } });
     const { read, lines } = await begin(['a', 'b', 'c']);
     await until(() => sent.length === 3, { what: 'a try of each line', deadlineMs });
-    await until(async () => (await read()).request_counts.completed === 1, { what: 'the answered line', deadlineMs });
+    await until(async () => (await read()).request_counts.completed === 1, { what: 'the completed line', deadlineMs });
     time.advance(dayMs - 60_000);
     await until(() => sent.length >= 5, { what: 'another try of the lines that failed', deadlineMs });
     expect((await read()).status).toBe('in_progress');
@@ -98,7 +98,7 @@ describe.each(ruleDatabases)('the job of a batch, on %s', (database) => {
   });
 
   it('sends a line again that a provider was too busy for, five times in all, and then reports it', async () => {
-    answer = () => ({ status: 529, body: { error: { message: 'busy' } } });
+    reply = () => ({ status: 529, body: { error: { message: 'busy' } } });
     const { read, lines } = await begin(['a']);
     const batch = await until(
       async () => {

@@ -14,7 +14,7 @@ describe.each(ruleDatabases)('a batch that a provider runs, on %s', (database) =
   let plane: Plane;
   let gateway: Server;
   let asked: { document: { provider: string; secrets: string | null }; settings: object; batchId: string }[];
-  let answers: (object | number)[];
+  let replies: (object | number)[];
   const time = newFakeTime(Date.now());
   const deadlineMs = 45_000;
   const used = { inputTokens: 1_000, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 100, reasoningTokens: 0 };
@@ -38,9 +38,9 @@ describe.each(ruleDatabases)('a batch that a provider runs, on %s', (database) =
         const isRight =
           request.url === batchUsagePath && request.headers.authorization === `Bearer ${plane.settings.clusterKeyText}`;
         asked.push(JSON.parse(text));
-        const answer = isRight ? (answers.shift() ?? { state: 'running', parts: [] }) : 404;
-        response.writeHead(typeof answer === 'number' ? answer : 200, { 'content-type': 'application/json' });
-        response.end(JSON.stringify(typeof answer === 'number' ? {} : answer));
+        const reply = isRight ? (replies.shift() ?? { state: 'running', parts: [] }) : 404;
+        response.writeHead(typeof reply === 'number' ? reply : 200, { 'content-type': 'application/json' });
+        response.end(JSON.stringify(typeof reply === 'number' ? {} : reply));
       });
     });
     await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve));
@@ -74,7 +74,7 @@ describe.each(ruleDatabases)('a batch that a provider runs, on %s', (database) =
     until(async () => (await em().execute('select 1 from jobs')).length === 0, { what: 'the end of the job', deadlineMs });
 
   it('is polled until it ends, through failures, and then recorded once, however often it is read', async () => {
-    answers = [{ state: 'running', parts: [] }, 500, 503, ended];
+    replies = [{ state: 'running', parts: [] }, 500, 503, ended];
     const record = made();
     expect((await plane.internal('POST', '/records', [record])).body).toMatchObject({ inserted: 1 });
     await jobsOver();
@@ -88,7 +88,7 @@ describe.each(ruleDatabases)('a batch that a provider runs, on %s', (database) =
     expect(more).toEqual([]);
     // The same record again changes nothing, and a finished job that runs again stores nothing.
     expect((await plane.internal('POST', '/records', [record])).body).toMatchObject({ inserted: 0, duplicates: 1 });
-    answers = [ended];
+    replies = [ended];
     await followBatches(em(), [{ record, cost: null, source: null }], Date.now());
     await jobsOver();
     expect(asked).toHaveLength(5);
@@ -96,7 +96,7 @@ describe.each(ruleDatabases)('a batch that a provider runs, on %s', (database) =
   });
 
   it.each([
-    ['the provider no longer has the batch', async () => void answers.push({ state: 'gone', parts: [] })],
+    ['the provider no longer has the batch', async () => void replies.push({ state: 'gone', parts: [] })],
     [
       'the provider was deleted',
       async () => {
@@ -105,7 +105,7 @@ describe.each(ruleDatabases)('a batch that a provider runs, on %s', (database) =
     ],
     ['the batch did not end in time or could not be read', async () => void time.advance(11 * 86_400_000)],
   ])('batch pricing: a batch is abandoned with a warning: %s', async (why, happen) => {
-    answers = [];
+    replies = [];
     const record = made();
     await happen();
     await plane.internal('POST', '/records', [record]);

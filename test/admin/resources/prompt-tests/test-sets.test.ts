@@ -21,7 +21,7 @@ describe.each(ruleDatabases)('test sets of prompts, on %s', (database) => {
   let gateway: Server;
   let calls: Call[];
   let checked: string[];
-  let answer: (call: Call) => Promise<{ status: number; body: object }>;
+  let result: (call: Call) => Promise<{ status: number; body: object }>;
   let canCheck: boolean;
   let prompt: { id: string; slug: string };
 
@@ -44,7 +44,7 @@ describe.each(ruleDatabases)('test sets of prompts, on %s', (database) => {
   });
   beforeEach(() => {
     [calls, checked, canCheck] = [[], [], true];
-    answer = async ({ path, name }) => said(`${path.includes('@1/') ? 'Hi' : 'Hello'} ${name}`);
+    result = async ({ path, name }) => said(`${path.includes('@1/') ? 'Hi' : 'Hello'} ${name}`);
   });
   afterAll(async () => {
     await plane?.close();
@@ -74,7 +74,7 @@ describe.each(ruleDatabases)('test sets of prompts, on %s', (database) => {
     const call = { path: request.url ?? '', trace, name: sent.variables.name };
     calls.push(call);
     expect(request.headers['x-svc-api-key']).toMatch(/^svc_job_/);
-    return answer(call);
+    return result(call);
   }
 
   const key = () => ({ key: plane.workspaceKey });
@@ -173,7 +173,7 @@ describe.each(ruleDatabases)('test sets of prompts, on %s', (database) => {
 
   it('a failed call is the result of its row; checks that could not run are run again without another call', async () => {
     canCheck = false;
-    answer = async ({ name }) => (name === 'bad' ? { status: 400, body: { error: { message: 'no such thing' } } } : said(name));
+    result = async ({ name }) => (name === 'bad' ? { status: 400, body: { error: { message: 'no such thing' } } } : said(name));
     const set = await newSet(['good', 'bad'], { checks: [contains('good')] });
     const run = await start(set);
     await until(async () => (await ask('GET', `/prompts/test-runs/${run}`)).rows_done === 1, { what: 'the failed row' });
@@ -218,7 +218,7 @@ describe.each(ruleDatabases)('test sets of prompts, on %s', (database) => {
 
   it('a cancelled run starts no further row', async () => {
     const waiting: (() => void)[] = [];
-    answer = ({ name }) => new Promise((resolve) => waiting.push(() => resolve(said(name))));
+    result = ({ name }) => new Promise((resolve) => waiting.push(() => resolve(said(name))));
     const set = await newSet(['1', '2', '3', '4', '5', '6']);
     const run = await start(set);
     await until(() => waiting.length === 4, { what: 'four calls at once' });

@@ -102,14 +102,14 @@ describe('usage of a request whose client disconnects', () => {
 
   it('after the reply has arrived counts what the provider states', async () => {
     const harness = createHarness({ plugins: [slow()] });
-    const record = await recordOf(harness, (leave) => [answerThen(leave)]);
+    const record = await recordOf(harness, (leave) => [replyThen(leave)]);
     expect(record).toMatchObject({ outcome: 'aborted', inputTokens: 3, outputTokens: 2, usageEstimated: false });
   });
 
   it('after a reply without counts has arrived counts its text', async () => {
     const { usage: _usage, ...uncounted } = chatReply('z'.repeat(400));
     const harness = createHarness({ plugins: [slow()] });
-    const record = await recordOf(harness, (leave) => [answerThen(leave, uncounted)]);
+    const record = await recordOf(harness, (leave) => [replyThen(leave, uncounted)]);
     expect(record).toMatchObject({ outcome: 'aborted', ...prompt, outputTokens: 100 });
   });
 
@@ -190,7 +190,7 @@ function slow() {
   });
 }
 
-function answerThen(leave: () => void, reply: JsonObject = chatReply('hello')): Script {
+function replyThen(leave: () => void, reply: JsonObject = chatReply('hello')): Script {
   return (call, handler) => {
     replyWith(200, reply)(call, handler);
     setImmediate(leave);

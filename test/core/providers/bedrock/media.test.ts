@@ -27,8 +27,8 @@ describe('images of Bedrock', () => {
     const harness = createHarness();
     const { request, providerRequest, providerReply, reply, usage } = fixture(name);
     harness.script(replyWith(200, providerReply));
-    const answered = await send(harness, '/v1/images/generations', request);
-    expect(answered.json.data).toEqual(reply.data);
+    const replied = await send(harness, '/v1/images/generations', request);
+    expect(replied.json.data).toEqual(reply.data);
     expect(harness.calls[0]?.path).toBe(`/model/${encodeURIComponent(request.model)}/invoke`);
     expect(sentBody(harness)).toEqual(providerRequest);
     expect(harness.records).toMatchObject([{ provider: 'bedrock', media: usage }]);
@@ -46,8 +46,8 @@ describe('images of Bedrock', () => {
       })),
     );
     harness.script(replyWith(200, providerReply));
-    const answered = await send(harness, '/v1/images/edits', body, signing, contentType);
-    expect(answered.json.data).toEqual(reply.data);
+    const replied = await send(harness, '/v1/images/edits', body, signing, contentType);
+    expect(replied.json.data).toEqual(reply.data);
     expect(sentBody(harness)).toEqual(providerRequest);
     expect(findHeader(harness.calls[0]?.headers ?? [], 'content-type')).toBe('application/json');
     expect(findHeader(harness.calls[0]?.headers ?? [], 'authorization')).toMatch(/^AWS4-HMAC-SHA256 /);
@@ -64,8 +64,8 @@ describe('images of Bedrock', () => {
       field('response_format', 'b64_json'),
     ]);
     harness.script(replyWith(200, { images: ['b25l', 'dHdv'] }));
-    const answered = await send(harness, '/v1/images/variations', body, signing, contentType);
-    expect(answered.json.data).toEqual([{ b64_json: 'b25l' }, { b64_json: 'dHdv' }]);
+    const replied = await send(harness, '/v1/images/variations', body, signing, contentType);
+    expect(replied.json.data).toEqual([{ b64_json: 'b25l' }, { b64_json: 'dHdv' }]);
     expect(harness.calls[0]?.path).toBe(`/model/${encodeURIComponent(model)}/invoke`);
     expect(sentBody(harness)).toEqual({
       taskType: 'IMAGE_VARIATION',
@@ -113,8 +113,8 @@ describe('rerank of Bedrock', () => {
   it('uses the agent runtime of the region and counts search units', async () => {
     const harness = createHarness();
     harness.script(replyWith(200, providerReply));
-    const answered = await send(harness, '/v1/rerank', request);
-    expect(answered.json).toEqual(reply);
+    const replied = await send(harness, '/v1/rerank', request);
+    expect(replied.json).toEqual(reply);
     const [call] = harness.calls;
     expect([call?.origin, call?.path]).toEqual(['https://bedrock-agent-runtime.eu-central-1.amazonaws.com', '/rerank']);
     expect(findHeader(call?.headers ?? [], 'authorization')).toContain('/eu-central-1/bedrock/aws4_request');
@@ -129,8 +129,8 @@ describe('rerank of Bedrock', () => {
   ])('calls the model itself if the agent runtime cannot be used: %j', async (config, origin) => {
     const harness = createHarness();
     harness.script(replyWith(200, { results: [{ index: 1, relevance_score: 0.9 }] }));
-    const answered = await send(harness, '/v1/rerank', { ...request, documents: ['Rome', 'Paris'] }, config);
-    expect(answered.json.results).toEqual([{ index: 1, relevance_score: 0.9, document: { text: 'Paris' } }]);
+    const replied = await send(harness, '/v1/rerank', { ...request, documents: ['Rome', 'Paris'] }, config);
+    expect(replied.json.results).toEqual([{ index: 1, relevance_score: 0.9, document: { text: 'Paris' } }]);
     expect(harness.calls).toMatchObject([{ origin, path: '/model/cohere.rerank-v3-5%3A0/invoke' }]);
   });
 });

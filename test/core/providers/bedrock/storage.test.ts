@@ -12,11 +12,11 @@ async function* inChunks() {
   for (let at = 0; at < bytes.length; at += 100_000) yield bytes.subarray(at, at + 100_000);
 }
 
-function storage(answers: (request: StepRequest) => { status?: number; headers?: string[]; text?: string }) {
+function storage(replies: (request: StepRequest) => { status?: number; headers?: string[]; text?: string }) {
   const requests: StepRequest[] = [];
   const send = async (request: StepRequest): Promise<StepResponse> => {
     requests.push(request);
-    const { status = 200, headers = [], text = '' } = answers(request);
+    const { status = 200, headers = [], text = '' } = replies(request);
     const body = (async function* () {
       yield Buffer.from(text);
     })();
@@ -62,10 +62,10 @@ it.each([
     (path: string) => (path.includes('?uploadId=') ? { text: '<Error><Message>slow down</Message></Error>' } : {}),
     'slow down',
   ],
-])('Bedrock storage: written parts are removed if %s', async (_, answers, message) => {
+])('Bedrock storage: written parts are removed if %s', async (_, replies, message) => {
   const { requests, services } = storage(({ method, path }) => {
     if (path.endsWith('?uploads=')) return opened;
-    return method === 'DELETE' ? { status: 204 } : answers(path);
+    return method === 'DELETE' ? { status: 204 } : replies(path);
   });
   await expect(putObject(call, services, location, inChunks())).rejects.toThrow(message);
   expect(requests.at(-1)).toMatchObject({ method: 'DELETE', path: '/my-bucket/a%20b.jsonl?uploadId=u%261%2F2' });

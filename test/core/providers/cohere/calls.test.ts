@@ -83,9 +83,9 @@ it('cohere: continues with another target if the generation failed before it beg
 it('cohere: reranks documents and counts billed units', async () => {
   const { request, providerRequest, providerReply, reply } = JSON.parse(readFileSync(join(fixtures, 'rerank.json'), 'utf8'));
   const harness = harnessWith(replyWith(200, providerReply));
-  const answered = await harness.send({ path: '/v1/rerank', body: { ...request, model: '@co/rerank-v3.5' } });
-  expect(answered.json).toEqual(reply);
-  expect(answered.header('x-svc-adapted')).toBe('documents:object->text');
+  const replied = await harness.send({ path: '/v1/rerank', body: { ...request, model: '@co/rerank-v3.5' } });
+  expect(replied.json).toEqual(reply);
+  expect(replied.header('x-svc-adapted')).toBe('documents:object->text');
   expect(harness.calls).toMatchObject([{ origin: 'https://api.cohere.ai', path: '/v2/rerank' }]);
   expect(JSON.parse(Buffer.from(harness.calls[0]?.body as Uint8Array).toString())).toEqual(providerRequest);
   expect(harness.records).toMatchObject([{ provider: 'cohere', media: { units: { search_units: 1 } } }]);

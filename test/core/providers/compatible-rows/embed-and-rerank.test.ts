@@ -12,13 +12,13 @@ it.each([
   ['jina', 'jina-embeddings', '/v1/embeddings', '/v1/embeddings'],
   ['jina', 'jina-embeddings-images', '/v1/embeddings', '/v1/embeddings'],
   ['jina', 'jina-rerank', '/v1/rerank', '/v1/rerank'],
-])('%s answers %s', async (provider, name, route, path) => {
+])('%s serves %s', async (provider, name, route, path) => {
   const harness = createHarness();
   const { request, providerRequest, providerReply, reply, usage } = fixture(name);
   harness.script(replyWith(200, providerReply));
   const headers = { 'x-svc-provider': provider, authorization: 'Bearer key' };
-  const answered = await harness.send({ path: route, headers, body: request });
-  expect([answered.status, answered.json]).toEqual([200, reply]);
+  const replied = await harness.send({ path: route, headers, body: request });
+  expect([replied.status, replied.json]).toEqual([200, reply]);
   expect(harness.calls[0]?.path).toBe(path);
   expect(JSON.parse(Buffer.from(harness.calls[0]?.body as Uint8Array).toString())).toEqual(providerRequest);
   expect(harness.records).toMatchObject([{ provider, inputTokens: usage.inputTokens }]);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createHarness, providerDocument, replyWith, type Script, workspaceId } from '../../../support/pipeline-harness.ts';
-import { answersOfEvents } from '../assemble-reply.ts';
+import { repliesOfEvents } from '../assemble-reply.ts';
 import { eventsOfText } from '../event-stream-text.ts';
 import { fixturesOf } from '../provider-fixtures.ts';
 
@@ -35,7 +35,7 @@ it('google: serves chat, plain and streamed, with the key in its header and not 
   expect(plain.json).toMatchObject({ choices: reply.choices, usage: reply.usage, provider: 'google' });
   expect(plain.header('x-svc-dropped-params')).toBe('user');
   const streamed = await made.send({ body: { ...body, stream: true } });
-  expect(answersOfEvents('chatComplete', eventsOfText(streamed.text))[0]).toMatchObject({ text: 'Hello there!', finish: 'stop' });
+  expect(repliesOfEvents('chatComplete', eventsOfText(streamed.text))[0]).toMatchObject({ text: 'Hello there!', finish: 'stop' });
   expect(made.calls.map(({ origin, path }) => origin + path)).toEqual([
     'https://generativelanguage.googleapis.com/v1beta/models/gemini-3.8-flash:generateContent',
     'https://generativelanguage.googleapis.com/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse',

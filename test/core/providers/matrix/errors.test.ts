@@ -20,7 +20,7 @@ describe.each(providerCases.map((provider) => [provider.name, provider] as const
   });
 
   it.each(formats)('reports a broken stream as failed in the format of %s', async (format) => {
-    const made = providerFetch(provider, format, [text.answer], { faultAfter: 3 });
+    const made = providerFetch(provider, format, [text.reply], { faultAfter: 3 });
     const read = readByClient(format, made, { model: provider.model, ...text.asked[format] }, true);
     const outcome = await read.catch((error: unknown) => error);
     if (format === 'responses' && !(outcome instanceof Error)) {
@@ -38,7 +38,7 @@ describe.each(providerCases.map((provider) => [provider.name, provider] as const
   });
 
   it.each(formats)('sends nothing in the format of %s for a stream that fails at its first event', async (format) => {
-    const made = providerFetch(provider, format, [text.answer], { faultAfter: 0 });
+    const made = providerFetch(provider, format, [text.reply], { faultAfter: 0 });
     await readByClient(format, made, { model: provider.model, ...text.asked[format] }, true).catch(() => undefined);
     const native = made.replies[0]?.includes(JSON.stringify(provider.wires[format].fault.data)) ?? false;
     // The pipeline holds back bytes that pass through unchanged. A translator must not add a first event.

@@ -19,7 +19,7 @@ describe.each(providerCases.map((provider) => [provider.name, provider] as const
       const params = asked(scenario, format, provider.model);
       // Chat clients get reasoning only if they do not require the strict OpenAI format.
       const options = { strict: format !== 'chat' || name !== 'reasoning' };
-      const made = providerFetch(provider, format, [scenario.answer], options);
+      const made = providerFetch(provider, format, [scenario.reply], options);
       const reply = await readByClient(format, made, params, false).catch((error) => ({ refused: error.message }));
       const { path = null, body = null, dropped = [], adapted = [] } = made.sent[0] ?? {};
       const whole: unknown = made.replies[0] === undefined ? reply : JSON.parse(made.replies[0]);

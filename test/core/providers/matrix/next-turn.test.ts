@@ -4,14 +4,14 @@ import { expectGolden } from './golden.ts';
 import { providerCases } from './provider-cases.ts';
 import { eventsIn, providerFetch } from './provider-fetch.ts';
 import { readByClient } from './read-by-client.ts';
-import { type Format, type ModelAnswer, scenarios } from './scenarios.ts';
+import { type Format, type ModelReply, scenarios } from './scenarios.ts';
 
 const formats: readonly Format[] = ['chat', 'messages', 'responses'];
 const reasoning = scenarios.find(({ name }) => name === 'reasoning') as (typeof scenarios)[number];
-const answers: readonly ModelAnswer[] = [reasoning.answer, { text: 'Rain.', end: 'end', tokens: reasoning.answer.tokens }];
+const replies: readonly ModelReply[] = [reasoning.reply, { text: 'Rain.', end: 'end', tokens: reasoning.reply.tokens }];
 /** The signed and the encrypted reasoning of the provider. Both must be sent back to it unchanged. */
-const signature = reasoning.answer.thoughts?.[0]?.signature as string;
-const sealed = reasoning.answer.sealed as string;
+const signature = reasoning.reply.thoughts?.[0]?.signature as string;
+const sealed = reasoning.reply.sealed as string;
 
 /** The providers with signed reasoning, by format. The others have none, or their API does not return it. */
 const signs: Readonly<Record<string, readonly Format[]>> = {
@@ -71,7 +71,7 @@ function replyOf(format: Format, text: string, stream: boolean): JsonObject {
 
 describe.each(providerCases.map((provider) => [provider.name, provider] as const))('a tool loop through %s', (id, provider) => {
   it.each(formats)('completes in the format of %s', async (format) => {
-    const made = providerFetch(provider, format, answers, { strict: false });
+    const made = providerFetch(provider, format, replies, { strict: false });
     const params = { model: provider.model, ...reasoning.asked[format] };
     await readByClient(format, made, params, false);
     const next = append[format](params, replyOf(format, made.replies[0] as string, false));
@@ -91,7 +91,7 @@ describe('the items of a streamed response', () => {
     async (_, provider) => {
       const requests = await Promise.all(
         [false, true].map(async (stream) => {
-          const made = providerFetch(provider, 'responses', answers);
+          const made = providerFetch(provider, 'responses', replies);
           const params = { model: provider.model, ...reasoning.asked.responses };
           await readByClient('responses', made, params, stream);
           const next = append.responses(params, replyOf('responses', made.replies[0] as string, stream));
@@ -125,11 +125,11 @@ describe.each([
       (id) => providerCases.find((one) => one.name === id) as (typeof providerCases)[number],
     );
     if (!first || !second) throw new Error('no such provider');
-    const made = providerFetch(first, format, answers);
+    const made = providerFetch(first, format, replies);
     const params = { ...reasoning.asked[format] };
     await readByClient(format, made, { model: first.model, ...params }, false);
     const text = made.replies[0] as string;
-    const then = providerFetch(second, format, [answers[1] as ModelAnswer]);
+    const then = providerFetch(second, format, [replies[1] as ModelReply]);
     await readByClient(format, then, { ...append[format](params, replyOf(format, text, false)), model: second.model }, false);
     const { body, dropped = [], adapted = [] } = then.sent[0] ?? {};
     expect(JSON.stringify(body)).not.toContain(signature);

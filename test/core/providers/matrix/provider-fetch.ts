@@ -6,7 +6,7 @@ import { streamError } from '../../../../core/pipeline/attempt/stream-error.ts';
 import { providers } from '../../../../core/providers/index.ts';
 import { callOf } from '../contract-suite.ts';
 import type { ProviderCase } from './provider-cases.ts';
-import type { Format, ModelAnswer } from './scenarios.ts';
+import type { Format, ModelReply } from './scenarios.ts';
 import type { Wire } from './wires/wire.ts';
 
 const operations: Readonly<Record<Format, OperationName>> = {
@@ -37,12 +37,12 @@ export interface ProviderFetch {
 export function providerFetch(
   provider: ProviderCase,
   format: Format,
-  answers: readonly ModelAnswer[],
+  responses: readonly ModelReply[],
   options: { strict?: boolean; faultAfter?: number } = {},
 ): ProviderFetch {
   const adapter = providers.get(provider.id);
   const operation = adapter?.operations[operations[format]];
-  if (!operation) throw new Error(`${provider.id} answers no ${format} calls`);
+  if (!operation) throw new Error(`${provider.id} serves no ${format} calls`);
   const wire = provider.wires[format];
   const sent: Sent[] = [];
   const replies: string[] = [];
@@ -58,7 +58,7 @@ export function providerFetch(
     async fetch(_url, init) {
       const params: JsonObject = JSON.parse(String(init?.body));
       const call = callOf(params, { strict: options.strict ?? true, settings: { ...provider.settings } }, {});
-      const answer = (answers[sent.length] ?? answers.at(-1)) as ModelAnswer;
+      const response = (responses[sent.length] ?? responses.at(-1)) as ModelReply;
       try {
         const body = operation.toProvider?.(params, call) ?? params;
         sent.push({
@@ -68,13 +68,13 @@ export function providerFetch(
           adapted: [...call.adapted],
         });
         if (!call.stream) {
-          const reply = wire.plain(answer);
+          const reply = wire.plain(response);
           const text = JSON.stringify(operation.fromProvider?.(reply, call) ?? reply);
           replies.push(text);
           note(call);
           return new Response(text, { headers: { 'content-type': 'application/json' } });
         }
-        const events = wire.stream(answer);
+        const events = wire.stream(response);
         const text = streamed(operation, wire, cut(events, wire, options.faultAfter), call, format);
         replies.push(text);
         note(call);

@@ -3,9 +3,9 @@ import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { providerFetch } from './provider-fetch.ts';
 import { readByClient } from './read-by-client.ts';
 import { type RichReply, richReplies } from './rich-replies.ts';
-import type { Format, ModelAnswer } from './scenarios.ts';
+import type { Format, ModelReply } from './scenarios.ts';
 
-const anything: ModelAnswer = { end: 'end', tokens: { input: 0, cached: 0, output: 0, thought: 0 } };
+const anything: ModelReply = { end: 'end', tokens: { input: 0, cached: 0, output: 0, thought: 0 } };
 
 /** The model's turn as the provider gets it back from a client of this format that goes on with the conversation. */
 async function returned(name: string, format: Format): Promise<{ body: JsonObject; dropped: readonly string[] }> {

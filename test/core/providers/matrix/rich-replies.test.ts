@@ -4,7 +4,7 @@ import { expectGolden } from './golden.ts';
 import { providerFetch } from './provider-fetch.ts';
 import { readByClient } from './read-by-client.ts';
 import { type RichReply, richReplies } from './rich-replies.ts';
-import type { Format, ModelAnswer } from './scenarios.ts';
+import type { Format, ModelReply } from './scenarios.ts';
 
 /** A format in which a client may ask, and whether it insists on OpenAI's. */
 const readers: readonly { name: string; format: Format; strict: boolean }[] = [
@@ -39,7 +39,7 @@ describe.each(richReplies.map((reply) => [reply.name, reply] as const))('%s', (n
 });
 
 /** The wires of these cases say the same whatever they are asked. */
-const anything: ModelAnswer = { end: 'end', tokens: { input: 0, cached: 0, output: 0, thought: 0 } };
+const anything: ModelReply = { end: 'end', tokens: { input: 0, cached: 0, output: 0, thought: 0 } };
 
 function wireOf({ plain, events, frames, streamType }: RichReply) {
   return {

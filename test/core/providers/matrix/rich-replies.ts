@@ -11,7 +11,7 @@ import type { Wire } from './wires/wire.ts';
 export interface RichReply {
   readonly name: string;
   readonly provider: Omit<ProviderCase, 'wires'>;
-  /** False for a provider that answers Responses calls itself, in another form than this one. */
+  /** False for a provider that serves Responses calls itself, in another form than this one. */
   readonly overChat?: boolean;
   readonly plain: JsonObject;
   readonly events: readonly StreamEvent[];

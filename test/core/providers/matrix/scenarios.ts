@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 
 /** The reply of a model, independent of provider formats: `wires/` writes it in each provider's own. */
-export interface ModelAnswer {
+export interface ModelReply {
   readonly thoughts?: readonly { readonly text: string; readonly signature: string }[];
   /** Reasoning that only the provider can read. */
   readonly sealed?: string;
@@ -17,11 +17,11 @@ export type Format = 'chat' | 'messages' | 'responses';
 export interface Scenario {
   readonly name: string;
   readonly asked: Readonly<Record<Format, JsonObject>>;
-  readonly answer: ModelAnswer;
+  readonly reply: ModelReply;
 }
 
 const tokens = { input: 20, cached: 8, output: 12, thought: 0 };
-const plain: ModelAnswer = { text: 'Bern is the capital.', end: 'end', tokens };
+const plain: ModelReply = { text: 'Bern is the capital.', end: 'end', tokens };
 const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false };
 const url = { type: 'object', properties: {}, required: [], additionalProperties: false };
 const tools = {
@@ -80,7 +80,7 @@ export const scenarios: readonly Scenario[] = [
         store: false,
       },
     },
-    answer: plain,
+    reply: plain,
   },
   {
     name: 'tool',
@@ -89,7 +89,7 @@ export const scenarios: readonly Scenario[] = [
       messages: { tools: tools.messages, tool_choice: { type: 'auto' } },
       responses: { tools: tools.responses, tool_choice: 'auto' },
     }),
-    answer: { text: 'I will look.', calls: [bern], end: 'calls', tokens },
+    reply: { text: 'I will look.', calls: [bern], end: 'calls', tokens },
   },
   {
     name: 'parallel-tools',
@@ -98,7 +98,7 @@ export const scenarios: readonly Scenario[] = [
       messages: { tools: tools.messages, tool_choice: { type: 'any' } },
       responses: { tools: tools.responses, tool_choice: 'required' },
     }),
-    answer: { calls: [bern, here], end: 'calls', tokens },
+    reply: { calls: [bern, here], end: 'calls', tokens },
   },
   {
     name: 'one-tool-at-a-time',
@@ -111,7 +111,7 @@ export const scenarios: readonly Scenario[] = [
       messages: { tools: tools.messages, tool_choice: { type: 'tool', name: 'get_weather', disable_parallel_tool_use: true } },
       responses: { tools: tools.responses, tool_choice: { type: 'function', name: 'get_weather' }, parallel_tool_calls: false },
     }),
-    answer: { calls: [bern], end: 'calls', tokens },
+    reply: { calls: [bern], end: 'calls', tokens },
   },
   {
     name: 'tool-results',
@@ -174,7 +174,7 @@ export const scenarios: readonly Scenario[] = [
         ],
       },
     },
-    answer: plain,
+    reply: plain,
   },
   {
     name: 'image-data',
@@ -215,7 +215,7 @@ export const scenarios: readonly Scenario[] = [
         ],
       },
     },
-    answer: plain,
+    reply: plain,
   },
   {
     name: 'image-url',
@@ -232,7 +232,7 @@ export const scenarios: readonly Scenario[] = [
         input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'https://example.com/a.png' }] }],
       },
     },
-    answer: plain,
+    reply: plain,
   },
   {
     name: 'file',
@@ -273,16 +273,16 @@ export const scenarios: readonly Scenario[] = [
         ],
       },
     },
-    answer: plain,
+    reply: plain,
   },
   {
     name: 'schema',
     asked: saying('Capital of Switzerland?', {
-      chat: { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: city, strict: true } } },
+      chat: { response_format: { type: 'json_schema', json_schema: { name: 'city', schema: city, strict: true } } },
       messages: { output_config: { format: { type: 'json_schema', schema: city } } },
-      responses: { text: { format: { type: 'json_schema', name: 'answer', schema: city, strict: true } } },
+      responses: { text: { format: { type: 'json_schema', name: 'city', schema: city, strict: true } } },
     }),
-    answer: { text: '{"city":"Bern"}', end: 'end', tokens },
+    reply: { text: '{"city":"Bern"}', end: 'end', tokens },
   },
   {
     name: 'reasoning',
@@ -291,7 +291,7 @@ export const scenarios: readonly Scenario[] = [
       messages: { tools: tools.messages, output_config: { effort: 'high' }, max_tokens: 20_000 },
       responses: { tools: tools.responses, reasoning: { effort: 'high', summary: 'auto' }, max_output_tokens: 20_000 },
     }),
-    answer: {
+    reply: {
       thoughts: [{ text: 'The user wants the weather.', signature: 'c2lnbmVkLWJ5LW1vZGVs' }],
       sealed: 'c2VhbGVkLXRob3VnaHQ=',
       text: 'I will look.',
@@ -300,7 +300,7 @@ export const scenarios: readonly Scenario[] = [
       tokens: { input: 20, cached: 8, output: 40, thought: 25 },
     },
   },
-  { name: 'ends-length', asked: saying('Go on.'), answer: { text: 'Once upon', end: 'length', tokens } },
-  { name: 'ends-filter', asked: saying('Go on.'), answer: { text: 'Once', end: 'filter', tokens } },
-  { name: 'ends-stop-sequence', asked: saying('Go on.'), answer: { text: 'Once', end: 'stop-sequence', tokens } },
+  { name: 'ends-length', asked: saying('Go on.'), reply: { text: 'Once upon', end: 'length', tokens } },
+  { name: 'ends-filter', asked: saying('Go on.'), reply: { text: 'Once', end: 'filter', tokens } },
+  { name: 'ends-stop-sequence', asked: saying('Go on.'), reply: { text: 'Once', end: 'stop-sequence', tokens } },
 ];

@@ -4,7 +4,7 @@ import type { UpstreamCall } from '../../../../core/contract/provider/upstream.t
 import type { BodyConsumer, RequestBody } from '../../../../core/contract/values/http.ts';
 import { mockSender } from '../../../../core/providers/mock/in-process.ts';
 import { mock } from '../../../../core/providers/mock/index.ts';
-import { answersOfEvents, answersOfReply } from '../assemble-reply.ts';
+import { repliesOfEvents, repliesOfReply } from '../assemble-reply.ts';
 import { callOf } from '../contract-suite.ts';
 import { eventsOfText } from '../event-stream-text.ts';
 import { heldClock, mockCall, record } from './recorded-exchange.ts';
@@ -22,10 +22,10 @@ describe('mock replies', () => {
   it('repeat the last user message, plain and streamed, with equal counts', () => {
     const plain = play({ model: 'echo', messages: hello }).recording;
     expect([plain.status, plain.ended]).toEqual([200, true]);
-    expect(answersOfReply('chatComplete', plain.json())[0]?.text).toBe('hello out there');
+    expect(repliesOfReply('chatComplete', plain.json())[0]?.text).toBe('hello out there');
     const body = { model: 'echo', messages: hello, stream: true, stream_options: { include_usage: true } };
     const events = eventsOfText(play(body).recording.text());
-    expect(answersOfEvents('chatComplete', events)).toEqual(answersOfReply('chatComplete', plain.json()));
+    expect(repliesOfEvents('chatComplete', events)).toEqual(repliesOfReply('chatComplete', plain.json()));
     expect(events.at(-1)?.data).toBe('[DONE]');
     expect(events.at(-2)?.data).toMatchObject({ choices: [], usage: plain.json().usage as object });
   });
@@ -45,7 +45,7 @@ describe('mock replies', () => {
 
   it('end with length at the token limit', () => {
     const reply = play({ model: 'echo', messages: hello, max_tokens: 2 }).recording.json();
-    expect(answersOfReply('chatComplete', reply)[0]).toMatchObject({ text: 'hello out', finish: 'length' });
+    expect(repliesOfReply('chatComplete', reply)[0]).toMatchObject({ text: 'hello out', finish: 'length' });
   });
 
   it('call a tool with arguments of its schema, then reply to its result with text', () => {
@@ -54,11 +54,11 @@ describe('mock replies', () => {
     ];
     const plain = play({ model: 'tool=sum', messages: hello, tools }).recording.json();
     const called = { toolCalls: [{ name: 'sum', arguments: { a: 1 } }], finish: 'tool_calls' };
-    expect(answersOfReply('chatComplete', plain)[0]).toMatchObject(called);
+    expect(repliesOfReply('chatComplete', plain)[0]).toMatchObject(called);
     const streamed = play({ model: 'tool=sum', messages: hello, tools, stream: true }).recording.text();
-    expect(answersOfEvents('chatComplete', eventsOfText(streamed))[0]).toMatchObject(called);
+    expect(repliesOfEvents('chatComplete', eventsOfText(streamed))[0]).toMatchObject(called);
     const after = play({ model: 'tool=sum', messages: [...hello, { role: 'tool', content: '42' }], tools }).recording.json();
-    expect(answersOfReply('chatComplete', after)[0]).toMatchObject({ text: '42', toolCalls: [], finish: 'stop' });
+    expect(repliesOfReply('chatComplete', after)[0]).toMatchObject({ text: '42', toolCalls: [], finish: 'stop' });
   });
 
   it('are JSON of the response format', () => {
@@ -67,8 +67,8 @@ describe('mock replies', () => {
       $defs: { n: { type: 'object', properties: { name: { type: 'string' }, kids: { type: 'array', items: { enum: ['a'] } } } } },
     };
     const body = { model: 'text:x;json', messages: hello, response_format: { type: 'json_schema', json_schema: { schema } } };
-    const [answer] = answersOfReply('chatComplete', play(body).recording.json());
-    expect(JSON.parse(answer?.text ?? '')).toEqual({ name: 'x', kids: ['a'] });
+    const [reply] = repliesOfReply('chatComplete', play(body).recording.json());
+    expect(JSON.parse(reply?.text ?? '')).toEqual({ name: 'x', kids: ['a'] });
   });
 
   it('complete text prompts', () => {

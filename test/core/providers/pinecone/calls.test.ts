@@ -19,8 +19,8 @@ it.each([
 ])('pinecone: serves %s', async (name, route, path, record) => {
   const { request, providerRequest, providerReply, reply } = fixture(name);
   const harness = harnessWith(providerReply);
-  const answered = await harness.send({ path: route, body: { ...request, model: `@pc/${request.model}` } });
-  expect(answered.json).toEqual(reply);
+  const replied = await harness.send({ path: route, body: { ...request, model: `@pc/${request.model}` } });
+  expect(replied.json).toEqual(reply);
   const [call] = harness.calls;
   expect([call?.origin, call?.path]).toEqual(['https://api.pinecone.io', path]);
   expect(findHeader(call?.headers ?? [], 'api-key')).toBe('sk-stored');

@@ -11,8 +11,8 @@ it('segmind: creates an image at the path of its model', async () => {
   const harness = createHarness();
   const { request, providerRequest, providerReply, reply } = fixture('stable-diffusion');
   harness.script(replyWith(200, providerReply));
-  const answered = await harness.send({ path: '/v1/images/generations', headers, body: request });
-  expect(answered.json.data).toEqual(reply.data);
+  const replied = await harness.send({ path: '/v1/images/generations', headers, body: request });
+  expect(replied.json.data).toEqual(reply.data);
   const [call] = harness.calls;
   expect([call?.origin, call?.path]).toEqual(['https://api.segmind.com', '/v1/sdxl1.0-txt2img']);
   expect(findHeader(call?.headers ?? [], 'x-api-key')).toBe('sg-key');

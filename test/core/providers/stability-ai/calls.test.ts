@@ -22,8 +22,8 @@ it('stability-ai: creates an image with a form that requests JSON', async () => 
   const harness = createHarness();
   const { request, providerRequest, providerReply, reply } = fixture('sd3');
   harness.script(replyWith(200, providerReply));
-  const answered = await harness.send({ path: '/v1/images/generations', headers, body: request });
-  expect(answered.json.data).toEqual(reply.data);
+  const replied = await harness.send({ path: '/v1/images/generations', headers, body: request });
+  expect(replied.json.data).toEqual(reply.data);
   const [call] = harness.calls;
   expect([call?.origin, call?.path]).toEqual(['https://api.stability.ai', '/v2beta/stable-image/generate/sd3']);
   for (const [name, value] of [
@@ -34,7 +34,7 @@ it('stability-ai: creates an image with a form that requests JSON', async () => 
     expect(findHeader(call?.headers ?? [], name)).toBe(value);
   }
   expect(await sentForm(harness)).toEqual(providerRequest);
-  expect(answered.header('x-svc-adapted')).toBe('size->aspect_ratio');
+  expect(replied.header('x-svc-adapted')).toBe('size->aspect_ratio');
   expect(harness.records).toMatchObject([{ provider: 'stability-ai', media: { units: { generated_images: 1 } } }]);
 });
 
@@ -42,8 +42,8 @@ it('stability-ai: calls an engine of version 1 with JSON', async () => {
   const harness = createHarness();
   const { request, providerRequest, providerReply, reply } = fixture('engine');
   harness.script(replyWith(200, providerReply));
-  const answered = await harness.send({ path: '/v1/images/generations', headers, body: request });
-  expect(answered.json.data).toEqual(reply.data);
+  const replied = await harness.send({ path: '/v1/images/generations', headers, body: request });
+  expect(replied.json.data).toEqual(reply.data);
   expect(harness.calls[0]?.path).toBe('/v1/generation/stable-diffusion-xl-1024-v1-0/text-to-image');
   expect(JSON.parse(Buffer.from(harness.calls[0]?.body as Uint8Array).toString())).toEqual(providerRequest);
 });
@@ -60,8 +60,8 @@ it('stability-ai: edits an image of the client’s form', async () => {
     })),
   );
   harness.script(replyWith(200, providerReply));
-  const answered = await harness.send({ path: '/v1/images/edits', headers: { ...headers, 'content-type': contentType }, body });
-  expect(answered.json.data).toEqual(reply.data);
+  const replied = await harness.send({ path: '/v1/images/edits', headers: { ...headers, 'content-type': contentType }, body });
+  expect(replied.json.data).toEqual(reply.data);
   expect(harness.calls[0]?.path).toBe('/v2beta/stable-image/edit/inpaint');
   expect(await sentForm(harness)).toEqual({ prompt: 'a red roof', image: 'iVBORw0KGgo=', mask: 'iVBORw0KGgoA' });
 });

@@ -35,12 +35,12 @@ function federated(source: JsonObject, more: JsonObject = {}): JsonObject {
   };
 }
 
-type Answer = { status: number; body: string };
-const json = (body: JsonObject, status = 200): Answer => ({ status, body: JSON.stringify(body) });
-const grant = (token: string): Answer => json({ access_token: token, expires_in: 3599, token_type: 'Bearer' });
+type Reply = { status: number; body: string };
+const json = (body: JsonObject, status = 200): Reply => ({ status, body: JSON.stringify(body) });
+const grant = (token: string): Reply => json({ access_token: token, expires_in: 3599, token_type: 'Bearer' });
 
-/** Endpoints that answer in this order, and what they were asked. */
-function services(answers: Answer[], more: Partial<SignServices> = {}): SignServices & { asked: TokenRequest[] } {
+/** Endpoints that reply in this order, and what they were asked. */
+function services(replies: Reply[], more: Partial<SignServices> = {}): SignServices & { asked: TokenRequest[] } {
   const asked: TokenRequest[] = [];
   return {
     asked,
@@ -48,9 +48,9 @@ function services(answers: Answer[], more: Partial<SignServices> = {}): SignServ
     now: () => 1_760_000_000_000,
     fetch: async (request) => {
       asked.push(request);
-      const answer = answers.shift();
-      if (!answer) throw new Error('asked once too often');
-      return { status: answer.status, headers: [], body: Buffer.from(answer.body) };
+      const reply = replies.shift();
+      if (!reply) throw new Error('asked once too often');
+      return { status: reply.status, headers: [], body: Buffer.from(reply.body) };
     },
     ...more,
   };
@@ -259,8 +259,8 @@ describe('workload identity federation', () => {
       expect(machine.asked).toEqual([]);
     }
     const corp = 'https://vertex.corp.example';
-    const answers = [json({ access_token: 'subject' }), grant('ya29.f')];
-    const machine = services(answers, { machineIdentity: true, trusts: (origin) => origin === corp });
+    const replies = [json({ access_token: 'subject' }), grant('ya29.f')];
+    const machine = services(replies, { machineIdentity: true, trusts: (origin) => origin === corp });
     expect((await signed(file, machine, {}, undefined, corp)).headers).toContain('Bearer ya29.f');
   });
 

@@ -11,7 +11,7 @@ import {
   type Script,
   workspaceId,
 } from '../../../support/pipeline-harness.ts';
-import { answersOfEvents } from '../assemble-reply.ts';
+import { repliesOfEvents } from '../assemble-reply.ts';
 import { eventsOfText } from '../event-stream-text.ts';
 import { fixturesOf } from '../provider-fixtures.ts';
 
@@ -84,7 +84,7 @@ describe('a stored Vertex AI provider', () => {
     const plain = await gateway.send({ body: body('chat-gemini-tool') });
     const streamed = await gateway.send({ body: body('chat-gemini-tool', { stream: true }) });
     expect(plain.json).toMatchObject({ choices: reply.choices, usage: reply.usage });
-    expect(answersOfEvents('chatComplete', eventsOfText(streamed.text))[0]?.toolCalls).toEqual([
+    expect(repliesOfEvents('chatComplete', eventsOfText(streamed.text))[0]?.toolCalls).toEqual([
       { name: 'get_weather', arguments: { city: 'Bern' } },
     ]);
     expect(streamed.text.endsWith('data: [DONE]\n\n')).toBe(true);
@@ -112,7 +112,7 @@ describe('a stored Vertex AI provider', () => {
     const plain = await gateway.send({ path: '/v1/messages', body: body(name), headers: { 'anthropic-beta': 'b-1' } });
     expect(plain.json).toMatchObject({ content: reply.content, stop_reason: reply.stop_reason, usage: reply.usage });
     const streamed = await gateway.send({ path: '/v1/messages', body: body(name, { stream: true }) });
-    expect(answersOfEvents('messages', eventsOfText(streamed.text))[0]).toMatchObject({ finish: reply.stop_reason });
+    expect(repliesOfEvents('messages', eventsOfText(streamed.text))[0]).toMatchObject({ finish: reply.stop_reason });
     expect(gateway.calls[1]?.headers).toContain('anthropic-beta');
     expect(gateway.calls.map(({ path }) => path).filter((path) => path.includes('tream'))).toHaveLength(1);
   });

@@ -22,7 +22,7 @@ interface Opened {
   readonly client: OpenAI;
   /** The sent calls, by number. */
   readonly sent: string[];
-  script(...answers: readonly (JsonObject | string)[]): void;
+  script(...replies: readonly (JsonObject | string)[]): void;
 }
 
 /** Scripted replies that first read the whole request, as a server does. */
@@ -44,7 +44,7 @@ function open(config: JsonObject = project): Opened {
     harness,
     sent,
     client: openAiOver(harness, { 'x-svc-config': 'gcp' }),
-    script: (...answers) => harness.script(...answers.map(reading)),
+    script: (...replies) => harness.script(...replies.map(reading)),
   };
 }
 

@@ -4,7 +4,7 @@ import { emptyUsage, type Usage } from '../../../../core/contract/values/usage.t
 import { deepseek } from '../../../../core/providers/deepseek/index.ts';
 import { openai } from '../../../../core/providers/openai/index.ts';
 import { messagesOverChat } from '../../../../core/translate/messages-over-chat/messages-over-chat.ts';
-import { answersOfEvents, answersOfReply } from '../../providers/assemble-reply.ts';
+import { repliesOfEvents, repliesOfReply } from '../../providers/assemble-reply.ts';
 import { callOf, translated } from '../../providers/contract-suite.ts';
 import { eventsOfText } from '../../providers/event-stream-text.ts';
 import { type CallCase, fixturesOf } from '../../providers/provider-fixtures.ts';
@@ -52,7 +52,7 @@ describe.each(cases.map((fixture) => [fixture.name, fixture] as const))(
 
     it('streams the same content as the plain reply', () => {
       const sent = translated(operation, events, callOf(streamed, {}, {}));
-      expect(answersOfEvents('messages', sent)).toEqual(answersOfReply('messages', fixture.reply));
+      expect(repliesOfEvents('messages', sent)).toEqual(repliesOfReply('messages', fixture.reply));
       if (fixture.events !== null) expect(sent).toEqual(eventsOfText(fixture.events));
       expect(sent.map((event) => event.event)).toEqual(sent.map((event) => (event.data as { type: string }).type));
     });

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { openai } from '../../../../core/providers/openai/index.ts';
 import { messagesOverChat } from '../../../../core/translate/messages-over-chat/messages-over-chat.ts';
 import { endingOf } from '../../../../core/translate/messages-over-chat/stop-reason.ts';
-import { answersOfEvents } from '../../providers/assemble-reply.ts';
+import { repliesOfEvents } from '../../providers/assemble-reply.ts';
 import { callOf, translated } from '../../providers/contract-suite.ts';
 
 const operation = messagesOverChat(openai.operations.chatComplete as Operation);
@@ -88,7 +88,7 @@ describe('tool calls', () => {
     ];
     const events = translated(operation, mixed, call());
     expectOneBlockAtATime(events);
-    expect(answersOfEvents('messages', events)[0]?.toolCalls).toEqual([
+    expect(repliesOfEvents('messages', events)[0]?.toolCalls).toEqual([
       { name: 'a', arguments: { x: 1 } },
       { name: 'b', arguments: { y: 2 } },
     ]);
@@ -104,8 +104,8 @@ describe('tool calls', () => {
   it('keep text that follows them', () => {
     const events = translated(operation, [tool(0, '{}', 'a'), chunk({ content: 'after' }), chunk({}, 'stop'), done], call());
     expectOneBlockAtATime(events);
-    const [answer] = answersOfEvents('messages', events);
-    expect([answer?.text, answer?.toolCalls.length, answer?.finish]).toEqual(['after', 1, 'tool_use']);
+    const [reply] = repliesOfEvents('messages', events);
+    expect([reply?.text, reply?.toolCalls.length, reply?.finish]).toEqual(['after', 1, 'tool_use']);
   });
 
   it('with malformed arguments have no arguments in a plain reply', () => {
@@ -142,7 +142,7 @@ describe('reasoning in Messages', () => {
     ).toEqual(['thinking', 'redacted_thinking', 'thinking', 'text']);
     const signatures = data.map((event) => (event.delta as JsonObject | undefined)?.signature).filter(Boolean);
     expect(signatures).toEqual(['s1', 's2']);
-    expect(answersOfEvents('messages', events)).toEqual([
+    expect(repliesOfEvents('messages', events)).toEqual([
       { text: 'So.', reasoning: 'onetwo', toolCalls: [], finish: 'end_turn' },
     ]);
   });
@@ -158,7 +158,7 @@ describe('reasoning in Messages', () => {
 it('Messages stream: text may come as a list of parts', () => {
   const parts = (text: string) => chunk({ content: [{ type: 'text', text }] });
   const events = translated(operation, [parts('Hel'), parts('lo'), chunk({}, 'stop'), done], call());
-  expect(answersOfEvents('messages', events)[0]?.text).toBe('Hello');
+  expect(repliesOfEvents('messages', events)[0]?.text).toBe('Hello');
 });
 
 describe('stop reasons', () => {

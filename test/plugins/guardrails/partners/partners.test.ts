@@ -7,11 +7,11 @@ import { createHarness } from '../../../support/pipeline-harness.ts';
 import { type Format, formats } from './formats.ts';
 import { masks } from './masks.ts';
 
-type Answer = { status?: number; json?: unknown; text?: string } | 'down' | 'never';
+type Reply = { status?: number; json?: unknown; text?: string } | 'down' | 'never';
 type Asked = Pick<Format, 'id' | 'side' | 'credentials'> & { parameters?: JsonObject };
 
 /** Sends one chat completion whose guardrail asks a fake of the partner's service. */
-async function ask({ id, side, credentials, parameters }: Asked, reply: Answer, more: JsonObject = {}) {
+async function ask({ id, side, credentials, parameters }: Asked, reply: Reply, more: JsonObject = {}) {
   const calls: PluginRequest[] = [];
   const gateway = createHarness({
     fetch(request) {
@@ -50,7 +50,7 @@ describe.each(formats.map((format) => [format.id, format] as const))('%s', (_id,
     expect(text).not.toContain('k-1');
   });
 
-  it.each<[string, Answer, JsonObject, number]>([
+  it.each<[string, Reply, JsonObject, number]>([
     ['an error passes', { status: 500, json: {} }, {}, 200],
     ['an error fails with failOnError', { status: 500, json: format.pass }, { failOnError: true }, 446],
     ['401 fails with failOnError', { status: 401, json: format.pass }, { failOnError: true }, 446],

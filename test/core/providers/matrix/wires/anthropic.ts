@@ -1,39 +1,39 @@
 import type { JsonObject } from '../../../../../core/contract/values/json.ts';
 import { chunkFrames } from '../../bedrock/frames.ts';
-import type { ModelAnswer } from '../scenarios.ts';
+import type { ModelReply } from '../scenarios.ts';
 import { halves, named, type Wire } from './wire.ts';
 
 const ends = { end: 'end_turn', length: 'max_tokens', filter: 'refusal', 'stop-sequence': 'stop_sequence', calls: 'tool_use' };
 
 /** https://platform.claude.com/docs/en/api/messages */
 export const anthropic: Wire = {
-  plain: (answer) => ({
+  plain: (reply) => ({
     ...head,
-    content: blocksOf(answer),
-    stop_reason: ends[answer.end],
-    stop_sequence: answer.end === 'stop-sequence' ? 'END' : null,
-    usage: usageOf(answer),
+    content: blocksOf(reply),
+    stop_reason: ends[reply.end],
+    stop_sequence: reply.end === 'stop-sequence' ? 'END' : null,
+    usage: usageOf(reply),
   }),
-  stream(answer) {
+  stream(reply) {
     const opening = {
       ...head,
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      usage: { ...usageOf(answer), output_tokens: 1 },
+      usage: { ...usageOf(reply), output_tokens: 1 },
     };
     return [
       { type: 'message_start', message: opening },
       { type: 'ping' },
-      ...blocksOf(answer).flatMap((block, index) => [
+      ...blocksOf(reply).flatMap((block, index) => [
         { type: 'content_block_start', index, content_block: openingOf(block) },
         ...deltasOf(block).map((delta) => ({ type: 'content_block_delta', index, delta })),
         { type: 'content_block_stop', index },
       ]),
       {
         type: 'message_delta',
-        delta: { stop_reason: ends[answer.end], stop_sequence: answer.end === 'stop-sequence' ? 'END' : null },
-        usage: usageOf(answer),
+        delta: { stop_reason: ends[reply.end], stop_sequence: reply.end === 'stop-sequence' ? 'END' : null },
+        usage: usageOf(reply),
       },
       { type: 'message_stop' },
     ].map(named);
@@ -52,7 +52,7 @@ export const anthropicOnBedrock: Wire = {
 
 const head = { id: 'msg_1', type: 'message', role: 'assistant', model: 'claude-sonnet-4-5-20250929' };
 
-function blocksOf({ thoughts, sealed, text, calls }: ModelAnswer): JsonObject[] {
+function blocksOf({ thoughts, sealed, text, calls }: ModelReply): JsonObject[] {
   return [
     ...(thoughts ?? []).map((thought) => ({ type: 'thinking', thinking: thought.text, signature: thought.signature })),
     ...(sealed === undefined ? [] : [{ type: 'redacted_thinking', data: sealed }]),
@@ -79,7 +79,7 @@ function deltasOf(block: JsonObject): JsonObject[] {
   return [...pieces, { type: 'signature_delta', signature: block.signature }];
 }
 
-function usageOf({ tokens }: ModelAnswer): JsonObject {
+function usageOf({ tokens }: ModelReply): JsonObject {
   return {
     input_tokens: tokens.input,
     cache_creation_input_tokens: 0,

@@ -1,22 +1,22 @@
 import type { JsonObject } from '../../../../../core/contract/values/json.ts';
-import type { ModelAnswer } from '../scenarios.ts';
+import type { ModelReply } from '../scenarios.ts';
 import { halves, named, type Wire } from './wire.ts';
 
 const ends = { end: 'COMPLETE', length: 'MAX_TOKENS', filter: 'COMPLETE', 'stop-sequence': 'STOP_SEQUENCE', calls: 'TOOL_CALL' };
 
 /** https://docs.cohere.com/reference/chat and its stream. Text together with tool calls is the model's plan. */
 export const cohere: Wire = {
-  plain(answer) {
-    const { plan, content } = messageOf(answer);
-    const calls = callsOf(answer);
+  plain(reply) {
+    const { plan, content } = messageOf(reply);
+    const calls = callsOf(reply);
     const message: JsonObject = { role: 'assistant' };
     if (content.length > 0) message.content = content;
     if (plan !== undefined) message.tool_plan = plan;
     if (calls.length > 0) message.tool_calls = calls;
-    return { id: 'c1', message, finish_reason: ends[answer.end], usage: usageOf(answer) };
+    return { id: 'c1', message, finish_reason: ends[reply.end], usage: usageOf(reply) };
   },
-  stream(answer) {
-    const { plan, content } = messageOf(answer);
+  stream(reply) {
+    const { plan, content } = messageOf(reply);
     return [
       { id: 'c1', type: 'message-start', delta: { message: { role: 'assistant', content: [], tool_plan: '', tool_calls: [] } } },
       ...content.flatMap((part, index) => {
@@ -35,7 +35,7 @@ export const cohere: Wire = {
         type: 'tool-plan-delta',
         delta: { message: { tool_plan: text } },
       })),
-      ...callsOf(answer).flatMap((call, index) => {
+      ...callsOf(reply).flatMap((call, index) => {
         const { name, arguments: text } = call.function as { name: string; arguments: string };
         const opened = { ...call, function: { name, arguments: '' } };
         return [
@@ -48,27 +48,27 @@ export const cohere: Wire = {
           { type: 'tool-call-end', index },
         ];
       }),
-      { type: 'message-end', id: 'c1', delta: { finish_reason: ends[answer.end], usage: usageOf(answer) } },
+      { type: 'message-end', id: 'c1', delta: { finish_reason: ends[reply.end], usage: usageOf(reply) } },
     ].map(named);
   },
   fault: named({ type: 'message-end', id: 'c1', delta: { finish_reason: 'ERROR', error: 'internal error' } }),
   limited: { id: 'e1', message: 'You have exceeded the rate limit.' },
 };
 
-function messageOf({ thoughts, text, calls }: ModelAnswer): { plan?: string; content: JsonObject[] } {
+function messageOf({ thoughts, text, calls }: ModelReply): { plan?: string; content: JsonObject[] } {
   const thinking = (thoughts ?? []).map((thought) => ({ type: 'thinking', thinking: thought.text }));
   if (text === undefined) return { content: thinking };
   return calls ? { plan: text, content: thinking } : { content: [...thinking, { type: 'text', text }] };
 }
 
-function callsOf({ calls }: ModelAnswer): JsonObject[] {
+function callsOf({ calls }: ModelReply): JsonObject[] {
   return (calls ?? []).map(({ id, name, arguments: args }) => {
     const text = JSON.stringify(args);
     return { id, type: 'function', function: { name, arguments: text === '{}' ? '' : text } };
   });
 }
 
-function usageOf({ tokens }: ModelAnswer): JsonObject {
+function usageOf({ tokens }: ModelReply): JsonObject {
   const counts = { input_tokens: tokens.input + tokens.cached, output_tokens: tokens.output };
   return { billed_units: counts, tokens: counts, cached_tokens: tokens.cached };
 }

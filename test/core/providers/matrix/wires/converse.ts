@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../../../core/contract/values/json.ts';
 import { converseFrames } from '../../bedrock/frames.ts';
-import type { ModelAnswer } from '../scenarios.ts';
+import type { ModelReply } from '../scenarios.ts';
 import { halves, type Wire } from './wire.ts';
 
 const ends = {
@@ -13,21 +13,21 @@ const ends = {
 
 /** https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html */
 export const converse: Wire = {
-  plain: (answer) => ({
-    output: { message: { role: 'assistant', content: blocksOf(answer) } },
-    stopReason: ends[answer.end],
-    usage: usageOf(answer),
+  plain: (reply) => ({
+    output: { message: { role: 'assistant', content: blocksOf(reply) } },
+    stopReason: ends[reply.end],
+    usage: usageOf(reply),
     metrics: { latencyMs: 100 },
   }),
-  stream: (answer) => [
+  stream: (reply) => [
     { event: 'messageStart', data: { role: 'assistant' } },
-    ...blocksOf(answer).flatMap((block, index) => [
+    ...blocksOf(reply).flatMap((block, index) => [
       ...startOf(block).map((start) => ({ event: 'contentBlockStart', data: { contentBlockIndex: index, start } })),
       ...deltasOf(block).map((delta) => ({ event: 'contentBlockDelta', data: { contentBlockIndex: index, delta } })),
       { event: 'contentBlockStop', data: { contentBlockIndex: index } },
     ]),
-    { event: 'messageStop', data: { stopReason: ends[answer.end] } },
-    { event: 'metadata', data: { usage: usageOf(answer), metrics: { latencyMs: 100 } } },
+    { event: 'messageStop', data: { stopReason: ends[reply.end] } },
+    { event: 'metadata', data: { usage: usageOf(reply), metrics: { latencyMs: 100 } } },
   ],
   frames: converseFrames,
   streamType: 'application/vnd.amazon.eventstream',
@@ -35,7 +35,7 @@ export const converse: Wire = {
   limited: { message: 'Too many requests, please wait before trying again.' },
 };
 
-function blocksOf({ thoughts, sealed, text, calls }: ModelAnswer): JsonObject[] {
+function blocksOf({ thoughts, sealed, text, calls }: ModelReply): JsonObject[] {
   return [
     ...(thoughts ?? []).map((thought) => ({ reasoningContent: { reasoningText: thought } })),
     ...(sealed === undefined ? [] : [{ reasoningContent: { redactedContent: sealed } }]),
@@ -64,7 +64,7 @@ function deltasOf(block: JsonObject): JsonObject[] {
   return [...pieces, { reasoningContent: { signature: reasoningText.signature } }];
 }
 
-function usageOf({ tokens }: ModelAnswer): JsonObject {
+function usageOf({ tokens }: ModelReply): JsonObject {
   return {
     inputTokens: tokens.input,
     cacheReadInputTokens: tokens.cached,

@@ -1,4 +1,4 @@
-import type { ModelAnswer } from '../scenarios.ts';
+import type { ModelReply } from '../scenarios.ts';
 import { openAiLike } from './openai-chat.ts';
 import { halves, type Wire } from './wire.ts';
 
@@ -9,13 +9,13 @@ export const mistral: Wire = {
   ...openAiLike({
     model: 'magistral-small-latest',
     ends: { end: 'stop', length: 'model_length', filter: 'stop', 'stop-sequence': 'stop', calls: 'tool_calls' },
-    content: (answer: ModelAnswer) =>
-      answer.thoughts
-        ? [...answer.thoughts.map(({ text }) => thinking(text)), { type: 'text', text: answer.text ?? '' }]
-        : (answer.text ?? ''),
-    pieces: (answer) => [
-      ...(answer.thoughts ?? []).flatMap(({ text }) => halves(text).map((half) => [thinking(half)])),
-      ...(answer.text === undefined ? [] : halves(answer.text)),
+    content: (reply: ModelReply) =>
+      reply.thoughts
+        ? [...reply.thoughts.map(({ text }) => thinking(text)), { type: 'text', text: reply.text ?? '' }]
+        : (reply.text ?? ''),
+    pieces: (reply) => [
+      ...(reply.thoughts ?? []).flatMap(({ text }) => halves(text).map((half) => [thinking(half)])),
+      ...(reply.text === undefined ? [] : halves(reply.text)),
     ],
     usage: ({ tokens }) => ({
       prompt_tokens: tokens.input + tokens.cached,

@@ -1,19 +1,19 @@
 import type { StreamEvent } from '../../../../../core/contract/provider/provider.ts';
 import type { JsonObject } from '../../../../../core/contract/values/json.ts';
-import type { ModelAnswer } from '../scenarios.ts';
+import type { ModelReply } from '../scenarios.ts';
 import { halves, named, type Wire } from './wire.ts';
 
 /** https://platform.openai.com/docs/api-reference/responses */
 export const openAiResponses: Wire = {
-  plain: (answer) => response(answer, outputOf(answer)),
-  stream(answer) {
+  plain: (reply) => response(reply, outputOf(reply)),
+  stream(reply) {
     let sequence = 0;
     const events: StreamEvent[] = [];
     const send = (type: string, fields: JsonObject): void =>
       void events.push(named({ type, sequence_number: sequence++, ...fields }));
-    const opening = { ...response(answer, []), status: 'in_progress', incomplete_details: null, usage: null };
+    const opening = { ...response(reply, []), status: 'in_progress', incomplete_details: null, usage: null };
     send('response.created', { response: opening });
-    for (const [index, item] of outputOf(answer).entries()) {
+    for (const [index, item] of outputOf(reply).entries()) {
       const at = { item_id: item.id, output_index: index };
       const empty = { message: { content: [] }, function_call: { arguments: '' }, reasoning: { summary: [] } };
       const opened = { ...item, ...empty[item.type as keyof typeof empty], status: 'in_progress' };
@@ -38,7 +38,7 @@ export const openAiResponses: Wire = {
       }
       send('response.output_item.done', { output_index: index, item });
     }
-    const whole = response(answer, outputOf(answer));
+    const whole = response(reply, outputOf(reply));
     send(`response.${String(whole.status)}`, { response: whole });
     return events;
   },
@@ -46,16 +46,16 @@ export const openAiResponses: Wire = {
   limited: { error: { message: 'Rate limit reached', type: 'requests', param: null, code: 'rate_limit_exceeded' } },
 };
 
-function outputOf(answer: ModelAnswer): JsonObject[] {
-  const thoughts = (answer.thoughts ?? []).map(({ text, signature }, index) => ({
+function outputOf(reply: ModelReply): JsonObject[] {
+  const thoughts = (reply.thoughts ?? []).map(({ text, signature }, index) => ({
     id: `rs_${index}`,
     type: 'reasoning',
     summary: [{ type: 'summary_text', text }],
     encrypted_content: signature,
   }));
-  const content = [{ type: 'output_text', text: answer.text, annotations: [], logprobs: [] }];
+  const content = [{ type: 'output_text', text: reply.text, annotations: [], logprobs: [] }];
   const message = { id: 'msg_0', type: 'message', status: 'completed', role: 'assistant', content };
-  const calls = (answer.calls ?? []).map(({ id, name, arguments: args }, index) => ({
+  const calls = (reply.calls ?? []).map(({ id, name, arguments: args }, index) => ({
     id: `fc_${index}`,
     type: 'function_call',
     status: 'completed',
@@ -63,10 +63,10 @@ function outputOf(answer: ModelAnswer): JsonObject[] {
     name,
     arguments: JSON.stringify(args),
   }));
-  return [...thoughts, ...(answer.text === undefined ? [] : [message]), ...calls];
+  return [...thoughts, ...(reply.text === undefined ? [] : [message]), ...calls];
 }
 
-function response({ end, tokens }: ModelAnswer, output: JsonObject[]): JsonObject {
+function response({ end, tokens }: ModelReply, output: JsonObject[]): JsonObject {
   const reason = end === 'length' ? 'max_output_tokens' : end === 'filter' ? 'content_filter' : null;
   return {
     id: 'resp_1',

@@ -1,11 +1,11 @@
 import type { StreamEvent } from '../../../../../core/contract/provider/provider.ts';
 import type { JsonObject } from '../../../../../core/contract/values/json.ts';
-import type { ModelAnswer } from '../scenarios.ts';
+import type { ModelReply } from '../scenarios.ts';
 
 /** The wire format of one API's responses. */
 export interface Wire {
-  plain(answer: ModelAnswer): JsonObject;
-  stream(answer: ModelAnswer): StreamEvent[];
+  plain(reply: ModelReply): JsonObject;
+  stream(reply: ModelReply): StreamEvent[];
   /** Encodes events. Absent: server-sent events. */
   frames?(events: readonly StreamEvent[]): Buffer;
   readonly streamType?: string;
