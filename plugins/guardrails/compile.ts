@@ -8,6 +8,7 @@ import type { Secret } from '../../core/contract/values/secret.ts';
 import { fromPlugin } from './checks/added.ts';
 import type { Check, CheckServices, Outcome, Side, Subject } from './checks/check.ts';
 import { checks } from './checks/index.ts';
+import { logFailures } from './log-failures.ts';
 import { type Scope, scopes } from './texts.ts';
 import type { WindowSearch } from './window/search.ts';
 
@@ -110,7 +111,7 @@ function prepare(
       redacts: check.redacts?.(read.output) ?? false,
       isChained: changes || rule.sequential || rule.type === 'mutator',
       failOnError: shared.output.failOnError ?? null,
-      run: check.prepare(read.output, services),
+      run: logFailures(check.prepare(read.output, services), id, services.log),
     };
   } catch (thrown) {
     errors.push(`${at}.${messageOf(thrown)}`);

@@ -169,13 +169,15 @@ describe.each(databases)('three gateway processes, on %s', (name) => {
   if (process.env.LONG_TESTS || name === databases.at(-1)) {
     it('survives a restart of the gateway processes', async () => {
       await ask('kept');
+      // A process that does not know of the purge of the test above yet calls the provider itself.
       await until(async () => (await ask('kept')).headers['x-svc-cache-status'] === 'HIT');
+      const called = calls();
       const before = gateway.pidsOf('gateway');
       for (const pid of before) process.kill(pid, 'SIGKILL');
       await until(() => gateway.pidsOf('gateway').filter((pid) => !before.includes(pid)).length === 3, { what: 'new processes' });
       const reply = await until(() => ask('kept').catch(() => null));
       expect(reply.headers['x-svc-cache-status']).toBe('HIT');
-      expect(calls()).toBe(1);
+      expect(calls()).toBe(called);
     });
 
     it('keeps serving while the control plane hangs', async () => {

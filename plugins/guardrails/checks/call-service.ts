@@ -5,9 +5,13 @@ import type { CheckServices, Outcome } from './check.ts';
 
 /** A call of a check to another service failed. The message holds nothing that the service sent. */
 export class CallError extends Error {
-  constructor(name: string, message: string) {
+  /** For the log: with host and error code, which callers do not see. */
+  readonly reason: string;
+
+  constructor(name: string, message: string, reason = `${name}: ${message}`) {
     super(message);
     this.name = name;
+    this.reason = reason;
   }
 }
 
@@ -20,16 +24,21 @@ export async function callService(
   call: { url: string; headers: HeaderList; body?: JsonObject | string; timeoutMs: number },
 ): Promise<{ status: number; body: Uint8Array }> {
   const { url, headers, body, timeoutMs } = call;
+  const lateText = `Request timed out after ${timeoutMs}ms`;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new CallError('TimeoutError', `Request timed out after ${timeoutMs}ms`)), timeoutMs);
+    timer = setTimeout(() => reject(new CallError('TimeoutError', lateText, `${new URL(url).host}: ${lateText}`)), timeoutMs);
   });
   try {
     return await Promise.race([fetch({ url, headers, ...(body === undefined ? {} : { body }) }), late]);
   } catch (thrown) {
     if (thrown instanceof CallError) throw thrown;
     if (isBlocked(thrown)) throw new BlockedAddress('The service of the check was not called: this address may not be called');
-    throw new CallError('FetchError', 'fetch failed');
+    throw new CallError(
+      'FetchError',
+      'fetch failed',
+      `${new URL(url).host}: ${thrown instanceof GatewayError ? thrown.code : 'fetch failed'}`,
+    );
   } finally {
     clearTimeout(timer);
   }
@@ -44,5 +53,5 @@ export function isBlocked(thrown: unknown): boolean {
 export function callFailed(thrown: unknown, data: JsonObject | null): Outcome {
   if (thrown instanceof BlockedAddress) throw thrown;
   const error = thrown instanceof CallError ? thrown : new CallError('Error', 'the check failed');
-  return { verdict: false, data, error: { name: error.name, message: error.message } };
+  return { verdict: false, data, error: { name: error.name, message: error.message }, reason: error.reason };
 }

@@ -8,6 +8,7 @@ import type { SignAws } from '../../../core/contract/plugin/sign-aws.ts';
 import type { TaskRunner } from '../../../core/contract/plugin/worker-tasks.ts';
 import type { OperationName } from '../../../core/contract/provider/provider.ts';
 import type { JsonObject, Maybe } from '../../../core/contract/values/json.ts';
+import type { Log } from '../../../core/contract/values/log.ts';
 import type { TextPart } from '../texts.ts';
 import type { WindowSearch } from '../window/search.ts';
 
@@ -37,6 +38,8 @@ export interface Outcome {
   readonly data: JsonObject | null;
   /** The check could not decide. */
   readonly error?: { readonly name: string; readonly message: string } | undefined;
+  /** Why, for the log. Results in replies do not show it. */
+  readonly reason?: string;
   /** The changed body; absent: nothing was changed. */
   readonly body?: JsonObject | undefined;
 }
@@ -44,6 +47,8 @@ export interface Outcome {
 export interface CheckServices {
   readonly tasks: TaskRunner;
   readonly fetch: Services['fetch'];
+  /** Absent where configs are only checked. */
+  readonly log?: Log;
   /** Calls a stored provider; absent where no request is served. */
   readonly callProvider?: CallProvider;
   /** Signs calls to AWS; absent where no request is served. */

@@ -1,7 +1,7 @@
 import { importJWK } from 'jose';
 import * as v from 'valibot';
 import { type Jwk, jwk } from '../../../../core/contract/plugin/token-rules.ts';
-import { callService } from '../call-service.ts';
+import { CallError, callService } from '../call-service.ts';
 import type { CheckServices } from '../check.ts';
 
 type Key = Awaited<ReturnType<typeof importJWK>>;
@@ -47,7 +47,7 @@ export function createKeys(
 
 async function fetchKeys(url: string, services: CheckServices): Promise<readonly Jwk[]> {
   const { status, body } = await callService(services, { url, headers: ['accept', 'application/json'], timeoutMs });
-  if (status !== 200) throw new Error(`the key set has status ${status}`);
+  if (status !== 200) throw new CallError('HttpError', `the key set has status ${status}`);
   const { keys } = v.parse(
     v.looseObject({ keys: v.pipe(v.array(v.unknown()), v.maxLength(100)) }),
     JSON.parse(Buffer.from(body).toString()),
