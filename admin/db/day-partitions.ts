@@ -8,29 +8,43 @@ const dayMs = 86_400_000;
  */
 export type DayTable = 'request_records' | 'record_contents';
 
+/** Milliseconds that a change of partitions waits for a lock. */
+const patienceMs = 1_000;
+
 /**
  * Creates the partitions of this day and of the `days` days after it that do not exist. Rows in the default partition move into
  * theirs. Several control planes may run it at once. Returns the number of created partitions.
  */
-export async function createDayPartitions(em: EntityManager, table: DayTable, nowMs: number, days: number): Promise<number> {
+export async function createDayPartitions(
+  em: EntityManager,
+  table: DayTable,
+  nowMs: number,
+  days: number,
+  lockMs = patienceMs,
+): Promise<number> {
   let created = 0;
   const today = Math.floor(nowMs / dayMs) * dayMs;
   const existing = await partitionsOf(em, table);
   for (let ahead = 0; ahead <= days; ahead += 1) {
     const startMs = today + ahead * dayMs;
     if (isCovered(existing, table, startMs)) continue;
-    if (await createDayPartition(em, table, startMs, ahead === 0)) created += 1;
+    if (await createDayPartition(em, table, startMs, { isToday: ahead === 0, lockMs })) created += 1;
   }
   return created;
 }
 
 /** The default partition has rows of today if the partitions are created late. */
-async function createDayPartition(em: EntityManager, table: DayTable, startMs: number, isToday: boolean): Promise<boolean> {
+async function createDayPartition(
+  em: EntityManager,
+  table: DayTable,
+  startMs: number,
+  { isToday, lockMs }: { readonly isToday: boolean; readonly lockMs: number },
+): Promise<boolean> {
   // With an offset, because bounds without one are read in the time zone of the session.
   const [start, end] = [startMs, startMs + dayMs].map((ms) => new Date(ms).toISOString());
   const name = nameOf(table, startMs);
   return em.fork().transactional(async (tx) => {
-    await patience(tx);
+    await patience(tx, lockMs);
     await tx.execute('select pg_advisory_xact_lock(hashtext(?))', [table]);
     // Another control plane may have created it meanwhile.
     if (isCovered(await partitionsOf(tx, table), table, startMs)) return false;
@@ -53,7 +67,7 @@ export async function dropPartitionsBefore(em: EntityManager, table: DayTable, b
   const old = (await partitionsOf(em, table)).filter(({ end }) => end !== null && end <= before);
   for (const { name } of old) {
     await em.fork().transactional(async (tx) => {
-      await patience(tx);
+      await patience(tx, patienceMs);
       await tx.execute(`drop table if exists ${name}`);
     });
   }
@@ -92,6 +106,6 @@ async function partitionsOf(em: EntityManager, table: DayTable): Promise<Partiti
 }
 
 /** Gives way to running requests. The next run tries again. */
-async function patience(tx: EntityManager): Promise<void> {
-  await tx.execute("set local lock_timeout = '1s'");
+async function patience(tx: EntityManager, lockMs: number): Promise<void> {
+  await tx.execute(`set local lock_timeout = ${lockMs}`);
 }

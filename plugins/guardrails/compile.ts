@@ -111,7 +111,8 @@ function prepare(
       redacts: check.redacts?.(read.output) ?? false,
       isChained: changes || rule.sequential || rule.type === 'mutator',
       failOnError: shared.output.failOnError ?? null,
-      run: logFailures(check.prepare(read.output, services), id, services.log),
+      // Failures of plugins' checks are logged with the plugin.
+      run: logFailures(check.prepare(read.output, services), id, checks.has(id) ? services.log : undefined),
     };
   } catch (thrown) {
     errors.push(`${at}.${messageOf(thrown)}`);

@@ -156,13 +156,17 @@ describe.each(databases)('three gateway processes, on %s', (name) => {
     const before = calls();
     expect((await gateway.admin.delete(`${path}${below(data[0].id)}`)).status).toBe(200);
     expect((await gateway.admin.get(`${path}/entries?namespace=of-${what}`)).body.total).toBe(0);
-    // The first gateway that has the new document calls the provider again, and no gateway replies from memory after that.
+    // The first gateway that has the new document calls the provider again, and no gateway replies from memory after that. Each of the others
+    // may call it once before it has the document: the entry is gone from the store.
     await until(async () => {
+      const called = calls();
       await Promise.all(Array.from({ length: 20 }, () => ask(`goes with ${what}`, namespace)));
-      return calls() === before + 1;
+      return called > before && calls() === called;
     });
+    const called = calls();
+    expect(called).toBeLessThanOrEqual(before + 3);
     expect(isHit(await ask(`stays with ${what}`))).toBe(true);
-    expect(calls()).toBe(before + 1);
+    expect(calls()).toBe(called);
   });
 
   // These restart or stop processes, which takes long, and use nothing that differs between the databases.

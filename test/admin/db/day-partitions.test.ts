@@ -89,7 +89,7 @@ describe.each(databases)('partitions by day, on %s', (name) => {
     let place: Promise<string | undefined> | undefined;
     await em().transactional(async (tx) => {
       await tx.execute('lock table request_records_rest in access share mode');
-      created = createDayPartitions(em(), 'request_records', at, 0);
+      created = createDayPartitions(em(), 'request_records', at, 0, 60_000);
       await waits('lock table');
       place = tableOf(row?.id ?? '');
       await waits('select tableoid');

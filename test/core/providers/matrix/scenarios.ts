@@ -278,9 +278,9 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'schema',
     asked: saying('Capital of Switzerland?', {
-      chat: { response_format: { type: 'json_schema', json_schema: { name: 'city', schema: city, strict: true } } },
+      chat: { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: city, strict: true } } },
       messages: { output_config: { format: { type: 'json_schema', schema: city } } },
-      responses: { text: { format: { type: 'json_schema', name: 'city', schema: city, strict: true } } },
+      responses: { text: { format: { type: 'json_schema', name: 'answer', schema: city, strict: true } } },
     }),
     reply: { text: '{"city":"Bern"}', end: 'end', tokens },
   },
