@@ -4,10 +4,13 @@ import * as v from 'valibot';
 import { type CallHold, interruptedRecord } from '../contract/plugin/call-hold.ts';
 import { type RequestRecord, requestRecord } from '../contract/plugin/record.ts';
 import { isObject } from '../contract/values/json.ts';
+import { LineBuffer } from './line-buffer.ts';
 import { findSegments, namesIn } from './segment.ts';
 
 /** An empty file keeps up to this size, because truncating it more often would cost a system call per turn. */
 const emptiedBytes = 256 * 1024;
+/** Lines of one turn that need no larger buffer. */
+const gatheredBytes = 64 * 1024;
 const namePattern = /^\d{13}-\d{6}\.holds$/;
 
 /**
@@ -19,9 +22,8 @@ export class OpenHolds {
   readonly #directory: string;
   readonly #now: () => number;
   readonly #bytesMax: number;
-  /** Lines by id, without their ends. */
-  readonly #open = new Map<string, string>();
-  #gathered: string[] = [];
+  readonly #open = new Map<string, CallHold>();
+  readonly #gathered = new LineBuffer(gatheredBytes);
   #hasHold = false;
   #file: { readonly path: string; readonly fd: number; bytes: number } | null = null;
   #files = 0;
@@ -42,15 +44,14 @@ export class OpenHolds {
   }
 
   open(hold: CallHold): void {
-    const line = JSON.stringify(hold);
-    this.#open.set(hold.id, line);
-    this.#gathered.push(line);
+    this.#open.set(hold.id, hold);
+    this.#add(hold);
     this.#hasHold = true;
   }
 
   /** The record of the call is written in this turn, before these lines. */
   close(id: string): void {
-    if (this.#open.delete(id)) this.#gathered.push(id);
+    if (this.#open.delete(id)) this.#gathered.line(id);
   }
 
   /** Writes the holds with the ends before them. Throws the file system's error. The next call then writes all open holds to a new file. */
@@ -60,14 +61,13 @@ export class OpenHolds {
 
   /** Writes all lines, also if there are only ends. Throws like `flush`. */
   flushEnds(): void {
-    if (this.#gathered.length === 0) return;
-    const text = linesOf(this.#gathered);
-    this.#gathered = [];
+    const bytes = this.#gathered.length;
+    if (bytes === 0) return;
     this.#hasHold = false;
     const file = this.#file;
-    if (file === null || file.bytes + text.length > this.#bytesMax) return this.#replace();
+    if (file === null || file.bytes + bytes > this.#bytesMax) return this.#replace();
     try {
-      file.bytes += write(file.fd, text);
+      this.#write(file);
       if (this.#open.size === 0 && file.bytes > emptiedBytes) {
         ftruncateSync(file.fd, 0);
         file.bytes = 0;
@@ -83,8 +83,12 @@ export class OpenHolds {
     if (this.#open.size > 0) this.flushEnds();
     const file = this.#file;
     this.#drop();
-    this.#gathered = [];
+    this.#gathered.clear();
     if (file !== null && this.#open.size === 0) unlinkSync(file.path);
+  }
+
+  #add(hold: CallHold): void {
+    this.#gathered.line(JSON.stringify(hold));
   }
 
   #replace(): void {
@@ -92,11 +96,11 @@ export class OpenHolds {
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
     const name = `${String(this.#now()).padStart(13, '0')}-${String(this.#files++ % 1_000_000).padStart(6, '0')}.holds`;
     const path = join(this.#directory, name);
-    const fd = openSync(path, 'a', 0o600);
-    this.#file = { path, fd, bytes: 0 };
+    this.#file = { path, fd: openSync(path, 'a', 0o600), bytes: 0 };
+    this.#gathered.clear();
+    for (const hold of this.#open.values()) this.#add(hold);
     try {
-      const text = linesOf([...this.#open.values()]);
-      this.#file.bytes = text === '' ? 0 : write(fd, text);
+      if (this.#gathered.length > 0) this.#write(this.#file);
     } catch (error) {
       this.#drop();
       throw error;
@@ -106,21 +110,19 @@ export class OpenHolds {
     unlinkSync(before.path);
   }
 
+  /** Writes the gathered lines. Throws the file system's error. */
+  #write(file: { readonly fd: number; bytes: number }): void {
+    const { bytes } = this.#gathered;
+    const written = writeSync(file.fd, bytes);
+    this.#gathered.clear();
+    if (written !== bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes could be written`);
+    file.bytes += written;
+  }
+
   #drop(): void {
     if (this.#file !== null) closeSync(this.#file.fd);
     this.#file = null;
   }
-}
-
-function linesOf(lines: readonly string[]): string {
-  return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
-}
-
-function write(fd: number, text: string): number {
-  const bytes = Buffer.byteLength(text);
-  const written = writeSync(fd, text);
-  if (written !== bytes) throw new Error(`only ${written} of ${bytes} bytes could be written`);
-  return written;
 }
 
 /** Calls that were in flight when earlier processes were killed, and the files that list them. */

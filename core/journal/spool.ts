@@ -5,6 +5,8 @@ import type { RequestRecord } from '../contract/plugin/record.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import type { Log } from '../contract/values/log.ts';
+import { RecordEncoder } from './encode-record.ts';
+import { LineBuffer } from './line-buffer.ts';
 import { findHolds, OpenHolds } from './open-holds.ts';
 import { appendLines, closeSegment, createSegment, deleteSegment, emptySegment, findSegments, type Segment } from './segment.ts';
 
@@ -31,11 +33,10 @@ export interface SpoolCounts {
   interrupted: number;
 }
 
-/** Maximum length in characters of provider-controlled text in a record (usage object, error text). The rest is cut off. */
-const lineCharsMax = 128 * 1024;
-/** Room for the lines of one turn; three times the longest line at least. */
+/** Maximum bytes of a line. Of a longer record, the texts that callers and providers control are cut off. */
+const lineBytesMax = 128 * 1024;
+/** Lines of one turn are written at once up to this size. */
 const gatheredBytesMax = 1024 * 1024;
-const lineEnd = 0x0a;
 const probeEveryMs = 1000;
 const probeBytes = 64 * 1024;
 
@@ -60,9 +61,9 @@ export class Spool implements Journal {
   #full = false;
   /** Monotonic ms of the last failed write or probe. Null if there is no failure. */
   #failedAtMs: number | null = null;
-  /** Lines gathered in this turn: the first `#gatheredBytes` of the buffer. */
-  readonly #gathered = Buffer.allocUnsafeSlow(gatheredBytesMax);
-  #gatheredBytes = 0;
+  readonly #encoder = new RecordEncoder();
+  /** Lines gathered in this turn. */
+  readonly #gathered = new LineBuffer(gatheredBytesMax);
   #gatheredRecords = 0;
   #waiting: (() => void)[] = [];
   #flushing = false;
@@ -85,15 +86,18 @@ export class Spool implements Journal {
 
   /** Throws GatewayError `unavailable` if the limit is reached or the last write failed. */
   append(record: RequestRecord): void {
-    let line = JSON.stringify(record);
-    if (line.length > lineCharsMax) line = JSON.stringify(shorten(record));
-    // A character is at most three bytes of UTF-8.
-    if (this.#gatheredBytes + 3 * line.length + 1 > gatheredBytesMax) this.flush();
-    if (this.#bytes + this.#gatheredBytes + line.length > this.#options.bytesMax)
+    const gathered = this.#gathered;
+    if (gathered.length > gatheredBytesMax - lineBytesMax) this.flush();
+    const before = gathered.length;
+    this.#encoder.add(gathered, record);
+    if (gathered.length - before > lineBytesMax) {
+      gathered.clear(before);
+      this.#encoder.add(gathered, shorten(record));
+    }
+    if (this.#bytes + gathered.length > this.#options.bytesMax) {
+      gathered.clear(before);
       throw this.#lose('the spool is full (SPOOL_MAX)');
-    this.#gatheredBytes += this.#gathered.write(line, this.#gatheredBytes);
-    // A line end that is added to the text would make V8 copy the text once more before it is written.
-    this.#gathered[this.#gatheredBytes++] = lineEnd;
+    }
     this.#gatheredRecords += 1;
     this.#holds.close(record.id);
     this.#flushSoon();
@@ -110,18 +114,18 @@ export class Spool implements Journal {
 
   /** Calls back when every record appended so far is on disk, or is counted as lost because its write failed. */
   whenSafe(callback: () => void): void {
-    if (this.#gatheredBytes === 0 && !this.#holds.isPending) callback();
+    if (this.#gathered.length === 0 && !this.#holds.isPending) callback();
     else this.#waiting.push(callback);
   }
 
   /** Writes the gathered records. Never throws: a failed write makes the spool unhealthy. */
   flush(): void {
     this.#flushing = false;
-    const bytes = this.#gatheredBytes;
+    const bytes = this.#gathered.length;
     const newest = this.#segments.at(-1);
     if (bytes > 0) {
       try {
-        appendLines(this.#open(bytes), this.#gathered.subarray(0, bytes));
+        appendLines(this.#open(bytes), this.#gathered.bytes);
         this.#bytes += bytes;
         this.counts.appended += this.#gatheredRecords;
         this.onAppend();
@@ -129,7 +133,7 @@ export class Spool implements Journal {
         this.counts.lost += this.#gatheredRecords;
         this.#fail(error);
       }
-      this.#gatheredBytes = 0;
+      this.#gathered.clear();
       this.#gatheredRecords = 0;
     }
     // Written after the records, because a hold ends when its record is on disk.
@@ -176,7 +180,7 @@ export class Spool implements Journal {
     segment.shippedBytes = shippedBytes;
     if (shippedBytes < segment.bytes) return;
     // The records of these ends must be on disk before them, so the gathered ones are written first.
-    if (this.#gatheredBytes > 0) this.flush();
+    if (this.#gathered.length > 0) this.flush();
     if (shippedBytes < segment.bytes) return;
     this.#writeHolds(() => this.#holds.flushEnds());
     this.#remove(segment);

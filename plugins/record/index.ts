@@ -1,11 +1,10 @@
 import * as v from 'valibot';
 import { ContentCapture, type ContentLog } from '../../core/contract/plugin/content-capture.ts';
-import type { Outcome, RequestContext } from '../../core/contract/plugin/context.ts';
+import type { AttemptResult, Outcome, RequestContext } from '../../core/contract/plugin/context.ts';
 import { type CorePlugin, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
 import { isDebugOff } from '../../core/contract/plugin/is-debug-off.ts';
 import type { PluginTime } from '../../core/contract/plugin/plugin-time.ts';
-import type { RequestPrompt } from '../../core/contract/plugin/prompt.ts';
-import type { RequestRecord, RequestTimes } from '../../core/contract/plugin/record.ts';
+import type { AttemptRecord, RequestRecord, RequestTimes } from '../../core/contract/plugin/record.ts';
 import { recordedUsage } from '../../core/contract/plugin/recorded-usage.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { isoTime } from '../../core/contract/values/iso-time.ts';
@@ -102,33 +101,29 @@ function unrecordable(): GatewayError {
   });
 }
 
-/** Returns the record of a finished request. */
+/**
+ * Returns the record of a finished request. Fields that it does not have are undefined. It is one literal without spreads of absent fields,
+ * so that all records have one shape.
+ */
 export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: number): RequestRecord {
-  const usage = ctx.usage;
-  const attempts = ctx.attempts.map((attempt) => ({
-    targetPath: attempt.targetPath,
-    provider: attempt.provider,
-    providerSlug: attempt.providerSlug,
-    status: attempt.status,
-    errorCode: attempt.errorCode,
-    ...(attempt.startMs === undefined ? undefined : { startMs: round(attempt.startMs) }),
-    durationMs: round(attempt.durationMs),
-    model: attempt.model,
-    upstreamFirstByteMs: roundFine(attempt.upstreamFirstByteMs),
-    upstreamLastByteMs: roundFine(attempt.upstreamLastByteMs),
-  }));
+  const { usage, identity, request } = ctx;
+  const spans = spansOf(ctx);
+  const recorded = recordedUsage(ctx);
+  const used = ctx.prompt?.used;
   return {
     id: ctx.id,
     traceId: ctx.traceId,
-    ...spansOf(ctx),
+    spanId: spans.spanId,
+    parentSpanId: spans.parentSpanId,
+    spanName: spans.spanName,
     createdAt: isoTime(ctx.receivedAtMs),
-    organisationId: ctx.identity?.organisationId ?? null,
-    workspaceId: ctx.identity ? ctx.identity.workspaceId || null : null,
-    apiKeyId: ctx.identity?.keyId ?? null,
-    userId: ctx.identity?.userId ?? null,
-    tokenSubject: ctx.identity?.tokenSubject ?? undefined,
-    method: ctx.request.method,
-    path: ctx.request.path,
+    organisationId: identity?.organisationId ?? null,
+    workspaceId: identity?.workspaceId || null,
+    apiKeyId: identity?.keyId ?? null,
+    userId: identity?.userId ?? null,
+    tokenSubject: identity?.tokenSubject ?? undefined,
+    method: request.method,
+    path: request.path,
     endpoint: ctx.endpoint?.name ?? null,
     status: outcome.status,
     outcome: outcome.kind,
@@ -140,40 +135,61 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     stream: ctx.stream,
     configSlug: ctx.configSlug,
     configVersionId: ctx.configVersionId,
-    ...(ctx.prompt === null ? undefined : promptOf(ctx.prompt)),
+    promptId: used?.id,
+    promptSlug: used?.slug,
+    promptVersionId: used?.versionId,
+    promptVersion: used?.version,
+    promptLabel: used?.label ?? undefined,
     targetPath: ctx.targetPath,
-    ...(ctx.plan.config.strategy ? { strategy: ctx.plan.config.strategy.mode } : undefined),
-    attempts,
-    ...(ctx.decisions === null ? undefined : { decisions: ctx.decisions }),
-    ...(ctx.verdicts === null ? undefined : { verdicts: ctx.verdicts }),
-    ...(ctx.guardrails === null ? undefined : { guardrails: ctx.guardrails }),
-    ...(ctx.pluginTimes === null ? undefined : { plugins: ctx.pluginTimes.map(roundTime) }),
+    strategy: ctx.plan.config.strategy?.mode,
+    attempts: ctx.attempts.map(attemptOf),
+    decisions: ctx.decisions ?? undefined,
+    verdicts: ctx.verdicts ?? undefined,
+    guardrails: ctx.guardrails ?? undefined,
+    plugins: ctx.pluginTimes?.map(roundTime),
     retryAttemptCount: ctx.retryAttemptCount,
     cacheStatus: ctx.cacheStatus,
-    ...(ctx.purpose === null ? undefined : { purpose: ctx.purpose }),
-    ...recordedUsage(ctx),
-    ...(ctx.saved === null ? undefined : { saved: ctx.saved }),
+    purpose: ctx.purpose ?? undefined,
+    inputTokens: recorded.inputTokens,
+    cacheReadTokens: recorded.cacheReadTokens,
+    cacheWriteTokens: recorded.cacheWriteTokens,
+    outputTokens: recorded.outputTokens,
+    reasoningTokens: recorded.reasoningTokens,
+    media: recorded.media,
+    image: recorded.image,
+    serviceTier: recorded.serviceTier,
+    saved: ctx.saved ?? undefined,
     usageEstimated: usage?.estimated ?? false,
     rawUsage: usage?.raw ?? null,
     durationMs: round(nowElapsedMs - ctx.startedAtMs),
     firstByteMs: ctx.firstByteAtMs === null ? null : round(ctx.firstByteAtMs - ctx.startedAtMs),
     // A session waits for its two ends most of its time.
-    ...(ctx.session === null ? { times: timesOf(ctx) } : undefined),
+    times: ctx.session === null ? timesOf(ctx) : undefined,
     requestBytes: ctx.requestBytes,
     replyBytes: ctx.replyBytes,
-    clientAddress: ctx.request.remoteAddress,
+    clientAddress: request.remoteAddress,
     session: ctx.session ?? undefined,
-    ...(ctx.reservations === null ? undefined : { reservations: ctx.reservations }),
-    ...(ctx.mcp === null ? undefined : { mcp: callRecord(ctx.mcp) }),
-    ...(ctx.agent === null ? undefined : { agent: callRecord(ctx.agent) }),
-    ...(ctx.batch === null ? undefined : { batch: ctx.batch }),
+    reservations: ctx.reservations ?? undefined,
+    mcp: ctx.mcp === null ? undefined : callRecord(ctx.mcp),
+    agent: ctx.agent === null ? undefined : callRecord(ctx.agent),
+    batch: ctx.batch ?? undefined,
     metadata: ctx.metadata,
   };
 }
 
-function promptOf({ used: { id, slug, versionId, version, label } }: RequestPrompt): Partial<RequestRecord> {
-  const promptLabel = label === null ? undefined : { promptLabel: label };
-  return { promptId: id, promptSlug: slug, promptVersionId: versionId, promptVersion: version, ...promptLabel };
+function attemptOf(attempt: AttemptResult): AttemptRecord {
+  return {
+    targetPath: attempt.targetPath,
+    provider: attempt.provider,
+    providerSlug: attempt.providerSlug,
+    status: attempt.status,
+    errorCode: attempt.errorCode,
+    startMs: attempt.startMs === undefined ? undefined : round(attempt.startMs),
+    durationMs: round(attempt.durationMs),
+    model: attempt.model,
+    upstreamFirstByteMs: roundFine(attempt.upstreamFirstByteMs),
+    upstreamLastByteMs: roundFine(attempt.upstreamLastByteMs),
+  };
 }
 
 function timesOf({ times, attempts }: RequestContext): RequestTimes {

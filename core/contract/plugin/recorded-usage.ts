@@ -11,8 +11,8 @@ export function recordedUsage({ usage, params, passed }: RequestContext): Omit<S
     outputTokens: usage?.outputTokens ?? 0,
     reasoningTokens: usage?.reasoningTokens ?? 0,
     media: usage ? mediaOf(usage) : null,
-    ...(usage?.units.generated_images === undefined ? undefined : { image: imageOf(params ?? passed?.params ?? null) }),
-    ...(usage?.serviceTier ? { serviceTier: usage.serviceTier } : undefined),
+    image: usage?.units.generated_images === undefined ? undefined : imageOf(params ?? passed?.params ?? null),
+    serviceTier: usage?.serviceTier || undefined,
   };
 }
 

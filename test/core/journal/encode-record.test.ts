@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { type RequestRecord, requestRecord } from '../../../core/contract/plugin/record.ts';
+import { RecordEncoder } from '../../../core/journal/encode-record.ts';
+import { LineBuffer } from '../../../core/journal/line-buffer.ts';
+import { randomFrom } from '../../support/random-from.ts';
+import { sampleRecord } from '../../support/sample-record.ts';
+
+const encoder = new RecordEncoder();
+
+function recordLine(record: RequestRecord): unknown {
+  const lines = new LineBuffer(16);
+  encoder.add(lines, record);
+  const text = lines.bytes.toString('utf8');
+  if (text.indexOf('\n') !== text.length - 1) throw new Error(`not one line: ${text}`);
+  return JSON.parse(text);
+}
+
+/** Returns the records whose line differs from what `JSON.stringify` writes. */
+function wrongLines(records: Iterable<RequestRecord>): RequestRecord[] {
+  return [...records].filter((record) => !isDeepStrictEqual(recordLine(record), asJson(record)));
+}
+
+const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+/** A record in which every field of the schema has a value. */
+const full: Required<RequestRecord> = {
+  ...(sampleRecord() as Required<RequestRecord>),
+  spanId: '0123456789abcdef',
+  parentSpanId: 'fedcba9876543210',
+  spanName: 'POST "chat"\n',
+  userId: randomUUID(),
+  tokenSubject: 'subject é "quoted" \u2028',
+  errorCode: 'upstream_status',
+  errorMessage: 'line\nbreak, \u0000 and 漢字',
+  promptId: randomUUID(),
+  promptSlug: 'greeting',
+  promptVersionId: randomUUID(),
+  promptVersion: 12_345_678,
+  promptLabel: 'staging',
+  strategy: 'fallback',
+  attempts: [
+    { ...attempt('config.targets[0]', 503), errorCode: 'upstream_status', startMs: 0, durationMs: 0.07 },
+    { ...attempt('config.targets[1]', 200), startMs: 1.1, durationMs: 3_000_000.25 },
+  ],
+  decisions: [{ targetPath: 'config.targets[2]', decision: 'circuit_open' }],
+  verdicts: [],
+  guardrails: [],
+  plugins: [],
+  cacheStatus: 'MISS',
+  source: 'custom',
+  purpose: 'embedding',
+  media: { audioInputTokens: 1, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: 0, units: { pages: 2 } },
+  image: { quality: 'hd', size: null },
+  serviceTier: 'flex',
+  saved: null as unknown as NonNullable<RequestRecord['saved']>,
+  times: { parse: 0.001, limits: 0.02, cache: 0.3, replyParse: 4, upstream: 5.5, own: 1e-7 },
+  reservations: [{ key: 'budget:b', lease: randomUUID(), startMs: 7, units: 40 }],
+  mcp: {} as NonNullable<RequestRecord['mcp']>,
+  agent: {} as NonNullable<RequestRecord['agent']>,
+  batch: { id: 'batch', part: 'line', requests: 1, settings: { region: 'eu' } },
+  session: { messagesFromClient: 1, messagesFromProvider: 2, closeCode: null, closedBy: null },
+  checkpoint: 3,
+  path: '/v1/files/"\\\u00e9',
+  metadata: { ключ: 'значение "x"', team: 'a' },
+} as Required<RequestRecord>;
+
+function attempt(targetPath: string, status: number): RequestRecord['attempts'][number] {
+  const times = { durationMs: 1, upstreamFirstByteMs: 0.999, upstreamLastByteMs: null };
+  return { targetPath, provider: 'openai', providerSlug: 'prod', status, errorCode: null, model: 'gpt-5', ...times };
+}
+
+describe('lines of records', () => {
+  it('have every field of the schema', () => {
+    expect(Object.keys(full).sort()).toEqual(Object.keys(requestRecord.entries).sort());
+    expect(recordLine(full)).toEqual(asJson(full));
+  });
+
+  it('equal JSON.stringify for records with any fields absent or null', () => {
+    const random = randomFrom(20_261_126);
+    const records: RequestRecord[] = [];
+    for (let round = 0; round < 2_000; round++) {
+      const record: Record<string, unknown> = { ...full };
+      for (const [name, schema] of Object.entries(requestRecord.entries)) {
+        if (schema.type === 'optional' && random() < 0.4) delete record[name];
+        else if (schema.type === 'nullable' && random() < 0.4) record[name] = null;
+      }
+      if (random() < 0.3) record.attempts = [];
+      if (random() < 0.3) record.metadata = {};
+      if (random() < 0.3) record.times = { own: Math.round(random() * 1e6) / 1000 };
+      records.push(record as unknown as RequestRecord);
+    }
+    expect(wrongLines(records)).toEqual([]);
+  });
+
+  it('equal JSON.stringify when callers, models and statuses alternate', () => {
+    const records = Array.from({ length: 3_000 }, (_, i) =>
+      sampleRecord({
+        apiKeyId: `key-${i % 1_500}`,
+        model: `model-${i % 7}`,
+        status: 200 + (i % 11),
+        userId: i % 2 === 0 ? null : 'user',
+        stream: i % 3 === 0,
+        attempts: [attempt(`config.targets[${i % 13}]`, 200 + (i % 5))],
+      }),
+    );
+    expect(wrongLines(records)).toEqual([]);
+  });
+
+  it('equal JSON.stringify for numbers of every size', () => {
+    const random = randomFrom(7);
+    const numbers = [
+      0, 0.001, 0.01, 0.1, 0.999, 1, 9, 10, 99.99, 100.5, 999.999, 1_000, 1e6, 2_147_483.647, 2_147_483.648, 1e11, 1e21,
+    ];
+    for (let i = 0; i < 5_000; i++) {
+      numbers.push(Math.round(random() * 10 ** (1 + 9 * random())) / 1_000, Math.round(random() * 1e7) / 100, random() * 1e4);
+    }
+    numbers.push(-1, -0.5, Number.NaN, Number.POSITIVE_INFINITY);
+    const records = numbers.map((durationMs) => sampleRecord({ durationMs, requestBytes: Math.trunc(durationMs) }));
+    expect(wrongLines(records)).toEqual([]);
+  });
+});
