@@ -77,10 +77,10 @@ async function failureOf(target: Target, scenario: Scenario): Promise<string | n
 }
 
 /** Returns the conditions needed to judge the numbers. */
-function conditions({ seconds, rounds, bytes }: BenchOptions, before: readonly number[]): string {
+function conditions({ seconds, warmUpSeconds, rounds, bytes }: BenchOptions, before: readonly number[]): string {
   const loads = [before, loadavg()].map((values) => values.map((value) => value.toFixed(1)).join(' '));
   return [
-    `${rounds} rounds of ${seconds} s per measurement, medians (smallest–largest); ${availableParallelism()} cores, ${
+    `${rounds} rounds of ${seconds} s per measurement after ${warmUpSeconds} s of warm-up, medians (smallest–largest); ${availableParallelism()} cores, ${
       isPinned() ? 'gateways on core 0, load and upstream on core 1' : 'not pinned'
     }; bodies of ${bytes} B; load generator ${tool}.`,
     `Node ${process.versions.node}, ${versionOf('nginx', ['-v'])}, ${versionOf('wrk', ['-v'])}. Load average before ${loads[0]}, after ${loads[1]}.`,

@@ -62,6 +62,12 @@ export async function measureAll(
     const pids = contender.pids();
     if (pids.length > 0) measured.memory.set(contender.name, { idleMib: residentMib(pids), afterMib: Number.NaN });
   }
+  for (const scenario of options.warmUpSeconds > 0 ? scenarios : []) {
+    for (const { targets } of contenders) {
+      const target = targets[scenario.name];
+      if (target) await load(tool, target, cpuConnections, options.warmUpSeconds);
+    }
+  }
   for (let round = 0; round < options.rounds; round++) {
     const turn = contenders.map((_, index) => contenders[(index + round) % contenders.length] as Contender);
     for (const scenario of scenarios) {
@@ -113,7 +119,7 @@ async function measureLoad(
   series.p50Micros.push(atRate.p50Micros);
   series.p99Micros.push(atRate.p99Micros);
   series.cpuMicros.push(perRequest);
-  const instructions = counts?.reduce((sum, each) => sum + each.instructions, 0) ?? Number.NaN;
+  const instructions = counts?.length ? counts.reduce((sum, each) => sum + each.instructions, 0) : Number.NaN;
   series.instructions.push(instructions / atCpu.requests);
   series.errors += atCpu.errors + atRate.errors;
   const cpu = pids.length > 0 ? `, ${perRequest.toFixed(1)} µs CPU` : '';

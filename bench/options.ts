@@ -8,6 +8,8 @@ import { scenarioNames } from './scenarios.ts';
 export interface BenchOptions {
   /** Length of one measurement. */
   readonly seconds: number;
+  /** Seconds of load per contender and scenario before the first round: V8 compiles while it has few calls. */
+  readonly warmUpSeconds: number;
   readonly rounds: number;
   /** Size of plain bodies and replies. */
   readonly bytes: number;
@@ -24,6 +26,7 @@ export const usage = `npm run bench -- [options]
 
   --peers                 also measure the npm peer (installed under bench/peers when missing)
   --seconds 6             length of one measurement
+  --warm-up 10            seconds of load per contender and scenario before the first round
   --rounds 5              rounds; each measures every contender once, medians are shown
   --bytes 1024            size of plain request and reply bodies
   --only plain,stream     of ${scenarioNames.join(', ')}
@@ -39,6 +42,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
     options: {
       peers: { type: 'boolean', default: false },
       seconds: { type: 'string', default: '6' },
+      'warm-up': { type: 'string', default: '10' },
       rounds: { type: 'string', default: '5' },
       bytes: { type: 'string', default: '1024' },
       only: { type: 'string', default: scenarioNames.join(',') },
@@ -51,6 +55,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
   const contenders = listOf(values.against, contenderNames, '--against');
   return {
     seconds: numberOf(values.seconds, '--seconds', 1),
+    warmUpSeconds: numberOf(values['warm-up'], '--warm-up', 0),
     rounds: numberOf(values.rounds, '--rounds', 1),
     bytes: numberOf(values.bytes, '--bytes', 512),
     scenarios: listOf(values.only, scenarioNames, '--only'),

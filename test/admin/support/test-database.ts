@@ -101,8 +101,7 @@ async function newDatabase(how: string): Promise<TestDatabase> {
 }
 
 function urlOf(name: string): string {
-  if (server === null) throw new Error(postgresMissing ?? '');
-  const url = new URL(server);
+  const url = new URL(server ?? '');
   url.pathname = `/${name}`;
   return url.href;
 }
@@ -113,8 +112,9 @@ async function run(sql: string): Promise<void> {
 
 /** Statements over one connection to the server. */
 async function onServer<T>(work: (execute: (sql: string) => Promise<unknown[]>) => Promise<T>): Promise<T> {
+  if (server === null) throw new Error(postgresMissing ?? '');
   const orm = await MikroORM.init({
-    clientUrl: server ?? '',
+    clientUrl: server,
     entities: [],
     discovery: { warnWhenNoEntities: false },
     pool: { min: 0, max: 1 },
