@@ -10,7 +10,7 @@ import { findSegments, namesIn } from './segment.ts';
 /** An empty file keeps up to this size, because truncating it more often would cost a system call per turn. */
 const emptiedBytes = 256 * 1024;
 /** Lines of one turn that need no larger buffer. */
-const gatheredBytes = 64 * 1024;
+const linesBytes = 64 * 1024;
 const namePattern = /^\d{13}-\d{6}\.holds$/;
 
 /**
@@ -23,7 +23,9 @@ export class OpenHolds {
   readonly #now: () => number;
   readonly #bytesMax: number;
   readonly #open = new Map<string, CallHold>();
-  readonly #gathered = new LineBuffer(gatheredBytes);
+  /** Holds and ids of ended calls of this turn. They are encoded when they are written, after the calls have been sent. */
+  #gathered: (CallHold | string)[] = [];
+  readonly #lines = new LineBuffer(linesBytes);
   #hasHold = false;
   #file: { readonly path: string; readonly fd: number; bytes: number } | null = null;
   #files = 0;
@@ -45,13 +47,13 @@ export class OpenHolds {
 
   open(hold: CallHold): void {
     this.#open.set(hold.id, hold);
-    this.#add(hold);
+    this.#gathered.push(hold);
     this.#hasHold = true;
   }
 
   /** The record of the call is written in this turn, before these lines. */
   close(id: string): void {
-    if (this.#open.delete(id)) this.#gathered.line(id);
+    if (this.#open.delete(id)) this.#gathered.push(id);
   }
 
   /** Writes the holds with the ends before them. Throws the file system's error. The next call then writes all open holds to a new file. */
@@ -61,11 +63,12 @@ export class OpenHolds {
 
   /** Writes all lines, also if there are only ends. Throws like `flush`. */
   flushEnds(): void {
-    const bytes = this.#gathered.length;
-    if (bytes === 0) return;
+    if (this.#gathered.length === 0) return;
+    this.#encode(this.#gathered);
+    this.#gathered = [];
     this.#hasHold = false;
     const file = this.#file;
-    if (file === null || file.bytes + bytes > this.#bytesMax) return this.#replace();
+    if (file === null || file.bytes + this.#lines.length > this.#bytesMax) return this.#replace();
     try {
       this.#write(file);
       if (this.#open.size === 0 && file.bytes > emptiedBytes) {
@@ -83,12 +86,13 @@ export class OpenHolds {
     if (this.#open.size > 0) this.flushEnds();
     const file = this.#file;
     this.#drop();
-    this.#gathered.clear();
+    this.#gathered = [];
     if (file !== null && this.#open.size === 0) unlinkSync(file.path);
   }
 
-  #add(hold: CallHold): void {
-    this.#gathered.line(JSON.stringify(hold));
+  #encode(items: Iterable<CallHold | string>): void {
+    this.#lines.clear();
+    for (const item of items) this.#lines.line(typeof item === 'string' ? item : JSON.stringify(item));
   }
 
   #replace(): void {
@@ -97,10 +101,9 @@ export class OpenHolds {
     const name = `${String(this.#now()).padStart(13, '0')}-${String(this.#files++ % 1_000_000).padStart(6, '0')}.holds`;
     const path = join(this.#directory, name);
     this.#file = { path, fd: openSync(path, 'a', 0o600), bytes: 0 };
-    this.#gathered.clear();
-    for (const hold of this.#open.values()) this.#add(hold);
+    this.#encode(this.#open.values());
     try {
-      if (this.#gathered.length > 0) this.#write(this.#file);
+      if (this.#lines.length > 0) this.#write(this.#file);
     } catch (error) {
       this.#drop();
       throw error;
@@ -110,11 +113,10 @@ export class OpenHolds {
     unlinkSync(before.path);
   }
 
-  /** Writes the gathered lines. Throws the file system's error. */
+  /** Writes the encoded lines. Throws the file system's error. */
   #write(file: { readonly fd: number; bytes: number }): void {
-    const { bytes } = this.#gathered;
+    const { bytes } = this.#lines;
     const written = writeSync(file.fd, bytes);
-    this.#gathered.clear();
     if (written !== bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes could be written`);
     file.bytes += written;
   }
