@@ -50,7 +50,7 @@ const full: Required<RequestRecord> = {
   plugins: [],
   cacheStatus: 'MISS',
   source: 'custom',
-  purpose: 'embedding',
+  purpose: 'guardrail',
   media: { audioInputTokens: 1, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: 0, units: { pages: 2 } },
   image: { quality: 'hd', size: null },
   serviceTier: 'flex',
