@@ -18,7 +18,8 @@ export function validTextOf(bytes: Uint8Array): string | null {
   return isTranscoded(buffer) ? transcoded(buffer) : buffer.toString('utf8');
 }
 
-function asBuffer(bytes: Uint8Array): Buffer {
+/** Returns the bytes as a Buffer over the same memory. */
+export function asBuffer(bytes: Uint8Array): Buffer {
   return bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
