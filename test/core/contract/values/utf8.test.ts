@@ -81,9 +81,9 @@ const pieces = [
   '\u{10ffff}',
 ];
 
-/** Text of random characters, below and above the length from which decoding changes, in two of three cases with changed bytes. */
+/** Text of random characters, below and above the lengths from which decoding changes, in two of three cases with changed bytes. */
 function randomBytes(random: () => number): Buffer {
-  const length = Math.floor(random() * (random() < 0.5 ? 20 : 400));
+  const length = Math.floor(random() * (random() < 0.5 ? 20 : 1200));
   const known = 1 + Math.floor(random() * pieces.length);
   const bytes = Buffer.from(Array.from({ length }, () => pieces[Math.floor(random() * known)]).join(''));
   for (let change = Math.floor(random() * 3); change > 0 && bytes.length > 0; change--)
