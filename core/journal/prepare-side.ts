@@ -1,6 +1,7 @@
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { ContentSide } from '../contract/protocol/record-contents.ts';
 import { findHeader, type HeaderList } from '../contract/values/http.ts';
+import { textOf } from '../contract/values/utf8.ts';
 import type { Masks } from './mask-content.ts';
 
 /** Returns one direction with credentials masked. `merge` assembles a stream from its events. */
@@ -17,7 +18,7 @@ export function sideOf(
   const type = findHeader(headers, 'content-type') ?? 'application/json';
   const plain = isText(type) ? decode(bytes, findHeader(headers, 'content-encoding')) : null;
   if (plain === null) return { headers: shown, body: null, omitted: 'binary' };
-  const text = Buffer.from(plain.buffer, plain.byteOffset, plain.byteLength).toString('utf8');
+  const text = textOf(plain);
   if (isCut) return { headers: shown, body: masks.body(text), omitted: 'cut' };
   const value = /^text\/event-stream\b/i.test(type) ? merge(text) : parsed(text);
   return { headers: shown, body: masks.body(value), omitted: null };

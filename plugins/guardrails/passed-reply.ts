@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
 import { findHeader, type HeaderList } from '../../core/contract/values/http.ts';
 import { isObject, type JsonObject, type Maybe } from '../../core/contract/values/json.ts';
+import { textOf } from '../../core/contract/values/utf8.ts';
 import { after } from './maybe.ts';
 import { deltaTexts } from './texts.ts';
 
@@ -38,7 +39,7 @@ export function readPassedReply(headers: Readonly<HeaderList>, bytes: Uint8Array
 }
 
 function toBody(bytes: Uint8Array): JsonObject {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+  const text = textOf(bytes);
   const whole = parse(text);
   if (isObject(whole)) return whole;
   if (whole !== undefined) return { items: whole };

@@ -2,6 +2,7 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { AttemptResponse } from '../../core/contract/plugin/plugin.ts';
 import { findHeader } from '../../core/contract/values/http.ts';
 import { isObject, type JsonObject, type Maybe } from '../../core/contract/values/json.ts';
+import { textOf } from '../../core/contract/values/utf8.ts';
 import { HeldStream } from './held-stream.ts';
 import { after } from './maybe.ts';
 import { readPassedReply } from './passed-reply.ts';
@@ -22,7 +23,7 @@ export function readBody(ctx: RequestContext, { body: bytes, headers, json }: At
     return after(readPassedReply(headers, bytes ?? new Uint8Array()), (body) => ({ body, write: () => null }));
   }
   if (json !== null) return { body: json, write: textOfChanged };
-  const text = bytes === null ? '' : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+  const text = bytes === null ? '' : textOf(bytes);
   const format = ctx.endpoint?.format ?? 'plain';
   if (format !== 'plain' && /^text\/event-stream\b/i.test(findHeader([...headers], 'content-type') ?? '')) {
     const stream = new HeldStream(format, text);

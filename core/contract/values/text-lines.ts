@@ -1,3 +1,5 @@
+import { Utf8Stream } from './utf8-stream.ts';
+
 /** Yielded in place of a line that is too long. */
 export const lineTooLong = Symbol('line too long');
 
@@ -9,12 +11,12 @@ export async function* textLines(
   source: AsyncIterable<Uint8Array>,
   charactersMax: number,
 ): AsyncGenerator<string | typeof lineTooLong> {
-  const decoder = new TextDecoder();
+  const decoder = new Utf8Stream();
   // The parts of a line are joined once at its end, not with every chunk.
   let parts: string[] = [];
   let length = 0;
   for await (const chunk of source) {
-    const [head, ...lines] = decoder.decode(chunk, { stream: true }).split('\n') as [string, ...string[]];
+    const [head, ...lines] = decoder.push(chunk).split('\n') as [string, ...string[]];
     parts.push(head);
     length += head.length;
     for (const next of lines) {
@@ -28,6 +30,6 @@ export async function* textLines(
       return;
     }
   }
-  const rest = parts.join('') + decoder.decode();
+  const rest = parts.join('') + decoder.end();
   if (rest !== '') yield rest;
 }

@@ -1,4 +1,5 @@
 import { GatewayError } from '../../contract/values/errors.ts';
+import { Utf8Stream } from '../../contract/values/utf8-stream.ts';
 
 /** Maximum length of an event in bytes. Providers send whole images in one event. */
 export const eventBytesMax = 32 * 1024 * 1024;
@@ -13,7 +14,7 @@ const ordinaryLength = 64 * 1024;
  */
 export class EventFrames {
   readonly #onGrow: (length: number) => void;
-  readonly #text = new TextDecoder('utf-8');
+  readonly #text = new Utf8Stream();
   /** The decoded part of the unfinished frame, joined when it is complete. */
   #parts: string[] = [];
   /** The bytes of a long frame that follow `#parts`, not decoded. */
@@ -42,7 +43,7 @@ export class EventFrames {
     }
     this.#decodeHeld();
     const frames: string[] = [];
-    let rest = this.#text.decode(chunk, { stream: true });
+    let rest = this.#text.push(chunk);
     if (this.#length > 0) {
       const end = frameEnd(this.#tail + rest) - this.#tail.length;
       if (end < 0) {
@@ -64,7 +65,7 @@ export class EventFrames {
   /** Removes and returns the unfinished frame at the end of the stream. */
   rest(): string {
     this.#decodeHeld();
-    return this.#take() + this.#text.decode();
+    return this.#take() + this.#text.end();
   }
 
   /** True if a blank line ends in this chunk. Stores the last bytes in `#tail`. */
@@ -77,7 +78,7 @@ export class EventFrames {
   }
 
   #decodeHeld(): void {
-    for (const bytes of this.#bytes) this.#parts.push(this.#text.decode(bytes, { stream: true }));
+    for (const bytes of this.#bytes) this.#parts.push(this.#text.push(bytes));
     this.#bytes = [];
   }
 

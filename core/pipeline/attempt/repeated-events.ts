@@ -1,3 +1,5 @@
+import { asBuffer } from '../../contract/values/utf8.ts';
+
 /** Number of events in a row without a repeat after which the search for repeats ends. */
 const missesMax = 8;
 
@@ -46,7 +48,7 @@ export class RepeatedEvents {
   /** Returns the number of bytes at the beginning of the chunk that are whole repeats. Calls `onRepeat` for each. */
   skip(chunk: Uint8Array, onRepeat: () => void): number {
     if (this.#literals === null) return 0;
-    const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString('latin1');
+    const text = asBuffer(chunk).toString('latin1');
     let at = 0;
     for (let end = this.#match(text, 0); end !== -1; end = this.#match(text, at)) {
       at = end;

@@ -1,6 +1,7 @@
 import type { Operation } from '../../contract/provider/provider.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { textOf } from '../../contract/values/utf8.ts';
 
 /** A reply without a content type counts as JSON, because shaped routes request JSON. */
 export function isJson(headers: HeaderList): boolean {
@@ -16,7 +17,7 @@ export function isStream(headers: HeaderList, operation: Operation): boolean {
 /** Returns the JSON object of a body. Null if it is not one. */
 export function parseJson(body: Uint8Array): JsonObject | null {
   try {
-    const value: unknown = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
+    const value: unknown = JSON.parse(textOf(body));
     return isObject(value) ? value : null;
   } catch {
     return null;

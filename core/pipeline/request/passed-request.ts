@@ -3,6 +3,7 @@ import { makesSpeech, type PassedRequest } from '../../contract/plugin/passed-tr
 import type { Locations } from '../../contract/provider/passed-usage.ts';
 import type { BodyConsumer, RequestBody } from '../../contract/values/http.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { textOf } from '../../contract/values/utf8.ts';
 import { fieldsInHead, formHeadBytes, paramsOfForm } from './form-data.ts';
 import { checkJsonLimits } from './json-limits.ts';
 import { JsonScanner, scanTable, type TextKind } from './json-scanner.ts';
@@ -149,7 +150,7 @@ async function formParams(head: Uint8Array, contentType: string): Promise<JsonOb
 function jsonParams(body: Uint8Array, valuesMax: number): JsonObject | null {
   try {
     checkJsonLimits(body, valuesMax);
-    const value: unknown = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
+    const value: unknown = JSON.parse(textOf(body));
     return isObject(value) ? value : null;
   } catch {
     return null;

@@ -4,6 +4,7 @@ import type { Target } from '../../contract/plugin/plan.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { FormPart } from '../../contract/values/form.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { textOf } from '../../contract/values/utf8.ts';
 import { shapeParams } from '../attempt/shape-params.ts';
 import { isSession } from '../attempt/socket-protocols.ts';
 import { paramsOfForm, parseForm } from '../request/form-data.ts';
@@ -81,7 +82,7 @@ async function inBody(ctx: RequestContext, isRestricted: boolean): Promise<strin
   if (ctx.body === null || ctx.body.length === 0) return [];
   const encoding = ctx.request.header('content-encoding');
   if (encoding !== undefined && encoding !== 'identity') throw hidden('content-encoding', 'send the body uncompressed');
-  const text = Buffer.from(ctx.body.buffer, ctx.body.byteOffset, ctx.body.byteLength).toString('utf8');
+  const text = textOf(ctx.body);
   let parsed: unknown = null;
   try {
     parsed = JSON.parse(text);

@@ -3,6 +3,7 @@ import type { CoreServices } from '../../contract/plugin/core-plugin.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { promptTexts, textsBelow } from '../../contract/values/prompt-text.ts';
 import { emptyUsage, type Usage } from '../../contract/values/usage.ts';
+import { textOf } from '../../contract/values/utf8.ts';
 import type { Outgoing } from '../attempt/outgoing-call.ts';
 
 /** Operations whose replies consist of tokens. */
@@ -81,7 +82,7 @@ async function estimateUsage(ctx: RequestContext, services: CoreServices, reply:
 }
 
 function parse(body: Uint8Array): JsonObject | null {
-  const value: unknown = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
+  const value: unknown = JSON.parse(textOf(body));
   return isObject(value) ? value : null;
 }
 
@@ -140,7 +141,7 @@ const searchedBytesMax = 1024 * 1024;
 function textLength(body: Uint8Array): number {
   let length = 0;
   const searched = Math.min(body.byteLength, searchedBytesMax);
-  const text = Buffer.from(body.buffer, body.byteOffset, searched).toString('utf8');
+  const text = textOf(body.subarray(0, searched));
   textField.lastIndex = 0;
   while (textField.test(text)) {
     const start = textField.lastIndex;

@@ -2,6 +2,7 @@ import type { RequestContext } from '../../../core/contract/plugin/context.ts';
 import { messageFromEvents } from '../../../core/contract/plugin/text/message-from-events.ts';
 import type { CachedReply, ReplyForm } from '../../../core/contract/protocol/cached-replies.ts';
 import { isObject, type JsonObject, parseObject } from '../../../core/contract/values/json.ts';
+import { textOf } from '../../../core/contract/values/utf8.ts';
 import { chatFromEvents, chatToEvents } from './chat.ts';
 import { readEvents } from './events.ts';
 import { messageToEvents } from './messages.ts';
@@ -61,7 +62,7 @@ export function convertReply(operation: string | null, reply: CachedReply, form:
   // Requests of other operations share an entry only if they ask for the same form.
   if (!format) return reply;
   if (reply.contentEncoding !== null) return null;
-  const text = Buffer.from(reply.body).toString('utf8');
+  const text = textOf(reply.body);
   const events = reply.form === 'plain' ? null : readEvents(text);
   const whole = reply.form === 'plain' ? parseObject(text) : events && format.fromEvents(events);
   if (!whole) return null;

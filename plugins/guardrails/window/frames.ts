@@ -1,16 +1,18 @@
+import { Utf8Stream } from '../../../core/contract/values/utf8-stream.ts';
+
 /**
  * Cuts an event stream into frames without their blank line. Line breaks become LF: a client may take a single CR as a line break too, so
  * all readers of a frame must agree. Each byte is searched once, however small the chunks of a long event are.
  */
 export class Frames {
-  readonly #text = new TextDecoder('utf-8');
+  readonly #text = new Utf8Stream();
   /** The unfinished frame, joined when it is complete. */
   #parts: string[] = [];
   #endsInBreak = false;
   #endsInReturn = false;
 
   push(chunk: Uint8Array): string[] {
-    const text = this.#lines(this.#text.decode(chunk, { stream: true }));
+    const text = this.#lines(this.#text.push(chunk));
     if (text === '') return [];
     const isComplete = text.includes('\n\n') || (this.#endsInBreak && text.startsWith('\n'));
     this.#parts.push(text);
@@ -25,7 +27,7 @@ export class Frames {
 
   /** Takes out the unfinished frame at the end of the stream; empty if there is none. */
   rest(): string {
-    const last = this.#parts.join('') + this.#lines(this.#text.decode());
+    const last = this.#parts.join('') + this.#lines(this.#text.end());
     this.#parts = [];
     return last.replace(/\n+$/, '');
   }

@@ -52,6 +52,18 @@ describe('invalid input', () => {
     expect(reply.text).toMatch(/: expected a value or a key in double quotes at position 38 \(line 2, column 15\)/);
   });
 
+  it('is bytes that are not UTF-8; a byte order mark is ignored', async () => {
+    const gateway = createHarness();
+    const text = (filling: string) => Buffer.from(JSON.stringify({ model: '@one/gpt-5', messages: [], user: filling }));
+    for (const filling of ['', 'a'.repeat(1000), '你'.repeat(1000)]) {
+      const marked = await gateway.send({ body: Buffer.concat([Buffer.from('\ufeff'), text(filling)]) });
+      expect(marked.status).toBe(200);
+      const broken = await gateway.send({ body: Buffer.concat([text(filling), Buffer.from([0xff])]) });
+      expect(broken.status).toBe(400);
+      expect(broken.text).toContain('The body is not valid UTF-8');
+    }
+  });
+
   it('gets the path of every error in a config', async () => {
     const gateway = createHarness();
     const config = JSON.stringify({

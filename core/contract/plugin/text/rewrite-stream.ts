@@ -1,5 +1,6 @@
 import { GatewayError } from '../../values/errors.ts';
 import { parseObject } from '../../values/json.ts';
+import { Utf8Stream } from '../../values/utf8-stream.ts';
 import type { EventRewriter } from './rewrite-events.ts';
 
 /** Maximum characters of one event. */
@@ -12,7 +13,7 @@ const endMarkMax = 'data: [DONE]\r\n'.length;
 /** Rewrites the bytes of a stream of events, which may be split anywhere. */
 export class StreamRewriter {
   readonly #events: EventRewriter;
-  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  readonly #decoder = new Utf8Stream({ ignoreBOM: true });
   /** Text of an event that is not complete. It is joined once, so that a large event in small chunks costs no more than its length. */
   #pending: string[] = [];
   #pendingLength = 0;
@@ -25,7 +26,7 @@ export class StreamRewriter {
 
   /** Returns the bytes to send; null if no event is complete. Throws GatewayError for an event that cannot be rewritten. */
   next(chunk: Uint8Array): Uint8Array | null {
-    const text = this.#decoder.decode(chunk, { stream: true });
+    const text = this.#decoder.push(chunk);
     const probe = this.#tail + text;
     this.#pending.push(text);
     this.#pendingLength += text.length;

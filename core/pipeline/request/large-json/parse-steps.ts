@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import type { JsonObject } from '../../../contract/values/json.ts';
+import { validTextOf } from '../../../contract/values/utf8.ts';
 import { closingQuote } from './closing-quote.ts';
 import { bufferOf, copyBytes, stepBytes } from './json-steps.ts';
 
@@ -16,8 +17,6 @@ interface Frame {
 
 /** Containers larger than a step that may be nested: each is scanned again once it is entered. */
 const framesMax = 512;
-
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * Parses the JSON object in `bytes` in steps of at most `stepBytes`, because `JSON.parse` blocks the process for a time that
@@ -218,11 +217,9 @@ class StepParser {
   }
 
   #decode(from: number, end: number): string {
-    try {
-      return decoder.decode(this.#bytes.subarray(from, end));
-    } catch {
-      throw new JsonStepError('it is not valid UTF-8');
-    }
+    const text = validTextOf(this.#bytes.subarray(from, end));
+    if (text === null) throw new JsonStepError('it is not valid UTF-8');
+    return text;
   }
 
   #enter(value: unknown[] | JsonObject, opened: number): void {
