@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { textOf, validTextOf } from '../../../../core/contract/values/utf8.ts';
+import { randomFrom } from '../../../support/random-from.ts';
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -45,7 +46,7 @@ describe('textOf and validTextOf', () => {
   });
 
   it('returns what Buffer and TextDecoder return for random bytes', () => {
-    const random = randomOf(7);
+    const random = randomFrom(7);
     for (let round = 0; round < 4000; round++) {
       const bytes = randomBytes(random);
       expect(textOf(bytes)).toBe(bytes.toString('utf8'));
@@ -89,15 +90,4 @@ function randomBytes(random: () => number): Buffer {
   for (let change = Math.floor(random() * 3); change > 0 && bytes.length > 0; change--)
     bytes[Math.floor(random() * bytes.length)] = Math.floor(random() * 256);
   return bytes.subarray(0, bytes.length - Math.floor(random() * 3));
-}
-
-/** Numbers from 0 to 1, the same in every run (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
 }
