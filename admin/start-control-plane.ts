@@ -13,6 +13,7 @@ import { realTimers } from '../core/contract/values/timers.ts';
 import { startMetricsExport } from '../core/telemetry/otlp/export-metrics.ts';
 import { holdWorkspace } from './access/hold-workspace.ts';
 import { resolveWorkspace } from './access/resolve-workspace.ts';
+import { scopesByType } from './access/scopes.ts';
 import { inWorkspace } from './access/session-actor.ts';
 import { queueCopies } from './analytics/clickhouse/queue-copies.ts';
 import { startShipper } from './analytics/clickhouse/ship-copies.ts';
@@ -127,7 +128,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     const housekeeping = startHousekeeping(housekeepingTasks, { settings, database, clickhouse, mailer, log: deps.log, clock });
     let stopping = false;
     const services: AdminServices = {
-      callers: { authenticate, resolveWorkspace, inWorkspace, holdWorkspace },
+      callers: { scopesByType, authenticate, resolveWorkspace, inWorkspace, holdWorkspace },
       storeRecords: createRecordStore(database, [...recordWriters, ...(clickhouse ? [queueCopies] : [])], clock, onStored),
       settings,
       log: deps.log,

@@ -1,5 +1,5 @@
 import { standardResources } from '../../core/contract/protocol/resources.ts';
-import type { ApiKeyType } from '../../core/contract/values/api-key.ts';
+import type { ScopesByType } from '../http/callers.ts';
 
 /** All scopes, by the types of key that may hold them. */
 const crud = ['create', 'read', 'update', 'delete', 'list'] as const;
@@ -75,7 +75,7 @@ const organisationOnly = [
 ];
 
 /** All scopes that a key of each type may have. */
-export const scopesByType: Readonly<Record<ApiKeyType, ReadonlySet<string>>> = {
+export const scopesByType: ScopesByType = {
   'organisation-service': new Set([...workspaceResources, ...keyManagement, ...organisationOnly]),
   'workspace-service': new Set([...workspaceUser, ...keyManagement]),
   'workspace-user': new Set(workspaceUser),

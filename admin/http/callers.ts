@@ -1,3 +1,4 @@
+import type { ApiKeyType } from '../../core/contract/values/api-key.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import type { Actor, AuditActor } from './actor.ts';
 import type { AdminError } from './errors.ts';
@@ -17,8 +18,12 @@ export interface Credentials {
 /** `known`: the key that a rejected credential names, for the audit trail. */
 export type Authentication = { readonly actor: Actor } | { readonly refused: AdminError; readonly known: AuditActor | null };
 
+/** All scopes that a key of each type may have. */
+export type ScopesByType = Readonly<Record<ApiKeyType, ReadonlySet<string>>>;
+
 /** Rules about callers and workspaces. `admin/identity` and `admin/access` implement them; `start-control-plane.ts` connects them. */
 export interface Callers {
+  readonly scopesByType: ScopesByType;
   /** Authenticates a request, across all organisations. Throws if the database or a gateway cannot be reached. */
   authenticate(
     em: EntityManager,

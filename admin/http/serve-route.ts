@@ -97,7 +97,7 @@ class RouteCall {
     const [route, request, trail] = [this.#route, this.#c.req, this.trail];
     const caller = await this.#identify();
     const em = database.emOf(caller.organisationId);
-    requireScope(route, caller);
+    requireScope(route, caller, callers.scopesByType);
 
     const readBody = route.readBody ?? readJsonBody;
     const sent = route.body || route.method !== 'GET' ? await readBody(request) : undefined;
@@ -115,7 +115,7 @@ class RouteCall {
     trail.workspaceId = workspaceId;
     // A user's scopes depend on the workspace, which is known only now.
     const actor = await callers.inWorkspace(em, caller, workspaceId);
-    requireScope(route, actor);
+    requireScope(route, actor, callers.scopesByType);
 
     const repeat = this.#repeatOf({ ...read, workspaceId }, actor, sent);
     const call = this.#callOf({ ...read, workspaceId }, { actor, em, repeat, signal });

@@ -21,15 +21,13 @@ export interface KeyReader {
   readonly hasPrefixes?: true;
 }
 
-/**
- * Readers by key. A key that is absent here has no value in any call, so policies that name it match nothing: prompts are not
- * part of this version.
- */
+/** Readers by key. A key that is absent here has no value in any call, so policies that name it match nothing. */
 const readers: Readonly<Record<string, KeyReader>> = {
   api_key: { read: ({ ctx }) => ctx.identity?.keyId ?? null },
   virtual_key: { read: ({ providerId }) => providerId, alias: ({ ctx }) => ctx.providerSlug },
   provider: { read: ({ ctx }) => ctx.provider },
   config: { read: ({ ctx }) => ctx.configSlug, alias: ({ ctx }) => ctx.configChoice?.document?.id ?? null },
+  prompt: { read: (call) => promptIn(call)?.slug ?? null, alias: (call) => promptIn(call)?.id ?? null },
   model: { read: modelIn, hasPrefixes: true },
   endpoint_type: { read: ({ ctx }) => ctx.endpoint?.name ?? null },
   workspace_id: { read: ({ ctx }) => ctx.identity?.workspaceId ?? null, alias: ({ ctx }) => ctx.workspace?.slug ?? null },
@@ -61,6 +59,12 @@ export function modelOf(ctx: RequestContext, target: Target): string | null {
   // `ctx.model` is that of the last attempt.
   const sent = ctx.params?.model;
   return typeof sent === 'string' ? sent : ctx.model;
+}
+
+/** Returns the prompt of the target, else that of the path; null for requests without a prompt. */
+function promptIn({ ctx: { prompt }, target }: PolicyCall): { readonly id: string; readonly slug: string } | null {
+  if (prompt === null) return null;
+  return (target && prompt.byTarget?.get(target.index)) ?? prompt.used;
 }
 
 /** `@<provider type>/<model>`, as conditions name models. */

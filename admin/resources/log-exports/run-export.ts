@@ -5,6 +5,7 @@ import type { AdminServices } from '../../http/route.ts';
 import type { JobHandler } from '../../jobs/job-runner.ts';
 import { ObjectStoreError } from '../../object-store/object-store.ts';
 import { readContents, withContent } from '../logs/contents.ts';
+import { withoutMetadataHeaders } from '../logs/hide-metadata.ts';
 import { cursorOf, type LogPage } from '../logs/list-logs.ts';
 import { logStoreOf } from '../logs/log-store.ts';
 import { readNames } from '../logs/read-names.ts';
@@ -95,7 +96,9 @@ async function readPage(services: AdminServices, em: EntityManager, row: LogExpo
     const group = rows.slice(at, at + groupRows);
     const contents = await readContents(em, services, row.organisationId, group);
     for (const record of group) {
-      const log = withContent(logs[whole.length] as (typeof logs)[number], contents.get(record.id));
+      const stored = contents.get(record.id);
+      const content = stored && !row.sight.metadata ? withoutMetadataHeaders(stored, services.settings) : stored;
+      const log = withContent(logs[whole.length] as (typeof logs)[number], content);
       whole.push(log);
       chars += JSON.stringify(log).length;
       if (chars > partCharsMax) return { logs: whole, next: record === rows.at(-1) ? next : cursorOf(record) };

@@ -5,6 +5,7 @@ import { clientOrigin } from '../../http/client-address.ts';
 import { missing } from '../../http/errors.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { errorReply, toAdminError } from '../../http/write-error.ts';
+import { limitedReads } from '../../object-store/limited-reads.ts';
 import { type LogExport, logExports } from './entity.ts';
 import { fromPart, readParts } from './parts.ts';
 import { isSigned } from './signed-url.ts';
@@ -14,6 +15,9 @@ const contentTypes = {
   'jsonl.gz': 'application/gzip',
   parquet: 'application/vnd.apache.parquet',
 } as const;
+
+/** Milliseconds that a download waits for one piece. Gateways wait 30 s for the reply. */
+const pieceReadMs = 20_000;
 
 /** Serves the files of exports to everyone with a signed URL. */
 export function serveExportFiles(app: Hono, bases: readonly string[], services: AdminServices): void {
@@ -41,7 +45,8 @@ async function findSigned({ settings, clock, database }: AdminServices, c: Conte
 }
 
 /** Reads the first piece before the reply, so that a store that is away gives an error instead of a file that is cut. */
-async function toResponse({ database, vault, objects }: AdminServices, row: LogExport): Promise<Response> {
+async function toResponse({ database, vault, objects: store }: AdminServices, row: LogExport): Promise<Response> {
+  const objects = store && limitedReads(store, pieceReadMs);
   const pieces = piecesOf({ newManager: () => database.emOf(row.organisationId), vault, objects, row });
   const first = await pieces.next();
   return new Response(ReadableStream.from(startingWith(first, pieces)) as ReadableStream<Uint8Array>, {

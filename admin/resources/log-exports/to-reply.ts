@@ -1,3 +1,4 @@
+import { isObject } from '../../../core/contract/values/json.ts';
 import type { LogExport } from './entity.ts';
 
 /** A row as replies show it. Additions to the reference: `format`, `exported_records`, `error` and `expires_at`. */
@@ -6,7 +7,7 @@ export function toLogExportReply(row: LogExport) {
     id: row.id,
     organisation_id: row.organisationId,
     workspace_id: row.workspaceId,
-    filters: Object.fromEntries(Object.entries(row.filters).map(([name, value]) => [name, toText(value)])),
+    filters: Object.fromEntries(Object.entries(row.filters).map(([name, value]) => [name, toSent(value)])),
     requested_data: row.requestedData,
     format: row.format,
     status: row.status,
@@ -22,8 +23,16 @@ export function toLogExportReply(row: LogExport) {
   };
 }
 
-/** Joins lists as clients send them, unless a value contains a comma. */
-function toText(value: unknown): unknown {
-  if (!Array.isArray(value) || value.some((one) => String(one).includes(','))) return value;
-  return value.join(',');
+/** Returns a filter as clients send it: lists are joined, and metadata with one value is a text. */
+function toSent(value: unknown): unknown {
+  if (isObject(value)) {
+    return Object.fromEntries(
+      Object.entries(value).map(([key, one]) => [key, Array.isArray(one) && one.length === 1 ? one[0] : one]),
+    );
+  }
+  if (!Array.isArray(value)) return value;
+  // A list of trace ids ends with the whole text, because an id may contain a comma.
+  const whole = value.slice(0, -1).join(',');
+  if (value.length > 1 && value.at(-1) === whole) return whole;
+  return value.some((one) => String(one).includes(',')) ? value : value.join(',');
 }

@@ -15,6 +15,7 @@ import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { validate } from '../../http/validate.ts';
+import { limitedReads } from '../../object-store/limited-reads.ts';
 import { ObjectStoreError } from '../../object-store/object-store.ts';
 import type { SealContext } from '../../secrets/vault.ts';
 import { recordContents } from './content-entity.ts';
@@ -138,6 +139,17 @@ export async function readContents(
 const unreadable: ShownSide = { headers: {}, body: null, omitted: 'unreadable' };
 const unavailable: ShownSide = { headers: {}, body: null, omitted: 'unavailable' };
 
+/** Milliseconds that a request waits for the object store. Below the deadline of requests of the admin API. */
+const requestReadMs = 1_500;
+
+/** Returns services whose reads from the object store end before the deadline of a request. */
+export function forRequest({
+  vault,
+  objects,
+}: Pick<ContentServices, 'vault' | 'objects'>): Pick<ContentServices, 'vault' | 'objects'> {
+  return { vault, objects: objects && limitedReads(objects, requestReadMs) };
+}
+
 /** Returns the headers and bodies of one record. If the object store does not reply they are `unavailable`, so that the rest is shown. */
 export async function readContent(
   em: EntityManager,
@@ -146,7 +158,7 @@ export async function readContent(
   record: Pick<StoredRecord, 'id' | 'createdAt'>,
 ): Promise<LogContent | undefined> {
   try {
-    return (await readContents(em, services, organisationId, [record])).get(record.id);
+    return (await readContents(em, forRequest(services), organisationId, [record])).get(record.id);
   } catch (error) {
     if (error instanceof ObjectStoreError) return { request: unavailable, response: unavailable };
     throw error;

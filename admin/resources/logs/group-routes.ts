@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { forbidden, invalid, notFound } from '../../http/errors.ts';
+import { forbidden, invalid, missing } from '../../http/errors.ts';
 import { time } from '../../http/reply-schemas.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageEntries, pageOf, queryFlag, tenantEntries } from '../../http/schemas.ts';
@@ -72,7 +72,7 @@ export const logGroupRoutes: readonly AdminRoute[] = [
     reply,
     async handle(call) {
       const name = groupNames.find((each) => each === call.params.groupBy);
-      if (name === undefined) throw notFound(`The group (one of ${groupNames.join(', ')} is expected)`);
+      if (name === undefined) throw missing(`groupBy: one of ${groupNames.join(', ')} is expected in the path`);
       return group(call, await queryOf(call, false), { property: name });
     },
   }),

@@ -10,7 +10,7 @@ import type { AdminServices } from '../../http/route.ts';
 import { tenantEntries } from '../../http/schemas.ts';
 import { keyHeader, type ModelReply, modelTimeoutMs, sendToGateway } from '../../http/send-to-gateway.ts';
 import { apiKeys } from '../api-keys/entity.ts';
-import { readContents } from './contents.ts';
+import { forRequest, readContents } from './contents.ts';
 import type { StoredRecord } from './entity.ts';
 
 /** Paths of the operations whose requests can be sent again. */
@@ -56,7 +56,7 @@ export async function replayLog(
   if (path === undefined) {
     throw conflict(`endpoint: only ${Object.keys(replayedPaths).join(', ')} can be replayed; this is ${row.record.endpoint}`);
   }
-  const content = (await readContents(em, services, organisationId, [row])).get(row.id);
+  const content = (await readContents(em, forRequest(services), organisationId, [row])).get(row.id);
   if (!content) throw conflict('request.body: no body of this request is stored (LOG_BODIES)');
   const { body, headers, omitted } = content.request;
   if (omitted !== null || !isObject(body))

@@ -12,6 +12,7 @@ import type { StoredRecord } from './entity.ts';
 import { toFeedbackReply } from './feedback-reply.ts';
 import { logFilterEntries } from './filters.ts';
 import { logGroupRoutes } from './group-routes.ts';
+import { withoutMetadataHeaders } from './hide-metadata.ts';
 import { toCustomRecord } from './insert-log.ts';
 import { type LogStore, logStoreOf } from './log-store.ts';
 import { logReadScopes, logVisibility } from './log-visibility.ts';
@@ -128,7 +129,8 @@ export const logRoutes: readonly AdminRoute[] = [
       const namesOf = await readNames(call.em, [row]);
       const log = toLog(row, namesOf(row), call.services.settings, sight.metadata);
       const isHidden = call.query.type === 'hooks';
-      const content = isHidden ? undefined : await readContent(call.em, call.services, call.organisationId, row);
+      const stored = isHidden ? undefined : await readContent(call.em, call.services, call.organisationId, row);
+      const content = stored && !sight.metadata ? withoutMetadataHeaders(stored, call.services.settings) : stored;
       return {
         ...withContent(log, content),
         prompt: content?.prompt ?? null,

@@ -1,6 +1,6 @@
 import { isObject } from '../../../core/contract/values/json.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import { type ContentServices, type LogContent, readContents } from './contents.ts';
+import { type ContentServices, forRequest, type LogContent, readContents } from './contents.ts';
 import type { StoredRecord } from './entity.ts';
 import { cursorOf, type ListedLogs, type LogPage } from './list-logs.ts';
 import type { LogStore } from './log-store.ts';
@@ -29,7 +29,7 @@ export async function searchLogs(
   let cursor = after;
   for (let opened = 0; opened < openedMax; opened += groupRows) {
     const group = await store.listWithContents(query, { size: groupRows, offset: 0, after: cursor });
-    const contents = await readContents(em, services, query.organisationId, group.rows);
+    const contents = await readContents(em, forRequest(services), query.organisationId, group.rows);
     for (const row of group.rows) {
       const content = contents.get(row.id);
       if (content && containsAll(content, words)) found.push(row);

@@ -10,6 +10,7 @@ import { toRecord } from './to-record.ts';
 const dayMs = 86_400_000;
 /** Spans are stored by the day of their start. Older ones would not be kept long, and later ones are wrong. */
 const oldestMs = 7 * dayMs;
+/** Clocks of clients may be ahead. */
 const newestMs = dayMs / 24;
 
 /** Messages may have members of later versions of the protocol. */
@@ -69,7 +70,8 @@ const routeOf = (signal: 'traces' | 'logs', path: string) => {
       const count = items.length - valid.length + refused.length;
       const partial = {
         [rejected]: String(count),
-        errorMessage: 'rejected items have invalid ids or times, or started more than 7 days ago or in the future',
+        errorMessage:
+          'rejected items have invalid ids or times, or started more than 7 days ago or more than an hour in the future',
       };
       const reply = count === 0 ? {} : { partialSuccess: partial };
       if (!isProtobuf(call.contentType)) return reply;

@@ -1,9 +1,7 @@
 import * as v from 'valibot';
 import { metadataPrefix } from '../../../core/contract/protocol/policies.ts';
-import { isObject } from '../../../core/contract/values/json.ts';
 import { nullableText, time, uuid } from '../../http/reply-schemas.ts';
 import { currentPage, id, idOrSlug, noControlCharacters, search, tenantEntries, wholeNumber } from '../../http/schemas.ts';
-import { withoutEffect } from '../../http/unused-settings.ts';
 
 /** Parts of the schemas that both kinds of policies share. */
 const name = v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'), noControlCharacters);
@@ -38,14 +36,7 @@ export function conditionsOver(keys: readonly string[]) {
     v.check(({ value, excludes }) => value !== undefined || excludes !== undefined, 'value is required'),
     v.transform(({ key, value = '*', excludes }) => ({ key, value, ...(excludes === undefined ? {} : { excludes }) })),
   );
-  const list = v.pipe(v.array(condition), v.minLength(1, 'at least one condition'), v.maxLength(50, 'at most 50 conditions'));
-  return withoutEffect(list, unmetConditions);
-}
-
-/** Returns the positions of conditions that no call meets: prompts are not part of this version. */
-function unmetConditions(sent: unknown): readonly string[] {
-  if (!Array.isArray(sent)) return [];
-  return sent.flatMap((one: unknown, at) => (isObject(one) && one.key === 'prompt' ? [String(at)] : []));
+  return v.pipe(v.array(condition), v.minLength(1, 'at least one condition'), v.maxLength(50, 'at most 50 conditions'));
 }
 
 /** `group_by` as sent, over these keys. */

@@ -1,6 +1,6 @@
-import type { RequestRecord } from '../../contract/plugin/record.ts';
+import type { AttemptRecord, RequestRecord } from '../../contract/plugin/record.ts';
 import { attributesOf, type KeyValue } from './attributes.ts';
-import { genAi, genAiMetrics, genAiOperation } from './gen-ai.ts';
+import { genAi, genAiMetrics, genAiOperation, modelOf } from './gen-ai.ts';
 import type { Metric } from './messages.ts';
 import { errorType, type ProviderName } from './request-spans.ts';
 
@@ -40,15 +40,16 @@ export class GenAiMetrics {
     const last = attempts.at(-1);
     // A call of an MCP server or an agent is no operation of a model.
     if (!last || record.mcp || record.agent) return;
-    for (const { provider, status, errorCode, durationMs } of attempts) {
-      this.#add('duration', record, provider, durationMs / 1000, { 'error.type': errorType(status, errorCode) });
+    for (const attempt of attempts) {
+      const { status, errorCode, durationMs } = attempt;
+      this.#add('duration', record, attempt, durationMs / 1000, { 'error.type': errorType(status, errorCode) });
     }
     if (stream && firstByteMs !== null && last.status < 300) {
-      this.#add('firstChunk', record, last.provider, Math.max(0, firstByteMs - (last.startMs ?? 0)) / 1000);
+      this.#add('firstChunk', record, last, Math.max(0, firstByteMs - (last.startMs ?? 0)) / 1000);
     }
     const input = inputTokens + cacheReadTokens + cacheWriteTokens;
-    if (input > 0) this.#add('tokens', record, last.provider, input, { [genAi.tokenType]: 'input' });
-    if (outputTokens > 0) this.#add('tokens', record, last.provider, outputTokens, { [genAi.tokenType]: 'output' });
+    if (input > 0) this.#add('tokens', record, last, input, { [genAi.tokenType]: 'input' });
+    if (outputTokens > 0) this.#add('tokens', record, last, outputTokens, { [genAi.tokenType]: 'output' });
   }
 
   /** Returns the metrics in OTLP's JSON form, cumulative since `startNano`. */
@@ -65,15 +66,15 @@ export class GenAiMetrics {
 
   #add(
     key: MetricKey,
-    { endpoint, model }: RequestRecord,
-    provider: string,
+    record: RequestRecord,
+    attempt: AttemptRecord,
     value: number,
     more: Readonly<Record<string, string | null>> = {},
   ): void {
     const names = {
-      [genAi.operation]: genAiOperation(endpoint).name,
-      [genAi.provider]: this.#providerName(provider),
-      [genAi.requestModel]: model,
+      [genAi.operation]: genAiOperation(record.endpoint).name,
+      [genAi.provider]: this.#providerName(attempt.provider),
+      [genAi.requestModel]: modelOf(attempt, record),
       ...more,
     };
     const { bounds } = genAiMetrics[key];

@@ -1,3 +1,5 @@
+import type { AttemptRecord, RequestRecord } from '../../contract/plugin/record.ts';
+
 /**
  * Names of the semantic conventions for generative AI in version 1.41, the last one released with the main conventions. All of
  * them are still marked as in development.
@@ -101,4 +103,9 @@ const operations: Readonly<Record<string, GenAiOperation>> = {
 
 export function genAiOperation(endpoint: string | null): GenAiOperation {
   return (endpoint !== null && Object.hasOwn(operations, endpoint) && operations[endpoint]) || { name: endpoint ?? 'unknown' };
+}
+
+/** Returns the model that an attempt called. Targets of one request may have different models. */
+export function modelOf({ model }: AttemptRecord, record: Pick<RequestRecord, 'model'>): string | null {
+  return model ?? record.model;
 }

@@ -2,7 +2,7 @@ import type { AttemptRecord, RequestRecord } from '../../contract/plugin/record.
 import { childSpanId, guardrailSpans, requestSpanId, w3cSpanId, w3cTraceId } from '../../contract/values/trace-ids.ts';
 import { agentSpan } from './agent-span.ts';
 import { attributesOf, type KeyValue, unixNano } from './attributes.ts';
-import { genAi, genAiOperation } from './gen-ai.ts';
+import { genAi, genAiOperation, modelOf } from './gen-ai.ts';
 import { mcpSpan } from './mcp-span.ts';
 
 /** One span in OTLP's JSON form. Ids are hexadecimal, times Unix nanoseconds as text. */
@@ -101,6 +101,7 @@ interface Parent {
 function attemptSpan(attempt: AttemptRecord, index: number, parent: Parent): Span {
   const { traceId, parentSpanId, record, providerName, content } = parent;
   const operation = genAiOperation(record.endpoint);
+  const model = modelOf(attempt, record);
   const isLast = index === record.attempts.length - 1;
   const startMs = parent.startMs + (attempt.startMs ?? 0);
   const call = record.mcp ? mcpSpan(record.mcp) : record.agent ? agentSpan(record.agent) : undefined;
@@ -109,7 +110,7 @@ function attemptSpan(attempt: AttemptRecord, index: number, parent: Parent): Spa
     traceId,
     spanId: childSpanId(record.id, index + 1),
     parentSpanId,
-    name: call?.name ?? (record.model === null ? operation.name : `${operation.name} ${record.model}`),
+    name: call?.name ?? (model === null ? operation.name : `${operation.name} ${model}`),
     kind: spanKinds.client,
     startTimeUnixNano: unixNano(startMs),
     endTimeUnixNano: unixNano(startMs + attempt.durationMs),
@@ -119,7 +120,7 @@ function attemptSpan(attempt: AttemptRecord, index: number, parent: Parent): Spa
           [genAi.operation]: operation.name,
           [genAi.outputType]: operation.outputType,
           [genAi.provider]: providerName(attempt.provider),
-          [genAi.requestModel]: record.model,
+          [genAi.requestModel]: model,
           [genAi.requestStream]: record.stream || null,
         })),
       ...attributesOf({

@@ -103,7 +103,7 @@ describe('conditions of policies', () => {
     ['an excluded beginning of the model', [{ key: 'model', value: '*', excludes: '@openai/*' }]],
     ['models of another provider', [{ key: 'model', value: '@anthropic/*' }]],
     ['a longer model name', [{ key: 'model', value: '@openai/gpt-5-mini' }]],
-    ['a prompt', [{ key: 'prompt', value: '*' }]],
+    ['a prompt when none is used', [{ key: 'prompt', value: '*' }]],
     ['a saved config when none is used', [{ key: 'config', value: '*' }]],
     ['another function', [{ key: 'endpoint_type', value: 'embed' }]],
     ['a name of an object prototype', [{ key: 'metadata.constructor', value: '*' }]],

@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { signatureError } from './sigv4.ts';
 
-/** Failures of the server: `cut` ends the connection, `busy` is status 503, `denied` is status 403. */
-type Trouble = 'cut' | 'busy' | 'denied';
+/** Failures of the server: `cut` ends the connection, `busy` is status 503, `denied` is status 403, `silent` never replies. */
+type Trouble = 'cut' | 'busy' | 'denied' | 'silent';
 
 /** An S3-compatible server with one bucket, on loopback. It rejects requests whose signature is wrong. */
 export interface FakeBucket {
@@ -42,6 +42,7 @@ export async function startFakeBucket(bucket: string, region = 'us-east-1'): Pro
     };
     const trouble = Array.isArray(state.trouble) ? state.trouble.shift() : state.trouble;
     if (trouble === 'cut') return void message.socket.destroy();
+    if (trouble === 'silent') return;
     if (trouble === 'busy') return fail(503, 'SlowDown');
     if (trouble === 'denied') return fail(403, 'AccessDenied');
     const request = { host: headers.host ?? '', method: message.method ?? '', path, query, headers, body };

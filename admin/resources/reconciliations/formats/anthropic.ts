@@ -22,6 +22,10 @@ export function readAnthropicCosts(data: unknown): BilledLine[] {
 export function readAnthropicUsage(data: unknown): BilledLine[] {
   return readPages(data).map((one) => {
     const { result, place } = one;
+    // The cost report has the same pages, and would be read as a bill of zero tokens.
+    if (!('uncached_input_tokens' in result) && !('output_tokens' in result)) {
+      throw invalid(`${place}: uncached_input_tokens or output_tokens is expected. This may be a page of another report`);
+    }
     const tokens = (from: JsonObject, name: string, at = place): number => toTokens(from[name], `${at}.${name}`) ?? 0;
     const created = isObject(result.cache_creation) ? result.cache_creation : {};
     const written = Object.keys(created).reduce((sum, name) => sum + tokens(created, name, `${place}.cache_creation`), 0);

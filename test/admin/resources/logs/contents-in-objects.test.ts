@@ -119,6 +119,21 @@ describe.each(databases)('headers and bodies in an object store, on %s', (name) 
     expect(await textOf(content as RecordContent)).toBe('unreadable');
   });
 
+  it('the store does not reply: requests end before their deadline, and name the store', async () => {
+    const [content] = await store(plane, ['read too slowly']);
+    bucket.trouble = 'silent';
+    const startedAt = performance.now();
+    const shown = await plane.ask('GET', `/logs/${content?.id}`);
+    const found = await plane.ask('GET', '/logs?search=slowly');
+    const elapsedOfBoth = performance.now() - startedAt;
+    bucket.trouble = null;
+    expect([shown.status, shown.body.request]).toMatchObject([200, { body: null, omitted: 'unavailable' }]);
+    expect([found.status, found.body.data.message]).toEqual([503, expect.stringContaining('OBJECT_STORE')]);
+    // Each attempt of the store itself takes up to 4 s.
+    expect(elapsedOfBoth).toBeLessThan(2 * 2_800);
+    expect(await textOf(content as RecordContent)).toBe('read too slowly');
+  });
+
   it('retention deletes objects with their bodies, also if the store is away at first', async () => {
     const short = await plane.newTenant();
     const [old, young] = [...(await store(short, ['old'], 6)), ...(await store(short, ['young'], 4))];

@@ -14,7 +14,7 @@ describe.each(ruleDatabases)('log visibility, on %s', (database) => {
   let own: string;
   let ofService: string;
   beforeAll(async () => {
-    plane = await startPlane(database);
+    plane = await startPlane(database, { LOG_BODIES: 'database', HEADERS_TO_METADATA: 'X-Tenant' });
     owner = await newPerson(plane, 'owner');
     admin = await newPerson(plane, 'admin');
     manager = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'manager' }]);
@@ -73,6 +73,28 @@ describe.each(ruleDatabases)('log visibility, on %s', (database) => {
     const metadataFor = async (key: string) => (await plane.ask('GET', `/logs/${own}`, { key })).body.metrics['metadata.value'];
     expect(await metadataFor(member.token)).toEqual([]);
     expect(await metadataFor(manager.token)).toEqual(['a']);
+  });
+
+  it('can exclude the headers that carry the metadata', async () => {
+    const { created_at: createdAt } = (await plane.ask('GET', `/logs/${own}`)).body;
+    const headers = { 'x-svc-metadata': '{"team":"a"}', baggage: 'team=a', 'x-tenant': 'a', 'user-agent': 'curl' };
+    const exchanged = { body: null, omitted: null };
+    const content = {
+      ...{ id: own, createdAt, organisationId: plane.organisationId, workspaceId: plane.workspaceId },
+      ...{ request: { headers, body: {}, omitted: null }, response: { headers: {}, body: {}, omitted: null } },
+      exchange: {
+        params: exchanged,
+        request: { url: 'http://p', method: 'POST', headers: { baggage: 'team=a', accept: '*/*' }, ...exchanged },
+        response: null,
+      },
+    };
+    expect(await plane.internal('POST', '/record-contents', [content])).toMatchObject({ status: 200 });
+    const headersFor = async (key: string) => {
+      const { request, transformedRequest } = (await plane.ask('GET', `/logs/${own}`, { key })).body;
+      return [request.headers, transformedRequest.headers];
+    };
+    expect(await headersFor(manager.token)).toEqual([headers, content.exchange.request.headers]);
+    expect(await headersFor(member.token)).toEqual([{ 'user-agent': 'curl' }, { accept: '*/*' }]);
   });
 
   it('can differ in one workspace, also in a list of all', async () => {

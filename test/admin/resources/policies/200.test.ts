@@ -112,10 +112,10 @@ describe.each(ruleDatabases)('policies: accepted requests, on %s', (database) =>
     expect((await expectRefusal(plane, other, 400, 'AB01', true)).body.data.message).toContain('target: cannot be changed');
   });
 
-  it('a condition on prompts is stored and marked as unused', async () => {
+  it('a condition on prompts has an effect', async () => {
     const conditions = [...usageBody.conditions, { key: 'prompt', value: 'greeting' }];
     const made = await plane.ask('POST', '/policies/usage-limits', { body: { ...usageBody, conditions } });
-    expect([made.status, made.headers.get('x-svc-unused-settings')]).toEqual([200, 'conditions[1]']);
+    expect([made.status, made.headers.get('x-svc-unused-settings')]).toEqual([200, null]);
   });
 
   it('a deleted workspace takes its policies along', async () => {

@@ -133,6 +133,11 @@ it.each<[BillFormat, unknown, string]>([
     page({ starting_at: '2026-11-01' }, { output_tokens: -1 }),
     `${results}.output_tokens: got -1, expected a number of tokens such as 1200`,
   ],
+  [
+    'anthropic_usage',
+    page({ starting_at: '2026-11-01' }, anthropic({ amount: '12.5' })),
+    `${results}: uncached_input_tokens or output_tokens is expected. This may be a page of another report`,
+  ],
   ['aws_cur', 'a,b\n1,2\n', 'data: the column line_item_usage_start_date is missing'],
   ['csv', {}, 'data: the text of a CSV file is expected'],
   ['csv', '', 'data: the bill has no lines'],

@@ -68,7 +68,7 @@ const failing = {
   attempts: [
     {
       ...{ targetPath: 'config.targets[0]', provider: 'anthropic', providerSlug: 'main', status: 529 },
-      ...{ errorCode: 'upstream_status', startMs: 1.25, durationMs: 3 },
+      ...{ model: 'claude-sonnet-4-5', errorCode: 'upstream_status', startMs: 1.25, durationMs: 3 },
     },
     {
       ...{ targetPath: 'config.targets[1]', provider: 'openai', providerSlug: null, status: 200 },
@@ -214,7 +214,7 @@ it('spans: attempts and guardrails are below the request, which continues the tr
   const spans = itemsOf(collector.received[0] as Collector['received'][number]);
   expect(spans.map(({ name, kind, parentSpanId }) => ({ name, kind, parentSpanId }))).toEqual([
     { name: 'POST chatComplete', kind: 2, parentSpanId: 'b7ad6b7169203331' },
-    { name: 'chat gpt-4o-mini', kind: 3, parentSpanId: '00f067aa0ba902b7' },
+    { name: 'chat claude-sonnet-4-5', kind: 3, parentSpanId: '00f067aa0ba902b7' },
     { name: 'chat gpt-4o-mini', kind: 3, parentSpanId: '00f067aa0ba902b7' },
     { name: 'svc.guardrail.no-secrets', kind: 1, parentSpanId: '00f067aa0ba902b7' },
   ]);
@@ -222,7 +222,8 @@ it('spans: attempts and guardrails are below the request, which continues the tr
   expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set(['4bf92f3577b34da6a3ce929d0e0e4736']));
   const [request, first, second, guardrail] = spans.map(({ attributes }) => attributesAsObject(attributes));
   expect(request).toMatchObject({ 'svc.cost.usd': 0.0015, 'svc.metadata.team': 'a', 'http.response.status_code': 200 });
-  expect(first).toMatchObject({ 'gen_ai.provider.name': 'anthropic', 'error.type': 'upstream_status', 'svc.attempt': 1 });
+  expect(first).toMatchObject({ 'gen_ai.provider.name': 'anthropic', 'gen_ai.request.model': 'claude-sonnet-4-5' });
+  expect(first).toMatchObject({ 'error.type': 'upstream_status', 'svc.attempt': 1 });
   expect(first).not.toHaveProperty(['gen_ai.usage.input_tokens']);
   expect(second).toMatchObject({
     'gen_ai.operation.name': 'chat',

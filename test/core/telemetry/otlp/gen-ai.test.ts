@@ -142,7 +142,14 @@ const metricsOf = (series: GenAiMetrics) => new Map(series.metrics('1', '2').map
 it('metrics: one operation per attempt, tokens for the last one, with the units and buckets of the conventions', () => {
   const series = new GenAiMetrics((provider) => `p.${provider}`, 10);
   const [attempt] = sampleRecord({}).attempts;
-  const failed = { ...attempt, provider: 'anthropic', status: 503, errorCode: 'upstream_status', durationMs: 50 } as never;
+  const failed = {
+    ...attempt,
+    provider: 'anthropic',
+    model: 'claude-sonnet-4-5',
+    status: 503,
+    errorCode: 'upstream_status',
+    durationMs: 50,
+  } as never;
   const ok = { ...attempt, provider: 'openai', status: 200, errorCode: null, startMs: 100, durationMs: 1_000 } as never;
   series.observe(sampleRecord({ attempts: [failed, ok], stream: true, firstByteMs: 400, inputTokens: 20, cacheReadTokens: 10 }));
   series.observe(sampleRecord({ attempts: [] }));
@@ -155,7 +162,11 @@ it('metrics: one operation per attempt, tokens for the last one, with the units 
     }));
   const chat = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'gpt-4o-mini', count: '1' };
   expect(points('gen_ai.client.operation.duration')).toEqual([
-    { ...chat, 'gen_ai.provider.name': 'p.anthropic', 'error.type': 'upstream_status', sum: 0.05 },
+    {
+      ...chat,
+      ...{ 'gen_ai.provider.name': 'p.anthropic', 'gen_ai.request.model': 'claude-sonnet-4-5' },
+      ...{ 'error.type': 'upstream_status', sum: 0.05 },
+    },
     { ...chat, 'gen_ai.provider.name': 'p.openai', sum: 1 },
   ]);
   expect(points('gen_ai.client.operation.time_to_first_chunk')).toMatchObject([{ sum: 0.3 }]);
