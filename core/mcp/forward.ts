@@ -10,7 +10,7 @@ import { checkedReply } from './check-reply.ts';
 import { checkedTask, isOfTask } from './check-task.ts';
 import { exchange, type Outgoing, type Work } from './exchange.ts';
 import { readItems } from './list-items.ts';
-import { requireApproved } from './pinning/require-approved.ts';
+import { reportListed, requireApproved } from './pinning/require-approved.ts';
 import { checkRoutingHeaders } from './routing-headers.ts';
 import type { ServerSettings } from './server-settings.ts';
 import { callerOf } from './session-id.ts';
@@ -48,6 +48,10 @@ export async function forward(given: Work, message: ClientMessage, outgoing: Omi
   if (server.pins !== null) await requireApproved(parts.toolLists, server, callerOf(ctx.identity as Identity, server), message);
   if (message.kind === 'response') return exchange(work, { ...(await checkedReply(work, outgoing)), checks: null });
   if (isOfTask(message.method)) return forwardOfTask(work, message, outgoing);
+  if (message.method === 'tools/list' && server.pins !== null) {
+    const listed = exchange(work, { ...outgoing, checks: null });
+    return reportListed(parts.toolLists, server, callerOf(ctx.identity as Identity, server), listed);
+  }
   if (message.method !== 'tools/call') return exchange(work, { ...outgoing, checks: null });
   await takeFromLimits(work, message);
   const found = parts.toolGuardrails.of(ctx, server.document, call.name ?? '');
