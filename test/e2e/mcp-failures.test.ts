@@ -76,7 +76,7 @@ describe('a server', () => {
       502,
       {
         code: -32603,
-        message: 'The MCP server replied with text/html; charset=utf-8. A reply is application/json or text/event-stream',
+        message: 'The MCP server broken replied with text/html; charset=utf-8. A reply is application/json or text/event-stream',
         data: { code: 'upstream_invalid' },
       },
     ]);
@@ -108,6 +108,32 @@ describe('a server', () => {
     expect(opened.message.error).toMatchObject({ code: -32603, message: expect.stringContaining('circuit is not called') });
     expect(opened.headers.get('retry-after')).toBe('60');
     expect((await post('broken', initialize)).status).toBe(500);
+  });
+
+  it('is not called for a time once the gateway could not open a session for clients that have none', async () => {
+    const cb_config = { failure_threshold: 2, cooldown_interval: 60_000 };
+    await client.addServer('unopened', broken.url, { configurations: { cb_config } });
+    const virtual = { name: 'Unopened', slug: 'via-unopened', workspace_id: gateway.workspaceId };
+    await gateway.admin.create('/mcp-virtual-servers', { ...virtual, tools: [{ mcp_server_id: 'unopened', tool: '*' }] });
+    replyWith(500, { 'content-type': 'application/json' }, '{}');
+    const messages: string[] = [];
+    await until(
+      async () => {
+        const { status, message } = await post('unopened', callTool('any'));
+        messages.push(message.error.message);
+        return status === 503;
+      },
+      { what: 'an open circuit' },
+    );
+    expect([messages.length, messages[0], messages.at(-1)]).toEqual([
+      3,
+      'The MCP server unopened replied with status 500',
+      'The MCP server unopened is not called for a time, because its last calls failed',
+    ]);
+    const count = broken.received.length;
+    const { result } = (await post('via-unopened', request('tools/list'))).message;
+    expect(result._meta['svc-gateway/missing_servers']).toEqual([{ server: 'unopened', reason: messages.at(-1) }]);
+    expect(broken.received.length).toBe(count);
   });
 
   it.each<[string, string, number]>([
