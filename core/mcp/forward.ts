@@ -1,8 +1,11 @@
 import type { Identity } from '../contract/plugin/context.ts';
 import type { McpCall } from '../contract/plugin/mcp-call.ts';
+import { GatewayError } from '../contract/values/errors.ts';
 import { isPromise, type JsonObject } from '../contract/values/json.ts';
-import { type ClientMessage, nameOf, parseMessage } from '../json-rpc/messages.ts';
+import { type ClientMessage, nameOf, parseMessage, RpcError, rpcCodes } from '../json-rpc/messages.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
+import { JsonLimits } from '../pipeline/request/json-limits.ts';
+import type { BodyLimits } from '../pipeline/request/read-body.ts';
 import { authorised } from './authorised.ts';
 import { callOf } from './call-of.ts';
 import { requireEnabled } from './capabilities.ts';
@@ -26,16 +29,29 @@ export interface Received {
   readonly hasRoutingHeaders: boolean;
 }
 
-/** Reads and checks the message of a request, and notes it in the call. Throws RpcError. */
-export async function receive({ ctx, call }: Pick<Work, 'ctx' | 'call'>): Promise<Received> {
+/** Reads and checks the message of a request, and notes it in the call. Throws RpcError, and GatewayError `body_too_large`. */
+export async function receive({ ctx, call, options }: Pick<Work, 'ctx' | 'call' | 'options'>): Promise<Received> {
   // A small body has been read already.
   const body = ctx.body ?? (await ctx.readBytes(requestBytesMax));
   ctx.body = body;
+  ctx.holdBytes(heapBytesOf(body, options.bodies));
   const message = parseMessage(body);
   call.id = message.id;
   call.method = message.method;
   call.name = shortName(message);
   return { body, message, hasRoutingHeaders: checkRoutingHeaders(ctx.request, message) };
+}
+
+/** Returns the heap bytes of the parsed message. Throws RpcError for one that is nested too deeply or has too many keys, GatewayError for too many values. */
+function heapBytesOf(body: Uint8Array, { jsonValuesMax }: BodyLimits): number {
+  const limits = new JsonLimits(jsonValuesMax);
+  try {
+    limits.push(body);
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError) || thrown.code !== 'bad_request') throw thrown;
+    throw new RpcError(rpcCodes.invalidRequest, thrown.message);
+  }
+  return limits.heapBytes;
 }
 
 /** Sends a message to the server, if flags, pins, limits and guardrails allow it. */
