@@ -132,7 +132,6 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
   const read = messageReader({
     ...{ server, call, checkResult: outgoing.checks?.checkResult ?? null, session: sessionOf(work) },
     dropsTaskResults: isStream && work.parts.toolGuardrails.exist(ctx, server.document),
-    requiresMessage: outgoing.message?.kind === 'request' && status === 200 && !isStream,
     onReply(message) {
       isReplied = true;
       isCharged = message !== null && hasToolResult(call.method, message.result);

@@ -23,14 +23,12 @@ export interface Reading {
   readonly session: 'open' | 'checked' | null;
   /** True if notices with results of tools are dropped, because results must be checked. */
   readonly dropsTaskResults?: boolean;
-  /** True if text that is no message fails, because it must be the reply to a request. */
-  readonly requiresMessage?: boolean;
   /** Called when the reply to the request was read; with null for a message that is too long to be read, which may be the reply. */
   readonly onReply?: (message: JsonObject | null) => void;
 }
 
 export function messageReader(reading: Reading): MessageReader {
-  const { server, call, checkResult, session, dropsTaskResults, requiresMessage, onReply } = reading;
+  const { server, call, checkResult, session, dropsTaskResults, onReply } = reading;
   const mustRead = checkResult !== null || isFiltered(server, call.method) || session === 'checked' || dropsTaskResults;
   const checked = (message: JsonObject): Maybe<string | null> => {
     if (!isObject(message.result)) return null;
@@ -46,8 +44,7 @@ export function messageReader(reading: Reading): MessageReader {
       }
       const message = parseObject(json);
       if (message === null) {
-        if (mustRead || requiresMessage)
-          throw new GatewayError('upstream_invalid', { message: 'The MCP server sent a reply that is no message' });
+        if (mustRead) throw new GatewayError('upstream_invalid', { message: 'The MCP server sent a reply that is no message' });
         return null;
       }
       if (dropsTaskResults && tellsToolResult(message)) return '';

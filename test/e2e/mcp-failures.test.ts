@@ -87,7 +87,6 @@ describe('a server', () => {
     ['without a content type', 200, {}, 'x', 'replied with no content type'],
     ['with 202 and no message', 202, {}, '', 'replied with status 202'],
     ['with 204', 204, {}, '', 'replied with status 204'],
-    ['with text that is no JSON', 200, { 'content-type': 'application/json' }, '{nope', 'sent a reply that is no message'],
     ['to another request', 200, { 'content-type': 'application/json' }, '{"id":5,"result":{}}', 'replied to another request'],
     ['with an error of its own', 500, { 'content-type': 'application/json' }, '{"error":"x"}', 'replied with status 500'],
   ])('is named in the error if it replies to a request %s', async (_, status, headers, body, text) => {
