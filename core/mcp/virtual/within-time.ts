@@ -2,7 +2,7 @@ import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
 import { RpcError } from '../../json-rpc/messages.ts';
 
 /** A list of a server took too long. */
-export class Late extends Error {}
+class Late extends Error {}
 
 /** Rejects with Late if the list takes longer. It is still read, for later requests. */
 export async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
