@@ -14,7 +14,8 @@ const members: readonly string[] = [
 export interface PushTarget {
   /** Its place in the parameters. */
   readonly path: string;
-  readonly url: string;
+  /** Not a text if the client sent something else, of which an agent may make a text. */
+  readonly url: unknown;
 }
 
 /**
@@ -28,7 +29,7 @@ export function pushTargets(operation: AgentOperation, params: JsonObject): Push
 }
 
 function targetsIn(value: JsonObject, path: string, isConfig: boolean, depth: number): PushTarget[] {
-  const targets = isConfig && typeof value.url === 'string' ? [{ path: `${path}url`, url: value.url }] : [];
+  const targets: PushTarget[] = isConfig && value.url != null ? [{ path: `${path}url`, url: value.url }] : [];
   if (depth === 3) return targets;
   for (const name of members) {
     const inner = value[name];

@@ -172,7 +172,7 @@ function estimatedUsage(sent: number, received: number): Usage {
 /** Returns the reason to refuse a push notification URL of the request; null if there is none. */
 function refusedTarget({ parts, call }: Work, params: JsonObject): string | null {
   for (const { path, url } of pushTargets(call.operation as AgentOperation, params)) {
-    const reason = parts.checkUrl(url);
+    const reason = typeof url === 'string' ? parts.checkUrl(url) : 'a URL is expected';
     if (reason !== null) return `${path}: ${reason}`;
   }
   return null;

@@ -62,13 +62,13 @@ export function composeMcp(
   reports: { readonly fetch: InternalFetch; readonly log: Log },
   channels: readonly NoticeChannel<PeerNotice>[],
 ): ComposedMcp {
-  const { clock, documents } = services;
+  const { clock, documents, circuits } = services;
   const { mcpRequestTimeoutMs: ms, connectTimeoutMs: connectMs, publicUrl, mcpPublicUrl } = settings;
   const openStreams = createOpenStreams();
   const peers = createPeers(channels, deriveKey(settings.clusterKey, keyPurposes.mcpPeer));
   const sseSessions = createSseSessions(peers);
   const timeouts = { connectMs, firstByteMs: ms, idleMs: ms, totalMs: ms };
-  const routedSessions = createOwnSessions(sender, clock, timeouts, openSession, openStreams);
+  const routedSessions = createOwnSessions(sender, clock, timeouts, circuits, openSession, openStreams);
   const signer = createIdentitySigner({ documents, clock, openKey: signingKeyOpener(settings.clusterKey) });
   const handle = createMcpHandler({
     settingsOf: serverSettings({ openHeaders: mcpHeaderOpener(settings.clusterKey), parseUrl: parseTokenUrl }),
@@ -79,7 +79,7 @@ export function composeMcp(
       ...settings.corsOrigins.map((origin) => origin.toLowerCase()),
     ]),
     sessionIds: createSessionIds(deriveKey(settings.clusterKey, keyPurposes.mcpSession)),
-    ownSessions: createOwnSessions(sender, clock, timeouts, initializeOrDiscover, openStreams),
+    ownSessions: createOwnSessions(sender, clock, timeouts, circuits, initializeOrDiscover, openStreams),
     routedSessions,
     toolLists: createToolLists(routedSessions, clock, createToolReports(reports.fetch, reports.log)),
     revisions: createServerRevisions(clock),

@@ -7,6 +7,9 @@ export function nameCounterpart(error: GatewayError, name: string, setting: stri
     const remedy = `request_timeout in the configurations of its integration, or ${setting}, sets this time`;
     return error.renamed(`The ${name} sent nothing for ${error.waitedMs} ms. ${remedy}`, error.param);
   }
+  if (error.message.startsWith('The upstream ')) {
+    return error.renamed(error.message.replace('upstream', name), error.param);
+  }
   const isOfTransport = error.code.startsWith('upstream_') && error.message.includes('provider');
   return isOfTransport ? error.renamed(error.message.replace('provider', name), error.param) : error;
 }

@@ -35,7 +35,10 @@ export async function relayJson(
   const read =
     body.length === 0 ? null : reader.read(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
   const changed = isPromise(read) ? await read : read;
-  if (changed === '') throw new GatewayError('upstream_invalid', { message: 'The upstream replied to another request' });
+  if (changed === '') {
+    if (status >= 400) throw new GatewayError('upstream_status', { message: `The upstream replied with status ${status}` });
+    throw new GatewayError('upstream_invalid', { message: 'The upstream replied to another request' });
+  }
   return { kind: 'replaced', reply: { status, headers, body: changed ?? body } };
 }
 
@@ -60,6 +63,8 @@ export interface StreamParts {
    * clients notice late.
    */
   readonly failure?: (error: GatewayError) => string | null;
+  /** Returns true if a stream that has ended lacks the reply to its request. Absent: any end is one. */
+  readonly isIncomplete?: () => boolean;
 }
 
 /** Sends a stream to the client as it arrives, event by event. A slow client pauses the server. */
@@ -87,6 +92,10 @@ export async function relayStream(parts: StreamParts): Promise<AttemptReply> {
     const rest = reader === null ? '' : frames.rest();
     if (reader !== null && rest !== '') await writeFrame(reader, rest);
     if (held.length > 0) await release(reader as MessageReader);
+    // Behind the id of an event the client can ask again.
+    if (!isResumable && parts.isIncomplete?.()) {
+      throw new GatewayError('upstream_invalid', { message: 'The upstream ended its stream without a reply' });
+    }
     return { kind: 'streamed', status, error: null, errorSent: false, raw: true };
   } catch (thrown) {
     exchange.abort();

@@ -132,9 +132,9 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
   const read = messageReader({
     ...{ server, call, checkResult: outgoing.checks?.checkResult ?? null, session: sessionOf(work) },
     dropsTaskResults: isStream && work.parts.toolGuardrails.exist(ctx, server.document),
-    onReply({ result }) {
+    onReply(message) {
       isReplied = true;
-      isCharged = hasToolResult(call.method, result);
+      isCharged = message !== null && hasToolResult(call.method, message.result);
     },
   });
   const reader = client === null ? read : translatedReader(read, client, call.method);
@@ -149,6 +149,7 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
       ...{ ctx, sink, status, headers: reply, exchange: stream, clock, listening },
       reader: isStream ? reader : null,
       failure: (error) => (isStream && listening === null && !isReplied ? failureText(work, error) : null),
+      isIncomplete: () => isStream && listening === null && !isReplied && outgoing.message?.kind === 'request',
     });
   } finally {
     charge(work, isCharged);

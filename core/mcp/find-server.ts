@@ -2,12 +2,13 @@ import type { Identity, RequestContext } from '../contract/plugin/context.ts';
 import type { DocumentReader } from '../contract/plugin/plugin.ts';
 import type { McpServerDocument } from '../contract/protocol/mcp.ts';
 import { isVirtual, type McpEndpointDocument } from '../contract/protocol/mcp-virtual.ts';
+import { GatewayError } from '../contract/values/errors.ts';
 import { isPromise, type Maybe } from '../contract/values/json.ts';
 import { Refusal } from './refusals.ts';
 
 /**
  * Returns the server or virtual server that the path names. Throws Refusal: 403 for another workspace than the caller's and for callers
- * without access, 404 for an unknown server.
+ * without access, 404 for an unknown server. Throws GatewayError `invalid_api_key` for an access token of another server.
  */
 export function findServer(ctx: RequestContext, documents: DocumentReader): Maybe<McpEndpointDocument> {
   const identity = ctx.identity as Identity;
@@ -26,7 +27,7 @@ export function findServer(ctx: RequestContext, documents: DocumentReader): Mayb
 
 function requireAccess(document: McpEndpointDocument, identity: Identity): McpEndpointDocument {
   if (identity.mcpServerId !== undefined && identity.mcpServerId !== document.id) {
-    throw new Refusal(403, 'forbidden', 'Token is not authorized to access this MCP server');
+    throw new GatewayError('invalid_api_key', { message: 'The access token is for another MCP server' });
   }
   // The access rules of the servers behind a virtual server apply to each of its tools.
   if (!isVirtual(document) && !isAllowed(document, identity)) {

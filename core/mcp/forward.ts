@@ -1,8 +1,11 @@
 import type { Identity } from '../contract/plugin/context.ts';
 import type { McpCall } from '../contract/plugin/mcp-call.ts';
+import { GatewayError } from '../contract/values/errors.ts';
 import { isPromise, type JsonObject } from '../contract/values/json.ts';
-import { type ClientMessage, nameOf, parseMessage } from '../json-rpc/messages.ts';
+import { type ClientMessage, nameOf, parseMessage, RpcError, rpcCodes } from '../json-rpc/messages.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
+import { JsonLimits } from '../pipeline/request/json-limits.ts';
+import type { BodyLimits } from '../pipeline/request/read-body.ts';
 import { authorised } from './authorised.ts';
 import { callOf } from './call-of.ts';
 import { requireEnabled } from './capabilities.ts';
@@ -10,7 +13,7 @@ import { checkedReply } from './check-reply.ts';
 import { checkedTask, isOfTask } from './check-task.ts';
 import { exchange, type Outgoing, type Work } from './exchange.ts';
 import { readItems } from './list-items.ts';
-import { requireApproved } from './pinning/require-approved.ts';
+import { reportListed, requireApproved } from './pinning/require-approved.ts';
 import { checkRoutingHeaders } from './routing-headers.ts';
 import type { ServerSettings } from './server-settings.ts';
 import { callerOf } from './session-id.ts';
@@ -26,16 +29,29 @@ export interface Received {
   readonly hasRoutingHeaders: boolean;
 }
 
-/** Reads and checks the message of a request, and notes it in the call. Throws RpcError. */
-export async function receive({ ctx, call }: Pick<Work, 'ctx' | 'call'>): Promise<Received> {
+/** Reads and checks the message of a request, and notes it in the call. Throws RpcError, and GatewayError `body_too_large`. */
+export async function receive({ ctx, call, options }: Pick<Work, 'ctx' | 'call' | 'options'>): Promise<Received> {
   // A small body has been read already.
   const body = ctx.body ?? (await ctx.readBytes(requestBytesMax));
   ctx.body = body;
+  ctx.holdBytes(heapBytesOf(body, options.bodies));
   const message = parseMessage(body);
   call.id = message.id;
   call.method = message.method;
   call.name = shortName(message);
   return { body, message, hasRoutingHeaders: checkRoutingHeaders(ctx.request, message) };
+}
+
+/** Returns the heap bytes of the parsed message. Throws RpcError for one that is nested too deeply or has too many keys, GatewayError for too many values. */
+function heapBytesOf(body: Uint8Array, { jsonValuesMax }: BodyLimits): number {
+  const limits = new JsonLimits(jsonValuesMax);
+  try {
+    limits.push(body);
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError) || thrown.code !== 'bad_request') throw thrown;
+    throw new RpcError(rpcCodes.invalidRequest, thrown.message);
+  }
+  return limits.heapBytes;
 }
 
 /** Sends a message to the server, if flags, pins, limits and guardrails allow it. */
@@ -48,6 +64,10 @@ export async function forward(given: Work, message: ClientMessage, outgoing: Omi
   if (server.pins !== null) await requireApproved(parts.toolLists, server, callerOf(ctx.identity as Identity, server), message);
   if (message.kind === 'response') return exchange(work, { ...(await checkedReply(work, outgoing)), checks: null });
   if (isOfTask(message.method)) return forwardOfTask(work, message, outgoing);
+  if (message.method === 'tools/list' && server.pins !== null) {
+    const listed = exchange(work, { ...outgoing, checks: null });
+    return reportListed(parts.toolLists, server, callerOf(ctx.identity as Identity, server), listed);
+  }
   if (message.method !== 'tools/call') return exchange(work, { ...outgoing, checks: null });
   await takeFromLimits(work, message);
   const found = parts.toolGuardrails.of(ctx, server.document, call.name ?? '');

@@ -34,10 +34,11 @@ export async function readItems(
   // Some servers list tools that they do not announce.
   if (method !== 'tools/list' && !(isObject(offered) && offered[method.split('/', 1)[0] as string] !== undefined)) return [];
   try {
-    return await listItems(sessions.partsOf(server), own, method);
+    return await sessions.call(server, (parts) => listItems(parts, own, method));
   } catch (thrown) {
     if (own.sessionId === null) throw thrown;
     sessions.drop(server, caller, own);
-    return listItems(sessions.partsOf(server), await sessions.get(server, caller), method);
+    const again = await sessions.get(server, caller);
+    return sessions.call(server, (parts) => listItems(parts, again, method));
   }
 }

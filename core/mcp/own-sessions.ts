@@ -1,8 +1,12 @@
 import { newEntryCache } from '../contract/entry-cache.ts';
+import type { Circuits } from '../contract/plugin/circuits.ts';
 import type { UpstreamSender, UpstreamTimeouts } from '../contract/provider/upstream.ts';
 import type { Clock } from '../contract/values/clock.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import { enterCircuit } from '../json-rpc/circuit.ts';
 import type { OpenStreams } from '../json-rpc/open-streams.ts';
 import { closeSession, type OwnClientParts, type OwnSession } from './own-client.ts';
+import { calledServer } from './server-errors.ts';
 import type { ServerSettings } from './server-settings.ts';
 
 /** A session lives this long, and this long without use. */
@@ -12,10 +16,12 @@ const sessionsMax = 10_000;
 
 /** Sessions that the gateway opens for callers whose requests name none: one per server and caller. */
 export interface OwnSessions {
-  /** Returns the session of the caller, and opens one if there is none. Throws GatewayError `upstream_…`. */
+  /** Returns the session of the caller, and opens one with `call` if there is none. Throws GatewayError `upstream_…`. */
   get(server: ServerSettings, caller: string): Promise<OwnSession>;
   /** The client of the gateway for requests in a session. */
   partsOf(server: ServerSettings): OwnClientParts;
+  /** Runs requests of the gateway as one call in the circuit of the server. Throws GatewayError `unavailable` while the circuit is open. */
+  call<Result>(server: ServerSettings, work: (parts: OwnClientParts) => Promise<Result>): Promise<Result>;
   /** Forgets a session that the server has ended. */
   drop(server: ServerSettings, caller: string, session: OwnSession): void;
 }
@@ -35,6 +41,7 @@ export function createOwnSessions(
   sender: UpstreamSender,
   clock: Clock,
   timeouts: UpstreamTimeouts,
+  circuits: Circuits,
   open: (parts: OwnClientParts) => Promise<OwnSession>,
   streams?: OpenStreams,
 ): OwnSessions {
@@ -57,8 +64,22 @@ export function createOwnSessions(
     ...(streams ? { streams } : {}),
   });
 
+  const call: OwnSessions['call'] = async (server, work) => {
+    const circuit = enterCircuit(calledServer(server.document), circuits);
+    let status: number | null = null;
+    try {
+      const result = await work({ ...partsOf(server), onStatus: (received) => (status = received) });
+      circuit?.end(status ?? 200);
+      return result;
+    } catch (thrown) {
+      circuit?.end(isAboutReply(thrown) ? status : 502);
+      throw thrown;
+    }
+  };
+
   return {
     partsOf,
+    call,
     get(server, caller) {
       const key = keyOf(server, caller);
       const nowMs = clock.elapsed();
@@ -68,7 +89,7 @@ export function createOwnSessions(
         return known.session;
       }
       const parts = partsOf(server);
-      const session = open(parts);
+      const session = call(server, open);
       const entry: Entry = {
         ...{ parts, session, fingerprint: server.fingerprint },
         ...{ openedAtMs: nowMs, usedAtMs: nowMs, opened: null },
@@ -89,4 +110,9 @@ export function createOwnSessions(
       if (entries.peek(key)?.opened === session) entries.delete(key);
     },
   };
+}
+
+/** True for an error about a reply of the server, whose status is known. */
+function isAboutReply(thrown: unknown): boolean {
+  return thrown instanceof GatewayError && (thrown.code === 'upstream_status' || thrown.code === 'upstream_invalid');
 }

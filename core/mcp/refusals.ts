@@ -46,11 +46,17 @@ export function mcpErrorReply(ctx: RequestContext, error: GatewayError, mcpPubli
 function unauthorised(ctx: RequestContext, mcpPublicUrl: string): Reply | null {
   if (hasKey(ctx)) return null;
   const hasToken = ctx.request.header('authorization') !== undefined;
+  const invalid = isOfServer(ctx) ? 'The access token is for another MCP server' : 'The access token is invalid or has expired';
   const description = hasToken
-    ? 'The access token is invalid or has expired'
+    ? invalid
     : 'Authentication required to access this resource. Send an API key in x-svc-api-key or Authorization: Bearer';
   const parameters = `${hasToken ? 'error="invalid_token", ' : ''}scope="${scope}", ${metadataOf(ctx, mcpPublicUrl)}`;
   return challenge(401, 'unauthorized', description, parameters);
+}
+
+/** True for a valid access token, which a server of another path refuses. */
+function isOfServer({ identity }: RequestContext): boolean {
+  return identity?.mcpServerId !== undefined;
 }
 
 /** Tokens can be replaced by one with the scope, API keys cannot. */

@@ -14,6 +14,9 @@ export const noSessionDetail = 'no session';
 /** `detail` of the error if the server did not handle a message, because its connection was lost before. It can be sent again. */
 export const lostDetail = 'connection lost';
 
+/** The beginning of an error about a reply, before it names the server. */
+const unnamed = /^The MCP server (?=(?:replied|sent|rejected|names|closed|did) )/;
+
 /** Returns the `detail` of the error if a reply to a request of the gateway itself rejects the credential, for `rejectionIn`; else undefined. */
 export function rejectionDetail(status: number, headers: HeaderList): string | undefined {
   const rejection = rejectionOf(status, headers);
@@ -28,8 +31,9 @@ export function rejectionIn(thrown: unknown): Rejection | null {
   return named === '' ? { scope: null, isInvalid: true } : (JSON.parse(named) as Rejection);
 }
 
-/** Names the server instead of a provider in errors of the transport. */
+/** Adds the slug of the server to an error about it, and names it instead of a provider in errors of the transport. */
 export function nameServer(error: GatewayError, slug: string): GatewayError {
+  if (unnamed.test(error.message)) return error.renamed(error.message.replace(unnamed, `$&${slug} `), error.param);
   return nameCounterpart(error, `MCP server ${slug}`, 'MCP_REQUEST_TIMEOUT');
 }
 

@@ -23,11 +23,12 @@ export interface Reading {
   readonly session: 'open' | 'checked' | null;
   /** True if notices with results of tools are dropped, because results must be checked. */
   readonly dropsTaskResults?: boolean;
-  /** Called when the reply to the request was read. */
-  readonly onReply?: (message: JsonObject) => void;
+  /** Called when the reply to the request was read; with null for a message that is too long to be read, which may be the reply. */
+  readonly onReply?: (message: JsonObject | null) => void;
 }
 
-export function messageReader({ server, call, checkResult, session, dropsTaskResults, onReply }: Reading): MessageReader {
+export function messageReader(reading: Reading): MessageReader {
+  const { server, call, checkResult, session, dropsTaskResults, onReply } = reading;
   const mustRead = checkResult !== null || isFiltered(server, call.method) || session === 'checked' || dropsTaskResults;
   const checked = (message: JsonObject): Maybe<string | null> => {
     if (!isObject(message.result)) return null;
@@ -37,7 +38,10 @@ export function messageReader({ server, call, checkResult, session, dropsTaskRes
   return {
     read(json) {
       call.replyLength += json.length;
-      if (!mustRead && json.length > recordedLength) return null;
+      if (!mustRead && json.length > recordedLength) {
+        onReply?.(null);
+        return null;
+      }
       const message = parseObject(json);
       if (message === null) {
         if (mustRead) throw new GatewayError('upstream_invalid', { message: 'The MCP server sent a reply that is no message' });

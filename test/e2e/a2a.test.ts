@@ -141,6 +141,12 @@ describe('a request to an agent', () => {
       rpc('tasks/pushNotificationConfig/set', { taskId: 't', pushNotificationConfig: { url: 'http://169.254.169.254/' } }),
       ...([-32602, 'pushNotificationConfig.url: must not be a metadata service'] as const),
     ],
+    // The official SDK makes a text of the list.
+    [
+      'notifications to a private address in a list',
+      rpc('CreateTaskPushNotificationConfig', { taskId: 't', id: 'c', url: ['http://10.0.0.1/'] }),
+      ...([-32602, 'url: a URL is expected'] as const),
+    ],
   ])('with %s is refused before the agent is called', async (_, body, code, message) => {
     const count = agent.received.length;
     const reply = await send('sample', body, { headers: v1 });

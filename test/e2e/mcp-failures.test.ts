@@ -76,10 +76,45 @@ describe('a server', () => {
       502,
       {
         code: -32603,
-        message: 'The MCP server replied with text/html; charset=utf-8. A reply is application/json or text/event-stream',
+        message:
+          'The MCP server broken replied with text/html; charset=utf-8. A reply has status 200 and is application/json or text/event-stream',
         data: { code: 'upstream_invalid' },
       },
     ]);
+  });
+
+  it.each<[string, number, Record<string, string>, string, string]>([
+    ['without a content type', 200, {}, 'x', 'replied with no content type'],
+    ['with 202 and no message', 202, {}, '', 'replied with status 202'],
+    ['with 204', 204, {}, '', 'replied with status 204'],
+    ['to another request', 200, { 'content-type': 'application/json' }, '{"id":5,"result":{}}', 'replied to another request'],
+    ['with an error of its own', 500, { 'content-type': 'application/json' }, '{"error":"x"}', 'replied with status 500'],
+  ])('is named in the error if it replies to a request %s', async (_, status, headers, body, text) => {
+    replyWith(status, headers, body);
+    const reply = await post('broken', initialize);
+    expect([reply.status, reply.message.id, reply.message.error.message]).toEqual([
+      502,
+      1,
+      expect.stringContaining(`The MCP server broken ${text}`),
+    ]);
+  });
+
+  it('gets an error in the place of a reply that its stream does not have', async () => {
+    const error = { code: -32603, message: 'The MCP server broken ended its stream without a reply' };
+    for (const event of ['{"jsonrpc":"2.0","method":"notifications/x"}', '{"jsonrpc":"2.0","id":77,"result":{}}']) {
+      replyWith(200, { 'content-type': 'text/event-stream' }, `data: ${event}\n\n`);
+      const { status, text } = await client.post('broken', initialize);
+      const last = JSON.parse(text.trim().split('data: ').at(-1) ?? '');
+      expect([status, last], event).toMatchObject([200, { id: 1, error }]);
+    }
+    // The client can ask for further events, and has the whole reply.
+    for (const event of [
+      'id: 1\ndata: {"jsonrpc":"2.0","method":"notifications/x"}',
+      `data: {"jsonrpc":"2.0","id":1,"result":{"text":"${'x'.repeat(70_000)}"}}`,
+    ]) {
+      replyWith(200, { 'content-type': 'text/event-stream' }, `${event}\n\n`);
+      expect((await client.post('broken', initialize)).text).not.toContain('error');
+    }
   });
 
   it('is named in the error if it cannot be reached', async () => {
@@ -108,6 +143,32 @@ describe('a server', () => {
     expect(opened.message.error).toMatchObject({ code: -32603, message: expect.stringContaining('circuit is not called') });
     expect(opened.headers.get('retry-after')).toBe('60');
     expect((await post('broken', initialize)).status).toBe(500);
+  });
+
+  it('is not called for a time once the gateway could not open a session for clients that have none', async () => {
+    const cb_config = { failure_threshold: 2, cooldown_interval: 60_000 };
+    await client.addServer('unopened', broken.url, { configurations: { cb_config } });
+    const virtual = { name: 'Unopened', slug: 'via-unopened', workspace_id: gateway.workspaceId };
+    await gateway.admin.create('/mcp-virtual-servers', { ...virtual, tools: [{ mcp_server_id: 'unopened', tool: '*' }] });
+    replyWith(500, { 'content-type': 'application/json' }, '{}');
+    const messages: string[] = [];
+    await until(
+      async () => {
+        const { status, message } = await post('unopened', callTool('any'));
+        messages.push(message.error.message);
+        return status === 503;
+      },
+      { what: 'an open circuit' },
+    );
+    expect([messages.length, messages[0], messages.at(-1)]).toEqual([
+      3,
+      'The MCP server unopened replied with status 500',
+      'The MCP server unopened is not called for a time, because its last calls failed',
+    ]);
+    const count = broken.received.length;
+    const { result } = (await post('via-unopened', request('tools/list'))).message;
+    expect(result._meta['svc-gateway/missing_servers']).toEqual([{ server: 'unopened', reason: messages.at(-1) }]);
+    expect(broken.received.length).toBe(count);
   });
 
   it.each<[string, string, number]>([

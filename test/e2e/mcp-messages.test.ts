@@ -38,6 +38,12 @@ describe('a message', () => {
       400,
       -32600,
     ],
+    [
+      'objects in 100 levels',
+      `{"jsonrpc":"2.0","id":1,"method":"x","params":${'{"a":'.repeat(100)}1${'}'.repeat(100)}}`,
+      400,
+      -32600,
+    ],
     ['nothing', '', 400, -32700],
   ])('%s: refused before the server is called', async (_, body, status, code) => {
     const count = upstream.received.length;

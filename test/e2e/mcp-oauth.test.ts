@@ -105,9 +105,10 @@ describe('an OAuth client of an MCP server', () => {
     expect(plain.received.map(({ headers }) => JSON.stringify(headers)).join()).not.toContain(access_token);
     // The token is for this server only, and for nothing else.
     const elsewhere = await call(access_token, `/${workspaceSlug}/other/mcp`);
-    expect([elsewhere.status, elsewhere.text]).toEqual([
-      403,
-      expect.stringContaining('not authorized to access this MCP server'),
+    expect([elsewhere.status, elsewhere.text, elsewhere.challenge]).toEqual([
+      401,
+      expect.stringContaining('The access token is for another MCP server'),
+      expect.stringMatching(/^Bearer error="invalid_token", .*resource_metadata="[^"]*\/other\/mcp"/),
     ]);
     const models = await fetch(`${gateway.baseUrl}/models`, { headers: { authorization: `Bearer ${access_token}` } });
     expect(models.status).toBe(403);

@@ -112,6 +112,21 @@ describe('pinned tools', () => {
     expect(await namesOf(client)).toEqual(['read', 'write']);
   });
 
+  it('are reported when a client lists them changed, although their list was read just before', async () => {
+    const server = await upstream([tool('read')]);
+    const { integration } = await addServer('pinned-list', server.url, { configurations: { tools: { pinned: true } } });
+    const path = `/mcp-integrations/${integration}/tool-approvals`;
+    const page = async () => (await gateway.admin.get(path)).body;
+    const client = await connect('pinned-list');
+    expect(await namesOf(client)).toEqual([]);
+    await until(async () => (await page()).total === 1, { what: 'the first report' });
+    await gateway.admin.put(path, { tool_set_hash: (await page()).tool_set_hash });
+    await until(async () => (await namesOf(client)).length === 1, { what: 'the approval in the gateway' });
+    server.tools = [tool('read', 'Deletes')];
+    expect(await namesOf(client)).toEqual([]);
+    await until(async () => (await page()).counts.changed === 1, { what: 'the report of the changed tool' });
+  });
+
   it('stay refused while the server cannot be asked for its list', async () => {
     const server = await upstream([tool('read')]);
     const { integration } = await addServer('asked', server.url, { configurations: { tools: { pinned: true } } });

@@ -28,8 +28,6 @@ export interface OAuthUpstream extends McpUpstream {
 const s256 = { code_challenge_methods_supported: ['S256'] };
 
 interface Options {
-  /** Seconds that an access token is valid. */
-  readonly tokenSeconds?: number;
   readonly registers?: boolean;
   readonly clients?: readonly object[];
 }
@@ -81,7 +79,7 @@ export async function startOAuthUpstream(options: Options = {}): Promise<OAuthUp
         enabled: true,
         useGrantedResource: () => true,
         getResourceServerInfo: (_: unknown, audience: string) => ({
-          ...{ scope: 'mcp admin', audience, accessTokenFormat: 'opaque', accessTokenTTL: options.tokenSeconds ?? 600 },
+          ...{ scope: 'mcp admin', audience, accessTokenFormat: 'opaque', accessTokenTTL: 600 },
         }),
       },
     },

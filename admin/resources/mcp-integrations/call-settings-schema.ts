@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { breakerConfig } from '../../../core/contract/plugin/strategy-config.ts';
 import { externalTokenRules } from '../../../core/contract/protocol/external-tokens.ts';
+import { privateParameters } from '../../../core/contract/protocol/key-set.ts';
 import { identityMethods } from '../../../core/contract/protocol/mcp.ts';
 import { isProtocolHeader } from '../../../core/contract/protocol/mcp-headers.ts';
 import { isUnforwardedHeader } from '../../../core/contract/values/unforwarded-headers.ts';
@@ -31,7 +32,24 @@ const tokenRules = v.pipe(
       [jwks, jwksUri, introspectEndpoint].filter((one) => one !== undefined).length === 1,
     'expected exactly one of jwks, jwksUri and introspectEndpoint',
   ),
+  // Reads show the keys, so a private one must not be among them.
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (!dataset.typed) return;
+    const secret = privateParameterIn(dataset.value.jwks?.keys ?? []);
+    if (secret !== null) {
+      addIssue({ message: `jwks.${secret} is a private parameter. Send public keys only, and replace this key` });
+    }
+  }),
 );
+
+/** Returns the path of the first private parameter, such as `keys[0].d`; null if there is none. */
+function privateParameterIn(keys: readonly object[]): string | null {
+  for (const [index, key] of keys.entries()) {
+    const name = privateParameters.find((one) => one in key);
+    if (name !== undefined) return `keys[${index}].${name}`;
+  }
+  return null;
+}
 
 /** Settings of calls among `configurations`. */
 export const callSettings = {

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import * as v from 'valibot';
+import { issueText } from '../../../core/contract/values/input-issues.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { checkHost } from '../../http/check-host.ts';
 import { AdminError } from '../../http/errors.ts';
@@ -94,8 +95,7 @@ function requireDocumentUrl({ settings }: AdminServices, clientId: string): URL 
 }
 
 function issueOf(issue: v.BaseIssue<unknown>): string {
-  const path = v.getDotPath(issue);
-  return path === null ? 'a JSON object is expected' : `${path}: ${issue.message}`;
+  return issue.path ? issueText(issue, '') : 'a JSON object is expected';
 }
 
 function refused(reason: string): OAuthError {

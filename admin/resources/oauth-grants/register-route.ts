@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { issueText } from '../../../core/contract/values/input-issues.ts';
 import { newId } from '../../db/new-id.ts';
 import { definePublicRoute, type PublicRoute } from '../../http/public-route.ts';
 import { TooManyRequests } from '../../http/rate-limit.ts';
@@ -46,8 +47,7 @@ export const registerRoute: PublicRoute = definePublicRoute({
       }
       const parsed = v.safeParse(registerBody, call.body);
       if (!parsed.success) {
-        const [issue] = parsed.issues;
-        throw new OAuthError('invalid_client_metadata', `${v.getDotPath(issue) ?? 'body'}: ${issue.message}`);
+        throw new OAuthError('invalid_client_metadata', issueText(parsed.issues[0], 'body'));
       }
       const { client_name: name, redirect_uris: redirectUris } = parsed.output;
       for (const [index, uri] of redirectUris.entries()) {

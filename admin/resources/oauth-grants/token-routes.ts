@@ -102,6 +102,11 @@ async function exchangeCode(call: TokenCall): Promise<RawReply> {
     if (grant.status !== 'pending') await revoke(call, grant);
     throw invalidGrant(issue);
   }
+  if (body.resource !== undefined && body.resource !== grant.resource) {
+    const reason = 'resource: differs from that of the authorisation request';
+    call.auditRefusal(person, 400, 'AB01', { reason, client_id: grant.clientId });
+    throw new OAuthError('invalid_target', reason);
+  }
   const isFirst = await call.write(person, async (change) => {
     const { id, organisationId } = grant;
     const now = services.clock.now();
@@ -124,8 +129,6 @@ function codeIssue(grant: OAuthGrant, body: TokenCall['body'], nowMs: number): s
   if (grant.codeExpiresAt.getTime() <= nowMs) return 'code: expired';
   if (body.client_id !== grant.clientId) return 'client_id: differs from that of the authorisation request';
   if (body.redirect_uri !== grant.redirectUri) return 'redirect_uri: differs from that of the authorisation request';
-  if (body.resource !== undefined && body.resource !== grant.resource)
-    return 'resource: differs from that of the authorisation request';
   if (!/^[A-Za-z0-9._~-]{43,128}$/.test(body.code_verifier ?? '')) return 'code_verifier: 43 to 128 characters are expected';
   return challengeOf(body.code_verifier as string) === grant.codeChallenge
     ? null

@@ -15,7 +15,7 @@ export const keysMax = 100;
 const bits = { least: 2_048, most: 8_192 } as const;
 
 /** Parameters of private and symmetric keys (RFC 7518 §6.3.2, §6.4.1). */
-const privateParameters = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const;
+export const privateParameters = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const;
 
 /** The usable parameters of a JWK, or the invalid parameter and the reason. Never holds a value. */
 export type JwkCheck =

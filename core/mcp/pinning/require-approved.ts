@@ -1,4 +1,5 @@
 import { type ClientMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
+import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { ServerSettings } from '../server-settings.ts';
 import type { ToolLists } from '../tool-lists.ts';
 
@@ -12,15 +13,27 @@ export async function requireApproved(
   caller: string,
   message: ClientMessage,
 ): Promise<void> {
-  if (server.pins === null) return;
-  // The gateway compares and reports the tools of each server that clients use.
-  if (message.method === 'tools/list') void lists.get(server, caller).catch(() => undefined);
-  if (message.method !== 'tools/call') return;
+  if (server.pins === null || message.method !== 'tools/call') return;
   const name = String(message.params.name);
   const tool = (await lists.get(server, caller)).byName.get(name);
   if (!server.pins.has(name)) throw quarantined(message, 'it has not been approved');
   if (tool === undefined) throw quarantined(message, 'the server does not list it');
   if (!server.isApproved(tool)) throw quarantined(message, 'its definition has changed since it was approved');
+}
+
+/**
+ * Compares and reports the tools of a server of which a client has read the list. The list of the client comes first: a changed tool in it
+ * voids the list in memory, which would hide the change from administrators.
+ */
+export async function reportListed(
+  lists: ToolLists,
+  server: ServerSettings,
+  caller: string,
+  reply: Promise<AttemptReply>,
+): Promise<AttemptReply> {
+  const sent = await reply;
+  void lists.get(server, caller).catch(() => undefined);
+  return sent;
 }
 
 function quarantined({ id, params }: ClientMessage, why: string): RpcError {

@@ -4,7 +4,6 @@ import {
   type VirtualPrompt,
   type VirtualResource,
 } from '../../contract/protocol/mcp-virtual.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { type ClientMessage, nameOf, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
@@ -14,7 +13,7 @@ import { isExpansion, mayExpand } from '../uri-templates.ts';
 import { listSelected, type SelectedItems, type Selection } from './list-selected.ts';
 import { selectedItems } from './selections.ts';
 import { requireOpenArgument, shownPrompt, shownResource, withPrompt } from './virtual-prompts.ts';
-import { Late, within } from './within-time.ts';
+import { errorOf, within } from './within-time.ts';
 
 export interface ItemParts {
   readonly document: McpVirtualServerDocument;
@@ -119,7 +118,7 @@ export function virtualItems({ document, find, list, call }: ItemParts): Virtual
       try {
         if (await within(has(server, one), listTimeoutMs)) return one;
       } catch (error) {
-        thrown ??= error instanceof Late ? new GatewayError('request_timeout', { message: error.message }) : error;
+        thrown ??= errorOf(error, server.document.slug);
       }
     }
     if (thrown !== undefined) throw thrown;

@@ -1,5 +1,4 @@
 import { allItems, type McpVirtualServerDocument, type VirtualTool } from '../../contract/protocol/mcp-virtual.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
 import { isObject } from '../../contract/values/json.ts';
 import { type ClientMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
@@ -9,7 +8,7 @@ import type { ToolList } from '../tool-lists.ts';
 import type { ToolSource } from '../tool-source.ts';
 import { listSelected, type Selection } from './list-selected.ts';
 import { shownTool } from './virtual-tools.ts';
-import { Late, within } from './within-time.ts';
+import { errorOf, within } from './within-time.ts';
 
 export interface VirtualParts {
   readonly document: McpVirtualServerDocument;
@@ -62,7 +61,7 @@ export function virtualSource({ document, find, list, call }: VirtualParts): Too
         const { byName } = await within(list(found), document.listTimeoutMs);
         if (byName.has(tool)) return { ...one, tool, name };
       } catch (error) {
-        thrown ??= error instanceof Late ? new GatewayError('request_timeout', { message: error.message }) : error;
+        thrown ??= errorOf(error, found.document.slug);
       }
     }
     // A server that cannot be asked may have the tool, so it is not unknown.

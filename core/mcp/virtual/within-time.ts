@@ -1,8 +1,8 @@
-import { toGatewayError } from '../../contract/values/errors.ts';
+import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
 import { RpcError } from '../../json-rpc/messages.ts';
 
 /** A list of a server took too long. */
-export class Late extends Error {}
+class Late extends Error {}
 
 /** Rejects with Late if the list takes longer. It is still read, for later requests. */
 export async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
@@ -20,4 +20,10 @@ export async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
 /** Returns why the list of a server is missing, for clients. */
 export function reasonOf(thrown: unknown): string {
   return thrown instanceof Late || thrown instanceof RpcError ? thrown.message : toGatewayError(thrown).message;
+}
+
+/** Returns the error of a call that needs the list of a server. */
+export function errorOf(thrown: unknown, slug: string): unknown {
+  if (!(thrown instanceof Late)) return thrown;
+  return new GatewayError('request_timeout', { message: `The MCP server ${slug} sent ${thrown.message}` });
 }

@@ -15,3 +15,8 @@ it('keeps the message of a time-out without a time, and the first name of a coun
   const once = nameCounterpart(new GatewayError('request_timeout', { waitedMs: 5 }), 'agent', 'REQUEST_TIMEOUT');
   expect(named(once, 'MCP server')).toBe(once.message);
 });
+
+it('takes the place of the upstream in errors about a reply', () => {
+  const error = new GatewayError('upstream_invalid', { message: 'The upstream replied to another request' });
+  expect(named(error, 'MCP server issues')).toBe('The MCP server issues replied to another request');
+});

@@ -168,6 +168,14 @@ describe.each(ruleDatabases)('MCP integrations and servers, on %s', (database) =
     ],
     ['configurations.jwt_validation.jwksUri', { configurations: { jwt_validation: { jwksUri: 'http://169.254.169.254/' } } }],
     [
+      'configurations.jwt_validation: jwks.keys[1].d is a private parameter',
+      { configurations: { jwt_validation: { jwks: { keys: [{ kty: 'RSA' }, { kty: 'RSA', d: 'secret' }] } } } },
+    ],
+    [
+      'configurations.jwt_validation: jwks.keys[0].k is a private parameter',
+      { configurations: { jwt_validation: { jwks: '{"keys":[{"kty":"oct","k":"secret"}]}' } } },
+    ],
+    [
       'configurations.jwt_validation.algorithms',
       { configurations: { jwt_validation: { jwksUri: 'https://a.example', algorithms: ['HS256'] } } },
     ],

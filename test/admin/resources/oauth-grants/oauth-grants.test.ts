@@ -192,20 +192,16 @@ describe.each(ruleDatabases)('the authorisation server for MCP clients, on %s', 
     expect(replies.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
   });
 
-  it.each<[string, Record<string, string>, string]>([
+  it.each<[string, Record<string, string>, string, string?]>([
     ['without the verifier', { code_verifier: '' }, 'code_verifier'],
     ['with another verifier', { code_verifier: randomBytes(32).toString('base64url') }, 'code_verifier'],
     ['with the challenge as verifier (PKCE downgrade)', { code_verifier: challenge }, 'code_verifier'],
     ['of another client', { client_id: 'other' }, 'client_id'],
     ['for another redirect URI', { redirect_uri: 'https://client.example.com/other' }, 'redirect_uri'],
-    ['for another resource', { resource: 'https://other.example.com/mcp' }, 'resource'],
-  ])('a code is refused %s', async (_, change, field) => {
+    ['for another resource', { resource: 'https://other.example.com/mcp' }, 'resource', 'invalid_target'],
+  ])('a code is refused %s', async (_, change, field, error = 'invalid_grant') => {
     const reply = await exchange(await codeOf(), change);
-    expect([reply.status, reply.body.error, reply.body.error_description]).toEqual([
-      400,
-      'invalid_grant',
-      expect.stringContaining(field),
-    ]);
+    expect([reply.status, reply.body.error, reply.body.error_description]).toEqual([400, error, expect.stringContaining(field)]);
   });
 
   it.each<[string, Record<string, string | undefined>, string]>([
@@ -315,6 +311,14 @@ describe.each(ruleDatabases)('the authorisation server for MCP clients, on %s', 
         'invalid_redirect_uri',
         expect.stringContaining('redirect_uris[0]'),
       ]);
+    }
+    for (const [body, text] of [
+      [{}, 'redirect_uris: required'],
+      [{ redirect_uris: [] }, 'redirect_uris: at least 1 entry'],
+      [{ redirect_uris: [5] }, 'redirect_uris[0]: expected string, received number'],
+    ] as const) {
+      const reply = await register(body);
+      expect([reply.status, reply.body]).toEqual([400, { error: 'invalid_client_metadata', error_description: text }]);
     }
     const unread = await plane.ask('POST', '/oauth/register', { key: null, body: '{' });
     expect([unread.status, unread.body]).toEqual([
