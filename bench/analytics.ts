@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { sumDays } from '../admin/analytics/sum-days.ts';
 import { openDatabase } from '../admin/db/open-database.ts';
 import { storeBatch } from '../admin/gateway-api/store-records.ts';
 import { entities, migrations } from '../admin/tables.ts';
@@ -14,7 +15,7 @@ import { generateRollups } from './records/generate-rollups.ts';
 import { keys, newBatches } from './records/new-batches.ts';
 
 /**
- * `node bench/analytics.ts --records 10000000` generates the roll-ups of records of the last 30 days with SQL and measures the analytics
+ * `node bench/analytics.ts --records 10000000` generates the roll-ups of records of the last 30 days and of today with SQL and measures the analytics
  * routes, also while further records arrive at `--rate` per second. PostgreSQL is the server of TEST_DATABASE_URL; the database is dropped at the end.
  * `--keep DIR` keeps it instead, and a second run with the same DIR measures it again without generating it. `--only TEXT` measures the queries
  * whose name contains the text.
@@ -47,13 +48,16 @@ const newBatch = newBatches(plane, batchSize);
 
 const store = (body: Buffer) => storeBatch(plane.control.services.storeRecords, body);
 
-/** Generates the roll-ups of the records of each day with one statement. */
+/** Generates the roll-ups of the records of each day with one statement, and sums the quarters of today. */
 async function fill(): Promise<void> {
   const store = await openDatabase(settings, { entities, migrations }, newMemoryLog(), { hasQueryTimeout: false });
   const em = store.em();
   const startedMs = performance.now();
   const today = Math.floor(Date.now() / dayMs) * dayMs;
-  for (let day = days; day > 0; day--) await generateRollups(em, plane, today - day * dayMs, Math.round(recordCount / days));
+  for (let day = days; day >= 0; day--) await generateRollups(em, plane, today - day * dayMs, Math.round(recordCount / days));
+  // The housekeeping at the start of the control plane found no requests.
+  await em.execute('update rollup_days set quarters_until = ?', [new Date(today)]);
+  await sumDays(store, Date.now());
   await em.execute('vacuum analyze usage_rollups');
   console.log(`roll-ups of ${recordCount} records after ${((performance.now() - startedMs) / 1000).toFixed(0)} s`);
   console.log(await em.execute('select grain, count(*)::int as rows from usage_rollups group by 1 order by 1'));

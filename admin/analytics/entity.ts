@@ -48,12 +48,16 @@ export const usageRollups = defineEntity({
   },
 });
 
-/** The days of an organisation that are summed: those that begin before `daysUntil`. Queries read the hours of later days. */
+/**
+ * The days and quarters of days of an organisation that are summed: those that begin before `daysUntil` and `quartersUntil`. Queries read the
+ * hours of later ones.
+ */
 export const rollupDays = defineEntity({
   name: 'RollupDays',
   tableName: 'rollup_days',
   properties: {
     organisationId: p.uuid().primary(),
     daysUntil: p.datetime(),
+    quartersUntil: p.datetime(),
   },
 });

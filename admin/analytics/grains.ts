@@ -2,6 +2,8 @@ import { type Dimension, dimensions } from './dimensions.ts';
 
 export const minuteMs = 60_000;
 export const hourMs = 3_600_000;
+/** Quarter of a UTC day. */
+export const quarterMs = 21_600_000;
 export const dayMs = 86_400_000;
 
 /** One kind of roll-up. */
@@ -33,15 +35,17 @@ export const grains = {
   dayModel: { name: 'day_model', lengthMs: dayMs, ...models },
   hourKey: { name: 'hour_key', lengthMs: hourMs, ...keys },
   dayKey: { name: 'day_key', lengthMs: dayMs, ...keys },
+  quarterKeyModel: { name: 'quarter_key_model', lengthMs: quarterMs, ...keyModels },
   dayKeyModel: { name: 'day_key_model', lengthMs: dayMs, ...keyModels },
   hourDetail: { name: 'hour_detail', lengthMs: hourMs, ...details },
   dayDetail: { name: 'day_detail', lengthMs: dayMs, ...details },
   hourUser: { name: 'hour_user', lengthMs: hourMs, ...users },
+  quarterUser: { name: 'quarter_user', lengthMs: quarterMs, ...users },
   dayUser: { name: 'day_user', lengthMs: dayMs, ...users },
 } as const satisfies Readonly<Record<string, Grain>>;
 
 /** Grains that every record is added to when it is stored. */
-export const liveGrains: readonly Grain[] = Object.values(grains).filter(({ lengthMs }) => lengthMs < dayMs);
+export const liveGrains: readonly Grain[] = Object.values(grains).filter(({ lengthMs }) => lengthMs <= hourMs);
 
 /**
  * Grains of hours and days that sum them, those with the fewest rows first. Days are written once they have ended (`sum-days.ts`). Grains of users
@@ -56,3 +60,10 @@ export const hoursAndDays: readonly (readonly [Grain, Grain])[] = [
   [grains.hourUser, grains.dayUser],
 ];
 export const dayGrains: readonly Grain[] = hoursAndDays.map(([, days]) => days);
+
+/** The same for quarters of a day. They replace most hours at the ends of a range where rows of hours are many. */
+export const hoursAndQuarters: readonly (readonly [Grain, Grain])[] = [
+  [grains.hourDetail, grains.quarterKeyModel],
+  [grains.hourUser, grains.quarterUser],
+];
+export const quarterGrains: readonly Grain[] = hoursAndQuarters.map(([, quarters]) => quarters);

@@ -4,7 +4,7 @@ import { dimensionSources, dimensions } from './dimensions.ts';
 import { dayMs, type Grain, hourMs, liveGrains } from './grains.ts';
 import { measureNames } from './measures.ts';
 import { recordsAsRollups } from './records-as-rollups.ts';
-import { keyOf, writeDay } from './sum-days.ts';
+import { days, keyOf, quarters, writeSpan } from './sum-days.ts';
 
 /** Records of a range of time, of all organisations. */
 interface Span {
@@ -13,8 +13,8 @@ interface Span {
 }
 
 /**
- * Writes the roll-ups of one UTC day again from the records: those of each hour that overlaps the span, then those of the day. Each hour and the day
- * are a transaction of their own, so a run that is killed can be repeated. Records that arrive meanwhile wait for the transaction and are
+ * Writes the roll-ups of one UTC day again from the records: those of each hour that overlaps the span, then those of the day and its quarters. Each
+ * hour and the day are a transaction of their own, so a run that is killed can be repeated. Records that arrive meanwhile wait for the transaction and are
  * then added. All records of these hours must still be stored.
  */
 export async function rebuildDay(em: EntityManager, { fromMs, toMs }: Span): Promise<void> {
@@ -22,12 +22,16 @@ export async function rebuildDay(em: EntityManager, { fromMs, toMs }: Span): Pro
   for (let startMs = Math.floor(fromMs / hourMs) * hourMs; startMs < toMs; startMs += hourMs) await rebuildHour(em, startMs);
   await em.fork().transactional(async (tx) => {
     await lockRollups(tx);
-    const summed = await executeBound<{ id: string }>(
-      tx,
-      'select organisation_id as id from rollup_days where days_until > $1 order by 1',
-      [new Date(dayStartMs)],
-    );
-    for (const { id } of summed) await writeDay(tx, id, dayStartMs);
+    for (const spans of [days, quarters]) {
+      for (let startMs = dayStartMs; startMs < dayStartMs + dayMs; startMs += spans.lengthMs) {
+        const summed = await executeBound<{ id: string }>(
+          tx,
+          `select organisation_id as id from rollup_days where ${spans.until} > $1 order by 1`,
+          [new Date(startMs)],
+        );
+        for (const { id } of summed) await writeSpan(tx, spans, { organisationId: id, startMs });
+      }
+    }
   });
 }
 

@@ -1,6 +1,6 @@
 import type { RequestRecord } from '../../core/contract/plugin/record.ts';
 import { type DimensionSource, dimensionSources, dimensions } from './dimensions.ts';
-import { dayGrains, dayMs, type Grain, liveGrains } from './grains.ts';
+import { dayGrains, dayMs, type Grain, liveGrains, quarterGrains, quarterMs } from './grains.ts';
 import { binOf } from './latency-bins.ts';
 import { type Measure, measures } from './measures.ts';
 
@@ -46,15 +46,16 @@ const familyOf = (grain: Grain): Family => ({
 });
 
 const liveFamilies = liveGrains.map(familyOf);
-/** For requests of days that have ended, which may be summed already. */
-const lateFamilies = [...liveFamilies, ...dayGrains.map(familyOf)];
+/** For requests of quarters of days, and of days, that have ended: these may be summed already. */
+const lateFamilies = [...liveFamilies, ...quarterGrains.map(familyOf)];
+const latestFamilies = [...lateFamilies, ...dayGrains.map(familyOf)];
 
 const sources = dimensions.map((name) => dimensionSources[name]);
 
 /** Sums the requests of a batch in memory, so that each roll-up is written once per batch. */
 export class RollupBatch {
   readonly #nowMs: number;
-  readonly #trees: readonly Tree[] = lateFamilies.map(() => new Map());
+  readonly #trees: readonly Tree[] = latestFamilies.map(() => new Map());
   readonly #changes: RollupChange[] = [];
   readonly #late = new Set<string>();
   /** Values and amounts of the request that is being added. */
@@ -70,7 +71,7 @@ export class RollupBatch {
     return this.#changes;
   }
 
-  /** Organisations with requests of days that have ended. */
+  /** Organisations with requests of days or quarters of days that have ended. */
   get late(): ReadonlySet<string> {
     return this.#late;
   }
@@ -88,9 +89,8 @@ export class RollupBatch {
       this.#amounts[at] = sign * (measures[at] as Measure).of(record, costNano ?? 0, savedNano);
     const latency = binOf(durationMs) * binFactor + sign;
     const retries = record.outcome === 'success' ? retryAttemptCount : 0;
-    const isLate = startOf(createdMs, dayMs) + dayMs <= this.#nowMs;
-    if (isLate) this.#late.add(organisationId);
-    const families = isLate ? lateFamilies : liveFamilies;
+    const families = this.#familiesOf(createdMs);
+    if (families !== liveFamilies) this.#late.add(organisationId);
     for (let at = 0; at < families.length; at++) {
       const family = families[at] as Family;
       if (family.required !== -1 && this.#values[family.required] === null) continue;
@@ -102,6 +102,11 @@ export class RollupBatch {
       sums.latency.push(latency);
       if (retries > 0) sums.retries.push(retries * binFactor + sign);
     }
+  }
+
+  #familiesOf(createdMs: number): readonly Family[] {
+    if (startOf(createdMs, quarterMs) + quarterMs > this.#nowMs) return liveFamilies;
+    return startOf(createdMs, dayMs) + dayMs > this.#nowMs ? lateFamilies : latestFamilies;
   }
 
   /** Replaces the cost of a request that is counted already. */

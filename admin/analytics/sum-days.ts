@@ -1,75 +1,100 @@
 import { executeBound } from '../db/execute-bound.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
 import { type Dimension, dimensionSources, dimensions } from './dimensions.ts';
-import { dayGrains, dayMs, type Grain, grains, hourMs, hoursAndDays } from './grains.ts';
+import { dayMs, type Grain, grains, hourMs, hoursAndDays, hoursAndQuarters, quarterMs } from './grains.ts';
 import { measureNames } from './measures.ts';
 
-/** Time after the end of a day before it is summed. Nearly all of its records have arrived, and no clock of a control plane is that wrong. */
+/** Days or quarters of days. `until`: column of `rollup_days`, the time before which they are summed. */
+export interface Spans {
+  readonly lengthMs: number;
+  readonly until: 'days_until' | 'quarters_until';
+  readonly grains: readonly (readonly [Grain, Grain])[];
+}
+
+export const days: Spans = { lengthMs: dayMs, until: 'days_until', grains: hoursAndDays };
+export const quarters: Spans = { lengthMs: quarterMs, until: 'quarters_until', grains: hoursAndQuarters };
+
+/** Time after the end of a span before it is summed. Nearly all of its records have arrived, and no clock of a control plane is that wrong. */
 const delayMs = hourMs;
 /** Rows of hours per statement, so that none takes longer than a statement may. */
 const sliceRows = 10_000;
 
 /**
- * Sums the hours of every day that has ended into rows of days, for each organisation. A day is a transaction. Records of these days that arrive
- * later are added to hours and days alike: `shareDays`.
+ * Sums the hours of every day and quarter of a day that has ended, for each organisation. Each span is a transaction. Records of these spans that
+ * arrive later are added to hours and spans alike: `shareDays`.
  */
 export async function sumDays(
   database: Pick<Database, 'em'>,
   nowMs: number,
   { isClosing = () => false, rowsMax = sliceRows }: { isClosing?: () => boolean; rowsMax?: number } = {},
 ): Promise<void> {
-  const untilMs = Math.floor((nowMs - delayMs) / dayMs) * dayMs;
   const em = database.em();
-  const rows = await em.execute<{ id: string }[]>(
-    `select o.id from organisations o left join rollup_days d on d.organisation_id = o.id
-     where coalesce(d.days_until, '-infinity') < ? order by 1`,
-    [new Date(untilMs)],
-  );
-  for (const { id } of rows) {
-    let hasMore = true;
-    while (hasMore && !isClosing()) {
-      hasMore = await em.fork().transactional((tx) => sumNextDay(tx, id, untilMs, rowsMax));
+  for (const spans of [days, quarters]) {
+    const untilMs = Math.floor((nowMs - delayMs) / spans.lengthMs) * spans.lengthMs;
+    const rows = await em.execute<{ id: string }[]>(
+      `select o.id from organisations o left join rollup_days d on d.organisation_id = o.id
+       where coalesce(d.${spans.until}, '-infinity') < ? order by 1`,
+      [new Date(untilMs)],
+    );
+    for (const { id } of rows) {
+      let hasMore = true;
+      while (hasMore && !isClosing()) {
+        hasMore = await em.fork().transactional((tx) => sumNext(tx, id, { spans, untilMs, rowsMax }));
+      }
     }
   }
 }
 
-/** Sums the first day with requests that is not summed. Returns false if there is none before `untilMs`. */
-async function sumNextDay(tx: EntityManager, organisationId: string, untilMs: number, rowsMax: number): Promise<boolean> {
+/** Sums the first span with requests that is not summed. Returns false if there is none before `untilMs`. */
+async function sumNext(
+  tx: EntityManager,
+  organisationId: string,
+  { spans, untilMs, rowsMax }: { readonly spans: Spans; readonly untilMs: number; readonly rowsMax: number },
+): Promise<boolean> {
+  const { lengthMs, until } = spans;
   await executeBound(tx, `select pg_advisory_xact_lock(${lockOf('$1')})`, [organisationId]);
-  const [next] = await executeBound<{ day: number | null }>(
+  const [next] = await executeBound<{ start: number | null }>(
     tx,
-    `select floor(extract(epoch from min(starts_at)) * 1000 / ${dayMs})::float8 * ${dayMs} as day from usage_rollups
-     where organisation_id = $1 and grain = '${grains.hour.name}' and starts_at >= ${daysUntilOf('$1')} and starts_at < $2`,
+    `select floor(extract(epoch from min(starts_at)) * 1000 / ${lengthMs})::float8 * ${lengthMs} as start from usage_rollups
+     where organisation_id = $1 and grain = '${grains.hour.name}' and starts_at >= ${untilOf(until, '$1')} and starts_at < $2`,
     [organisationId, new Date(untilMs)],
   );
-  const dayAtMs = next?.day ?? null;
-  if (dayAtMs !== null) await writeDay(tx, organisationId, dayAtMs, rowsMax);
+  const startMs = next?.start ?? null;
+  if (startMs !== null) await writeSpan(tx, spans, { organisationId, startMs }, rowsMax);
   await executeBound(
     tx,
-    `insert into rollup_days (organisation_id, days_until) values ($1, $2)
-     on conflict (organisation_id) do update set days_until = greatest(rollup_days.days_until, excluded.days_until)`,
-    [organisationId, new Date(dayAtMs === null ? untilMs : dayAtMs + dayMs)],
+    `insert into rollup_days (organisation_id, ${until}) values ($1, $2)
+     on conflict (organisation_id) do update set ${until} = greatest(rollup_days.${until}, excluded.${until})`,
+    [organisationId, new Date(startMs === null ? untilMs : startMs + lengthMs)],
   );
-  return dayAtMs !== null;
+  return startMs !== null;
 }
 
 /** SQL: the start of the first day of an organisation whose hours must be read. */
-export const daysUntilOf = (organisationId: string) =>
-  `coalesce((select days_until from rollup_days where organisation_id = ${organisationId}), '-infinity')`;
+export const daysUntilOf = (organisationId: string) => untilOf(days.until, organisationId);
 
-/** Returns the same time in milliseconds; 0 if no day is summed. Days before it stay complete. */
-export async function readDaysUntil(em: EntityManager, organisationId: string): Promise<number> {
-  const rows = await em.execute<{ ms: number }[]>(
-    'select (extract(epoch from days_until) * 1000)::float8 as ms from rollup_days where organisation_id = ?',
+const untilOf = (until: Spans['until'], organisationId: string) =>
+  `coalesce((select ${until} from rollup_days where organisation_id = ${organisationId}), '-infinity')`;
+
+/** Times in milliseconds before which the days and quarters of an organisation are summed and stay complete; 0: none are summed. */
+export interface SummedUntil {
+  readonly daysMs: number;
+  readonly quartersMs: number;
+}
+
+export async function readSummedUntil(em: EntityManager, organisationId: string): Promise<SummedUntil> {
+  const ms = (until: Spans['until']) => `coalesce((extract(epoch from nullif(${until}, '-infinity')) * 1000)::float8, 0)`;
+  const rows = await em.execute<{ days: number; quarters: number }[]>(
+    `select ${ms('days_until')} as days, ${ms('quarters_until')} as quarters from rollup_days where organisation_id = ?`,
     [organisationId],
   );
-  return Number(rows[0]?.ms ?? 0);
+  return { daysMs: Number(rows[0]?.days ?? 0), quartersMs: Number(rows[0]?.quarters ?? 0) };
 }
 
 const lockOf = (organisationId: string) => `hashtextextended(${organisationId}::text, 4715004)`;
 
 /**
- * Must run before roll-ups of days that have ended are written: a day is either summed before, and then `rollup_days` names it in the following
+ * Must run before roll-ups of spans that have ended are written: a span is either summed before, and then `rollup_days` names it in the following
  * statement, or it is summed after this transaction.
  */
 export async function shareDays(tx: EntityManager, organisationIds: ReadonlySet<string>): Promise<void> {
@@ -78,16 +103,22 @@ export async function shareDays(tx: EntityManager, organisationIds: ReadonlySet<
   }
 }
 
-/** Replaces the rows of one day by the sums of its hours. */
-export async function writeDay(tx: EntityManager, organisationId: string, dayAtMs: number, rowsMax = sliceRows): Promise<void> {
-  const span = [organisationId, new Date(dayAtMs), new Date(dayAtMs + dayMs)];
+/** Replaces the rows of one span by the sums of its hours. */
+export async function writeSpan(
+  tx: EntityManager,
+  { lengthMs, grains: pairs }: Spans,
+  { organisationId, startMs }: { readonly organisationId: string; readonly startMs: number },
+  rowsMax = sliceRows,
+): Promise<void> {
+  const span = [organisationId, new Date(startMs), new Date(startMs + lengthMs)];
   await executeBound(
     tx,
-    `delete from usage_rollups where organisation_id = $1 and grain in (${dayGrains.map(({ name }) => `'${name}'`).join(', ')})
+    `delete from usage_rollups where organisation_id = $1 and grain in (${pairs.map(([, { name }]) => `'${name}'`).join(', ')})
        and starts_at >= $2 and starts_at < $3`,
     span,
   );
-  for (const { hours, insert } of sums) {
+  for (const [hours, sums] of pairs) {
+    const insert = insertOf(hours, sums);
     const [{ rows } = { rows: 0 }] = await executeBound<{ rows: number }>(
       tx,
       `select count(*)::int as rows from usage_rollups
@@ -118,7 +149,7 @@ export function keyOf(keeps: readonly Dimension[]): string {
 const valueIn = (name: Dimension) => (dimensionSources[name].type === 'uuid' ? `min(${name}::text)::uuid` : `min(${name})`);
 
 /**
- * Sums one slice of the hours of a day. Rows of the same day row are in the same slice. They are inserted in the order of the primary key, in which
+ * Sums one slice of the hours of a span. Hours of the same row are in the same slice. They are inserted in the order of the primary key, in which
  * queries read them.
  */
 function insertOf(hours: Grain, { name, keeps }: Grain): string {
@@ -137,5 +168,3 @@ function insertOf(hours: Grain, { name, keeps }: Grain): string {
     from days d left join ${counts('latency')} l using (day_key) left join ${counts('retries')} r using (day_key)
     order by d.day_key`;
 }
-
-const sums = hoursAndDays.map(([hours, days]) => ({ hours, insert: insertOf(hours, days) }));

@@ -3,7 +3,7 @@ import { executeBound } from '../db/execute-bound.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import type { RecordWriter } from '../define-resource.ts';
 import { dimensionSources, dimensions } from './dimensions.ts';
-import { dayGrains } from './grains.ts';
+import { dayGrains, type Grain, quarterGrains } from './grains.ts';
 import { measureNames } from './measures.ts';
 import { binFactor, RollupBatch, type RollupChange } from './rollup-batch.ts';
 import { shareDays } from './sum-days.ts';
@@ -126,6 +126,9 @@ const updates = [
   addCounts('retries'),
 ];
 
+const namesOf = (some: readonly Grain[]) => some.map(({ name }) => `'${name}'`).join(', ');
+const isQuarter = `sent.grain in (${namesOf(quarterGrains)})`;
+
 const timeOf = (name: string, other: string) => `coalesce(to_timestamp(sent.${name} / 1000.0), '${other}')`;
 
 // Rows are locked in the order of their keys by every writer, so that two of them never wait for each other.
@@ -135,7 +138,8 @@ const upsert = `insert into usage_rollups as old (${written.join(', ')})
     ${measureNames.map((name) => `coalesce(sent.${name}, 0)`).join(', ')},
     coalesce(sent.latency, '{}')::bigint[], coalesce(sent.retries, '{}')::bigint[]
   from unnest(${columns.map(({ type }, at) => `$${at + 1}::text::${type}[]`).join(', ')}) sent(${columns.map(({ name }) => name).join(', ')})
-  where sent.grain not in (${dayGrains.map(({ name }) => `'${name}'`).join(', ')}) or exists (
-    select from rollup_days d where d.organisation_id = sent.organisation_id and d.days_until > to_timestamp(sent.starts_ms / 1000.0))
+  where sent.grain not in (${namesOf([...dayGrains, ...quarterGrains])}) or exists (
+    select from rollup_days d where d.organisation_id = sent.organisation_id
+      and case when ${isQuarter} then d.quarters_until else d.days_until end > to_timestamp(sent.starts_ms / 1000.0))
   order by sent.key, sent.organisation_id, sent.grain, sent.starts_ms
   on conflict (${keys.join(', ')}) do update set ${updates.join(', ')}`;

@@ -1,4 +1,4 @@
-import { type BinCount, quantilesOf } from '../../analytics/latency-bins.ts';
+import type { BinCount } from '../../analytics/latency-bins.ts';
 import { measureNames } from '../../analytics/measures.ts';
 import type { ClickHouse } from '../../clickhouse/clickhouse.ts';
 import type { EntityManager } from '../../db/open-database.ts';
@@ -6,7 +6,7 @@ import { invalid } from '../../http/errors.ts';
 import { type ClickHouseText, clickhouseConditions, timeIn } from '../logs/clickhouse-conditions.ts';
 import { recordsFrom } from '../logs/clickhouse-logs.ts';
 import { type LogFilters, logFilterEntries } from '../logs/filters.ts';
-import { type Group, orders, sortedMax, sortedPage } from './groups.ts';
+import { type GroupRow, hasPercentiles, orders, sortedMax, sortedPage, toGroup } from './groups.ts';
 import type { MetadataRow } from './metadata-groups.ts';
 import type { BucketOf, Totals } from './read-usage.ts';
 import { toCounts, type UserCounts } from './read-users.ts';
@@ -61,13 +61,13 @@ export function clickhouseUsage(clickhouse: ClickHouse, em: EntityManager): Usag
       return toCounts(rows);
     },
 
-    async groups(selection, by, { page, withLatency, isKnown = false }) {
+    async groups(selection, by, { page, columns, isKnown = false }) {
       const text = await conditionsOf(em, selection);
       if (isKnown) text.add(`${by[0]} is not null`);
       const order = orders[page.orderBy];
       const [limit, offset] = order === null ? [sortedMax, 0] : [page.limit, page.offset];
       const names = by.map((_, at) => `v${at}`);
-      const bins = withLatency || order === null ? ', sumMap(map(latency_bin, toUInt64(1))) as bins' : '';
+      const bins = hasPercentiles([...columns, page.orderBy]) ? ', sumMap(map(latency_bin, toUInt64(1))) as bins' : '';
       const rows = await clickhouse.query<GroupRow>(
         `select g.*, count() over () as total from (
            select ${by.map((name, at) => `${name} as v${at}`).join(', ')}, ${sums}, toUnixTimestamp64Milli(min(created_at)) as first_at,
@@ -143,15 +143,6 @@ export function clickhouseUsage(clickhouse: ClickHouse, em: EntityManager): Usag
 
 /** Names a trace together with its workspace. */
 const traceName = "concat(toString(workspace_id), ' ', trace_id)";
-
-type GroupRow = Totals & { total: number; first_at: number; last_at: number; bins?: Readonly<Record<string, number>> };
-
-function toGroup({ bins = {}, first_at, last_at, ...row }: GroupRow, names: readonly string[]): Group {
-  const counts = Object.entries(bins).map(([bin, count]) => ({ bin: Number(bin), count }));
-  const [p95 = 0, p99 = 0] = quantilesOf(counts, [0.95, 0.99]);
-  const values = names.map((name) => (row as unknown as Record<string, string | number | null>)[name] ?? null);
-  return { ...row, values, first_at: new Date(first_at), last_at: new Date(last_at), p95, p99 };
-}
 
 /** Start of the bucket of a record, in milliseconds. */
 function bucketOf({ range }: Selection, text: ClickHouseText): string {

@@ -1,8 +1,9 @@
 import type { Dimension } from '../../analytics/dimensions.ts';
-import { type BinCount, quantilesOf } from '../../analytics/latency-bins.ts';
+import { quantilesOf } from '../../analytics/latency-bins.ts';
+import { measureNames } from '../../analytics/measures.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { centsOf, ratio, tokensOf } from './graphs.ts';
-import { binOf, sums, type Totals } from './read-usage.ts';
+import { binCounts, none, sumOf, type Totals } from './read-usage.ts';
 import type { ColumnName } from './schema.ts';
 import { type DatedSelection, sourceOf } from './source.ts';
 
@@ -29,13 +30,13 @@ export interface GroupPage {
 
 export interface Group extends Totals {
   readonly values: readonly (string | number | null)[];
-  readonly first_at: Date | string;
-  readonly last_at: Date | string;
+  readonly first_at: Date;
+  readonly last_at: Date;
   readonly p95: number;
   readonly p99: number;
 }
 
-/** SQL of each column over the sums of a group `g`; null: computed from the latency bins. */
+/** SQL of each column over the sums of a group `g`, which names the sums that the column needs; null: computed from the latency bins. */
 export const orders: Readonly<Record<ColumnName, string | null>> = {
   requests: 'g.requests',
   cost: 'g.cost_nano',
@@ -58,7 +59,8 @@ export const sortedMax = 10_000;
 
 export interface GroupsOptions {
   readonly page: GroupPage;
-  readonly withLatency: boolean;
+  /** The columns of groups that are used; sums that none of them needs are 0. */
+  readonly columns: readonly ColumnName[];
   /** Leaves out requests without a value of the first dimension. */
   readonly isKnown?: boolean;
 }
@@ -68,35 +70,80 @@ export interface GroupsPage {
   readonly groups: readonly Group[];
 }
 
-/** Returns a page of the groups with requests, and their number. Percentiles are computed only if `withLatency`. */
+/**
+ * Returns a page of the groups with requests, and their number. Rows are read once for the sums. The
+ * positions of a group's rows are collected with them, so that counts of latencies are read for the groups of the page only.
+ */
 export async function readGroups(
   em: EntityManager,
   selection: DatedSelection,
   by: readonly Dimension[],
-  { page, withLatency, isKnown = false }: GroupsOptions,
+  { page, columns, isKnown = false }: GroupsOptions,
 ): Promise<GroupsPage> {
-  const { text, values } = sourceOf(selection, by);
-  const names = by.map((_, at) => `v${at}`);
   const order = orders[page.orderBy];
+  const withCounts = hasPercentiles([...columns, page.orderBy]);
+  const summed = sumsFor([...columns, page.orderBy]);
+  const { text, values, isRollups } = sourceOf(selection, by, { withCounts, inBuckets: false });
+  const names = by.map((_, at) => `v${at}`);
   const [limit, offset] = order === null ? [sortedMax, 0] : [page.limit, page.offset];
-  const rows = await em.execute<(Totals & { total: number; first_at: Date; last_at: Date })[]>(
-    `select g.*, count(*) over ()::float8 as total from (
-       select ${by.map((name, at) => `s.${name} as v${at}`).join(', ')}, ${sums}, min(s.first_at) as first_at, max(s.last_at) as last_at
-       from (${text}) s ${isKnown ? `where s.${by[0]} is not null` : ''} group by ${names.join(', ')} having sum(s.requests) > 0) g
-     order by ${order === null ? '' : `${order} ${page.order}, `}${names.map((name) => `${name} nulls last`).join(', ')}
-     limit ? offset ?`,
+  const ordered = `order by ${order === null ? '' : `${order} ${page.order}, `}${names.map((name) => `${name} nulls last`).join(', ')}`;
+  const selected = ['total', ...names, ...Object.keys(summed)].map((name) => `g.${name}`).join(', ');
+  const { collected, unnested } = isRollups ? countsOfRollups : countsOfRecords;
+  const rows = await em.execute<GroupRow[]>(
+    `with summed as (
+       select ${by.map((name, at) => `s.${name} as v${at}`).join(', ')}, ${Object.values(summed).join(', ')}
+         ${withCounts ? `, array_agg(${collected}) as collected` : ''}
+       from (${text}) s ${isKnown ? `where s.${by[0]} is not null` : ''} group by ${names.join(', ')} having sum(s.requests) > 0),
+     page as materialized (select g.*, count(*) over ()::float8 as total from summed g ${ordered} limit ? offset ?)
+     select ${selected} ${withCounts ? `, (${binsIn(unnested)}) as bins` : ''} from page g ${ordered}`,
     [...values, limit, offset],
   );
-  const bare = rows.map((row) => ({
-    ...row,
-    values: names.map((name) => (row as unknown as Record<string, string>)[name] ?? null),
-  }));
-  const bins = withLatency || order === null ? await readBinsOf(em, selection, by, bare) : new Map<string, BinCount[]>();
-  const groups = bare.map((row): Group => {
-    const [p95 = 0, p99 = 0] = quantilesOf(bins.get(JSON.stringify(row.values)) ?? [], [0.95, 0.99]);
-    return { ...row, p95, p99 };
-  });
+  const groups = rows.map((row) => toGroup(row, names));
   return { total: rows[0]?.total ?? 0, groups: order === null ? sortedPage(groups, page) : groups };
+}
+
+/** True if one of the columns is computed from the latency bins. */
+export const hasPercentiles = (columns: readonly ColumnName[]) => columns.some((name) => orders[name] === null);
+
+const everySum = {
+  ...Object.fromEntries(measureNames.map((name) => [name, sumOf(name)])),
+  first_at: 'min(s.first_at) as first_at',
+  last_at: 'max(s.last_at) as last_at',
+};
+
+/** SQL of the sums that these columns need, by name. A row has 30 columns, and reading fewer of them takes less time. */
+function sumsFor(columns: readonly ColumnName[]): Readonly<Record<string, string>> {
+  const needed = columns.flatMap((name) => orders[name]?.match(/(?<=g\.)\w+/g) ?? []);
+  return Object.fromEntries(Object.entries(everySum).filter(([name]) => name === 'requests' || needed.includes(name)));
+}
+
+/** A group collects this from its rows `s`; a query returns the packed counts of latencies in what was collected. */
+const countsOfRollups = {
+  collected: 's.ctid',
+  unnested: 'select unnest(r.latency) as packed from unnest(g.collected) at(id) join usage_rollups r on r.ctid = at.id',
+};
+/** A record has one count. */
+const countsOfRecords = { collected: 's.latency[1]', unnested: 'select unnest(g.collected) as packed' };
+
+/** Returns a query of the number of requests in each bin, as an object. */
+const binsIn = (packed: string) =>
+  `select json_object_agg(bin, count) from (
+     select ${binCounts} from (${packed}) p group by 1) b`;
+
+/** A row of a group, with its values in columns and the number of requests by bin of latency. */
+export type GroupRow = Partial<Totals> & {
+  readonly total: number;
+  readonly first_at?: Date | string | number;
+  readonly last_at?: Date | string | number;
+  readonly bins?: Readonly<Record<string, number>> | null;
+};
+
+export function toGroup(row: GroupRow, names: readonly string[]): Group {
+  const { bins, first_at = 0, last_at = 0, ...sums } = row;
+  const counts = Object.entries(bins ?? {}).map(([bin, count]) => ({ bin: Number(bin), count }));
+  const [p95 = 0, p99 = 0] = quantilesOf(counts, [0.95, 0.99]);
+  const values = names.map((name) => (row as unknown as Record<string, string | number | null>)[name] ?? null);
+  return { ...none, ...sums, values, first_at: new Date(first_at), last_at: new Date(last_at), p95, p99 };
 }
 
 /** Sorts groups by a percentile and returns a page of them. */
@@ -104,35 +151,6 @@ export function sortedPage(groups: readonly Group[], { orderBy, order, limit, of
   const of = (group: Group) => (orderBy === 'p95_latency' ? group.p95 : group.p99);
   const sign = order === 'asc' ? 1 : -1;
   return groups.toSorted((left, right) => sign * (of(left) - of(right))).slice(offset, offset + limit);
-}
-
-/** Latency bins of these groups, by the JSON of their values. */
-async function readBinsOf(
-  em: EntityManager,
-  selection: DatedSelection,
-  by: readonly Dimension[],
-  groups: readonly { readonly values: Group['values'] }[],
-): Promise<Map<string, BinCount[]>> {
-  const { text, values } = sourceOf(selection, by, { withCounts: true });
-  // Equality of texts, because the database cannot hash `is not distinct from`. Bins are grouped by the number of the group for speed.
-  const wanted = by.map((_, at) => `coalesce(v->>${at}, '') as v${at}, v->>${at} is null as n${at}`);
-  const same = by.map((name, at) => `w.v${at} = coalesce(s.${name}::text, '') and w.n${at} = (s.${name} is null)`);
-  const rows = await em.execute<(BinCount & { group: number })[]>(
-    `with wanted as materialized (
-         select (at - 1)::int as at, ${wanted.join(', ')} from jsonb_array_elements(?::jsonb) with ordinality w(v, at)),
-       counted as materialized (select w.at, s.latency from (${text}) s join wanted w on ${same.join(' and ')})
-     select p.at as group, ${binOf}::int as bin, sum(packed - (${binOf} << 32))::float8 as count
-     from (select at, unnest(latency) as packed from counted) p group by 1, 2`,
-    [JSON.stringify(groups.map((group) => group.values)), ...values],
-  );
-  const bins = new Map<string, BinCount[]>();
-  for (const row of rows) {
-    const name = JSON.stringify(groups[row.group]?.values);
-    const known = bins.get(name);
-    if (known) known.push(row);
-    else bins.set(name, [row]);
-  }
-  return bins;
 }
 
 /** The wire form of each column. */
@@ -149,8 +167,8 @@ const figures: Readonly<Record<ColumnName, (group: Group) => number | string>> =
   success_rate: ({ requests, errors }) => 100 * ratio(requests - errors, requests),
   error_count: ({ errors }) => errors,
   cache_hit_rate: ({ cache_hits, requests }) => 100 * ratio(cache_hits, requests),
-  last_seen: ({ last_at }) => new Date(last_at).toISOString(),
-  first_seen: ({ first_at }) => new Date(first_at).toISOString(),
+  last_seen: ({ last_at }) => last_at.toISOString(),
+  first_seen: ({ first_at }) => first_at.toISOString(),
 };
 
 /** Returns the requested columns of a group. */

@@ -7,14 +7,16 @@ import { type DatedSelection, sourceOf } from './source.ts';
 /** Sums over requests. */
 export type Totals = Readonly<Record<MeasureName, number>>;
 
-export const sums = measureNames.map((name) => `coalesce(sum(s.${name}), 0)::float8 as ${name}`).join(', ');
+export const sumOf = (name: MeasureName) => `coalesce(sum(s.${name}), 0)::float8 as ${name}`;
+const sums = measureNames.map(sumOf).join(', ');
 /** Adds the start of its bucket to each row, as `bucket_at`. The length of a bucket in milliseconds comes before the values of the text. */
 export const inBuckets = (text: string) =>
   `(select date_bin(? * interval '1 millisecond', x.starts_at, 'epoch') as bucket_at, x.* from (${text}) x)`;
 /** Start of the bucket in milliseconds. Computed for each group, not for each row: numbers of any precision took a third of a query. */
 export const bucket = '(extract(epoch from s.bucket_at) * 1000)::float8 as bucket';
-/** The bin of a packed count; the rest is the number. Arrays are unnested in a select list: a join with `unnest` stores each array first. */
-export const binOf = '((packed + 2147483648) >> 32)';
+/** The bin of a packed count, and the number, which is at most 2^31. A sum of `int` takes less time than one of `bigint`. Arrays are unnested in a select list: a join with `unnest` stores each array first. */
+const binOf = '((packed + 2147483648) >> 32)::int';
+export const binCounts = `${binOf} as bin, sum(((packed << 32) >> 32)::int)::float8 as count`;
 
 interface Bucket extends Totals {
   /** Start in milliseconds. */
@@ -58,7 +60,7 @@ export async function readBins(
   const { text, values } = sourceOf(selection, [], { withCounts: true });
   const { bucketMs } = selection.range;
   const rows = await em.execute<(BinCount & { bucket: number })[]>(
-    `select ${bucket}, ${binOf}::int as bin, sum(packed - (${binOf} << 32))::float8 as count
+    `select ${bucket}, ${binCounts}
      from (select bucket_at, unnest(${column}) as packed from ${inBuckets(text)} b) s group by s.bucket_at, 2`,
     [bucketMs, ...values],
   );

@@ -13,6 +13,7 @@ import { RefusedCopies } from './migrations/202611231315-refused-copies.ts';
 import { RollupsByModel } from './migrations/202611231610-rollups-by-model.ts';
 import { RollupDays } from './migrations/202611231900-rollup-days.ts';
 import { SavedCostsOfRollups } from './migrations/202611232331-saved-costs-of-rollups.ts';
+import { RollupQuarters } from './migrations/202611261945-rollup-quarters.ts';
 import { analyticsRoutes } from './routes.ts';
 
 export const analyticsResource = defineResource({
@@ -29,12 +30,13 @@ export const analyticsResource = defineResource({
     { name: '202611231610-rollups-by-model', class: RollupsByModel },
     { name: '202611231900-rollup-days', class: RollupDays },
     { name: '202611232331-saved-costs-of-rollups', class: SavedCostsOfRollups },
+    { name: '202611261945-rollup-quarters', class: RollupQuarters },
   ],
   routes: analyticsRoutes,
   recordWriters: [writeRollups],
   housekeeping: [
     {
-      name: 'sum the hours of ended days',
+      name: 'sum the hours of ended days and quarters of days',
       run: ({ database, clock, isClosing }) => sumDays(database, clock.now(), { isClosing }),
     },
     { name: 'delete sums of requests older than ANALYTICS_RETENTION_DAYS', run: deleteOldRollups },

@@ -73,8 +73,12 @@ export const analyticsRoutes: readonly AdminRoute[] = [
     query: groupQuery,
     async handle(call) {
       const selection = await selectionOf(call, { usesMetadata: true });
-      const { total, groups } = await storeOf(call).groups(selection, ['end_user'], { ...pageFor(call), isKnown: true });
-      const data = groups.map((group) => ({ user: group.values[0], ...columnsOf(group, ['requests', 'cost']), ...mark }));
+      const { total, groups } = await storeOf(call).groups(selection, ['end_user'], {
+        page: pageFor(call),
+        columns: userColumns,
+        isKnown: true,
+      });
+      const data = groups.map((group) => ({ user: group.values[0], ...columnsOf(group, userColumns), ...mark }));
       return { object: 'list', total, data };
     },
   }),
@@ -85,8 +89,11 @@ export const analyticsRoutes: readonly AdminRoute[] = [
     reply: modelsReply,
     query: groupQuery,
     async handle(call) {
-      const { total, groups } = await storeOf(call).groups(await selectionOf(call), ['model'], pageFor(call));
-      const data = groups.map((group) => ({ ai_model: group.values[0], ...columnsOf(group, ['requests']), ...mark }));
+      const { total, groups } = await storeOf(call).groups(await selectionOf(call), ['model'], {
+        page: pageFor(call),
+        columns: modelColumns,
+      });
+      const data = groups.map((group) => ({ ai_model: group.values[0], ...columnsOf(group, modelColumns), ...mark }));
       return { object: 'list', total, data };
     },
   }),
@@ -117,9 +124,9 @@ export const analyticsRoutes: readonly AdminRoute[] = [
         const names = groupBysOf(call.params.groupBy ?? 'workspace');
         const selection = await selectionOf(call);
         const by = names.flatMap((name): readonly Dimension[] => groupings[name]);
-        const { total, groups } = await storeOf(call).groups(selection, [...new Set(by)], pageFor(call));
-        const nameOf = await namesOf(call.em, selection, names, groups);
         const columns = columnsFor(call.query);
+        const { total, groups } = await storeOf(call).groups(selection, [...new Set(by)], { page: pageFor(call), columns });
+        const nameOf = await namesOf(call.em, selection, names, groups);
         const data = groups.map((group) => ({ ...nameOf(group), ...columnsOf(group, columns), ...mark }));
         return { object: 'list', total, data };
       },
@@ -127,6 +134,9 @@ export const analyticsRoutes: readonly AdminRoute[] = [
   ),
 ];
 
+/** Columns of the groups of users, and of models. */
+const userColumns = ['requests', 'cost'] as const;
+const modelColumns = ['requests'] as const;
 const mark = { object: 'analytics-group' } as const;
 
 const storeOf = ({ services, em }: Pick<FilterCall, 'services' | 'em'>): UsageStore => usageStoreOf(services, em);
@@ -164,9 +174,7 @@ async function selectionOf(call: FilterCall, { usesMetadata = false } = {}): Pro
 type GroupQuery = v.InferOutput<typeof groupQuery>;
 
 function pageFor({ query }: { readonly query: GroupQuery }) {
-  const columns = columnsFor(query);
-  const page = { ...pageOf(query), orderBy: query.order_by ?? 'requests', order: query.order };
-  return { page, withLatency: columns.includes('p95_latency') || columns.includes('p99_latency') };
+  return { ...pageOf(query), orderBy: query.order_by ?? 'requests', order: query.order };
 }
 
 function columnsFor({ columns }: GroupQuery): readonly ColumnName[] {

@@ -1,6 +1,7 @@
 import type { Dimension } from '../../analytics/dimensions.ts';
-import { dayMs, type Grain, grains, hoursAndDays, minuteMs } from '../../analytics/grains.ts';
+import { type Grain, grains, hoursAndDays, hoursAndQuarters, minuteMs } from '../../analytics/grains.ts';
 import { recordsAsRollups, selectRecords } from '../../analytics/records-as-rollups.ts';
+import type { SummedUntil } from '../../analytics/sum-days.ts';
 import { allOf, type Condition, compileFilters, type LogFilters, logFilterEntries } from '../logs/filters.ts';
 import type { Range } from './range.ts';
 
@@ -15,9 +16,16 @@ export interface Selection {
   readonly ofUser: string | null;
 }
 
-/** A selection with the time before which the days of its organisation are summed. Later days are read as hours. */
+/** A selection with the times before which days and quarters of days of its organisation are summed. Later ones are read as hours. */
 export interface DatedSelection extends Selection {
-  readonly daysUntilMs: number;
+  readonly summedUntil: SummedUntil;
+}
+
+interface SourceOptions {
+  /** The counts of latencies and retries are read. */
+  readonly withCounts?: boolean;
+  /** Rows are assigned to the buckets of the range, so they may not be longer. */
+  readonly inBuckets?: boolean;
 }
 
 /** Filters that roll-ups can apply, with the dimensions that they need. */
@@ -34,9 +42,9 @@ const servedByRollups: Readonly<Partial<Record<keyof LogFilters, readonly Dimens
 
 /**
  * Returns a subquery with one row per roll-up or request, in the columns of `usage_rollups`. It reads roll-ups if one grain keeps
- * everything that the filters and `groups` name, else the records themselves. `withCounts`: the counts of latencies and retries are read.
+ * everything that the filters and `groups` name, else the records themselves.
  */
-export function sourceOf(selection: DatedSelection, groups: readonly Dimension[], { withCounts = false } = {}): Condition {
+export function sourceOf(selection: DatedSelection, groups: readonly Dimension[], options: SourceOptions = {}): Source {
   const needed = new Set([...groups, ...(selection.ofUser === null ? [] : (['user_id'] as const))]);
   let needsRecords = false;
   for (const name of Object.keys(logFilterEntries) as (keyof LogFilters)[]) {
@@ -45,8 +53,14 @@ export function sourceOf(selection: DatedSelection, groups: readonly Dimension[]
     if (names) for (const one of names) needed.add(one);
     else needsRecords = true;
   }
-  const pieces = needsRecords ? null : piecesFor(selection, [...needed], withCounts);
-  return pieces === null ? recordsOf(selection) : rollupsIn(pieces, conditionsOf(selection));
+  const pieces = needsRecords ? null : piecesFor(selection, [...needed], options);
+  if (pieces === null) return { ...recordsOf(selection), isRollups: false };
+  return { ...rollupsIn(pieces, conditionsOf(selection)), isRollups: true };
+}
+
+/** A subquery. Rows of roll-ups have their position in the table as `ctid`. */
+export interface Source extends Condition {
+  readonly isRollups: boolean;
 }
 
 /** Part of a range that one grain covers. */
@@ -57,20 +71,43 @@ interface Piece {
 }
 
 /** Null if no grain keeps these dimensions in buckets that are short enough. */
-function piecesFor({ range, daysUntilMs }: DatedSelection, needed: readonly Dimension[], withCounts: boolean): Piece[] | null {
+function piecesFor(
+  { range, summedUntil }: DatedSelection,
+  needed: readonly Dimension[],
+  { withCounts = false, inBuckets = true }: SourceOptions,
+): Piece[] | null {
   const { fromMs, toMs, bucketMs } = range;
   const keepsAll = ({ keeps, hasCounts }: Grain) => needed.every((name) => keeps.includes(name)) && (hasCounts || !withCounts);
   if (bucketMs === minuteMs) return keepsAll(grains.minute) ? [{ grain: grains.minute, fromMs, toMs }] : null;
   const [hours, days] = hoursAndDays.find(([, coarser]) => keepsAll(coarser)) ?? [null, null];
   if (hours === null) return null;
-  const firstDay = Math.ceil(fromMs / dayMs) * dayMs;
-  const endOfDays = Math.floor(Math.min(toMs, daysUntilMs) / dayMs) * dayMs;
-  if (bucketMs < dayMs || firstDay >= endOfDays) return [{ grain: hours, fromMs, toMs }];
+  const quarters = hoursAndQuarters.find(([of, coarser]) => of === hours && keepsAll(coarser))?.[1];
+  const longer = [
+    { grain: days, untilMs: summedUntil.daysMs },
+    ...(quarters ? [{ grain: quarters, untilMs: summedUntil.quartersMs }] : []),
+  ];
+  return cover({ fromMs, toMs }, hours, inBuckets ? longer.filter(({ grain }) => grain.lengthMs <= bucketMs) : longer);
+}
+
+/** A grain whose rows are complete before a time. */
+interface Summed {
+  readonly grain: Grain;
+  readonly untilMs: number;
+}
+
+/** Covers a range with the rows of the first grain, and what it leaves at the ends with the following, at last with hours. */
+function cover({ fromMs, toMs }: Omit<Piece, 'grain'>, hours: Grain, [first, ...others]: readonly Summed[]): Piece[] {
+  if (fromMs >= toMs) return [];
+  if (!first) return [{ grain: hours, fromMs, toMs }];
+  const { grain, untilMs } = first;
+  const startMs = Math.ceil(fromMs / grain.lengthMs) * grain.lengthMs;
+  const endMs = Math.floor(Math.min(toMs, untilMs) / grain.lengthMs) * grain.lengthMs;
+  if (startMs >= endMs) return cover({ fromMs, toMs }, hours, others);
   return [
-    { grain: hours, fromMs, toMs: firstDay },
-    { grain: days, fromMs: firstDay, toMs: endOfDays },
-    { grain: hours, fromMs: endOfDays, toMs },
-  ].filter((piece) => piece.fromMs < piece.toMs);
+    ...cover({ fromMs, toMs: startMs }, hours, others),
+    { grain, fromMs: startMs, toMs: endMs },
+    ...cover({ fromMs: endMs, toMs }, hours, others),
+  ];
 }
 
 /** Returns the records that pass the filters, at any time, and whether there are any filters apart from tenant and time. */
@@ -99,7 +136,7 @@ function rollupsIn(pieces: readonly Piece[], conditions: readonly Condition[]): 
     ]),
   );
   return {
-    text: parts.map(({ text }) => `select r.* from usage_rollups r where ${text}`).join(' union all '),
+    text: parts.map(({ text }) => `select r.*, r.ctid from usage_rollups r where ${text}`).join(' union all '),
     values: parts.flatMap(({ values }) => values),
   };
 }

@@ -1,6 +1,6 @@
 import type { Dimension } from '../../analytics/dimensions.ts';
 import type { BinCount } from '../../analytics/latency-bins.ts';
-import { readDaysUntil } from '../../analytics/sum-days.ts';
+import { readSummedUntil, type SummedUntil } from '../../analytics/sum-days.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { AdminServices } from '../../http/route.ts';
 import type { Page } from '../../http/schemas.ts';
@@ -23,7 +23,7 @@ export interface UsageStore {
   bins(selection: Selection, column: 'latency' | 'retries'): Promise<ReadonlyMap<number, readonly BinCount[]>>;
   /** Counts the users (`_user` of the metadata) of each bucket and of the range. */
   users(selection: Selection): Promise<UserCounts>;
-  /** Returns a page of the groups with requests, and their number. Percentiles are computed only if `withLatency`. */
+  /** Returns a page of the groups with requests, and their number. */
   groups(selection: Selection, by: readonly Dimension[], options: GroupsOptions): Promise<GroupsPage>;
   /** Returns a page of the values of a metadata key with the figures of their requests, most requests first. */
   metadataGroups(selection: Selection, key: string, page: Page): Promise<MetadataGroups>;
@@ -47,11 +47,11 @@ const variables = { work_mem: '32MB', jit: 'off', enable_indexscan: 'off' };
 
 function databaseUsage(em: EntityManager): UsageStore {
   em.setSessionContext({ variables });
-  let until: Promise<number> | null = null;
-  // A day below this time stays complete, so it may be read before the statement that uses it. As a value, the planner can estimate the rows.
+  let until: Promise<SummedUntil> | null = null;
+  // Days below this time stay complete, so it may be read before the statement that uses it. As a value, the planner can estimate the rows.
   const dated = async (selection: Selection): Promise<DatedSelection> => {
-    until ??= readDaysUntil(em, selection.organisationId);
-    return { ...selection, daysUntilMs: await until };
+    until ??= readSummedUntil(em, selection.organisationId);
+    return { ...selection, summedUntil: await until };
   };
   return {
     buckets: async (selection) => readBuckets(em, await dated(selection)),

@@ -1,6 +1,7 @@
 import { IsolationLevel } from '@mikro-orm/core';
-import { dayMs, type Grain, grains, hoursAndDays } from '../../analytics/grains.ts';
+import { dayMs, type Grain, grains } from '../../analytics/grains.ts';
 import { measuresInSql } from '../../analytics/measures.ts';
+import { days, quarters, type Spans } from '../../analytics/sum-days.ts';
 import { executeBound } from '../../db/execute-bound.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { billedAmount, entrySources } from '../../leases/entry-sources.ts';
@@ -29,11 +30,20 @@ export interface Verification {
 const batchRows = 10_000;
 const comparedMeasures = ['requests', 'errors', 'cost_nano', 'input_tokens', 'output_tokens'] as const;
 type Measure = (typeof comparedMeasures)[number];
-/** Grains of hours, and those of days with the hours of days that are not summed, as queries read them. Not all requests are in those of users. */
-const comparedPairs = hoursAndDays.filter(([hours]) => hours !== grains.hourUser);
-const comparedGrains: readonly (readonly [Grain, Grain | null])[] = [
-  ...[...new Set(comparedPairs.map(([hours]) => hours))].map((hours) => [hours, null] as const),
-  ...comparedPairs,
+/** A grain of hours, or one of days or quarters with the hours of those that are not summed, as queries read them. */
+interface Compared {
+  readonly hours: Grain;
+  readonly sums: Grain;
+  readonly until: Spans['until'];
+}
+
+/** Not all requests are in the grains of users. */
+const comparedSums: readonly Compared[] = [days, quarters].flatMap(({ grains: pairs, until }) =>
+  pairs.filter(([hours]) => hours !== grains.hourUser).map(([hours, sums]) => ({ hours, sums, until })),
+);
+const comparedGrains: readonly Compared[] = [
+  ...[...new Set(comparedSums.map(({ hours }) => hours))].map((hours) => ({ hours, sums: hours, until: days.until })),
+  ...comparedSums,
 ];
 
 /**
@@ -59,11 +69,11 @@ async function compareAll(tx: EntityManager, retention: Retention): Promise<Veri
       Number(start) < keptSince(retention, owners.get(key) ?? null) ? null : `budget ${key}, window of ${isoOf(start)}`,
     ),
     ...(await Promise.all(
-      comparedGrains.map(async ([hours, days]) =>
-        compare(sums.days, await readRollups(tx, hours, days), ([organisation = '', day = '', measure]) =>
+      comparedGrains.map(async (compared) =>
+        compare(sums.days, await readRollups(tx, compared), ([organisation = '', day = '', measure]) =>
           Date.parse(day) < firstDayOf(organisation)
             ? null
-            : `roll-ups by ${(days ?? hours).name} of organisation ${organisation}, ${day}, ${measure}`,
+            : `roll-ups by ${compared.sums.name} of organisation ${organisation}, ${day}, ${measure}`,
         ),
       ),
     )),
@@ -161,14 +171,14 @@ async function readBudgets(tx: EntityManager): Promise<Map<string, bigint>> {
   return found;
 }
 
-async function readRollups(tx: EntityManager, hours: Grain, days: Grain | null): Promise<Map<string, bigint>> {
+async function readRollups(tx: EntityManager, { hours, sums, until }: Compared): Promise<Map<string, bigint>> {
   const found = new Map<string, bigint>();
   const rows = await ask<({ id: string } & Record<Measure, string>)[]>(
     tx,
     `select organisation_id || ' ' || to_char(starts_at at time zone 'UTC', 'YYYY-MM-DD') as id, ${sumOf(comparedMeasures)}
      from usage_rollups r left join rollup_days d using (organisation_id)
-     where case when starts_at < coalesce(d.days_until, '-infinity') then grain = $2 else grain = $1 end group by 1`,
-    [hours.name, (days ?? hours).name],
+     where case when starts_at < coalesce(d.${until}, '-infinity') then grain = $2 else grain = $1 end group by 1`,
+    [hours.name, sums.name],
   );
   for (const row of rows) for (const name of comparedMeasures) add(found, `${row.id} ${name}`, row[name]);
   return found;

@@ -33,6 +33,7 @@ describe.each(ruleDatabases)('sums of requests, on %s', (database) => {
     expect(Object.fromEntries(rows.map(({ grain, count }) => [grain, count]))).toEqual({
       ...{ minute: 1, hour: 2, hour_detail: 2, hour_user: 2, hour_model: 2, hour_key: 2 },
       ...{ day: 1, day_detail: 1, day_key_model: 1, day_user: 1, day_model: 1, day_key: 1 },
+      ...{ quarter_key_model: 1, quarter_user: 1 },
     });
   });
 });

@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hoursAndDays } from '../../../../admin/analytics/grains.ts';
-import { sumDays } from '../../../../admin/analytics/sum-days.ts';
+import { days, quarters, sumDays } from '../../../../admin/analytics/sum-days.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 import { randomUsage } from './random-usage.ts';
 
 const nowMs = Date.parse('2099-11-20T15:47:12.345Z');
 
-describe.each(databases)('days of roll-ups, on %s', (database) => {
+describe.each(databases)('days of roll-ups and their quarters, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database, {}, { clock: { now: () => nowMs, elapsed: () => performance.now() } });
@@ -15,13 +14,13 @@ describe.each(databases)('days of roll-ups, on %s', (database) => {
   afterAll(() => plane?.close());
 
   const em = () => plane.control.services.database.em();
-  /** Sums of the days before today, from rows of hours and from rows of days. */
-  const sumsOf = (grain: string) =>
+  /** Sums of each span of this length before a time, from rows of hours or of spans. */
+  const sumsOf = (grain: string, lengthMs: number, until: string) =>
     em().execute(
-      `select (starts_at at time zone 'UTC')::date::text as day, sum(requests)::int as requests, sum(cost_nano)::text as cost, min(first_at) as first,
+      `select date_bin(? * interval '1 millisecond', starts_at, 'epoch') as start, sum(requests)::int as requests, sum(cost_nano)::text as cost, min(first_at) as first,
          max(last_at) as last, sum((select sum(one - (((one + 2147483648) >> 32) << 32)) from unnest(latency) one))::int as counted
-       from usage_rollups where grain = ? and starts_at < '2099-11-20' group by 1 having sum(requests) > 0 order by 1`,
-      [grain],
+       from usage_rollups where grain = ? and starts_at < ? group by 1 having sum(requests) > 0 order by 1`,
+      [lengthMs, grain, until],
     );
 
   it('equal their hours, also if records of these days arrive while they are summed', async () => {
@@ -34,29 +33,34 @@ describe.each(databases)('days of roll-ups, on %s', (database) => {
     // Slices of ten rows, so that every grain needs several.
     const summing = sumDays(plane.control.services.database, nowMs, { rowsMax: 10 });
     await Promise.all([summing, ...batches.slice(5).map(send)]);
-    const [{ until }] = await em().execute<[{ until: string }]>(
-      `select to_char(days_until at time zone 'UTC', 'YYYY-MM-DD') as until from rollup_days where organisation_id = ?`,
+    const text = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD HH24') as ${column}`;
+    const [until] = await em().execute<[Record<string, string>]>(
+      `select ${text('days_until')}, ${text('quarters_until')} from rollup_days where organisation_id = ?`,
       [plane.organisationId],
     );
-    expect(until).toBe('2099-11-20');
-    for (const [hours, days] of hoursAndDays) {
-      const expected = await sumsOf(hours.name);
-      expect(expected.length).toBeGreaterThan(3);
-      expect([days.name, await sumsOf(days.name)]).toEqual([days.name, expected]);
+    expect(until).toEqual({ days_until: '2099-11-20 00', quarters_until: '2099-11-20 12' });
+    for (const spans of [days, quarters]) {
+      for (const [hours, sums] of spans.grains) {
+        const sumsIn = (grain: string) => sumsOf(grain, spans.lengthMs, `${until[spans.until]}:00Z`);
+        const expected = await sumsIn(hours.name);
+        expect(expected.length).toBeGreaterThan(3);
+        expect([sums.name, await sumsIn(sums.name)]).toEqual([sums.name, expected]);
+      }
     }
   });
 
-  it('are not written for a day that has not ended an hour ago', async () => {
-    const endMs = Date.parse('2099-11-21T00:00:00Z');
-    const days = async () =>
-      (
-        await em().execute<{ n: number }[]>(
-          `select count(*)::int as n from usage_rollups where grain = 'day' and starts_at >= '2099-11-20'`,
-        )
-      )[0]?.n;
+  it.each([
+    ['quarter_key_model', '2099-11-20T12:00:00Z', '2099-11-20T18:00:00Z'],
+    ['day', '2099-11-20T00:00:00Z', '2099-11-21T00:00:00Z'],
+  ])('are not written until an hour after their end: %s', async (grain, start, end) => {
+    const endMs = Date.parse(end);
+    const rows = async () => {
+      const sql = 'select count(*)::int as n from usage_rollups where grain = ? and starts_at >= ?';
+      return (await em().execute<{ n: number }[]>(sql, [grain, start]))[0]?.n;
+    };
     await sumDays(plane.control.services.database, endMs + 3_599_999);
-    expect(await days()).toBe(0);
+    expect(await rows()).toBe(0);
     await sumDays(plane.control.services.database, endMs + 3_600_000);
-    expect(await days()).toBeGreaterThan(0);
+    expect(await rows()).toBeGreaterThan(0);
   });
 });
