@@ -12,7 +12,6 @@ import { TurnClock } from './event-loop-turns.ts';
 import { loadUws } from './load-uws.ts';
 import { compileRequestRules, type ParsedRequest, readRequest } from './read-request.ts';
 import { UwsRequestBody } from './request-body.ts';
-import { StartQueue } from './start-queue.ts';
 import { openApp } from './tls-app.ts';
 import { readWebSocketOffer, webSocketBehavior } from './web-socket.ts';
 import { type ErrorFormat, errorReply } from './write-error.ts';
@@ -85,8 +84,6 @@ export interface HttpServer {
   close(): void;
 }
 
-/** Requests that start in one turn of the event loop. A burst of 512 streams takes 16 turns. */
-const startsPerTurn = 32;
 const bodyTimeoutMsDefault = 600_000;
 const stallMsDefault = 6_000;
 const messageBytesMaxDefault = 16 * 1024 * 1024;
@@ -145,8 +142,6 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     },
   };
 
-  const starts = new StartQueue(edge.clock, startsPerTurn);
-
   function onRequest(res: HttpResponse, req: HttpRequest): void {
     begin(res, readRequest(rules, req, res), null);
   }
@@ -168,11 +163,6 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     if (request.bodyLength !== 0) receiveBody(request, sink, res);
     else sink.closeAfter = closesWithoutBody || !request.hasLength;
     if (cors !== null) sink.extraHeaders = cors.replyHeaders(request);
-    if (starts.mayStart()) start(request, sink);
-    else starts.later(() => start(request, sink));
-  }
-
-  function start(request: ParsedRequest, sink: UwsReplySink): void {
     try {
       sendReply(request, sink);
     } catch (error) {
