@@ -176,7 +176,7 @@ describe('a virtual server', () => {
     await addServer('flaky', flaky.url);
     await gateway.admin.create('/mcp-virtual-servers', {
       ...{ name: 'Support', slug: 'support', description: 'Tools of support.', workspace_id: gateway.workspaceId },
-      ...{ list_timeout_ms: 300 },
+      ...{ list_timeout_ms: 1_000 },
       tools: [
         { mcp_server_id: 'mail', tool: 'send', name: 'send_mail', description: 'Sends a mail' },
         { mcp_server_id: 'issues', tool: 'create', name: 'create_issue', arguments: { repo: 'support' } },
@@ -346,7 +346,7 @@ describe('a virtual server', () => {
     const { key } = await gateway.admin.createKey({ scopes: ['mcp.invoke'] });
     const partial = (await post('support', 'tools/list', {}, { 'x-svc-api-key': key })).body.result;
     expect(partial.tools.map(({ name }: { name: string }) => name)).toEqual(['create_issue']);
-    expect(partial._meta).toEqual({ 'svc-gateway/missing_servers': [{ server: 'flaky', reason: 'no list within 300 ms' }] });
+    expect(partial._meta).toEqual({ 'svc-gateway/missing_servers': [{ server: 'flaky', reason: 'no list within 1000 ms' }] });
     await flaky.close();
     const { key: other } = await gateway.admin.createKey({ scopes: ['mcp.invoke'] });
     const dead = (await post('support', 'tools/list', {}, { 'x-svc-api-key': other })).body.result;
