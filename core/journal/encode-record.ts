@@ -1,4 +1,5 @@
 import type { AttemptRecord, RequestRecord, RequestTimes } from '../contract/plugin/record.ts';
+import { isEmptyObject } from '../contract/values/json.ts';
 import type { LineBuffer } from './line-buffer.ts';
 import { PartCache } from './part-cache.ts';
 import { attemptPart, callerPart, callPart, rareMembers } from './record-parts.ts';
@@ -59,7 +60,7 @@ export class RecordEncoder {
     const call = this.#calls.find(record.model ?? '', record);
     const rare = rareMembers(record);
     const rawUsage = record.rawUsage === null ? 'null' : JSON.stringify(record.rawUsage);
-    const metadata = isEmpty(record.metadata) ? '' : JSON.stringify(record.metadata);
+    const metadata = isEmptyObject(record.metadata) ? '' : JSON.stringify(record.metadata);
     const quoted = id.length + traceId.length + createdAt.length + path.length + clientAddress.length;
     const texts = rawUsage.length + metadata.length;
     lines.reserve(ownBytes + caller.length + call.length + rare.length + 6 * quoted + 3 * texts);
@@ -126,9 +127,4 @@ function addTimes(lines: LineBuffer, times: RequestTimes): void {
   lines.member(names.upstream, times.upstream);
   lines.member(names.own, times.own);
   lines.enclose(start, '{', '}');
-}
-
-function isEmpty(object: object): boolean {
-  for (const _ in object) return false;
-  return true;
 }

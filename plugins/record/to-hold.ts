@@ -1,6 +1,7 @@
 import type { CallHold } from '../../core/contract/plugin/call-hold.ts';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { isoTime } from '../../core/contract/values/iso-time.ts';
+import { isEmptyObject } from '../../core/contract/values/json.ts';
 import { callRecord } from './call-records.ts';
 
 /** Maximum length of texts that callers set. */
@@ -39,11 +40,6 @@ export function toHold(ctx: RequestContext): CallHold {
     reservations: ctx.reservations ?? undefined,
     mcp: ctx.mcp === null ? undefined : callRecord(ctx.mcp),
     agent: ctx.agent === null ? undefined : callRecord(ctx.agent),
-    metadata: isEmpty(ctx.metadata) ? undefined : ctx.metadata,
+    metadata: isEmptyObject(ctx.metadata) ? undefined : ctx.metadata,
   };
-}
-
-function isEmpty(metadata: object): boolean {
-  for (const _ in metadata) return false;
-  return true;
 }

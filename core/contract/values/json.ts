@@ -5,6 +5,12 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Returns true for an object without members of its own or inherited ones. */
+export function isEmptyObject(value: object): boolean {
+  for (const _ in value) return false;
+  return true;
+}
+
 /** Parses a JSON object. Null for other values and for text that is not JSON. */
 export function parseObject(text: string): JsonObject | null {
   try {

@@ -7,7 +7,7 @@ import type { MappedValues } from '../../contract/protocol/secret-managers.ts';
 import type { Credentials } from '../../contract/provider/provider.ts';
 import { withoutCredentials } from '../../contract/values/credential-headers.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
-import { isPromise, type JsonObject, type Maybe } from '../../contract/values/json.ts';
+import { isEmptyObject, isPromise, type JsonObject, type Maybe } from '../../contract/values/json.ts';
 import { Secret } from '../../contract/values/secret.ts';
 import type { BodyLimits } from '../request/read-body.ts';
 import { type BuilderOptions, createBuilder, type ResolvedTarget } from './build-target.ts';
@@ -114,7 +114,7 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
       });
     }
     const settings = { ...ctx.requestTarget?.settings, ...target.settings };
-    if (isEmpty(settings)) return resolved;
+    if (isEmptyObject(settings)) return resolved;
     const { pinned = [], pinnedOnceStored = [], modelSettings = [] } = resolved.adapter;
     for (const key of [...pinned, ...pinnedOnceStored.filter((name) => (document.settings[name] ?? null) !== null)]) {
       if (settings[key] === undefined || settings[key] === document.settings[key]) continue;
@@ -153,11 +153,11 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
 
   function ownCredentials(ctx: RequestContext, target: Target, type: string): ResolvedTarget {
     const asked = ctx.requestTarget;
-    const bringsNothing = !asked?.customHost && isEmpty(asked?.settings ?? {});
+    const bringsNothing = !asked?.customHost && isEmptyObject(asked?.settings ?? {});
     const known = bringsNothing ? fixed.get(target) : undefined;
     if (known) return known;
     const host = asked?.customHost ?? target.customHost;
-    const own = !isEmpty(target.credentials);
+    const own = !isEmptyObject(target.credentials);
     const settings: JsonObject = { ...asked?.settings, ...target.settings };
     if (host !== null && host !== undefined) settings.custom_host = host;
     // A key in a config belongs to the host in the same config; a host from a header needs its own key.
@@ -171,7 +171,7 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
     // Credentials of a config and of a caller are never mixed: half of each is not a valid credential.
     const credentials = own ? target.credentials : (asked?.credentials ?? {});
     const resolved = build(adapterOf(type), null, settings, credentials, null);
-    if (own && asked && !isEmpty(asked.settings)) {
+    if (own && asked && !isEmptyObject(asked.settings)) {
       const saved: JsonObject = { ...target.settings };
       if (host !== null && host !== undefined) saved.custom_host = host;
       refuseMove(build(resolved.adapter, null, saved, credentials, null), resolved, asked.settings, 'a key from a config');
@@ -218,9 +218,4 @@ function refuseMove(from: ResolvedTarget, to: ResolvedTarget, by: Readonly<JsonO
     message: `Invalid custom host: ${whose}, which is sent to its own host only. ${names} would change the host`,
     param: names,
   });
-}
-
-function isEmpty(object: object): boolean {
-  for (const _key in object) return false;
-  return true;
 }
