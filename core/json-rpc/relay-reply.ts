@@ -4,6 +4,7 @@ import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import { findHeader, type HeaderList, type ReplySink } from '../contract/values/http.ts';
 import { isPromise } from '../contract/values/json.ts';
+import { textOf } from '../contract/values/utf8.ts';
 import { EventFrames } from '../pipeline/attempt/event-frames.ts';
 import type { ExchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import { addGatewayHeaders } from '../pipeline/attempt/reply-headers.ts';
@@ -32,8 +33,7 @@ export async function relayJson(
   const isJson = /\bjson\b/i.test(findHeader(headers, 'content-type') ?? '');
   if (isJson && !isUtf8(body))
     throw new GatewayError('upstream_invalid', { message: 'The upstream sent a reply that is not UTF-8' });
-  const read =
-    body.length === 0 ? null : reader.read(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
+  const read = body.length === 0 ? null : reader.read(textOf(body));
   const changed = isPromise(read) ? await read : read;
   if (changed === '') {
     if (status >= 400) throw new GatewayError('upstream_status', { message: `The upstream replied with status ${status}` });
