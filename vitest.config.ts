@@ -51,6 +51,8 @@ export default defineConfig({
     // Tests start servers and processes and often wait for them, so two cores carry four files at a time.
     pool: 'forks',
     maxWorkers: 4,
+    // Measured on 735 tests of the control plane in turn: 102 and 99 CPU s with it, 109 and 117 without.
+    execArgv: ['--require', `${import.meta.dirname}/test/support/cheap-start.cjs`],
     // The projects import the same sources, and each would transform them again. Later runs transform only what has changed.
     fsModuleCache: true,
     globalSetup: ['test/support/test-run.ts'],

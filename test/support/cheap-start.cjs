@@ -1,4 +1,4 @@
-// Preloaded by processes of tests. They end soon after their start, so compiling code a second time to make it faster costs them more CPU
+// Preloaded by the processes of vitest and of the tests. They end soon, so compiling code a second time to make it faster costs them more CPU
 // than it saves: two seconds for the code of the embedded database, and a sixth of the instructions of a start of the product.
 const { setFlagsFromString } = require('node:v8');
 setFlagsFromString('--liftoff-only');
