@@ -1,8 +1,9 @@
+import type { GuardrailRecord } from '../contract/plugin/guardrail-result.ts';
 import type { AttemptRecord, RequestRecord, RequestTimes } from '../contract/plugin/record.ts';
 import { isEmptyObject } from '../contract/values/json.ts';
 import type { LineBuffer } from './line-buffer.ts';
 import { PartCache } from './part-cache.ts';
-import { attemptPart, callerPart, callPart, rareMembers } from './record-parts.ts';
+import { attemptPart, callerPart, callPart, checkPart, guardrailPart, rareMembers } from './record-parts.ts';
 
 const named = (name: string): Buffer => Buffer.from(`,"${name}":`);
 
@@ -15,6 +16,8 @@ const names = {
   metadata: named('metadata'),
   rawUsage: named('rawUsage'),
   attempts: named('attempts'),
+  guardrails: named('guardrails'),
+  checks: named('checks'),
   times: named('times'),
   startMs: named('startMs'),
   durationMs: named('durationMs'),
@@ -41,8 +44,8 @@ const names = {
 
 /** More bytes than the names and numbers of a record take. */
 const ownBytes = 2048;
-/** More bytes than the names and numbers of an attempt take. */
-const attemptBytes = 256;
+/** More bytes than the names and numbers of an attempt, of a guardrail or of a check take. */
+const itemBytes = 256;
 
 /**
  * Writes records as lines of JSON, equal to those of `JSON.stringify` but for the order of their members. The code names every
@@ -52,6 +55,8 @@ export class RecordEncoder {
   readonly #callers = new PartCache(callerPart.pick, callerPart.equals);
   readonly #calls = new PartCache(callPart.pick, callPart.equals);
   readonly #attempts = new PartCache(attemptPart.pick, attemptPart.equals);
+  readonly #guardrails = new PartCache(guardrailPart.pick, guardrailPart.equals);
+  readonly #checks = new PartCache(checkPart.pick, checkPart.equals);
 
   /** Adds the line of a record. */
   add(lines: LineBuffer, record: RequestRecord): void {
@@ -93,6 +98,7 @@ export class RecordEncoder {
     else lines.text(metadata);
     if (record.times !== undefined) addTimes(lines, record.times);
     lines.part(rare);
+    if (record.guardrails !== undefined) this.#addGuardrails(lines, record.guardrails);
     this.#addAttempts(lines, record.attempts);
     lines.part(names.end);
   }
@@ -103,7 +109,7 @@ export class RecordEncoder {
     for (let i = 0; i < attempts.length; i++) {
       const attempt = attempts[i] as AttemptRecord;
       const part = this.#attempts.find(attempt.model ?? '', attempt);
-      lines.reserve(attemptBytes + part.length);
+      lines.reserve(itemBytes + part.length);
       lines.comma();
       const begin = lines.length;
       lines.part(part);
@@ -111,6 +117,42 @@ export class RecordEncoder {
       lines.member(names.durationMs, attempt.durationMs);
       lines.member(names.upstreamFirstByteMs, attempt.upstreamFirstByteMs);
       lines.member(names.upstreamLastByteMs, attempt.upstreamLastByteMs);
+      lines.enclose(begin, '{', '}');
+    }
+    lines.enclose(start, '[', ']');
+  }
+
+  #addGuardrails(lines: LineBuffer, guardrails: readonly GuardrailRecord[]): void {
+    lines.reserve(itemBytes);
+    lines.part(names.guardrails);
+    const start = lines.length;
+    for (let i = 0; i < guardrails.length; i++) {
+      const guardrail = guardrails[i] as GuardrailRecord;
+      const part = this.#guardrails.find(guardrail.id, guardrail);
+      lines.reserve(itemBytes + part.length);
+      lines.comma();
+      const begin = lines.length;
+      lines.part(part);
+      lines.member(names.durationMs, guardrail.durationMs);
+      this.#addChecks(lines, guardrail.checks);
+      lines.enclose(begin, '{', '}');
+    }
+    // For the rest of the record, and for the brackets above.
+    lines.reserve(ownBytes);
+    lines.enclose(start, '[', ']');
+  }
+
+  #addChecks(lines: LineBuffer, checks: GuardrailRecord['checks']): void {
+    lines.part(names.checks);
+    const start = lines.length;
+    for (let i = 0; i < checks.length; i++) {
+      const check = checks[i] as GuardrailRecord['checks'][number];
+      const part = this.#checks.find(check.id, check);
+      lines.reserve(itemBytes + part.length);
+      lines.comma();
+      const begin = lines.length;
+      lines.part(part);
+      lines.member(names.durationMs, check.durationMs);
       lines.enclose(begin, '{', '}');
     }
     lines.enclose(start, '[', ']');

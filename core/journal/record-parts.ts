@@ -1,3 +1,4 @@
+import type { GuardrailRecord } from '../contract/plugin/guardrail-result.ts';
 import type { AttemptRecord, RequestRecord } from '../contract/plugin/record.ts';
 
 type Caller = Pick<RequestRecord, 'organisationId' | 'workspaceId' | 'apiKeyId' | 'userId' | 'tokenSubject'>;
@@ -74,6 +75,35 @@ export const attemptPart = {
     one.model === other.model,
 };
 
+type GuardrailPart = Omit<GuardrailRecord, 'durationMs' | 'checks'>;
+
+/** Members that most results of a guardrail share. */
+export const guardrailPart = {
+  pick: ({ id, side, type, targetPath, verdict, deny, async, transformed, feedback }: GuardrailPart): GuardrailPart => ({
+    ...{ id, side, type, targetPath, verdict, deny, async, transformed, feedback },
+  }),
+  equals: (one: GuardrailPart, other: GuardrailPart): boolean =>
+    one.id === other.id &&
+    one.side === other.side &&
+    one.type === other.type &&
+    one.targetPath === other.targetPath &&
+    one.verdict === other.verdict &&
+    one.deny === other.deny &&
+    one.async === other.async &&
+    one.transformed === other.transformed &&
+    one.feedback?.value === other.feedback?.value &&
+    one.feedback?.weight === other.feedback?.weight,
+};
+
+type Check = Omit<GuardrailRecord['checks'][number], 'durationMs'>;
+
+/** Members that most results of a check share. */
+export const checkPart = {
+  pick: ({ id, verdict, error, failedOpen }: Check): Check => ({ id, verdict, error, failedOpen }),
+  equals: (one: Check, other: Check): boolean =>
+    one.id === other.id && one.verdict === other.verdict && one.error === other.error && one.failedOpen === other.failedOpen,
+};
+
 /** Members that are null in most records. */
 const nullNames = [
   'spanId',
@@ -85,16 +115,17 @@ const nullNames = [
 /** Members that most records do not have. */
 const rareNames = [
   ...(['promptId', 'promptSlug', 'promptVersionId', 'promptVersion', 'promptLabel', 'decisions', 'verdicts'] as const),
-  ...(['guardrails', 'plugins', 'source', 'purpose', 'image', 'serviceTier', 'saved', 'reservations', 'mcp', 'agent'] as const),
+  ...(['plugins', 'source', 'purpose', 'image', 'serviceTier', 'saved', 'reservations', 'mcp', 'agent'] as const),
   ...(['batch', 'session', 'checkpoint'] as const),
 ] satisfies readonly (keyof RequestRecord)[];
+const rareOrNullNames = [...nullNames, ...rareNames];
 const onlyNulls = Buffer.from(nullNames.map((name) => `,"${name}":null`).join(''));
 
 /** Returns the members that are null or absent in most records, each behind a comma. */
 export function rareMembers(record: RequestRecord): Uint8Array {
   if (hasOnlyNulls(record) && hasNoRareMember(record)) return onlyNulls;
   let members = '';
-  for (const name of [...nullNames, ...rareNames])
+  for (const name of rareOrNullNames)
     if (record[name] !== undefined) members += `,"${name}":${JSON.stringify(record[name])}`;
   return Buffer.from(members);
 }
@@ -112,7 +143,6 @@ function hasNoRareMember(record: RequestRecord): boolean {
     record.promptLabel === undefined &&
     record.decisions === undefined &&
     record.verdicts === undefined &&
-    record.guardrails === undefined &&
     record.plugins === undefined &&
     record.source === undefined &&
     record.purpose === undefined &&

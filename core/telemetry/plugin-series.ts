@@ -1,4 +1,4 @@
-import type { GuardrailSide } from '../contract/plugin/guardrail-config.ts';
+import { type GuardrailSide, guardrailSides } from '../contract/plugin/guardrail-config.ts';
 import type { GuardrailRecord } from '../contract/plugin/guardrail-result.ts';
 import { Histogram, type Sample } from './histogram.ts';
 
@@ -23,10 +23,11 @@ export class PluginSeries {
 
   /** Guardrails of one hook run together, so the slowest one is the time that the hook takes. */
   observeGuardrails(guardrails: readonly GuardrailRecord[]): void {
-    for (const side of Object.keys(hooksOfSides) as GuardrailSide[]) {
-      const waited = guardrails.filter((guardrail) => guardrail.side === side && !guardrail.async);
-      if (waited.length === 0) continue;
-      this.observe('guardrails', hooksOfSides[side], Math.max(...waited.map(({ durationMs }) => durationMs)));
+    for (const side of guardrailSides) {
+      let slowestMs = -1;
+      for (const guardrail of guardrails)
+        if (guardrail.side === side && !guardrail.async && guardrail.durationMs > slowestMs) slowestMs = guardrail.durationMs;
+      if (slowestMs >= 0) this.observe('guardrails', hooksOfSides[side], slowestMs);
     }
   }
 

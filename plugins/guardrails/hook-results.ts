@@ -95,7 +95,9 @@ export function toHookResult(result: GuardrailResult): JsonObject {
 
 // Every reply with guardrails has results, so they are written as text without objects in between.
 function listJson(results: readonly GuardrailResult[], dataOf = (data: CheckResult['data']) => data): string {
-  return `[${results.map((result) => resultJson(result, dataOf)).join(',')}]`;
+  let list = '';
+  for (const result of results) list += (list === '' ? '' : ',') + resultJson(result, dataOf);
+  return `[${list}]`;
 }
 
 function resultJson(result: GuardrailResult, dataOf: (data: CheckResult['data']) => CheckResult['data']): string {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import type { GuardrailRecord } from '../../../core/contract/plugin/guardrail-result.ts';
 import { type RequestRecord, requestRecord } from '../../../core/contract/plugin/record.ts';
 import { RecordEncoder } from '../../../core/journal/encode-record.ts';
 import { LineBuffer } from '../../../core/journal/line-buffer.ts';
@@ -104,6 +105,35 @@ describe('lines of records', () => {
         stream: i % 3 === 0,
         attempts: [attempt(`config.targets[${i % 13}]`, 200 + (i % 5))],
       }),
+    );
+    expect(wrongLines(records)).toEqual([]);
+  });
+
+  it('equal JSON.stringify for the results of any guardrails', () => {
+    const random = randomFrom(11);
+    const one = <T>(...list: T[]): T => list[Math.floor(random() * list.length)] as T;
+    const ms = () => Math.round(random() * 10_000) / 100;
+    const result = (): GuardrailRecord => ({
+      id: one('no-secrets', 'id "quoted" é', 'input_guardrail_x1'),
+      side: one('start', 'input', 'output'),
+      type: one('guardrail', 'mutator'),
+      targetPath: one(null, 'config.targets[0]', 'config.targets[1]'),
+      verdict: one(true, false),
+      deny: one(true, false),
+      async: one(true, false),
+      transformed: one(true, false),
+      durationMs: ms(),
+      checks: Array.from({ length: one(0, 1, 2, 5) }, () => ({
+        id: one('default.contains', 'default.regexMatch', 'other."x"\n'),
+        verdict: one(true, false),
+        error: one(null, 'Error', 'Check error'),
+        failedOpen: one(true, false),
+        durationMs: ms(),
+      })),
+      feedback: one(null, { value: 1, weight: 0.5 }, { value: -5, weight: 1 }, { value: 0, weight: 0 }),
+    });
+    const records = Array.from({ length: 500 }, () =>
+      sampleRecord({ guardrails: Array.from({ length: one(0, 1, 3, 200) }, result) }),
     );
     expect(wrongLines(records)).toEqual([]);
   });
