@@ -3,6 +3,7 @@ import { loadSettings, SettingsError } from '../config/load-settings.ts';
 import { type ChangeNotice, changesSubject } from '../core/contract/protocol/documents.ts';
 import { exitCodes } from '../core/contract/protocol/process-messages.ts';
 import { onStopRequests } from '../core/contract/protocol/stop-requests.ts';
+import { keepObjectsYoung } from '../core/contract/values/keep-objects-young.ts';
 import { messageOf } from '../core/contract/values/message-of.ts';
 import { createLog } from '../core/log/log.ts';
 import { loadProviders } from '../core/provider-host/load-providers.ts';
@@ -61,6 +62,7 @@ export async function runProcess(): Promise<void> {
       process.exit(failure === null ? 1 : exitCodes.configuration);
     }
   }
+  keepObjectsYoung();
   if (plane.firstKeys) process.send?.({ type: 'first-start', ...plane.firstKeys });
   process.send?.({ type: 'ready', role: 'control-plane', port: plane.port });
   log.info({ port: plane.port }, 'the control plane is ready');

@@ -7,6 +7,7 @@ import { encodeChanges } from '../admin/analytics/write-rollups.ts';
 import { parseBatch, storeBatch } from '../admin/gateway-api/store-records.ts';
 import { priceRecord } from '../admin/pricing/price-record.ts';
 import type { RequestRecord } from '../core/contract/plugin/record.ts';
+import { keepObjectsYoung } from '../core/contract/values/keep-objects-young.ts';
 import { startPlaneWith, testSettings } from '../test/admin/support/plane.ts';
 import { newReadyDatabase } from '../test/admin/support/test-database.ts';
 import { newBatches } from './records/new-batches.ts';
@@ -26,6 +27,8 @@ const dataDir = await mkdtemp(join(tmpdir(), 'svc-bench-records-'));
 const database = options.pglite ? null : await newReadyDatabase();
 const plane = await startPlaneWith(testSettings(dataDir, database ? { DATABASE_URL: database.url } : {}));
 const newBatch = newBatches(plane, batchSize);
+// As at the end of the start of a control plane.
+keepObjectsYoung();
 
 const times = new Map<string, number>();
 /** Adds the CPU time of this process during `work` to a part. */

@@ -1,5 +1,3 @@
-import { flushCompileCache } from 'node:module';
-import { setFlagsFromString } from 'node:v8';
 import { loadSettings, SettingsError } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import { type Setting, settingsTable } from '../config/settings-table.ts';
@@ -7,6 +5,7 @@ import type { Gateway } from './compose/gateway.ts';
 import { exitCodes } from './contract/protocol/process-messages.ts';
 import { onStopRequests } from './contract/protocol/stop-requests.ts';
 import { toGatewayError } from './contract/values/errors.ts';
+import { keepObjectsYoung } from './contract/values/keep-objects-young.ts';
 import { messageOf } from './contract/values/message-of.ts';
 import { createLog, type ProcessLog } from './log/log.ts';
 import { loadProviders } from './provider-host/load-providers.ts';
@@ -61,7 +60,7 @@ async function main(): Promise<void> {
     // Loaded afterwards: its modules read the list of providers.
     const { startGateway } = await import('./compose/gateway.ts');
     gateway = await startGateway(settings, slot, log, providers);
-    keepRequestsYoung();
+    keepObjectsYoung();
   } catch (error) {
     const message = toGatewayError(error).detail ?? String(error);
     log.error({ reason: error instanceof Error ? (error.stack ?? message) : message }, 'the gateway cannot start');
@@ -74,16 +73,6 @@ async function main(): Promise<void> {
   await startWatchdog({ timeoutMs: settings.watchdogMs, send, lines: { name: 'gateway', slot, pid: process.pid }, log });
   await whenReady(gateway, log);
   process.send?.({ type: 'ready', role: 'gateway', port: gateway.port });
-}
-
-/**
- * Makes V8 allocate all objects in the young generation. By default it allocates those of places in the code whose objects often survived a
- * collection in the old one, where they keep all that they refer to until a full collection: 5.5 KB of each call of an MCP tool. Compiled
- * code is stored before, because V8 accepts it only with the flags that it was stored with.
- */
-function keepRequestsYoung(): void {
-  flushCompileCache();
-  setFlagsFromString('--no-allocation-site-pretenuring');
 }
 
 /** System errors that may be gone at the next start. */

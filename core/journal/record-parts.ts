@@ -125,8 +125,7 @@ const onlyNulls = Buffer.from(nullNames.map((name) => `,"${name}":null`).join(''
 export function rareMembers(record: RequestRecord): Uint8Array {
   if (hasOnlyNulls(record) && hasNoRareMember(record)) return onlyNulls;
   let members = '';
-  for (const name of rareOrNullNames)
-    if (record[name] !== undefined) members += `,"${name}":${JSON.stringify(record[name])}`;
+  for (const name of rareOrNullNames) if (record[name] !== undefined) members += `,"${name}":${JSON.stringify(record[name])}`;
   return Buffer.from(members);
 }
 
