@@ -14,7 +14,7 @@ export class SupervisorRun {
   readonly #waiting = new Set<() => void>();
 
   constructor(env: Readonly<Record<string, string>> = {}) {
-    this.process = spawn(process.execPath, sourceArguments('test/core/supervisor/fixtures/run.ts'), {
+    this.process = spawn(process.execPath, sourceArguments('test/core/supervisor/fixtures/run.mjs'), {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         PATH: process.env.PATH,
