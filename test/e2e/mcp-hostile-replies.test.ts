@@ -62,7 +62,7 @@ describe('a result that a guardrail denies does not pass', () => {
     expect(await reply('application/json', body)).not.toContain('leaked');
   });
 
-  it('and an event stream with carriage returns passes otherwise', async () => {
+  it('an event stream with carriage returns passes', async () => {
     expect(await reply('text/event-stream', `event: message\rdata: ${fine}\r\r`)).toContain('fine');
   });
 });
