@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { expect, it } from 'vitest';
 import { usableInterfaces } from '../admin/resources/agent-integrations/card-schema.ts';
+import { readOpenApi } from '../admin/resources/mcp-integrations/rest/read-openapi.ts';
 import { findSuspicious } from '../admin/resources/mcp-integrations/tool-findings.ts';
 import { createBody } from '../admin/resources/prompt-labels/schema.ts';
 import { checkText, decodeBase64 } from '../admin/sign-in/saml/check-document.ts';
@@ -43,6 +44,16 @@ it.each<[string, () => unknown]>([
   const began = performance.now();
   run();
   expect(performance.now() - began).toBeLessThan(2_000);
+});
+
+it('OpenAPI documents in YAML: many keys take linear time, and a key twice is refused with its line', () => {
+  const keys = (count: number) => Array.from({ length: count }, (_, i) => `k${i}: 1`).join('\n');
+  const began = performance.now();
+  expect(() => readOpenApi(keys(20_000))).toThrow('openapi: required');
+  expect(performance.now() - began).toBeLessThan(8_000);
+  expect(() => readOpenApi('openapi: 3.1.0\ninfo:\n  title: a\n  title: b\n')).toThrow(
+    'line 4, column 3: Map keys must be unique',
+  );
 });
 
 it('credentials are masked where a search in linear time finds them', () => {
