@@ -67,6 +67,31 @@ describe('a result that a guardrail denies does not pass', () => {
   });
 });
 
+it('a list without a last page ends', async () => {
+  const endless = await startMcpUpstream();
+  let pages = 0;
+  endless.override = async (incoming, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk);
+    const { id, method } = chunks.length === 0 ? {} : JSON.parse(Buffer.concat(chunks).toString());
+    if (id === undefined) return void response.writeHead(202).end();
+    const opened = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'a', version: '1' } };
+    const listed = { tools: [], nextCursor: String(pages++) };
+    const sent = method === 'initialize' ? { result: opened } : method === 'tools/list' ? { result: listed } : unknownMethod;
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, ...sent }));
+  };
+  try {
+    const { integration } = await client.addServer('endless', endless.url);
+    await gateway.admin.post(`/mcp-integrations/${integration}/sync`, {});
+    expect(pages).toBeGreaterThanOrEqual(200);
+    expect(pages).toBeLessThan(1_000);
+  } finally {
+    await endless.close();
+  }
+});
+
+const unknownMethod = { error: { code: -32601, message: 'Method not found' } };
+
 describe('a tool that is disabled', () => {
   it.each([
     ['with a name in a list', callTool(['echo'] as unknown as string), -32602],
