@@ -11,7 +11,7 @@ export function newSlug(prefix: string, name: string): string {
     .normalize('NFKD')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-+|-+$/g, '')
+    .replace(/^-+|(?<!-)-+$/g, '')
     .slice(0, 40);
   return `${prefix}${words === '' ? '' : `${words}-`}${randomBytes(3).toString('hex')}`;
 }

@@ -5,6 +5,7 @@ import type { MessageReader, StreamHold } from '../json-rpc/message-reader.ts';
 import { errorBodyOf } from './agent-errors.ts';
 import type { MessageChecks } from './check-messages.ts';
 import { charactersOf, errorTexts, partTexts } from './message-parts.ts';
+import { spellingIssue } from './other-spellings.ts';
 import { type CardRewrite, rewriteCard } from './rewrite-card.ts';
 
 /** Messages up to this length are read for the record. Longer ones only if they must be checked or changed. */
@@ -41,6 +42,8 @@ export function agentReader({ call, card, checkReply, checkStream, onCharacters 
         if (checkReply === null) return null;
         throw new GatewayError('upstream_invalid', { message: 'The agent sent a reply that is no message' });
       }
+      const issue = checkReply === null ? null : spellingIssue(message);
+      if (issue !== null) throw new GatewayError('upstream_invalid', { message: `The agent sent ${issue}` });
       if (isRpc && isObject(message.error) && typeof message.error.code === 'number') call.errorCode = message.error.code;
       const result = isRpc ? message.result : message;
       if (!isObject(result)) {

@@ -64,5 +64,5 @@ function prepare(
 
 export function addressFrom({ origin, path }: { readonly origin: string; readonly path: string }): AgentAddress {
   const [before = '', query = ''] = path.split('?', 2);
-  return { origin, path: before.replace(/\/+$/, ''), query };
+  return { origin, path: before.replace(/(?<!\/)\/+$/, ''), query };
 }

@@ -4,6 +4,7 @@ import { GatewayError } from '../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { JsonLimits } from '../pipeline/request/json-limits.ts';
 import type { BodyLimits } from '../pipeline/request/read-body.ts';
+import { spellingIssue } from './other-spellings.ts';
 
 /** Maximum length of a message of a client in bytes. Files are part of messages. */
 const requestBytesMax = 16 * 1024 * 1024;
@@ -22,8 +23,12 @@ export async function readMessage(ctx: RequestContext, limits: BodyLimits): Prom
   if (Array.isArray(value)) return null;
   if (!isObject(value)) throw new GatewayError('invalid_json', { message: 'The body must be a JSON object' });
   // The gateway would check one of the values, and the agent could use the other.
-  if (!hasDuplicateKeys(text, value)) return value;
-  throw new GatewayError('invalid_json', { message: 'The body has an object with the same key twice. Send each key once' });
+  if (hasDuplicateKeys(text, value)) {
+    throw new GatewayError('invalid_json', { message: 'The body has an object with the same key twice. Send each key once' });
+  }
+  const issue = spellingIssue(value);
+  if (issue === null) return value;
+  throw new GatewayError('bad_request', { message: issue });
 }
 
 function parse(body: Uint8Array): { text: string; value: unknown } {

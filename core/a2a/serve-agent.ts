@@ -181,6 +181,7 @@ function refusedTarget({ parts, call }: Work, params: JsonObject): string | null
 function refuseBody(thrown: unknown): never {
   const error = toGatewayError(thrown);
   if (error.code === 'invalid_json') throw new RpcError(rpcCodes.parse, `Parse error: ${error.message}`);
+  if (error.code === 'bad_request') throw new RpcError(rpcCodes.invalidRequest, error.message);
   throw error;
 }
 

@@ -1,4 +1,5 @@
 import { isObject } from '../contract/values/json.ts';
+import { maskJwts, maskPasswords } from '../contract/values/mask-tokens.ts';
 
 const masked = '***';
 
@@ -20,9 +21,7 @@ const secretForms: readonly (readonly [RegExp, string])[] = [
   [/\b(xox[abeprs]-)[A-Za-z0-9-]{10,}/g, `$1${masked}`],
   [/\b(AIza)[A-Za-z0-9_-]{30,}/g, `$1${masked}`],
   [/\b((?:AKIA|ASIA))[A-Z0-9]{12,}\b/g, `$1${masked}`],
-  [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?/g, `eyJ${masked}`],
   [/-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]*?(?:-----END \1-----|$)/g, `-----BEGIN $1-----${masked}`],
-  [/(\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@"]*):[^\s/@"]+@/gi, `$1:${masked}@`],
 ];
 
 /** Masks what the settings name and what looks like a credential. */
@@ -81,7 +80,7 @@ function maskText(text: string): string {
   if (text.length < 14) return text;
   let shown = text;
   for (const [form, instead] of secretForms) shown = shown.replace(form, instead);
-  return shown;
+  return maskPasswords(maskJwts(shown, masked), masked);
 }
 
 /** An assignment to `__proto__` would set the prototype instead of a field. */

@@ -28,10 +28,20 @@ export function readFrame(reader: MessageReader, frame: string): Maybe<string> {
   return isPromise(changed) ? changed.then((text) => withData(frame, text)) : withData(frame, changed);
 }
 
+/** Comments, and the fields of event streams with or without a value. */
+const knownLine = /^(?:$|:|(?:data|event|id|retry)(?::|$))/;
+
+/** Returns the frame without lines that are no field: clients that remove a mark before the first line would read a field there. */
+export function knownLines(frame: string): string {
+  const lines = frame.split(lineEnd);
+  if (lines.every((line) => knownLine.test(line))) return frame;
+  return lines.filter((line) => knownLine.test(line)).join('\n');
+}
+
 /** Returns the frame with this data: null for its own, an empty text for no frame. */
 export function withData(frame: string, changed: string | null): string {
   if (changed === null || changed === '') return changed ?? frame;
-  const others = frame.split(lineEnd).filter((line) => line !== '' && !line.startsWith('data:'));
+  const others = frame.split(lineEnd).filter((line) => line !== '' && line !== 'data' && !line.startsWith('data:'));
   return `${[...others, `data: ${changed}`].join('\n')}\n\n`;
 }
 
@@ -39,6 +49,6 @@ const lineEnd = /\r\n|\n|\r/;
 
 /** Returns the data of a frame of an event stream; null if it has none. */
 export function dataOf(frame: string): string | null {
-  const data = frame.split(lineEnd).filter((line) => line.startsWith('data:'));
+  const data = frame.split(lineEnd).filter((line) => line === 'data' || line.startsWith('data:'));
   return data.length === 0 ? null : data.map((line) => line.slice(line[5] === ' ' ? 6 : 5)).join('\n');
 }

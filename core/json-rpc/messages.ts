@@ -1,6 +1,7 @@
 import { hasDuplicateKeys } from '../contract/values/duplicate-keys.ts';
 import type { GatewayError } from '../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { otherSpelling } from './spellings.ts';
 
 /** JSON-RPC error codes. The revisions of MCP define those below -32020. */
 export const rpcCodes = {
@@ -61,6 +62,7 @@ export function parseMessage(body: Uint8Array): ClientMessage {
   }
   const id = readId(value);
   const { method, params = {} } = value;
+  requireSpelling(value, otherMember, '', id);
   if (method === undefined) {
     if (id === null || (value.result === undefined) === (value.error === undefined)) {
       throw new RpcError(
@@ -74,6 +76,12 @@ export function parseMessage(body: Uint8Array): ClientMessage {
     throw new RpcError(rpcCodes.invalidRequest, 'method: a text of 1 to 255 characters is expected', { id });
   }
   if (!isObject(params)) throw new RpcError(rpcCodes.invalidParams, 'params: an object is expected', { id });
+  requireSpelling(params, otherParameter, 'params.', id);
+  if (isObject(params.ref)) requireSpelling(params.ref, otherParameter, 'params.ref.', id);
+  const named = namedBy(method);
+  if (named !== null && typeof params[named] !== 'string') {
+    throw new RpcError(rpcCodes.invalidParams, `params.${named}: a text is expected`, { id, status: 200 });
+  }
   return { kind: id === null ? 'notification' : 'request', id, method, params };
 }
 
@@ -100,8 +108,34 @@ function readId(message: JsonObject): RpcId | null {
 
 /** Returns the name that a method acts on: a tool, a prompt, or the URI of a resource. Null if it has none. */
 export function nameOf({ method, params }: ClientMessage): string | null {
-  const value = method === 'tools/call' || method === 'prompts/get' ? params.name : byUri.has(method ?? '') ? params.uri : null;
+  const named = namedBy(method);
+  const value = named === null ? null : params[named];
   return typeof value === 'string' ? value : null;
+}
+
+/** The parameter with the name that a method acts on. Servers may make a text of another value, such as a list of one name. */
+function namedBy(method: string | null): 'name' | 'uri' | null {
+  if (method === 'tools/call' || method === 'prompts/get') return 'name';
+  return byUri.has(method ?? '') ? 'uri' : null;
+}
+
+type OtherSpelling = ReturnType<typeof otherSpelling>;
+
+/** Finds another spelling of a member of messages. */
+export const otherMember = otherSpelling(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
+/** Parameters that decide whether a message may pass, or that guardrails check. */
+const otherParameter = otherSpelling(['name', 'uri', 'ref', 'type', 'arguments', 'inputResponses', 'task', '_meta']);
+
+function requireSpelling(value: JsonObject, other: OtherSpelling, path: string, id: RpcId | null): void {
+  const found = other(value);
+  if (found === null) return;
+  const text = `${path}${found.sent}: another spelling of ${found.name}. Send ${found.name}, as the server may read both`;
+  throw new RpcError(rpcCodes.invalidRequest, text, { id });
+}
+
+/** True for a message with a method and a result or an error, which clients take for a request or for a response. */
+export function isAmbiguous({ method, result, error }: JsonObject): boolean {
+  return method !== undefined && (result !== undefined || error !== undefined);
 }
 
 const byUri: ReadonlySet<string> = new Set(['resources/read', 'resources/subscribe', 'resources/unsubscribe']);

@@ -9,7 +9,7 @@ import { EventFrames } from '../pipeline/attempt/event-frames.ts';
 import type { ExchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import { addGatewayHeaders } from '../pipeline/attempt/reply-headers.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
-import { dataOf, type MessageReader, readFrame, withData } from './message-reader.ts';
+import { dataOf, knownLines, type MessageReader, readFrame, withData } from './message-reader.ts';
 import type { OpenStreams } from './open-streams.ts';
 
 /** Maximum length of a JSON reply in bytes, as of an event of a stream. */
@@ -110,7 +110,8 @@ export async function relayStream(parts: StreamParts): Promise<AttemptReply> {
     closed?.();
   }
 
-  async function writeFrame(reader: MessageReader, frame: string): Promise<void> {
+  async function writeFrame(reader: MessageReader, received: string): Promise<void> {
+    const frame = knownLines(received);
     isResumable ||= hasId(frame);
     const text = readFrame(reader, frame);
     const sent = isPromise(text) ? await text : text;

@@ -1,3 +1,5 @@
+import { maskJwts, maskPasswords } from '../contract/values/mask-tokens.ts';
+
 /** Field names whose value is never printed, at the top of a line's fields and up to three levels below. */
 const secretNames = [
   'authorization',
@@ -45,16 +47,13 @@ const secretLooks: readonly (readonly [RegExp, string])[] = [
   [/svc_(admin|ws|user)_([0-9A-Za-z]{12})_[0-9A-Za-z]{16,}/g, 'svc_$1_$2_***'],
   [/\b(Bearer|Basic) [A-Za-z0-9._~+/=-]{8,}/gi, '$1 ***'],
   [/\b((?:sk|pk|rk|gsk|xai|pplx|r8|ghp|hf)[-_]|AIza|AKIA|ASIA)[A-Za-z0-9_-]{16,}/g, '$1***'],
-  [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]*)?/g, 'eyJ***'],
-  // User information in a URL: postgres://user:password@host
-  [/(\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@"]*):[^\s/@"]+@/gi, '$1:***@'],
 ];
 
 /** The second filter: secrets by their pattern, anywhere in a line. */
 export function redactText(line: string): string {
   let text = line;
   for (const [look, instead] of secretLooks) text = text.replace(look, instead);
-  return text;
+  return maskPasswords(maskJwts(text, '***'), '***');
 }
 
 /**

@@ -5,17 +5,22 @@ import { type OwnClientParts, type OwnSession, request } from './own-client.ts';
 import type { OwnSessions } from './own-sessions.ts';
 import type { ServerSettings } from './server-settings.ts';
 
-/** Returns all items of a list of a server, page by page, up to `capabilitiesMax`. Throws GatewayError `upstream_…`. */
+/** Pages of one list. A server could name further pages without end. */
+const pagesMax = 200;
+
+/** Returns all items of a list of a server, page by page, up to `capabilitiesMax` and `pagesMax`. Throws GatewayError `upstream_…`. */
 export async function listItems(parts: OwnClientParts, session: OwnSession, method: keyof typeof lists): Promise<JsonObject[]> {
   const member = lists[method]?.member ?? '';
   const all: JsonObject[] = [];
   let cursor: unknown;
+  let pages = 0;
   do {
     const result = await request(parts, session, method, cursor === undefined ? {} : { cursor });
     const items = result[member];
     if (Array.isArray(items)) for (const item of items) if (isObject(item)) all.push(item);
     cursor = typeof result.nextCursor === 'string' && result.nextCursor !== cursor ? result.nextCursor : undefined;
-  } while (cursor !== undefined && all.length < capabilitiesMax);
+    pages += 1;
+  } while (cursor !== undefined && all.length < capabilitiesMax && pages < pagesMax);
   return all.slice(0, capabilitiesMax);
 }
 

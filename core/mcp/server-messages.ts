@@ -1,8 +1,9 @@
 import type { McpCall } from '../contract/plugin/mcp-call.ts';
+import { hasDuplicateKeys } from '../contract/values/duplicate-keys.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { isObject, isPromise, type JsonObject, type Maybe, parseObject } from '../contract/values/json.ts';
 import type { MessageReader } from '../json-rpc/message-reader.ts';
-import { errorBody, RpcError } from '../json-rpc/messages.ts';
+import { errorBody, isAmbiguous, otherMember, RpcError } from '../json-rpc/messages.ts';
 import type { ToolChecks } from '../json-rpc/tool-guardrails.ts';
 import { isFiltered, withoutDisabled } from './capabilities.ts';
 import { tellsToolResult } from './check-task.ts';
@@ -48,13 +49,20 @@ export function messageReader(reading: Reading): MessageReader {
         return null;
       }
       if (dropsTaskResults && tellsToolResult(message)) return '';
+      // A client could take these for the response, and read a result that was not checked.
+      if (isAmbiguous(message) || otherMember(message) !== null) return mustRead ? '' : null;
       // Only a response can be that of another request.
       if (message.result === undefined && message.error === undefined) return null;
-      if (message.method !== undefined || message.id === null) return null;
+      if (message.id === null) return null;
       if (message.id !== call.id) return session === 'open' ? null : '';
       onReply?.(message);
       note(call, message);
-      return checkResult === null ? checked(message) : guarded(message, call, checkResult);
+      const read = checkResult === null ? checked(message) : guarded(message, call, checkResult);
+      if (!mustRead) return read;
+      // Clients may read the other of two values with one key.
+      const same = (text: string | null): string | null =>
+        text === null && hasDuplicateKeys(json, message) ? JSON.stringify(message) : text;
+      return isPromise(read) ? read.then(same) : same(read);
     },
   };
 }

@@ -31,6 +31,11 @@ export class TemplatePartial {
     this.segments('text', '');
   }
 
+  /** Length of its text in characters. */
+  get length(): number {
+    return this.#text.length;
+  }
+
   /** Returns its segments for a place, compiled once. Throws TemplateError if its text is not part of a JSON document but its place is. */
   segments(context: Context, indentation: string): readonly Segment[] {
     const key = `${context}${indentation}`;

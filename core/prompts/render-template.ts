@@ -17,9 +17,11 @@ export interface RenderOptions {
   readonly isStrict: boolean;
 }
 
-/** Bounds on the work of one rendering: tags executed, and partials inside partials. */
-const stepsMax = 200_000;
+/** Bounds on the work of one rendering: steps (tags, parts of their names, and items of sections), and partials inside partials. */
+const stepsMax = 400_000;
 const depthMax = 30;
+/** Characters of a partial that take one step in each place that includes it, because each place compiles it. */
+const charactersPerStep = 4;
 
 /**
  * Renders a template in one pass: a value is never read as template, and is escaped once for its place in JSON. Throws GatewayError: 400
@@ -67,6 +69,8 @@ class Run {
   readonly #options: RenderOptions;
   readonly #missing = new Set<string>();
   readonly #escaped = new Map<string, string>();
+  /** The partials of this rendering as each place needs them. Partials themselves keep few places. */
+  readonly #places = new Map<TemplatePartial, Map<string, readonly Segment[]>>();
   /** The partials that the text being rendered can name. */
   #partials: PartialSet;
   #text = '';
@@ -98,8 +102,8 @@ class Run {
     for (const segment of segments) {
       if (typeof segment === 'string') this.#text += segment;
       else {
-        this.#steps += 1;
-        if (this.#steps > stepsMax) throw promptError(`the prompt takes more than ${stepsMax} steps to render`);
+        // Each scope is searched for each part of a name.
+        this.#step(segment.type === 'partial' ? 1 : segment.path.length);
         if (segment.type === 'value') {
           const value = lookUp(scope, segment.path);
           if (value !== missing) this.#text += this.#textOf(value, segment.context);
@@ -131,8 +135,18 @@ class Run {
       return;
     }
     if (isEmpty) return;
-    if (Array.isArray(value)) for (const item of value) this.#segments(body, { view: item, parent: scope });
-    else this.#segments(body, value === true ? scope : { view: value, parent: scope });
+    if (!Array.isArray(value)) return this.#segments(body, value === true ? scope : { view: value, parent: scope });
+    for (const item of value) {
+      // A body without tags takes no step itself, and its text is not measured.
+      this.#step(1);
+      this.#segments(body, { view: item, parent: scope });
+      if (this.#text.length > this.#lengthLeft) throw tooLong(this.#options.bytesMax);
+    }
+  }
+
+  #step(count: number): void {
+    this.#steps += count;
+    if (this.#steps > stepsMax) throw promptError(`the prompt takes more than ${stepsMax} steps to render`);
   }
 
   #partial(tag: PartialTag, scope: Scope): void {
@@ -143,9 +157,22 @@ class Run {
     if (found === undefined) throw new GatewayError('internal', { detail: `partial ${reference} was not read before` });
     this.#depth += 1;
     this.#partials = found.inside;
-    this.#segments(segmentsOf(found.partial, reference, tag), scope);
+    this.#segments(this.#segmentsOf(found.partial, reference, tag), scope);
     this.#partials = outer;
     this.#depth -= 1;
+  }
+
+  #segmentsOf(partial: TemplatePartial, reference: string, tag: PartialTag): readonly Segment[] {
+    const places = this.#places.get(partial) ?? new Map<string, readonly Segment[]>();
+    this.#places.set(partial, places);
+    const place = `${tag.context}${tag.indentation}`;
+    let segments = places.get(place);
+    if (segments === undefined) {
+      this.#step(Math.ceil(partial.length / charactersPerStep));
+      segments = segmentsOf(partial, reference, tag);
+      places.set(place, segments);
+    }
+    return segments;
   }
 }
 

@@ -9,7 +9,7 @@ export function contentFacts(text: string): string[] {
   for (const [token] of text.normalize('NFKC').replace(invisible, '').matchAll(tokens)) {
     const enclosed = enclosedFact(token);
     if (enclosed !== null) facts.push(enclosed);
-    else for (const word of token.split(/[-–—/]+(?=\p{L})/u)) startsSentence = addWord(word, startsSentence, facts);
+    else for (const word of token.split(/(?<![-–—/])[-–—/]+(?=\p{L})/u)) startsSentence = addWord(word, startsSentence, facts);
     if (/[.!?:…。]['")\]]*$/.test(token)) startsSentence = true;
   }
   return facts;
@@ -23,13 +23,13 @@ const tokens =
   /```[\s\S]{0,4000}?```|`[^`]{1,500}`|"[^"]{1,500}"|“[^”]{1,500}”|«[^»]{1,500}»|„[^“”]{1,500}[“”]|(?<![\p{L}\p{N}])['‘][^'’\n]{1,200}['’](?![\p{L}\p{N}])|\S+/gu;
 
 function enclosedFact(token: string): string | null {
-  if (token.startsWith('`') && token.length > 1) return `code ${token.replace(/^`+|`+$/g, '').trim()}`;
+  if (token.startsWith('`') && token.length > 1) return `code ${token.replace(/^`+|(?<!`)`+$/g, '').trim()}`;
   return /^["“«„'‘].*["”“»'’]$/su.test(token) && token.length > 2 ? `quote ${token.slice(1, -1).trim()}` : null;
 }
 
 /** Adds the fact of a word, if it has one. Returns false, because the next word does not begin a sentence. */
 function addWord(token: string, startsSentence: boolean, facts: string[]): boolean {
-  const word = token.replace(/^[^\p{L}\p{N}$€£¥#@+\-−=<>%]+|[^\p{L}\p{N}%$€£¥°=<>]+$/gu, '');
+  const word = token.replace(/^[^\p{L}\p{N}$€£¥#@+\-−=<>%]+|(?<![^\p{L}\p{N}%$€£¥°=<>])[^\p{L}\p{N}%$€£¥°=<>]+$/gu, '');
   const lower = word.toLowerCase().replace(/’/g, "'");
   const fact = factOf(word, lower, startsSentence);
   if (fact !== null) facts.push(fact);

@@ -147,6 +147,17 @@ describe('a request to an agent', () => {
       rpc('CreateTaskPushNotificationConfig', { taskId: 't', id: 'c', url: ['http://10.0.0.1/'] }),
       ...([-32602, 'url: a URL is expected'] as const),
     ],
+    // Decoders of Go ignore case.
+    [
+      'notifications to a private address, in another spelling',
+      rpc('CreateTaskPushNotificationConfig', { taskId: 't', id: 'c', URL: 'http://10.0.0.1/' }),
+      ...([-32600, 'params.URL: another spelling of url'] as const),
+    ],
+    [
+      'parts in another spelling',
+      rpc('SendMessage', { message: { ...said('hi').message, Parts: [{ text: 'hidden' }] } }),
+      ...([-32600, 'params.message.Parts: another spelling of parts'] as const),
+    ],
   ])('with %s is refused before the agent is called', async (_, body, code, message) => {
     const count = agent.received.length;
     const reply = await send('sample', body, { headers: v1 });

@@ -42,9 +42,9 @@ export function skillsOf(card: JsonObject | null | undefined): CardSkill[] {
  */
 export function usableInterfaces(url: string, card: JsonObject | null | undefined): AgentInterface[] {
   if (!card) return [];
-  const base = url.replace(/\/+$/, '');
+  const base = url.replace(/(?<!\/)\/+$/, '');
   const all = interfacesOf(card);
-  const isListed = all.some((one) => one.url.replace(/\/+$/, '') === base);
+  const isListed = all.some((one) => one.url.replace(/(?<!\/)\/+$/, '') === base);
   const isUsable = (one: AgentInterface): boolean =>
     URL.parse(one.url)?.origin === URL.parse(url)?.origin && (isListed || one.url === base || one.url.startsWith(`${base}/`));
   return all.filter(isUsable);

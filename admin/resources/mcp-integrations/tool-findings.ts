@@ -18,7 +18,7 @@ const patterns: readonly (readonly [ToolFinding['type'], RegExp])[] = [
     'concealment',
     /\b(?:do not|don't|never|without)\b.{0,30}\b(?:tell|telling|mention|mentioning|inform|informing|show|reveal|notify|ask)\b.{0,30}\b(?:user|human|anyone|this)\b/i,
   ],
-  ['markup', /<\s*\/?\s*(?:important|system|instructions?|secret|assistant|hidden|tool_call)\b[^>]{0,100}>|<!--/i],
+  ['markup', /<\s{0,10}\/?\s{0,10}(?:important|system|instructions?|secret|assistant|hidden|tool_call)\b[^>]{0,100}>|<!--/i],
   [
     'credential',
     /(?:~\/|\/)\.(?:ssh|aws|env|netrc|kube)\b|\bid_rsa\b|\bmcp\.json\b|\/etc\/passwd|\b(?:api|access|secret|private)[ _-]?keys?\b|\bpasswords?\b|\bcredentials?\b/i,

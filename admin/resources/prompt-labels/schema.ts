@@ -8,7 +8,7 @@ const name = v.pipe(
   v.minLength(1, 'must not be empty'),
   v.maxLength(64, 'at most 64 characters'),
   v.regex(
-    /^(?!latest$)(?!default$)(?!\d+$)[a-zA-Z0-9_-]*[^@\s]?[a-zA-Z0-9_-]*$/,
+    /^(?!latest$)(?!default$)(?!\d+$)[a-zA-Z0-9_-]*(?:[^@\sa-zA-Z0-9_-][a-zA-Z0-9_-]*)?$/,
     'letters, digits, _ and - are expected; latest, default and numbers are reserved',
   ),
   v.check((value) => /^[^\p{Cc}/]*$/u.test(value), 'slashes and control characters are not allowed'),

@@ -18,6 +18,10 @@ const readOnly: ReadonlySet<string> = new Set(['id', 'meta', 'roles', 'groups', 
 
 type Attributes = Record<string, unknown>;
 
+/** Elements of a list while operations are applied. Each one is compared with all others. */
+const emailsMax = 100;
+const groupsMax = 2_000;
+
 /**
  * Returns the user after these operations, not yet validated. Attributes that are not stored are ignored. `groups` can be changed if the user
  * has them. Throws `mutability` for a named read-only attribute.
@@ -72,7 +76,9 @@ function patchName(user: Attributes, { op, value }: PatchStep, sub: string | nul
 function patchGroups(user: Attributes, { op, path, value }: PatchStep): void {
   const groups = user.groups as Attributes[];
   const sent = value === undefined || value === null ? [] : listOf(value);
-  const isSent = ({ value: id }: Attributes) => sent.some((one) => one.value === id);
+  requireFew('groups', groups.length + sent.length, groupsMax);
+  const ids = new Set(sent.map(({ value: id }) => id));
+  const isSent = ({ value: id }: Attributes) => ids.has(id);
   if (path.filter !== null) {
     if (op !== 'remove') throw new ScimError('noTarget', 'groups: elements can be added, replaced as a whole, or removed');
     user.groups = groups.filter((one) => !matcher(path.filter as Filter)(one));
@@ -84,6 +90,7 @@ function patchEmails(user: Attributes, { op, path, value }: PatchStep, sub: stri
   const emails = user.emails as Attributes[];
   if (path.filter === null && sub === null) {
     const sent = op === 'remove' && value === undefined ? null : listOf(value);
+    requireFew('emails', emails.length + (sent?.length ?? 0), emailsMax);
     if (op === 'replace') user.emails = sent;
     else if (op === 'remove')
       user.emails = sent === null ? [] : emails.filter((one) => !sent.some((other) => other.value === one.value));
@@ -99,7 +106,10 @@ function patchEmails(user: Attributes, { op, path, value }: PatchStep, sub: stri
     return;
   }
   const change = sub === null ? partsOf(unwrapList(value), emailParts, 'emails') : { [emailParts[sub] ?? sub]: unwrap(value) };
-  if (chosen.length === 0) chosen.push(newEmail(emails, path.filter));
+  if (chosen.length === 0) {
+    requireFew('emails', emails.length + 1, emailsMax);
+    chosen.push(newEmail(emails, path.filter));
+  }
   for (const one of chosen) Object.assign(one, change);
   if (change.primary !== undefined && v.is(directoryBoolean, change.primary)) keepOnePrimary(emails, chosen[0] as Attributes);
 }
@@ -115,6 +125,10 @@ function newEmail(emails: Attributes[], filter: Filter | null): Attributes {
   }
   emails.push(made);
   return made;
+}
+
+function requireFew(attribute: string, count: number, max: number): void {
+  if (count > max) throw new ScimError('invalidValue', `${attribute}: the operations make a list of more than ${max} elements`);
 }
 
 function addEmail(emails: Attributes[], one: Attributes): void {

@@ -150,7 +150,7 @@ function addClauses(part: Part, read: ReadField, clauses: ClauseTrace[]): void {
   }
 }
 
-const credentialHeader = /^headers\.(authorization|cookie|.*(key|token|secret|password|credential|auth|signature).*)$/i;
+const credentialHeader = /^headers\.(?:(?:authorization|cookie)$|.*(?:key|token|secret|password|credential|auth|signature))/i;
 const shownCharsMax = 200;
 
 /** Shortens a value for an explanation: a condition on a prompt must not repeat the prompt. */

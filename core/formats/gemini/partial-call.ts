@@ -53,7 +53,9 @@ function bare(): JsonObject {
 /** Returns `items`, 0, `full name` for `$.items[0]['full name']`. */
 function keysOf(path: string): (string | number)[] {
   const keys: (string | number)[] = [];
-  for (const [, name, index, quoted] of path.matchAll(/([^.[\]'"$]+)(?=[.[]|$)|\[(\d+)\]|\[['"]((?:[^'"\\]|\\.)*)['"]\]/g)) {
+  for (const [, name, index, quoted] of path.matchAll(
+    /(?<![^.[\]'"$])([^.[\]'"$]+)(?=[.[]|$)|\[(\d+)\]|\[['"]((?:[^'"\\]|\\.)*)['"]\]/g,
+  )) {
     if (index !== undefined) keys.push(Number(index));
     else keys.push(name ?? quoted ?? '');
   }

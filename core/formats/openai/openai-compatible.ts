@@ -121,7 +121,7 @@ function byResponsesOf(row: CompatibleProvider): (call: OperationCall) => boolea
 
 function baseUrlOf(row: CompatibleProvider, settings: ProviderSettings): string {
   const custom = settings.custom_host;
-  if (typeof custom === 'string' && custom !== '') return custom.replace(/\/+$/, '');
+  if (typeof custom === 'string' && custom !== '') return custom.replace(/(?<!\/)\/+$/, '');
   if (typeof row.baseUrl === 'function') return row.baseUrl(settings);
   if (row.baseUrl !== null) return row.baseUrl;
   throw new GatewayError('invalid_custom_host', {

@@ -2,7 +2,7 @@ import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
 import { isObject, type JsonObject, parseObject } from '../../contract/values/json.ts';
 import { dataOf } from '../../json-rpc/message-reader.ts';
-import { errorBody, type RpcId, rpcCodes } from '../../json-rpc/messages.ts';
+import { errorBody, isAmbiguous, otherMember, type RpcId, rpcCodes } from '../../json-rpc/messages.ts';
 import { EventFrames } from '../../pipeline/attempt/event-frames.ts';
 import { type ExchangeStream, exchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
 import { PendingRequests, type SseReceiver } from './pending-requests.ts';
@@ -122,7 +122,8 @@ export async function openSse(parts: SseParts, onMessage?: OnMessage): Promise<S
       return;
     }
     const message = parseObject(data);
-    if (message === null) return;
+    // A client could take such a message for the response to its request.
+    if (message === null || isAmbiguous(message) || otherMember(message) !== null) return;
     if (message.method === 'notifications/progress') pending.progress(isObject(message.params) ? message.params : {}, message);
     else if (message.method === undefined) pending.settle(message);
     else if (!onMessage?.(message)) void reply(message);

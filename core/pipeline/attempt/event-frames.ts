@@ -72,7 +72,7 @@ export class EventFrames {
   #endsIn(chunk: Uint8Array): boolean {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     const seam = this.#tail + bytes.toString('latin1', 0, 3);
-    if (frameEnd(seam) !== -1 || bytes.includes('\n\n') || bytes.includes('\r\n\r\n')) return true;
+    if (frameEnd(seam) !== -1 || bytes.includes('\n\n') || bytes.includes('\r')) return true;
     this.#tail = (this.#tail + bytes.toString('latin1', Math.max(0, bytes.length - 3))).slice(-3);
     return false;
   }
@@ -110,10 +110,17 @@ export class EventFrames {
   }
 }
 
-/** Returns the index after the first blank line, or -1. */
+/** Line ends are CR LF, LF and CR, in any mixture. A CR at the end may be the first half of one, so it ends no frame yet. */
+const blankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?=[^\n]))/;
+
+/**
+ * Returns the index after the first blank line, or -1. It must be that of every client: a frame with a blank line inside would be read as
+ * one event here and as several there.
+ */
 function frameEnd(text: string): number {
   const plain = text.indexOf('\n\n');
-  const windows = text.indexOf('\r\n\r\n');
-  if (windows !== -1 && (plain === -1 || windows < plain)) return windows + 4;
-  return plain === -1 ? -1 : plain + 2;
+  const carriage = text.indexOf('\r');
+  if (carriage === -1 || (plain !== -1 && plain < carriage)) return plain === -1 ? -1 : plain + 2;
+  const found = blankLine.exec(text);
+  return found === null ? -1 : found.index + found[0].length;
 }

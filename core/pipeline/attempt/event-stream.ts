@@ -102,7 +102,8 @@ export class EventStream {
 
   #frame(text: string): string {
     this.#out = null;
-    this.#parser.feed(text);
+    // The parser would wait for the next frame, whose first character may belong to this line end.
+    this.#parser.feed(text.endsWith('\r') ? `${text}\n` : text);
     return this.#out === null || this.#out === sameText ? text : this.#out;
   }
 

@@ -195,6 +195,11 @@ export function modelInPath(path: string): string | null {
   }
 }
 
+/** Returns the model in the first part of a form with this name that has at most 20 further headers; null if there is none. */
+export function modelInForm(text: string): string | null {
+  return /name="?model"?\r?\n(?:[^\r\n]+\r?\n){0,20}\r?\n([^\r\n]+)\r?\n/.exec(text)?.[1] ?? null;
+}
+
 function modelInQuery(query: string): string | null {
   return query.includes('model=') ? new URLSearchParams(query).get('model') : null;
 }
@@ -240,8 +245,8 @@ class PassedFacts implements PassedRequest {
   /** SDKs send the text fields of a form before its files. */
   #readForm(head: Uint8Array): void {
     const text = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, formHeadBytes)).toString('utf8');
-    const model = /name="?model"?\r?\n(?:[^\r\n]+\r?\n)*\r?\n([^\r\n]+)\r?\n/.exec(text)?.[1];
-    if (model !== undefined) this.#found('model', model);
+    const model = modelInForm(text);
+    if (model !== null) this.#found('model', model);
   }
 
   #found(name: string, value: unknown): void {

@@ -82,7 +82,7 @@ async function takeWhole(ctx: RequestContext, body: Uint8Array, contentType: str
 /** The same bytes with another value in the field `model`. */
 function renamed(head: Uint8Array, sent: string, model: string): Uint8Array {
   const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength);
-  const found = /content-disposition:[^\r\n]*;[ \t]*name="?model"?(?=[;\r \t]).*?\r\n\r\n/is.exec(bytes.toString('latin1'));
+  const found = /^content-disposition:[^\r\n]*;[ \t]*name="?model"?(?=[;\r \t]).*?\r\n\r\n/ims.exec(bytes.toString('latin1'));
   if (!found) throw new GatewayError('internal', { detail: 'the model of a form was read but not found again' });
   const from = found.index + found[0].length;
   return Buffer.concat([bytes.subarray(0, from), Buffer.from(model), bytes.subarray(from + Buffer.byteLength(sent))]);

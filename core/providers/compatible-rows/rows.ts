@@ -143,7 +143,7 @@ export const rows: readonly CompatibleRow[] = [
   },
   {
     id: 'huggingface',
-    baseUrl: (settings) => String(settings.huggingface_base_url ?? 'https://router.huggingface.co').replace(/\/+$/, ''),
+    baseUrl: (settings) => String(settings.huggingface_base_url ?? 'https://router.huggingface.co').replace(/(?<!\/)\/+$/, ''),
     pathPrefix: (settings) => (/\/v1\/*$/.test(String(settings.custom_host ?? settings.huggingface_base_url ?? '')) ? '' : '/v1'),
     operations: ['chatComplete', 'complete'],
     settings: { huggingface_base_url: url({ about: 'Base URL of a dedicated endpoint.' }) },

@@ -31,7 +31,7 @@ export async function askAccount(
 ): Promise<StepResponse> {
   const { query, ...rest } = request;
   const host = new URL(typeof call.settings.custom_host === 'string' ? call.settings.custom_host : 'https://api.fireworks.ai/v1');
-  const root = host.pathname.replace(/\/+$/, '').replace(/\/inference\/v1$/, '/v1');
+  const root = host.pathname.replace(/(?<!\/)\/+$/, '').replace(/\/inference\/v1$/, '/v1');
   const path = `${root}/${accountPath(call.settings, request.path)}${query && query.size > 0 ? `?${query}` : ''}`;
   return exchange(services, { ...rest, origin: host.origin, path });
 }

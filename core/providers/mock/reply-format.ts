@@ -67,7 +67,7 @@ function textChoices(reply: MockReply, chunks: number | null): JsonObject[] {
 
 /** Splits the text into this many pieces of about equal length, or into one per word with the space that follows it. */
 function pieces(text: string, count: number | null): string[] {
-  if (count === null) return text.match(/\s*\S+\s*/g) ?? (text === '' ? [] : [text]);
+  if (count === null) return text.match(/^\s*\S+\s*|\S+\s*/g) ?? (text === '' ? [] : [text]);
   const characters = [...text];
   return Array.from({ length: count }, (_, index) =>
     characters

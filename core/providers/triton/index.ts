@@ -49,7 +49,7 @@ const complete: Operation = {
 export const triton: ProviderAdapter = {
   ...declared(declaration),
   baseUrl: ({ custom_host: host }) => {
-    if (typeof host === 'string' && host !== '') return host.replace(/\/+$/, '').replace(/\/v2$/, '');
+    if (typeof host === 'string' && host !== '') return host.replace(/(?<!\/)\/+$/, '').replace(/\/v2$/, '');
     throw new GatewayError('invalid_custom_host', {
       message:
         'Provider triton has no default address. Set custom_host, for example x-svc-custom-host: https://triton.example.com',

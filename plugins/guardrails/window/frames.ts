@@ -29,7 +29,7 @@ export class Frames {
   rest(): string {
     const last = this.#parts.join('') + this.#lines(this.#text.end());
     this.#parts = [];
-    return last.replace(/\n+$/, '');
+    return last.replace(/(?<!\n)\n+$/, '');
   }
 
   /** A CR at the end of a chunk is a line break already; a LF that follows it belongs to it. */

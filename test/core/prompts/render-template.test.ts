@@ -126,7 +126,33 @@ describe('bounds', () => {
 
   test('loops without output end after a number of steps', () => {
     const loops = '{{#l}}{{#l}}{{#l}}{{y}}{{/l}}{{/l}}{{/l}}';
-    expect(() => render(loops, { l: Array(1000).fill(1) })).toThrow('more than 200000 steps');
+    expect(() => render(loops, { l: Array(1000).fill(1) })).toThrow('more than 400000 steps');
+  });
+
+  test.each(['{{#l}}{{#l}}{{/l}}{{/l}}', '{{#l}}{{#l}}{{! nothing }}{{/l}}{{/l}}'])(
+    'loops without tags in their bodies end after a number of steps: %s',
+    (loops) => {
+      expect(() => render(loops, { l: Array(1000).fill(1) })).toThrow('more than 400000 steps');
+    },
+  );
+
+  test('a loop with text and no tags ends at the maximum length', () => {
+    const text = `{{#l}}${'x'.repeat(100_000)}{{/l}}`;
+    expect(() => render(text, { l: Array(10_000).fill(1) })).toThrow(expect.objectContaining({ code: 'body_too_large' }));
+  });
+
+  test('names with many parts take more steps', () => {
+    const inner = `{{${'a.'.repeat(49)}b}}`.repeat(100);
+    const deep = JSON.parse(`${'{"a":'.repeat(49)}{}${'}'.repeat(49)}`) as object;
+    expect(() => render(`{{#l}}${inner}{{/l}}`, { l: Array(100).fill(deep) })).toThrow('more than 400000 steps');
+  });
+
+  test('each place of a partial takes steps by its length, once in a rendering', () => {
+    const places = (count: number) => Array.from({ length: count }, (_, i) => `\n${' '.repeat(i)}{{>pp-a}}\n`).join('');
+    const partials = { 'pp-a': `{{^hide}}${'x'.repeat(200_000)}{{/hide}}` };
+    const variables = { l: Array(1_000).fill(1), hide: true };
+    expect(render(`{{#l}}${places(3)}{{/l}}`, variables, { partials }).trim()).toBe('');
+    expect(() => render(places(8), variables, { partials })).toThrow('more than 400000 steps');
   });
 
   test('a partial that includes itself ends', () => {

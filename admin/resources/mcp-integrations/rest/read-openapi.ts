@@ -1,6 +1,6 @@
 import { upgrade } from '@scalar/openapi-upgrader';
 import * as v from 'valibot';
-import { LineCounter, parseDocument } from 'yaml';
+import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { isObject, type JsonObject } from '../../../../core/contract/values/json.ts';
 import { messageOf } from '../../../../core/contract/values/message-of.ts';
 import { isStorable } from '../../../../core/contract/values/storable-json.ts';
@@ -33,16 +33,38 @@ function parse(text: string): unknown {
   }
   try {
     const lines = new LineCounter();
-    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+    // The check of the library compares each key with all others.
+    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
     const [error] = document.errors;
-    if (error) {
-      const { line, col } = lines.linePos(error.pos[0]);
-      throw invalid(`${documentField}: line ${line}, column ${col}: ${error.message}`);
+    const issue = error ? { at: error.pos[0], message: error.message } : repeatedKey(document);
+    if (issue) {
+      const { line, col } = lines.linePos(issue.at);
+      throw invalid(`${documentField}: line ${line}, column ${col}: ${issue.message}`);
     }
     return document.toJS({ maxAliasCount: 100 });
   } catch (thrown) {
     throw thrown instanceof RangeError || thrown instanceof ReferenceError ? refused(thrown) : thrown;
   }
+}
+
+/** Returns the position of a key that its map has twice; null if there is none. */
+function repeatedKey(document: Document): { at: number; message: string } | null {
+  let found: { at: number; message: string } | null = null;
+  visit(document, {
+    Map(_, { items }) {
+      const known = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        if (known.has(key.value)) {
+          found = { at: key.range?.[0] ?? 0, message: 'Map keys must be unique' };
+          return visit.BREAK;
+        }
+        known.add(key.value);
+      }
+      return undefined;
+    },
+  });
+  return found;
 }
 
 /** Returns the value as plain JSON: a tree without shared parts, of limited size and depth. */

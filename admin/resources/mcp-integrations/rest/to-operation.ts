@@ -159,7 +159,7 @@ function nameOf(id: string): string {
   return (
     id
       .replace(/[^A-Za-z0-9_-]+/g, '_')
-      .replace(/^_+|_+$/g, '')
+      .replace(/^_+|(?<!_)_+$/g, '')
       .slice(0, nameLengthMax) || 'operation'
   );
 }

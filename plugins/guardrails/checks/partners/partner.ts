@@ -179,7 +179,7 @@ export const baseUrl = v.pipe(
   v.maxLength(2048),
   v.url('expected an https URL'),
   v.regex(/^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/, 'expected an http or https URL without credentials, query and fragment'),
-  v.transform((url) => url.replace(/\/+$/, '')),
+  v.transform((url) => url.replace(/(?<!\/)\/+$/, '')),
 );
 
 /** A switch with a default. */

@@ -15,6 +15,37 @@ it('event frames: are the same for a cut at any two bytes', () => {
   }
 });
 
+it('event frames: end at every blank line, whatever its line ends', () => {
+  const parts = [
+    'data: a\r\r',
+    'data: b\n\r\n',
+    'data: c\r\n\n',
+    'data: d\r\n\r',
+    'data: e\rdata: f\r\n\r\n',
+    'data: g\n\r',
+    'data: h\n\n',
+  ];
+  const bytes = Buffer.from(parts.join(''));
+  for (let first = 0; first <= bytes.length; first++) {
+    for (let second = first; second <= bytes.length; second++) {
+      const cutter = new EventFrames(() => {});
+      const chunks = [bytes.subarray(0, first), bytes.subarray(first, second), bytes.subarray(second)];
+      expect(chunks.flatMap((chunk) => cutter.push(chunk))).toEqual(parts);
+    }
+  }
+});
+
+it('event frames: a long event with other line ends is complete with its blank line', () => {
+  const long = `data: ${'é'.repeat(100_000)}\r\r`;
+  const bytes = Buffer.from(`${long}data: b\n\r\n`);
+  for (let at = bytes.length - 20; at <= bytes.length; at++) {
+    const cutter = new EventFrames(() => {});
+    const chunks = [bytes.subarray(0, 90_000), bytes.subarray(90_000, at), bytes.subarray(at)];
+    const found = chunks.flatMap((chunk) => cutter.push(chunk));
+    expect(found.join('') === bytes.toString() && found.length === 2 && found[0] === long).toBe(true);
+  }
+});
+
 it('event frames: a long event and the next one are the same for each cut near its end', () => {
   const long = Buffer.from(`data: ${'é'.repeat(100_000)}\r\n\r\ndata: b\n\n`);
   const at = long.length - 20;

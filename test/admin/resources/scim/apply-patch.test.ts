@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import { applyPatch } from '../../../../admin/resources/scim-users/apply-patch.ts';
+import type { DirectoryUser } from '../../../../admin/resources/scim-users/attributes.ts';
+import { patchSteps } from '../../../../admin/scim/patch.ts';
+import { userSchema } from '../../../../admin/scim/urns.ts';
+
+const user = { userName: 'a@example.com', emails: [{ value: 'a@example.com', primary: true }], groups: [] } as DirectoryUser;
+const patch = (...Operations: { op: 'add' | 'remove' | 'replace'; path: string; value: unknown }[]) =>
+  applyPatch(user, patchSteps({ Operations }, userSchema));
+const addresses = (count: number, from = 0) => Array.from({ length: count }, (_, i) => ({ value: `b${from + i}@example.com` }));
+
+it.each([
+  ['many addresses in one operation', () => patch({ op: 'add', path: 'emails', value: addresses(20_000) }), 'emails'],
+  ['a list of many addresses', () => patch({ op: 'replace', path: 'emails', value: addresses(20_000) }), 'emails'],
+  [
+    'an address in each of many operations',
+    () => patch(...Array.from({ length: 1_000 }, (_, i) => ({ op: 'add' as const, path: 'emails', value: addresses(1, i) }))),
+    'emails',
+  ],
+  [
+    'an address by a filter in each of many operations',
+    () =>
+      patch(
+        ...Array.from({ length: 1_000 }, (_, i) => ({
+          op: 'add' as const,
+          path: `emails[type eq "t${i}"].value`,
+          value: 'c@d.com',
+        })),
+      ),
+    'emails',
+  ],
+  ['many groups', () => patch({ op: 'add', path: 'groups', value: addresses(20_000) }), 'groups'],
+])('operations on a user of a directory: %s are refused before they are compared', (_, run, attribute) => {
+  const began = performance.now();
+  expect(run).toThrow(`${attribute}: the operations make a list of more than`);
+  expect(performance.now() - began).toBeLessThan(2_000);
+});
+
+it('operations on a user of a directory: ordinary lists are changed', () => {
+  expect(patch({ op: 'add', path: 'emails', value: addresses(19) }).emails).toHaveLength(20);
+  const values = addresses(3);
+  expect(
+    patch({ op: 'add', path: 'groups', value: values }, { op: 'remove', path: 'groups', value: [values[1]] }).groups,
+  ).toEqual([values[0], values[2]]);
+});

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callTool, echo, mcpClient, request } from '../support/mcp-client.ts';
+import { type McpUpstream, startMcpUpstream } from '../support/mcp-upstream.ts';
+import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
+
+/** Replies of an MCP server that clients read differently than a plain reader, to reach them without a check. */
+let gateway: SharedGateway;
+let client: Awaited<ReturnType<typeof mcpClient>>;
+let upstream: McpUpstream;
+let session: Record<string, string>;
+
+beforeAll(async () => {
+  [gateway, upstream] = await Promise.all([shareGateway(), startMcpUpstream()]);
+  client = await mcpClient(gateway);
+  const guardrail = await gateway.admin.create('/guardrails', {
+    ...{ name: 'hostile', target: 'mcp_tools', workspace_id: gateway.workspaceId, actions: { deny: true } },
+    checks: [{ id: 'default.contains', parameters: { words: ['leaked'], operator: 'none' } }],
+  });
+  const configurations = { output_guardrails: [String(guardrail.slug)] };
+  await client.addServer('hostile', upstream.url, { configurations });
+  session = await client.begin('hostile');
+});
+afterAll(() => upstream?.close());
+
+const result = (text: string) => ({ content: [{ type: 'text', text }] });
+const leak = { jsonrpc: '2.0', id: 9, result: result('leaked') };
+const fine = JSON.stringify({ jsonrpc: '2.0', id: 9, result: result('fine') });
+
+async function reply(contentType: string, body: string): Promise<string> {
+  upstream.override = (incoming, response) => {
+    incoming.resume();
+    response.writeHead(200, { 'content-type': contentType }).end(body);
+  };
+  try {
+    return (await client.post('hostile', echo('hello'), session)).text;
+  } finally {
+    upstream.override = null;
+  }
+}
+
+describe('a result that a guardrail denies does not pass', () => {
+  it.each([
+    ['between blank lines of other line ends', `data: {"x":\n\r\ndata: ${JSON.stringify(leak)}\n\r\ndata: }\n\n`],
+    ['between blank lines of carriage returns', `data: {"x":\r\rdata: ${JSON.stringify(leak)}\r\rdata: }\n\n`],
+    ['behind a mark that clients remove', `\u00ef\u00bb\u00bfdata: ${JSON.stringify(leak)}\n\ndata: ${fine}\n\n`],
+    ['with a method that is null', `data: ${JSON.stringify({ ...leak, method: null })}\n\ndata: ${fine}\n\n`],
+    ['with a method', `data: ${JSON.stringify({ ...leak, method: 'ping' })}\n\ndata: ${fine}\n\n`],
+    ['in another spelling', `data: {"jsonrpc":"2.0","id":9,"Result":${JSON.stringify(leak.result)}}\n\ndata: ${fine}\n\n`],
+    [
+      'beside another one with the same key',
+      `data: ${fine.replace('"result"', `"result":${JSON.stringify(leak.result)},"result"`)}\n\n`,
+    ],
+  ])('in an event stream, %s', async (_, stream) => {
+    expect(await reply('text/event-stream', stream)).not.toContain('leaked');
+  });
+
+  it.each([
+    ['with a method that is null', JSON.stringify({ ...leak, method: null })],
+    ['in another spelling', `{"jsonrpc":"2.0","id":9,"re\u017fult":${JSON.stringify(leak.result)}}`],
+    ['beside another one with the same key', fine.replace('"result"', `"result":${JSON.stringify(leak.result)},"result"`)],
+  ])('in JSON, %s', async (_, body) => {
+    expect(await reply('application/json', body)).not.toContain('leaked');
+  });
+
+  it('an event stream with carriage returns passes', async () => {
+    expect(await reply('text/event-stream', `event: message\rdata: ${fine}\r\r`)).toContain('fine');
+  });
+});
+
+it('a list without a last page ends', async () => {
+  const endless = await startMcpUpstream();
+  let pages = 0;
+  endless.override = async (incoming, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk);
+    const { id, method } = chunks.length === 0 ? {} : JSON.parse(Buffer.concat(chunks).toString());
+    if (id === undefined) return void response.writeHead(202).end();
+    const opened = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'a', version: '1' } };
+    const listed = { tools: [], nextCursor: String(pages++) };
+    const sent = method === 'initialize' ? { result: opened } : method === 'tools/list' ? { result: listed } : unknownMethod;
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, ...sent }));
+  };
+  try {
+    const { integration } = await client.addServer('endless', endless.url);
+    await gateway.admin.post(`/mcp-integrations/${integration}/sync`, {});
+    expect(pages).toBeGreaterThanOrEqual(200);
+    expect(pages).toBeLessThan(1_000);
+  } finally {
+    await endless.close();
+  }
+});
+
+const unknownMethod = { error: { code: -32601, message: 'Method not found' } };
+
+describe('a tool that is disabled', () => {
+  it.each([
+    ['with a name in a list', callTool(['echo'] as unknown as string), -32602],
+    ['with an object as its name', request('tools/call', { name: { toString: 'echo' } }), -32602],
+    ['in another spelling', '{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"fail","Name":"echo"}}', -32600],
+    ['with a letter that decoders fold', '{"jsonrpc":"2.0","id":9,"method":"ping","param\u017f":{"name":"echo"}}', -32600],
+    ['in a response with another method', '{"jsonrpc":"2.0","id":9,"result":{},"Method":"tools/call"}', -32600],
+    ['with other arguments', '{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"echo","Arguments":{}}}', -32600],
+  ])('cannot be called %s', async (_, body, code) => {
+    const count = upstream.received.length;
+    const { text } = await client.post('hostile', body);
+    expect(JSON.parse(text).error).toMatchObject({ code });
+    expect(upstream.received.length).toBe(count);
+  });
+});
