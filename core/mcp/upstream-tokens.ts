@@ -71,8 +71,7 @@ export function createUpstreamTokens({ documents, fetch, clock, openToken }: Tok
       // The document does not contain the scopes of its token. Only the control plane can choose one for demanded scopes.
       const isAnyScope = rejected === null || rejected.scope === null || rejected.isInvalid;
       const known = isAnyScope ? await documents.get('mcp-connection', mcpConnectionId(serverId, userId)) : null;
-      if (known && known.tokenId !== rejected?.id && isFresh(known.expiresAt, clock.now()))
-        return withToken(server, known, userId);
+      if (known && known.tokenId !== rejected?.id && isFresh(known, clock.now())) return withToken(server, known, userId);
       const { id: tokenId = null, scope = null, isInvalid = false } = rejected ?? {};
       const reply = await ask({ serverId, userId, rejected: tokenId, scope, isInvalid });
       if (reply.state === 'connected') return withToken(server, reply.document, userId);
