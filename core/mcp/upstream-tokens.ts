@@ -14,6 +14,7 @@ import {
 } from '../contract/protocol/mcp-connection.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError } from '../contract/values/errors.ts';
+import { textOf } from '../contract/values/utf8.ts';
 import { RpcError, type RpcId, rpcCodes } from '../json-rpc/messages.ts';
 import type { ServerSettings } from './server-settings.ts';
 import type { Rejection } from './token-rejection.ts';
@@ -106,7 +107,7 @@ export function createUpstreamTokens({ documents, fetch, clock, openToken }: Tok
 
 async function askControlPlane(fetch: InternalFetch, question: McpTokenQuestion): Promise<McpTokenReply> {
   const { status, body } = await fetch('POST', internalPaths.mcpTokens, Buffer.from(JSON.stringify(question)), questionMs);
-  const parsed = status === 200 ? v.safeParse(mcpTokenReply, JSON.parse(Buffer.from(body).toString('utf8'))) : null;
+  const parsed = status === 200 ? v.safeParse(mcpTokenReply, JSON.parse(textOf(body))) : null;
   if (parsed?.success) return parsed.output;
   throw new GatewayError('unavailable', {
     message: 'No token for the MCP server: the control plane did not reply',
