@@ -2,6 +2,7 @@ import { cardBytesMax, missingCardMember } from '../contract/protocol/agents.ts'
 import type { UpstreamSender, UpstreamTimeouts } from '../contract/provider/upstream.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { type JsonObject, parseObject } from '../contract/values/json.ts';
+import { textOf } from '../contract/values/utf8.ts';
 import { exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import type { AgentAddress } from './agent-settings.ts';
 
@@ -79,7 +80,7 @@ async function fetchFrom(
   const bytes = await exchange.whole(cardBytesMax);
   if (bytes === null)
     return new GatewayError('upstream_invalid', { message: `The card at ${path} has more than ${cardBytesMax} bytes` });
-  const card = parseObject(Buffer.from(bytes).toString('utf8'));
+  const card = parseObject(textOf(bytes));
   if (card === null) return new GatewayError('upstream_invalid', { message: `The card at ${path} is not a JSON object` });
   const missing = missingCardMember(card);
   if (missing === null) return card;

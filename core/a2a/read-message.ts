@@ -2,14 +2,13 @@ import type { RequestContext } from '../contract/plugin/context.ts';
 import { hasDuplicateKeys } from '../contract/values/duplicate-keys.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { unmarkedTextOf } from '../contract/values/utf8.ts';
 import { JsonLimits } from '../pipeline/request/json-limits.ts';
 import type { BodyLimits } from '../pipeline/request/read-body.ts';
 import { spellingIssue } from './other-spellings.ts';
 
 /** Maximum length of a message of a client in bytes. Files are part of messages. */
 const requestBytesMax = 16 * 1024 * 1024;
-
-const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /** Reads the body of a request. Returns null for JSON that is a list. Throws GatewayError `invalid_json`, `body_too_large`, `bad_request`. */
 export async function readMessage(ctx: RequestContext, limits: BodyLimits): Promise<JsonObject | null> {
@@ -32,10 +31,9 @@ export async function readMessage(ctx: RequestContext, limits: BodyLimits): Prom
 }
 
 function parse(body: Uint8Array): { text: string; value: unknown } {
+  const text = unmarkedTextOf(body);
   try {
-    const text = decoder.decode(body);
-    return { text, value: JSON.parse(text) };
-  } catch {
-    throw new GatewayError('invalid_json', { message: 'The body is not valid JSON in UTF-8' });
-  }
+    if (text !== null) return { text, value: JSON.parse(text) };
+  } catch {}
+  throw new GatewayError('invalid_json', { message: 'The body is not valid JSON in UTF-8' });
 }

@@ -3,7 +3,12 @@ import { LRUCache } from 'lru-cache';
 import type { Token, TokenCache, TokenCacheOptions, TokenCaches } from '../contract/provider/sign-services.ts';
 
 /** A token is not returned in its last seconds, because the call it signs takes time to arrive, and clocks differ. */
-const marginMs = 10_000;
+const marginMsMax = 10_000;
+/**
+ * The share of its lifetime in which a token of a short lifetime is not returned: otherwise every call would request one. Half of the share in
+ * which it is refreshed while it is still returned.
+ */
+const marginShareMax = 0.1;
 /** Minimum time between a failed early refresh and the next attempt. */
 const retryMs = 15_000;
 
@@ -11,6 +16,7 @@ interface Entry<Cached extends Token> {
   /** Null after it was rejected before its end. */
   token: Cached | null;
   refreshAtMs: number;
+  readonly usableUntilMs: number;
 }
 
 interface Asking<Cached extends Token> {
@@ -40,8 +46,10 @@ export function createTokenCache<Cached extends Token = Token>(options: TokenCac
     max: entriesMax,
     async fetchMethod(_key, _old, { context: { nowMs, obtain } }) {
       const token = await obtain();
-      const aheadMs = Math.min(refreshAheadMs, (token.expiresAtMs - nowMs) / 5);
-      return { token, refreshAtMs: token.expiresAtMs - aheadMs };
+      const lifetimeMs = token.expiresAtMs - nowMs;
+      const aheadMs = Math.min(refreshAheadMs, lifetimeMs / 5);
+      const marginMs = Math.min(marginMsMax, lifetimeMs * marginShareMax);
+      return { token, refreshAtMs: token.expiresAtMs - aheadMs, usableUntilMs: token.expiresAtMs - marginMs };
     },
     noDeleteOnFetchRejection: true,
     // A call that waits gets its token even if the entry is evicted meanwhile.
@@ -56,7 +64,7 @@ export function createTokenCache<Cached extends Token = Token>(options: TokenCac
   return {
     get(key, nowMs, obtain) {
       const entry = entries.get(key);
-      if (!entry?.token || entry.token.expiresAtMs - marginMs <= nowMs) return fetched(key, { nowMs, obtain });
+      if (!entry?.token || entry.usableUntilMs <= nowMs) return fetched(key, { nowMs, obtain });
       if (nowMs >= entry.refreshAtMs) {
         // The next caller gets the error of a failed refresh once the token has ended.
         entry.refreshAtMs = nowMs + retryMs;

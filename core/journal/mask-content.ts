@@ -1,5 +1,6 @@
 import { isObject } from '../contract/values/json.ts';
 import { maskJwts, maskPasswords } from '../contract/values/mask-tokens.ts';
+import { maskMembers } from './mask-members.ts';
 
 const masked = '***';
 
@@ -30,6 +31,8 @@ export interface Masks {
   headers(list: readonly string[]): Record<string, string>;
   /** Returns the body, a JSON value or text, with credentials masked. */
   body(value: unknown): unknown;
+  /** Returns a text that may contain JSON which cannot be parsed, such as a body that was cut, with credentials masked. */
+  text(text: string): string;
 }
 
 /** `names`: further headers and fields to mask, in lower case (`LOG_MASKED_FIELDS`). */
@@ -56,6 +59,7 @@ export function createMasks(names: readonly string[]): Masks {
 
   return {
     body,
+    text: (given) => maskText(maskMembers(given, isSecretField, (name) => named.has(name.toLowerCase()))),
     headers(list) {
       const out: Record<string, string> = {};
       for (let at = 0; at + 1 < list.length; at += 2) {

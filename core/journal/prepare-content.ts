@@ -18,7 +18,7 @@ export function prepareContent(
   const { id, createdAt, organisationId, workspaceId, operation, requestHeaders, requestBody, reply } = content;
   const cut = requestBody === null ? null : requestBody.subarray(0, bytesMax);
   const isCut = requestBody !== null && requestBody.length > bytesMax;
-  const sent = sideOf(requestHeaders, cut, isCut, masks, (text) => text);
+  const sent = reply.isErrorOnly ? notStored : sideOf(requestHeaders, cut, isCut, masks, (text) => text);
   const merge = (text: string): unknown => mergeStream(operation, text) ?? text;
   const received = sideOf(reply.headers, join(reply.chunks), reply.isCut, masks, merge);
   const shown = reply.isErrorOnly ? { ...received, headers: {} } : received;
@@ -28,8 +28,10 @@ export function prepareContent(
   return { id, createdAt, organisationId, workspaceId, request: sent, response, ...prompt, ...exchange };
 }
 
+const notStored = { headers: {}, body: null, omitted: 'not_stored' } as const;
+
 function promptOf(variables: JsonObject, masks: Masks, bytesMax: number): PromptContent {
   const bytes = Buffer.from(JSON.stringify(variables));
   if (bytes.length <= bytesMax) return { variables: masks.body(variables), omitted: null };
-  return { variables: masks.body(bytes.subarray(0, bytesMax).toString('utf8')), omitted: 'cut' };
+  return { variables: masks.text(bytes.subarray(0, bytesMax).toString('utf8')), omitted: 'cut' };
 }

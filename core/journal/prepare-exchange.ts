@@ -34,7 +34,7 @@ function paramsOf({ params }: CapturedExchange, masks: Masks, bytesMax: number):
   if (params === null) return unchanged;
   const bytes = Buffer.from(JSON.stringify(params));
   if (bytes.length <= bytesMax) return { body: masks.body(params), omitted: null };
-  return { body: masks.body(bytes.subarray(0, bytesMax).toString('utf8')), omitted: 'cut' };
+  return { body: masks.text(bytes.subarray(0, bytesMax).toString('utf8')), omitted: 'cut' };
 }
 
 function sentBody(

@@ -4,6 +4,9 @@ import { findHeader, type HeaderList } from '../contract/values/http.ts';
 import { textOf } from '../contract/values/utf8.ts';
 import type { Masks } from './mask-content.ts';
 
+/** One direction that is stored. */
+type HeldSide = ContentSide & { readonly omitted: Exclude<ContentSide['omitted'], 'not_stored'> };
+
 /** Returns one direction with credentials masked. `merge` assembles a stream from its events. */
 export function sideOf(
   headers: HeaderList,
@@ -11,7 +14,7 @@ export function sideOf(
   isCut: boolean,
   masks: Masks,
   merge: (events: string) => unknown,
-): ContentSide {
+): HeldSide {
   const shown = masks.headers(headers);
   if (bytes === null) return { headers: shown, body: null, omitted: 'not_held' };
   if (bytes.length === 0) return { headers: shown, body: null, omitted: null };
@@ -19,9 +22,9 @@ export function sideOf(
   const plain = isText(type) ? decode(bytes, findHeader(headers, 'content-encoding')) : null;
   if (plain === null) return { headers: shown, body: null, omitted: 'binary' };
   const text = textOf(plain);
-  if (isCut) return { headers: shown, body: masks.body(text), omitted: 'cut' };
+  if (isCut) return { headers: shown, body: masks.text(text), omitted: 'cut' };
   const value = /^text\/event-stream\b/i.test(type) ? merge(text) : parsed(text);
-  return { headers: shown, body: masks.body(value), omitted: null };
+  return { headers: shown, body: value === text ? masks.text(text) : masks.body(value), omitted: null };
 }
 
 function isText(type: string): boolean {

@@ -1,6 +1,7 @@
 import { hasDuplicateKeys } from '../contract/values/duplicate-keys.ts';
 import type { GatewayError } from '../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { unmarkedTextOf } from '../contract/values/utf8.ts';
 import { otherSpelling } from './spellings.ts';
 
 /** JSON-RPC error codes. The revisions of MCP define those below -32020. */
@@ -47,8 +48,6 @@ export class RpcError extends Error {
   }
 }
 
-const decoder = new TextDecoder('utf-8', { fatal: true });
-
 /**
  * Parses the body of a POST. Throws RpcError for text that is not UTF-8 or JSON, for batches, which no supported revision has, and for
  * anything that is not a JSON-RPC 2.0 message.
@@ -87,14 +86,13 @@ export function parseMessage(body: Uint8Array): ClientMessage {
 
 /** Throws RpcError for an object with a key twice: the gateway would check one of the values, and a server could use the other. */
 function parse(body: Uint8Array): unknown {
-  let text: string;
+  const text = unmarkedTextOf(body);
   let value: unknown;
   try {
-    text = decoder.decode(body);
-    value = JSON.parse(text);
-  } catch {
+    if (text !== null) value = JSON.parse(text);
+  } catch {}
+  if (text === null || value === undefined)
     throw new RpcError(rpcCodes.parse, 'Parse error: the body is not valid JSON in UTF-8');
-  }
   if (!isObject(value) || !hasDuplicateKeys(text, value)) return value;
   throw new RpcError(rpcCodes.invalidRequest, 'The body has an object with the same key twice. Send each key once');
 }

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, parseObject } from '../contract/values/json.ts';
+import { textOf } from '../contract/values/utf8.ts';
 import { guardrailDenied, RpcError } from '../json-rpc/messages.ts';
 import type { Outgoing, Work } from './exchange.ts';
 import { sessionNamed } from './send-in-session.ts';
@@ -16,7 +17,7 @@ export async function checkedReply<Sent extends Pick<Outgoing, 'body' | 'message
   if (!parts.toolGuardrails.exist(ctx, server.document) || outgoing.body === null) return outgoing;
   if (server.document.transport !== 'sse' && sessionNamed(work, outgoing as Sent & Outgoing)?.client) return outgoing;
   const checks = await parts.toolGuardrails.of(ctx, server.document, null);
-  const reply = parseObject(Buffer.from(outgoing.body).toString('utf8')) ?? {};
+  const reply = parseObject(textOf(outgoing.body)) ?? {};
   if (checks === null || !isObject(reply.result)) return outgoing;
   const inputResponses = { reply: reply.result };
   const asked = { kind: 'request' as const, id: call.id, method: 'tools/call', params: { name: '', inputResponses } };

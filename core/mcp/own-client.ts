@@ -2,6 +2,7 @@ import type { UpstreamCall, UpstreamSender, UpstreamTimeouts } from '../contract
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import { findHeader, type HeaderList } from '../contract/values/http.ts';
 import { isObject, type JsonObject, parseObject } from '../contract/values/json.ts';
+import { textOf } from '../contract/values/utf8.ts';
 import { dataOf } from '../json-rpc/message-reader.ts';
 import type { OpenStreams } from '../json-rpc/open-streams.ts';
 import { EventFrames } from '../pipeline/attempt/event-frames.ts';
@@ -217,7 +218,7 @@ async function readMessage(stream: ExchangeStream, isStream: boolean, id: number
       }
     }
   }
-  return isStream || id === undefined ? null : parseObject(Buffer.concat(chunks).toString('utf8'));
+  return isStream || id === undefined ? null : parseObject(textOf(Buffer.concat(chunks)));
 }
 
 function resultOf(message: JsonObject | null): JsonObject {

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { newEntryCache } from '../contract/entry-cache.ts';
 import type { Identity } from '../contract/plugin/context.ts';
 import { seal, unseal } from '../contract/values/secret.ts';
+import { textOf } from '../contract/values/utf8.ts';
 import type { ServerSettings } from './server-settings.ts';
 
 /** The state of a session of a client, sealed into its id: any gateway process can continue it. */
@@ -56,7 +57,7 @@ function useOf(serverId: string, caller: string): string {
 
 function unsealed(key: Uint8Array, id: string, use: string): SessionState | null {
   try {
-    return v.parse(state, JSON.parse(unseal(key, id, use).toString('utf8')));
+    return v.parse(state, JSON.parse(textOf(unseal(key, id, use))));
   } catch {
     return null;
   }

@@ -14,6 +14,7 @@ import {
 } from '../contract/protocol/mcp-connection.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError } from '../contract/values/errors.ts';
+import { textOf } from '../contract/values/utf8.ts';
 import { RpcError, type RpcId, rpcCodes } from '../json-rpc/messages.ts';
 import type { ServerSettings } from './server-settings.ts';
 import type { Rejection } from './token-rejection.ts';
@@ -71,8 +72,7 @@ export function createUpstreamTokens({ documents, fetch, clock, openToken }: Tok
       // The document does not contain the scopes of its token. Only the control plane can choose one for demanded scopes.
       const isAnyScope = rejected === null || rejected.scope === null || rejected.isInvalid;
       const known = isAnyScope ? await documents.get('mcp-connection', mcpConnectionId(serverId, userId)) : null;
-      if (known && known.tokenId !== rejected?.id && isFresh(known.expiresAt, clock.now()))
-        return withToken(server, known, userId);
+      if (known && known.tokenId !== rejected?.id && isFresh(known, clock.now())) return withToken(server, known, userId);
       const { id: tokenId = null, scope = null, isInvalid = false } = rejected ?? {};
       const reply = await ask({ serverId, userId, rejected: tokenId, scope, isInvalid });
       if (reply.state === 'connected') return withToken(server, reply.document, userId);
@@ -107,7 +107,7 @@ export function createUpstreamTokens({ documents, fetch, clock, openToken }: Tok
 
 async function askControlPlane(fetch: InternalFetch, question: McpTokenQuestion): Promise<McpTokenReply> {
   const { status, body } = await fetch('POST', internalPaths.mcpTokens, Buffer.from(JSON.stringify(question)), questionMs);
-  const parsed = status === 200 ? v.safeParse(mcpTokenReply, JSON.parse(Buffer.from(body).toString('utf8'))) : null;
+  const parsed = status === 200 ? v.safeParse(mcpTokenReply, JSON.parse(textOf(body))) : null;
   if (parsed?.success) return parsed.output;
   throw new GatewayError('unavailable', {
     message: 'No token for the MCP server: the control plane did not reply',

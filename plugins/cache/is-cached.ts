@@ -5,7 +5,7 @@ import type { OperationName } from '../../core/contract/provider/provider.ts';
 /** Returns true for requests that may be served from the cache: not with an effective `x-svc-debug: false`. */
 export function isCached(ctx: RequestContext): boolean {
   const { endpoint, params } = ctx;
-  if (!endpoint || isDebugOff(ctx)) return false;
+  if (!endpoint || isDebugOff(ctx, ctx.workspace)) return false;
   if (endpoint.operation === null) return isCachedProxy(ctx);
   // A conversation grows with each response, and a background response is not complete.
   if (params?.conversation || params?.background === true) return false;

@@ -6,7 +6,8 @@ import { isDebugOff } from '../../core/contract/plugin/is-debug-off.ts';
 import type { PluginTime } from '../../core/contract/plugin/plugin-time.ts';
 import type { AttemptRecord, RequestRecord, RequestTimes } from '../../core/contract/plugin/record.ts';
 import { recordedUsage } from '../../core/contract/plugin/recorded-usage.ts';
-import { GatewayError } from '../../core/contract/values/errors.ts';
+import type { WorkspaceDocument } from '../../core/contract/protocol/documents.ts';
+import { GatewayError, reasonOf } from '../../core/contract/values/errors.ts';
 import { isoTime } from '../../core/contract/values/iso-time.ts';
 import { callRecord } from './call-records.ts';
 import { spansOf } from './spans.ts';
@@ -31,9 +32,11 @@ export const record = (): CorePlugin =>
           ? undefined
           : {
               onStart(ctx: RequestContext) {
-                const mode = contentMode(ctx);
-                if (mode !== 'none') ctx.content = new ContentCapture(contents.bodyBytesMax, mode === 'errors');
+                capture(ctx, ctx.workspace, contents);
                 return undefined;
+              },
+              onError(ctx: RequestContext) {
+                return ctx.planEntered ? undefined : captureRefusal(ctx, contents);
               },
             }),
         onSend(ctx) {
@@ -55,6 +58,19 @@ export const record = (): CorePlugin =>
         },
       };
 
+      /** A request that is refused before its plan is known may lack its workspace, whose settings decide. */
+      async function captureRefusal(ctx: RequestContext, contents: ContentLog): Promise<undefined> {
+        const { identity } = ctx;
+        if (identity === null || identity.workspaceId === '') return;
+        try {
+          const workspace = ctx.workspace ?? (await services.documents.get('workspace', identity.workspaceId));
+          if (workspace !== null) capture(ctx, workspace, contents);
+        } catch (thrown) {
+          // Without the control plane the settings are unknown. The error is sent in any case.
+          services.log.debug({ requestId: ctx.id, reason: reasonOf(thrown) }, 'the bodies of a refused request are not stored');
+        }
+      }
+
       function append(record: RequestRecord): void {
         try {
           journal.append(record);
@@ -66,10 +82,15 @@ export const record = (): CorePlugin =>
     },
   }) as CorePlugin;
 
+function capture(ctx: RequestContext, workspace: WorkspaceDocument | null, { bodyBytesMax }: ContentLog): void {
+  const mode = contentMode(ctx, workspace);
+  if (mode !== 'none') ctx.content = new ContentCapture(bodyBytesMax, mode === 'errors');
+}
+
 /** Not for calls of the gateway itself: their texts are those of the request they serve. */
-function contentMode(ctx: RequestContext): 'all' | 'errors' | 'none' {
-  const { purpose, identity, workspace, endpoint } = ctx;
-  if (purpose !== null || identity === null || !endpoint || endpoint.isRealtime || isDebugOff(ctx)) return 'none';
+function contentMode(ctx: RequestContext, workspace: WorkspaceDocument | null): 'all' | 'errors' | 'none' {
+  const { purpose, identity, endpoint } = ctx;
+  if (purpose !== null || identity === null || !endpoint || endpoint.isRealtime || isDebugOff(ctx, workspace)) return 'none';
   const settings = workspace?.settings;
   if (settings?.debugLog !== false) return 'all';
   return settings.keepErrorBodies === true ? 'errors' : 'none';

@@ -126,6 +126,7 @@ describe('a request to an agent', () => {
   it.each([
     ['text that is not JSON', '{"jsonrpc"', -32700, 'Parse error'],
     ['text that is not UTF-8', new Uint8Array([0x22, 0xff, 0x22]), -32700, 'UTF-8'],
+    ['text that ends inside a character', new Uint8Array([0x22, 0xe4, 0xbd]), -32700, 'UTF-8'],
     ['a batch', [rpc('GetTask'), rpc('GetTask')], -32600, 'Batches are not supported'],
     ['another protocol', { id: 7, method: 'GetTask' }, -32600, 'jsonrpc must be "2.0"'],
     ['an id that is an object', { ...rpc('GetTask'), id: {} }, -32600, 'id:'],

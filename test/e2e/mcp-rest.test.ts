@@ -138,6 +138,7 @@ describe('a call', () => {
     ['binary content', binary, 'The API replied with binary content (application/zip, 2 bytes)'],
     ['a long text', { body: 'x'.repeat(1_048_577) }, 'The API replied with more than 1048576 bytes'],
     ['invalid UTF-8', { body: new Uint8Array([0xff]) }, 'The API replied with binary content'],
+    ['text that ends inside a character', { body: new Uint8Array([0x61, 0xe4, 0xbd]) }, 'The API replied with binary content'],
   ])('with %s as response is an error of the tool', async (_, reply, reason) => {
     const { message } = await send('pets', callTool('list'), reply);
     expect(message.result).toMatchObject({
@@ -147,11 +148,13 @@ describe('a call', () => {
     expect(JSON.stringify(message)).not.toContain('secret hint');
   });
 
-  it('returns images, and nothing of an empty response', async () => {
+  it('returns images, text without a byte order mark, and nothing of an empty response', async () => {
     const image = { headers: { 'content-type': 'image/png' }, body: new Uint8Array([1]) };
     expect((await send('pets', callTool('list'), image)).message.result.content).toEqual([
       { type: 'image', data: 'AQ==', mimeType: 'image/png' },
     ]);
+    const marked = { body: Buffer.from('\ufeff你好\ufeff') };
+    expect((await send('pets', callTool('list'), marked)).message.result.content).toEqual([{ type: 'text', text: '你好\ufeff' }]);
     expect((await send('pets', callTool('list'), { status: 204, body: '' })).message.result).toEqual({
       content: [{ type: 'text', text: '' }],
     });

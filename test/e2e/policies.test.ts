@@ -112,6 +112,29 @@ describe('policies with three gateway processes', () => {
     }
   });
 
+  it.each([1, 8])(
+    'budgets of tokens: calls beyond max_tokens, %i at a time, exceed them at most as documented',
+    async (atOnce) => {
+      const [limit, usedByCall] = [5_000, 300];
+      const team = `ignores-maximum-${++markers}`;
+      await create('usage', team, { type: 'tokens', credit_limit: limit });
+      const usage = { prompt_tokens: 5, completion_tokens: usedByCall - 5, total_tokens: usedByCall };
+      const spent = { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [], usage };
+      gateway.upstream.always(reply(200, JSON.stringify(spent), { 'content-type': 'application/json' }));
+      const statuses: number[] = [];
+      const worker = async () => {
+        while (count(statuses, 412) < 60) statuses.push((await ask(team)).status);
+      };
+      await Promise.all(Array.from({ length: atOnce }, worker));
+      const used = count(statuses, 200) * usedByCall;
+      // Processes, calls in flight in each, and what a call uses beyond the maximum that it states.
+      const bound = 3 * atOnce * (usedByCall - body.max_tokens);
+      expect(used).toBeGreaterThanOrEqual(limit);
+      expect(used - limit).toBeLessThanOrEqual(bound);
+      expect(count(await hammer(team, 60), 412)).toBe(60);
+    },
+  );
+
   it('an archived policy applies no more', async () => {
     const id = await create('usage', 'archive', { type: 'requests', credit_limit: 1 });
     expect(count(await hammer('archive', 20), 200)).toBe(1);

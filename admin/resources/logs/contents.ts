@@ -166,12 +166,8 @@ export async function readContent(
 }
 
 /** Adds headers and bodies to a log in its wire form. `undefined`: none are stored. */
-export function withContent(log: Log, content: LogContent | undefined) {
-  return {
-    ...log,
-    request: { ...log.request, ...(content?.request ?? nothing) },
-    response: { ...log.response, ...(content?.response ?? nothing) },
-  };
+export function withContent(log: Log, { request, response }: LogContent = { request: notStored, response: notStored }) {
+  return { ...log, request: { ...log.request, ...request }, response: { ...log.response, ...response } };
 }
 
 /** Returns the call to the provider as a detail shows it. The parameters have the client's own URL. All null: not stored. */
@@ -186,7 +182,11 @@ export function shownExchange(log: Log, exchange: ExchangeContent | undefined) {
   };
 }
 
-const nothing = { headers: {}, body: null, omitted: null } as const;
+const notStored = { headers: {}, body: null, omitted: 'not_stored' } as const;
+const leftOut = { headers: {}, body: null, omitted: null } as const;
+
+/** The content of a log that was asked for without it. */
+export const contentLeftOut: LogContent = { request: leftOut, response: leftOut };
 
 const stored = v.pick(recordContent, ['request', 'response', 'prompt', 'exchange']);
 

@@ -34,7 +34,7 @@ export async function storeCustomContents(
       return [{ ...row, request: sideOf(request.headers, request.body, masks, settings.logBodyBytesMax), response: shown }];
     }
     if (status < 400) return [];
-    return [{ ...row, request: { headers: {}, body: null, omitted: null }, response: { ...shown, headers: {} } }];
+    return [{ ...row, request: { headers: {}, body: null, omitted: 'not_stored' }, response: { ...shown, headers: {} } }];
   });
   await insertContents(em, services, contents);
 }

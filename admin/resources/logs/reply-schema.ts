@@ -184,8 +184,8 @@ export const logListReply = v.strictObject({
 });
 
 const headersShown = v.record(v.string(), v.string());
-/** Why a body is missing or not whole: longer than LOG_BODY_MAX, not text, or passed on without being held. Null: nothing is missing. */
-const omitted = v.nullable(v.picklist(['cut', 'binary', 'not_held', 'unreadable', 'unavailable']));
+/** Why a body is missing or not whole; README.md explains the reasons. Null: nothing is missing. */
+const omitted = v.nullable(v.picklist(['cut', 'binary', 'not_held', 'not_stored', 'unreadable', 'unavailable']));
 
 /** Why a body between gateway and provider is missing or not whole. `unchanged`: it is the body of `request` or `response`. */
 const exchangedOmitted = v.nullable(v.picklist(['cut', 'binary', 'not_held', 'unchanged']));

@@ -5,7 +5,7 @@ import { forbidden, invalid, notFound } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageEntries, pageOf, queryFlag, tenantEntries, tenantQuery } from '../../http/schemas.ts';
 import { feedbacks } from '../feedbacks/entity.ts';
-import { readContent, shownExchange, withContent } from './contents.ts';
+import { contentLeftOut, readContent, shownExchange, withContent } from './contents.ts';
 import { storeCustomContents } from './custom-content.ts';
 import { insertBody, insertReply } from './custom-log-schema.ts';
 import type { StoredRecord } from './entity.ts';
@@ -128,8 +128,8 @@ export const logRoutes: readonly AdminRoute[] = [
       if (!row) throw notFound('Log');
       const namesOf = await readNames(call.em, [row]);
       const log = toLog(row, namesOf(row), call.services.settings, sight.metadata);
-      const isHidden = call.query.type === 'hooks';
-      const stored = isHidden ? undefined : await readContent(call.em, call.services, call.organisationId, row);
+      const isLeftOut = call.query.type === 'hooks';
+      const stored = isLeftOut ? contentLeftOut : await readContent(call.em, call.services, call.organisationId, row);
       const content = stored && !sight.metadata ? withoutMetadataHeaders(stored, call.services.settings) : stored;
       return {
         ...withContent(log, content),

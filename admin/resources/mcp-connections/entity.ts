@@ -23,6 +23,7 @@ export const mcpConnections = defineEntity({
     /** Another process refreshes the tokens until this time; null: none does. */
     claimedUntil: p.datetime().nullable(),
     createdAt: p.datetime(),
+    /** Time at which the access token was issued. */
     lastUpdatedAt: p.datetime(),
   },
 });

@@ -20,7 +20,7 @@ import { authenticationOf, clientOf } from './oauth-client.ts';
 import { type OAuthIssue, toOAuthIssue } from './oauth-issue.ts';
 import { allScopes, hasScopes } from './scopes.ts';
 import { connectionEvent, replaceTokens, storeTokensOver } from './store-tokens.ts';
-import { connectionDocument } from './to-document.ts';
+import { connectionDocument, lifeOf } from './to-document.ts';
 
 /**
  * Milliseconds for which a process may refresh tokens alone. Longer than a refresh takes, so that a refresh token is used once; short,
@@ -130,8 +130,9 @@ async function tokenOf(services: Services, asked: Asked): Promise<McpTokenReply 
     if (isMissing && !renewsFirst) return stepUp(services, asked, row, allScopes(requested, row.requiredScope, scope));
     if (!isMissing && !isInvalid && row.tokenId === rejected) return insufficient(services, asked, scope);
   }
-  if (row.tokenId !== rejected && isFresh(row.expiresAt?.toISOString() ?? null, nowMs)) return connected(services, em, row);
-  if (row.tokenId === rejected && isYoung) {
+  const hasTime = isFresh(lifeOf(row), nowMs);
+  if (row.tokenId !== rejected && hasTime) return connected(services, em, row);
+  if (row.tokenId === rejected && isYoung && hasTime) {
     return failed(`the MCP server rejects the token that the authorisation server ${row.issuer} has just issued`);
   }
   if (userId === null) return obtain(services, asked, row, row.requiredScope ?? null);

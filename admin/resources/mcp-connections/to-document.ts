@@ -38,6 +38,11 @@ export async function connectionDocument(
   return {
     ...{ id, organisationId, workspaceId, serverId, tokenId, userId: row.userId ?? null },
     token: seal(key, accessToken, mcpTokenContext({ id, tokenId })),
-    expiresAt: row.expiresAt?.toISOString() ?? null,
+    ...lifeOf(row),
   };
+}
+
+/** Returns when the token of a row was issued, and when it ends. */
+export function lifeOf({ lastUpdatedAt, expiresAt }: McpConnection): Pick<McpConnectionDocument, 'expiresAt' | 'issuedAt'> {
+  return { issuedAt: lastUpdatedAt.toISOString(), expiresAt: expiresAt?.toISOString() ?? null };
 }

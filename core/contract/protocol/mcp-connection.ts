@@ -14,6 +14,8 @@ export const mcpConnectionDocument = v.object({
   token: v.string(),
   /** ISO time, or null if the authorisation server stated none. */
   expiresAt: v.nullable(v.string()),
+  /** ISO time at which the token was issued; absent in documents of earlier versions. */
+  issuedAt: v.optional(v.string()),
 });
 export type McpConnectionDocument = v.InferOutput<typeof mcpConnectionDocument>;
 
@@ -29,10 +31,15 @@ export function mcpConnectionId(serverId: string, userId: string | null): string
 
 /** A token is not used in its last seconds, because calls take time and clocks differ. */
 const mcpTokenMarginMs = 20_000;
+/** The share of its lifetime in which a token of a short lifetime is not used. Otherwise every call would refresh it. */
+const marginShareMax = 0.2;
 
-/** True if a token that ends at this time can still be used. */
-export function isFresh(expiresAt: string | null, nowMs: number): boolean {
-  return expiresAt === null || Date.parse(expiresAt) - mcpTokenMarginMs > nowMs;
+/** True if a token can still be used. */
+export function isFresh({ expiresAt, issuedAt }: Pick<McpConnectionDocument, 'expiresAt' | 'issuedAt'>, nowMs: number): boolean {
+  if (expiresAt === null) return true;
+  const endsAtMs = Date.parse(expiresAt);
+  const lifetimeMs = issuedAt === undefined ? Number.POSITIVE_INFINITY : endsAtMs - Date.parse(issuedAt);
+  return endsAtMs - Math.min(mcpTokenMarginMs, lifetimeMs * marginShareMax) > nowMs;
 }
 
 /** A gateway asks for a token that is not in memory or was rejected: `POST /internal/v1/mcp-tokens`, reply 200 `mcpTokenReply`. */

@@ -2,12 +2,13 @@ import * as v from 'valibot';
 
 /**
  * Headers and body of one direction. `body` is the value of a JSON body, otherwise its text; null if there is none. `omitted` gives the
- * reason why a body is missing or not whole: it is longer than LOG_BODY_MAX, is not text, or was passed on without being held.
+ * reason why a body is missing or not whole: it is longer than LOG_BODY_MAX, is not text, was passed on without being held, or is not stored
+ * because only error replies are (`debug_log_error_body`).
  */
 const side = v.object({
   headers: v.record(v.string(), v.string()),
   body: v.unknown(),
-  omitted: v.nullable(v.picklist(['cut', 'binary', 'not_held'])),
+  omitted: v.nullable(v.picklist(['cut', 'binary', 'not_held', 'not_stored'])),
 });
 
 /** Variables of a prompt. The body of the request is the rendered prompt. `cut`: they are a text, because they are longer than LOG_BODY_MAX. */

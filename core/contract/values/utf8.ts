@@ -18,6 +18,17 @@ export function validTextOf(bytes: Uint8Array): string | null {
   return isTranscoded(buffer) ? transcoded(buffer) : buffer.toString('utf8');
 }
 
+/**
+ * Returns the text of UTF-8 bytes without a byte order mark at its beginning, as a `TextDecoder` with `fatal` does. Null if the bytes are not
+ * valid UTF-8.
+ */
+export function unmarkedTextOf(bytes: Uint8Array): string | null {
+  const text = validTextOf(bytes);
+  return text?.charCodeAt(0) === byteOrderMark ? text.slice(1) : text;
+}
+
+const byteOrderMark = 0xfeff;
+
 /** Returns the bytes as a Buffer over the same memory. */
 export function asBuffer(bytes: Uint8Array): Buffer {
   return bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -4,6 +4,7 @@ import type { NoticeChannel } from '../../contract/protocol/notice-channel.ts';
 import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
 import { type JsonObject, parseObject } from '../../contract/values/json.ts';
 import { seal, unseal } from '../../contract/values/secret.ts';
+import { textOf } from '../../contract/values/utf8.ts';
 import { noSessionDetail } from '../server-errors.ts';
 import { createAssembly, partLengthOf, partsOf, readPart, writePart } from './parts.ts';
 import { fromWire, toWire } from './wire-error.ts';
@@ -114,7 +115,7 @@ export function createPeers(channels: readonly NoticeChannel<PeerNotice>[], key:
   }
 
   function receive(arrived: unknown): void {
-    const given = arrived instanceof Uint8Array ? parseObject(Buffer.from(arrived).toString('utf8')) : arrived;
+    const given = arrived instanceof Uint8Array ? parseObject(textOf(arrived)) : arrived;
     const parsed = v.safeParse(notice, given);
     if (!parsed.success || parsed.output.to !== self) return;
     const part = readPart(open(parsed.output.sealed));
@@ -171,7 +172,7 @@ export function createPeers(channels: readonly NoticeChannel<PeerNotice>[], key:
 
   function open(sealed: string): string {
     try {
-      return unseal(key, sealed, `mcp-peer/${self}`).toString('utf8');
+      return textOf(unseal(key, sealed, `mcp-peer/${self}`));
     } catch {
       return '';
     }

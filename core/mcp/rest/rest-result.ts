@@ -1,11 +1,11 @@
 import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
+import { unmarkedTextOf } from '../../contract/values/utf8.ts';
 import type { ExchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
 
 /** Maximum length of a response of the API in bytes. Models read the result as a whole. */
 const resultBytesMax = 1_048_576;
 
-const decoder = new TextDecoder('utf-8', { fatal: true });
 const isText = /^(?:text\/|application\/(?:json|xml|yaml|javascript|x-ndjson|[\w.-]+\+(?:json|xml))\b)/i;
 
 /** Returns the result of a tool from the response of the API. Error statuses, redirects and binary content are errors of the tool. */
@@ -36,11 +36,8 @@ function contentOf(type: string, bytes: Uint8Array): JsonObject | null {
     return { type: type.split('/')[0], data: Buffer.from(bytes).toString('base64'), mimeType: type };
   }
   if (bytes.length > 0 && !isText.test(type)) return null;
-  try {
-    return { type: 'text', text: decoder.decode(bytes) };
-  } catch {
-    return null;
-  }
+  const text = unmarkedTextOf(bytes);
+  return text === null ? null : { type: 'text', text };
 }
 
 function failed(text: string): JsonObject {

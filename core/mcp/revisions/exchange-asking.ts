@@ -1,5 +1,6 @@
 import { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject, parseObject } from '../../contract/values/json.ts';
+import { textOf } from '../../contract/values/utf8.ts';
 import { passedHeaders } from '../../json-rpc/headers.ts';
 import { dataOf } from '../../json-rpc/message-reader.ts';
 import { type ClientMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
@@ -122,7 +123,7 @@ function inputError(id: ClientMessage['id'], message: string): RpcError {
 
 async function wholeOf(stream: ExchangeStream): Promise<JsonObject | null> {
   const body = await stream.whole(messageBytesMax);
-  return body === null ? null : parseObject(Buffer.from(body).toString('utf8'));
+  return body === null ? null : parseObject(textOf(body));
 }
 
 /** Returns the response in an event stream, and passes on the notices before it. Null: there is none. */

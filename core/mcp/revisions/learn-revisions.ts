@@ -1,5 +1,6 @@
 import type { Identity } from '../../contract/plugin/context.ts';
 import { isObject, type JsonObject, parseObject } from '../../contract/values/json.ts';
+import { textOf } from '../../contract/values/utf8.ts';
 import { dataOf } from '../../json-rpc/message-reader.ts';
 import type { ClientMessage } from '../../json-rpc/messages.ts';
 import type { Outgoing, Work } from '../exchange.ts';
@@ -29,7 +30,7 @@ export function mayRefuseRevision(
 export async function learnRevisions(work: Work, { isOpening }: Outgoing, body: Uint8Array): Promise<boolean> {
   const { parts, ctx, server } = work;
   if (parts.revisions.only(server) !== null) return false;
-  const reply = messageOf(Buffer.from(body).toString('utf8'));
+  const reply = messageOf(textOf(body));
   if (isObject(reply?.result)) return false;
   if (isOpening) {
     if ((await discover(parts.routedSessions.partsOf(server))) === null) return false;

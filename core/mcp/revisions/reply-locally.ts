@@ -1,5 +1,6 @@
 import type { Identity } from '../../contract/plugin/context.ts';
 import { type JsonObject, parseObject } from '../../contract/values/json.ts';
+import { textOf } from '../../contract/values/utf8.ts';
 import { type ClientMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Outgoing, Work } from '../exchange.ts';
@@ -32,7 +33,7 @@ export async function replyLocally(work: Work, outgoing: Outgoing, session: Sess
 /** A message of a client with a session, for a server without sessions. */
 async function inSession({ parts, ctx }: Work, message: ClientMessage): Promise<AttemptReply | null> {
   if (message.kind === 'response') {
-    const sent = parseObject(Buffer.from(ctx.body ?? []).toString('utf8'));
+    const sent = ctx.body === null ? null : parseObject(textOf(ctx.body));
     const session = ctx.request.header('mcp-session-id') as string;
     // The process that asked may be gone, and its request with it.
     if (sent !== null) await parts.clientQuestions.settle(session, sent).catch(() => undefined);

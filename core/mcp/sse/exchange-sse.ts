@@ -1,5 +1,6 @@
 import { GatewayError } from '../../contract/values/errors.ts';
 import { type JsonObject, parseObject } from '../../contract/values/json.ts';
+import { textOf } from '../../contract/values/utf8.ts';
 import { beginAttempt } from '../../json-rpc/attempt.ts';
 import { RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
@@ -62,7 +63,7 @@ export async function exchangeSse(work: Work, outgoing: Outgoing, renew: () => P
 function messageOf({ body, message, hasRoutingHeaders, routed }: Outgoing): JsonObject | null {
   const own = routed ?? (hasRoutingHeaders ? message : null);
   const sent = own === null ? body : routedBody(own, '');
-  return sent === null ? null : parseObject(Buffer.from(sent).toString('utf8'));
+  return sent === null ? null : parseObject(textOf(sent));
 }
 
 /** The gateway has sent its own `initialized`. Ids in a cancellation are those of the client: it cancels by disconnecting. */

@@ -3,7 +3,7 @@ import type { RequestContext } from '../../contract/plugin/context.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { jsonSyntaxText } from '../../contract/values/json-syntax.ts';
-import { validTextOf } from '../../contract/values/utf8.ts';
+import { unmarkedTextOf } from '../../contract/values/utf8.ts';
 import { fieldsInHead, formHeadBytes, paramsOfForm, parseForm } from './form-data.ts';
 import { harmlessBytes, JsonLimits } from './json-limits.ts';
 import { stepBytes } from './large-json/json-steps.ts';
@@ -107,9 +107,8 @@ function wrongType(type: string | undefined, kind: 'json' | 'form' | 'json-or-fo
 }
 
 function parseBody(body: Uint8Array): Record<string, unknown> {
-  const decoded = validTextOf(body);
-  if (decoded === null) throw new GatewayError('invalid_json', { message: 'The body is not valid UTF-8' });
-  const text = decoded.charCodeAt(0) === byteOrderMark ? decoded.slice(1) : decoded;
+  const text = unmarkedTextOf(body);
+  if (text === null) throw new GatewayError('invalid_json', { message: 'The body is not valid UTF-8' });
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -134,8 +133,6 @@ async function parseLargeBody(ctx: RequestContext, body: Uint8Array): Promise<Js
   }
   throw new GatewayError('invalid_json', { message: 'The body must be a JSON object' });
 }
-
-const byteOrderMark = 0xfeff;
 
 /** Returns the reason and position of a syntax error. V8 omits the position in some messages, so a second parser finds it. */
 function syntaxErrorOf(text: string): string {

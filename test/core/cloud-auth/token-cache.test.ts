@@ -47,6 +47,23 @@ describe('the token cache', () => {
     expect(await reveal(cache.get('a', 3_595_000, obtain(3_595_000)))).toBe('token-2');
   });
 
+  it.each([60_000, 10_000, 2_000])(
+    'returns a token that lives for %i ms in the first nine tenths of its time',
+    async (lifetimeMs) => {
+      const { obtain, count } = issuer(lifetimeMs);
+      const cache = createTokenCache();
+      await cache.get('a', 0, obtain(0));
+      for (const share of [0.2, 0.5, 0.79]) expect(await reveal(cache.get('a', lifetimeMs * share, obtain(0)))).toBe('token-1');
+      expect(count()).toBe(1);
+      const aheadMs = lifetimeMs * 0.89;
+      expect(await reveal(cache.get('a', aheadMs, () => Promise.reject(new Error('away'))))).toBe('token-1');
+      // The refresh fails in this turn of the event loop.
+      await new Promise(setImmediate);
+      const lateMs = lifetimeMs * 0.91;
+      expect(await reveal(cache.get('a', lateMs, obtain(lateMs)))).toBe('token-2');
+    },
+  );
+
   it('keeps a valid token through a failed refresh, and fails after its end', async () => {
     const { obtain } = issuer();
     const cache = createTokenCache();

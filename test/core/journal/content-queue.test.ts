@@ -46,7 +46,7 @@ describe('contents of a request', () => {
     const reply = new ContentCapture(1_000, true);
     reply.whole([...json, 'content-encoding', 'gzip'], gzipSync('{"error":"Bearer abcdefghijklmnopqrstuvwxyz"}'));
     const content = prepare(captured('', { reply, requestHeaders: [], requestBody: new Uint8Array() }));
-    expect(content.request).toEqual({ headers: {}, body: null, omitted: null });
+    expect(content.request).toEqual({ headers: {}, body: null, omitted: 'not_stored' });
     expect(content.response).toEqual({ headers: {}, body: { error: 'Bearer ***' }, omitted: null });
   });
 
@@ -79,6 +79,7 @@ describe('contents of a request', () => {
       null,
     ],
     ['text that is no JSON', captured('{"a":'), '{"a":', null],
+    ['no fields with credentials in such a text', captured('{"password":"abc",'), '{"password":"***",', null],
     ['no body', captured(''), null, null],
   ])('hold %s', (_, content, body, omitted) => {
     expect(prepare(content).response).toMatchObject({ body, omitted });

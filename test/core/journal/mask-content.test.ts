@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createMasks } from '../../../core/journal/mask-content.ts';
 import { randomFrom } from '../../support/random-from.ts';
 
-const { headers, body } = createMasks(['x-user-email', 'patient_name']);
+const { headers, body, text } = createMasks(['x-user-email', 'patient_name']);
 const letters = (length: number) => randomBytes(length).toString('hex').slice(0, length);
 
 /** Credentials in the forms that callers and providers use. */
@@ -90,5 +90,37 @@ describe('masks of logged headers and bodies', () => {
       ...{ 'content-type': 'application/json', 'x-ratelimit-remaining-tokens': '5', accept: 'a, b' },
     });
     expect(Object.getPrototypeOf(body(JSON.parse('{"__proto__": {"a": 1}}')))).toBe(Object.prototype);
+  });
+
+  it.each([
+    ['{"messages":[{"password":"open sesame","a":"b"}]', '{"messages":[{"password":"***","a":"b"}]'],
+    ['{"password" : "open se', '{"password" : "***"'],
+    [
+      'data: {"api-key":"abc"}\n\ndata: {"a":"\\"password\\":\\"abc\\""}',
+      'data: {"api-key":"***"}\n\ndata: {"a":"\\"password\\":\\"abc\\""}',
+    ],
+    ['{"a":"x \\" y","password":"a\\"b","c":1', '{"a":"x \\" y","password":"***","c":1'],
+    ['{"patient_name":{"first":"Ann","all":["Ann"]},"b":1', '{"patient_name":"***","b":1'],
+    ['{"patient_name":["Ann",{"x":"]"}],"b":1', '{"patient_name":"***","b":1'],
+    ['{"patient_name":{"first":"Ann","la', '{"patient_name":"***"'],
+    ['{"patient_name":17.5e3,"b":true', '{"patient_name":"***","b":true'],
+    ['{"patient_name":null,"b":', '{"patient_name":null,"b":'],
+    ['{"properties":{"password":{"type":"string"}}', '{"properties":{"password":{"type":"string"}}'],
+    ['{"pass\\u0077ord":"abc"', '{"pass\\u0077ord":"***"'],
+    ['{"note":"key sk-aaaaaaaaaaaaaaaaaaaaaaaa', '{"note":"key sk-***'],
+    ['"password"', '"password"'],
+    ['', ''],
+  ])('remove the fields of JSON that cannot be parsed: %s', (given, shown) => {
+    expect(text(given)).toBe(shown);
+  });
+
+  it.each([
+    ['quotes', '\\"'.repeat(500_000)],
+    ['names', '"password":'.repeat(100_000)],
+    ['brackets', `"patient_name":${'['.repeat(1_000_000)}`],
+  ])('read a text of many %s in time that grows with its length', (_, given) => {
+    const startedAt = performance.now();
+    text(given);
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 });

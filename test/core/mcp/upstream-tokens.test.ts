@@ -67,3 +67,33 @@ it('for demanded scopes comes from the control plane, not from memory', async ()
     [{ serverId: 's', userId: 'ada', rejected: 'rejected', scope: 'admin', isInvalid: false }],
   ]);
 });
+
+it.each([
+  ['an hour', 3_600_000, 3_579_000, 3_581_000],
+  ['20 s', 20_000, 15_900, 16_100],
+  ['2 s', 2_000, 1_500, 1_700],
+])(
+  'is used for four fifths of its lifetime, and for all but 20 s of a long one: %s',
+  async (_name, lifetimeMs, goodMs, endedMs) => {
+    let nowMs = 0;
+    const connection = (tokenId: string, issuedMs: number) => ({
+      ...{ id: 'c', organisationId: 'o', workspaceId: 'w', serverId: 's', userId: 'ada', tokenId, token: '' },
+      ...{ issuedAt: new Date(issuedMs).toISOString(), expiresAt: new Date(issuedMs + lifetimeMs).toISOString() },
+    });
+    const renewing = createUpstreamTokens({
+      documents: { get: () => connection('in-memory', 0) },
+      openToken: () => 'token',
+      clock: { now: () => nowMs },
+      fetch: async () => ({
+        status: 200,
+        body: Buffer.from(JSON.stringify({ state: 'connected', document: connection('renewed', nowMs) })),
+      }),
+    } as unknown as TokenParts);
+    const settings = { ...server(null), fingerprint: 'f', headers: {} };
+    const idAt = async (ms: number) => {
+      nowMs = ms;
+      return (await renewing.authorise(settings, { userId: 'ada' } as Identity, 1, null)).tokenId;
+    };
+    expect([await idAt(0), await idAt(goodMs), await idAt(endedMs)]).toEqual(['in-memory', 'in-memory', 'renewed']);
+  },
+);

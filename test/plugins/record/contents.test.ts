@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { CapturedContent } from '../../../core/contract/plugin/content-capture.ts';
 import type { WorkspaceDocument } from '../../../core/contract/protocol/documents.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { chatReply, createHarness, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
 
 const base = {
@@ -39,4 +40,43 @@ it.each<[string, object, Record<string, string>, number, object | null]>([
     response: reply.bytes > 0,
   }));
   expect(found).toEqual(expected === null ? [] : [expected]);
+});
+
+const model = { model: 'gpt-5', messages: [{ role: 'user', content: 'hi' }] };
+const sentTo = (provider: string) => ({ 'x-svc-provider': provider });
+const asSent = { body: JSON.stringify(model), error: true };
+
+it.each<[string, object, Record<string, string>, JsonObject | string, { body: string | null; error: boolean } | null]>([
+  ['the body is not JSON', {}, sentTo('@one'), '{"model":', { body: '{"model":', error: true }],
+  ['no provider is named', {}, {}, model, asSent],
+  ['the config does not exist', {}, { 'x-svc-config': 'pc-none-1' }, model, asSent],
+  ['the inline config is invalid', {}, { 'x-svc-config': '{"retry":7}' }, model, asSent],
+  ['the body is not read', {}, { ...sentTo('@one'), 'content-type': 'text/plain' }, model, { body: null, error: true }],
+  ['the request has x-svc-debug: false', {}, off, model, null],
+  ['debug_log is 0', { debugLog: false }, {}, model, null],
+  ['only errors are kept', { debugLog: false, keepErrorBodies: true }, {}, '{', { body: '', error: true }],
+])(
+  'contents of a request that is refused before its config is known, if %s',
+  async (_what, settings, headers, body, expected) => {
+    const added: CapturedContent[] = [];
+    const gateway = createHarness({ contents: { bodyBytesMax: 10_000, add: (content) => void added.push(content) } });
+    const document = gateway.documents.get(`workspace ${workspaceId}`) as WorkspaceDocument;
+    gateway.documents.set(`workspace ${workspaceId}`, { ...document, settings: { ...base, ...settings } });
+    expect((await gateway.send({ body, headers })).status).toBe(400);
+    const found = added.map(({ requestBody, reply }) => ({
+      body: requestBody === null ? null : Buffer.from(requestBody).toString(),
+      error: Buffer.concat(reply.chunks).toString().includes('"error"'),
+    }));
+    expect(found).toEqual(expected === null ? [] : [expected]);
+  },
+);
+
+it.each([
+  ['its key is unknown', {}, { 'x-svc-api-key': 'svc_none' }, 401],
+  ['its key has no workspace', { workspaceId: null }, {}, 403],
+] as const)('no contents of a request if %s', async (_what, key, headers, status) => {
+  const added: CapturedContent[] = [];
+  const gateway = createHarness({ key, contents: { bodyBytesMax: 10_000, add: (content) => void added.push(content) } });
+  expect((await gateway.send({ body: model, headers })).status).toBe(status);
+  expect(added).toEqual([]);
 });

@@ -62,6 +62,28 @@ describe.each(ruleDatabases)('client credentials, with many callers and processe
     expect(upstream.tokenRequests.length - before).toBe(3);
   });
 
+  it('client credentials: a token that lives for 20 s is used for several calls, and renewed if it is rejected at its end', async () => {
+    const of = await addMachineServer('short-lived');
+    const before = upstream.tokenRequests.length;
+    const { document: first } = await tokenFor(null, null, of);
+    const { database } = plane.control.services;
+    const age = (issuedMs: number, endsMs: number) => {
+      const [lastUpdatedAt, expiresAt] = [new Date(Date.now() - issuedMs), new Date(Date.now() + endsMs)];
+      const change = { createdAt: new Date(Date.now() - 60_000), lastUpdatedAt, expiresAt };
+      return database.em().nativeUpdate(mcpConnections, { serverId: of }, change);
+    };
+    await age(5_000, 15_000);
+    const again = (await tokenFor(ada.id, null, of)).document;
+    expect([again.tokenId, Date.parse(again.expiresAt) - Date.parse(again.issuedAt)]).toEqual([
+      first.tokenId,
+      expect.closeTo(20_000, -2),
+    ]);
+    expect(upstream.tokenRequests.length - before).toBe(1);
+    await age(7_000, 500);
+    expect((await tokenFor(null, first.tokenId, of)).document.tokenId).not.toBe(first.tokenId);
+    expect(upstream.tokenRequests.length - before).toBe(2);
+  });
+
   it('client credentials: a failed request for a token is repeated after one second, or when the integration changes', async () => {
     const of = await addMachineServer('no-token');
     const before = upstream.tokenRequests.length;

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { textOf, validTextOf } from '../../../../core/contract/values/utf8.ts';
+import { textOf, unmarkedTextOf, validTextOf } from '../../../../core/contract/values/utf8.ts';
 import { randomFrom } from '../../../support/random-from.ts';
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const strictUnmarked = new TextDecoder('utf-8', { fatal: true });
 
 describe('textOf and validTextOf', () => {
   it.each([
@@ -33,6 +34,14 @@ describe('textOf and validTextOf', () => {
       const bytes = Buffer.concat([Buffer.from(filling), Uint8Array.from(invalid)]);
       expect(textOf(bytes)).toBe(bytes.toString('utf8'));
       expect(validTextOf(bytes)).toBeNull();
+      expect(unmarkedTextOf(bytes)).toBeNull();
+    }
+  });
+
+  it('unmarkedTextOf removes one mark at the beginning, and none inside', () => {
+    for (const text of ['', 'é', '\ufeff', 'a\ufeff', '你'.repeat(1000)]) {
+      expect(unmarkedTextOf(Buffer.from(text))).toBe(text.replace(/^\ufeff/, ''));
+      expect(unmarkedTextOf(Buffer.from(`\ufeff${text}`))).toBe(text);
     }
   });
 
@@ -50,14 +59,15 @@ describe('textOf and validTextOf', () => {
     for (let round = 0; round < 4000; round++) {
       const bytes = randomBytes(random);
       expect(textOf(bytes)).toBe(bytes.toString('utf8'));
-      expect(validTextOf(bytes)).toBe(strictTextOf(bytes));
+      expect(validTextOf(bytes)).toBe(decodedBy(strict, bytes));
+      expect(unmarkedTextOf(bytes)).toBe(decodedBy(strictUnmarked, bytes));
     }
   });
 });
 
-function strictTextOf(bytes: Uint8Array): string | null {
+function decodedBy(decoder: InstanceType<typeof TextDecoder>, bytes: Uint8Array): string | null {
   try {
-    return strict.decode(bytes);
+    return decoder.decode(bytes);
   } catch {
     return null;
   }
