@@ -1,5 +1,6 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
+import type { RefusedFields } from './message-fields.ts';
 
 /** Differences between a provider's chat and text completions and OpenAI's. An absent field means no difference. */
 export interface ChatQuirks {
@@ -7,6 +8,10 @@ export interface ChatQuirks {
   readonly renames?: Readonly<Record<string, string>>;
   /** OpenAI parameters that the provider rejects. They are removed and reported. */
   readonly refuses?: readonly string[];
+  /** Fields of messages, content parts and tools that the provider rejects. They are removed and reported. */
+  readonly refusesFields?: RefusedFields;
+  /** True if `tool_choice` has no `allowed_tools`. The other tools are then left out. */
+  readonly lacksAllowedTools?: boolean;
   /** True if `developer` messages must be sent as `system` ones. */
   readonly developerAsSystem?: boolean;
   /**

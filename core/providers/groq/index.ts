@@ -1,3 +1,4 @@
+import { unlessTextOrTools } from '../../formats/openai/message-fields.ts';
 import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { allBatches, allFiles } from '../../formats/stored/stored-files.ts';
 import { declaration } from './settings.ts';
@@ -8,7 +9,12 @@ export const groq = openAiCompatible({
   baseUrl: 'https://api.groq.com/openai/v1',
   operations: ['chatComplete', 'createModelResponse', 'createSpeech', 'createTranscription', 'createTranslation'],
   stored: { files: allFiles, batches: allBatches },
-  chat: { developerAsSystem: true, ownFinishReasons: true },
+  chat: {
+    refusesFields: unlessTextOrTools(['reasoning', 'function_call']),
+    lacksAllowedTools: true,
+    developerAsSystem: true,
+    ownFinishReasons: true,
+  },
 });
 
 export const adapters = [groq];

@@ -1,8 +1,10 @@
 import type { Operation } from '../../contract/provider/provider.ts';
+import { unlessTextOrTools } from '../../formats/openai/message-fields.ts';
 import { type CompatibleAdapter, openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { mistralSpeech, mistralTranscription } from './audio.ts';
 import { withDocuments } from './document-parts.ts';
 import { chatOrFillInTheMiddle, fillInTheMiddle } from './fill-in-the-middle.ts';
+import { withMessageOrder } from './message-order.ts';
 import { declaration } from './settings.ts';
 import { mistralStored } from './stored-resources.ts';
 import { contentAsText, withThinkingParts } from './thinking.ts';
@@ -34,10 +36,12 @@ const compatible = openAiCompatible({
   chat: {
     renames: { max_completion_tokens: 'max_tokens', seed: 'random_seed' },
     refuses: refused,
+    refusesFields: unlessTextOrTools(['reasoning_content'], true),
+    lacksAllowedTools: true,
     developerAsSystem: true,
     streamUsage: 'always',
     ownFinishReasons: true,
-    request: (params) => withToolIds(withDocuments(withThinkingParts(params))),
+    request: (params, call) => withToolIds(withDocuments(withThinkingParts(withMessageOrder(params, call)))),
     reply: contentAsText,
   },
   chatExtras: ['reasoning_content', 'file_urls'],
