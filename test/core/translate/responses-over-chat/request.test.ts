@@ -12,7 +12,8 @@ const chat = openai.operations.chatComplete as Operation;
 
 /** Returns the chat parameters for this Responses call, and the reported changes. */
 function asked(params: JsonObject, understands: readonly ChatExtra[] = []) {
-  const call = callOf({ model: 'm', ...params }, {}, {});
+  // OpenAI itself rejects some of the fields.
+  const call = callOf({ model: 'm', ...params }, {}, { custom_host: 'http://127.0.0.1:8000/v1' });
   const body = responsesOverChat(chat, understands).toProvider?.(call.params, call) ?? {};
   return { body, dropped: call.dropped, adapted: call.adapted };
 }
