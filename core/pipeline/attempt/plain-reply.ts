@@ -185,11 +185,18 @@ function errorOf(
       type,
       param: failure.param,
       code: isMessages ? failure.code : (contextLengthCode(status, message) ?? failure.code),
+      ...(isMessages ? detailsIn(parsed) : {}),
       ...(original === null ? {} : { provider_error: original }),
     },
     provider: id,
   };
   return { error, reply: isMessages ? { type: 'error', ...body } : body };
+}
+
+/** Anthropic's clients choose the class of an error by `details.error_code`. */
+function detailsIn(parsed: JsonObject | null): JsonObject {
+  const { details } = isObject(parsed?.error) ? parsed.error : ({} as JsonObject);
+  return isObject(details) ? { details } : {};
 }
 
 /**
