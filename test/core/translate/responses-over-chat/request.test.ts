@@ -180,3 +180,17 @@ it('Responses request: keeps caching hints for providers that support them, and 
     { role: 'user', content: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }] },
   ]);
 });
+
+it('Responses request: fields of a function that only OpenAI supports are dropped and reported', () => {
+  const tool = {
+    type: 'function',
+    name: 'f',
+    parameters: { type: 'object' },
+    defer_loading: true,
+    output_schema: {},
+    async: false,
+  };
+  const { body, dropped } = asked({ input: 'x', tools: [tool] });
+  expect(body.tools).toEqual([{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]);
+  expect(dropped).toEqual(['tools.defer_loading', 'tools.output_schema']);
+});
