@@ -8,17 +8,18 @@ import { withoutRefused, withRenames, withSystemRole, withUsageInStream } from '
 import { chatStream } from './chat-stream.ts';
 import { chatStreamReader } from './chat-stream-reader.ts';
 import { chatUsage } from './chat-usage.ts';
-import { withoutRefusedFields } from './message-fields.ts';
+import { unlessTextOrTools, withoutRefusedFields } from './message-fields.ts';
 
 /** Chat completions of an OpenAI-compatible provider (https://platform.openai.com/docs/api-reference/chat). */
 export function chatCompletions(id: string, quirks: ChatQuirks, path: (call: OperationCall) => string): Operation {
+  const refused = quirks.messageFields ? unlessTextOrTools(quirks.messageFields) : null;
   return {
     path,
     toProvider: (params, call) => {
       let body = withUsageInStream(params, quirks);
       body = withRenames(body, quirks, call);
       body = withoutRefused(body, quirks, call);
-      if (quirks.refusesFields) body = withoutRefusedFields(body, quirks.refusesFields, call);
+      if (refused) body = withoutRefusedFields(body, refused, call);
       if (quirks.lacksAllowedTools) body = withoutAllowedTools(body, call);
       body = quirks.developerAsSystem ? withSystemRole(body, call) : body;
       return quirks.request ? quirks.request(body, call) : body;

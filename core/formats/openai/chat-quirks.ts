@@ -1,6 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
-import type { RefusedFields } from './message-fields.ts';
 
 /** Differences between a provider's chat and text completions and OpenAI's. An absent field means no difference. */
 export interface ChatQuirks {
@@ -8,8 +7,11 @@ export interface ChatQuirks {
   readonly renames?: Readonly<Record<string, string>>;
   /** OpenAI parameters that the provider rejects. They are removed and reported. */
   readonly refuses?: readonly string[];
-  /** Fields of messages, content parts and tools that the provider rejects. They are removed and reported. */
-  readonly refusesFields?: RefusedFields;
+  /**
+   * Fields of messages, for providers that reject others than these. Those that clients send back with earlier replies, and
+   * caching hints, are removed and reported.
+   */
+  readonly messageFields?: MessageFields;
   /** True if `tool_choice` has no `allowed_tools`. The other tools are then left out. */
   readonly lacksAllowedTools?: boolean;
   /** True if `developer` messages must be sent as `system` ones. */
@@ -28,4 +30,12 @@ export interface ChatQuirks {
    * created once per reply or stream, so it can count.
    */
   readonly reply?: (call: OperationCall) => (reply: JsonObject) => JsonObject;
+}
+
+/** Fields that messages have beside content and tool calls. */
+export interface MessageFields {
+  /** Fields of assistant messages. */
+  readonly accepts: readonly string[];
+  /** False if only results of tools have a `name`. Default true. */
+  readonly name?: boolean;
 }

@@ -1,6 +1,7 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { noteOnce } from '../note-once.ts';
+import type { MessageFields } from './chat-quirks.ts';
 
 /**
  * Fields that clients send back with the message of an earlier reply, and that this gateway or a provider other than OpenAI wrote.
@@ -24,11 +25,12 @@ export interface RefusedFields {
 /** OpenAI accepts its own fields only. */
 export const unknownToOpenAi: RefusedFields = { ofReplies: new Set(addedFields), hints: anthropicHints };
 
-/** Servers whose assistant messages have text and tool calls only. `accepts` names further fields. */
-export function unlessTextOrTools(accepts: readonly string[] = [], name = false): RefusedFields {
-  const fields = [...addedFields, 'annotations', 'refusal', 'audio', 'function_call'];
+/** Returns the fields that servers reject whose assistant messages have text, tool calls and the fields of `accepts`. */
+export function unlessTextOrTools({ accepts, name = true }: MessageFields): RefusedFields {
+  // `parsed` and `parsed_arguments` are of OpenAI's SDK, which sends them with the messages of its loops of tools.
+  const fields = [...addedFields, 'annotations', 'refusal', 'audio', 'function_call', 'parsed', 'parsed_arguments'];
   const ofReplies = new Set(fields.filter((field) => !accepts.includes(field)));
-  return { ofReplies, hints: [...anthropicHints, 'prompt_cache_breakpoint'], name };
+  return { ofReplies, hints: [...anthropicHints, 'prompt_cache_breakpoint'], name: !name };
 }
 
 /**
@@ -38,7 +40,9 @@ export function unlessTextOrTools(accepts: readonly string[] = [], name = false)
 export function withoutRefusedFields(params: JsonObject, refused: RefusedFields, call: OperationCall): JsonObject {
   const { messages, tools } = params;
   const drop = (name: string, value: unknown): void => {
-    if (saysSomething(value)) noteOnce(call.dropped, refused.hints.includes(name) ? 'cache_control' : `messages.${name}`);
+    // What the SDK parsed is in the message as text too.
+    if (saysSomething(value) && !name.startsWith('parsed'))
+      noteOnce(call.dropped, refused.hints.includes(name) ? 'cache_control' : `messages.${name}`);
   };
   const without = (from: JsonObject, names: (name: string) => boolean): JsonObject => {
     if (!Object.keys(from).some(names)) return from;
@@ -48,22 +52,25 @@ export function withoutRefusedFields(params: JsonObject, refused: RefusedFields,
   const isHint = (name: string): boolean => refused.hints.includes(name);
   const withoutHints = (value: unknown): unknown => (isObject(value) ? without(value, isHint) : value);
 
+  const isRefused = (name: string): boolean => refused.ofReplies.has(name);
+  const withoutFields = (toolCall: unknown): unknown => {
+    if (!isObject(toolCall)) return toolCall;
+    const fn = isObject(toolCall.function) ? without(toolCall.function, isRefused) : toolCall.function;
+    return without(fn === toolCall.function ? toolCall : { ...toolCall, function: fn }, isRefused);
+  };
+
   const shaped = (message: unknown): unknown => {
     if (!isObject(message)) return message;
     const isReply = message.role === 'assistant';
     const plain = isReply && refused.ofReplies.has('refusal') ? withRefusalAsText(message, call) : message;
     const content = mapped(plain.content, withoutHints);
-    const toolCalls = isReply
-      ? mapped(plain.tool_calls, (value) => (isObject(value) ? without(value, (name) => refused.ofReplies.has(name)) : value))
-      : plain.tool_calls;
+    const toolCalls = isReply ? mapped(plain.tool_calls, withoutFields) : plain.tool_calls;
     const same = content === plain.content && toolCalls === plain.tool_calls;
     const parts = same ? plain : { ...plain, content, ...(toolCalls === undefined ? {} : { tool_calls: toolCalls }) };
     return without(
       parts,
       (name) =>
-        isHint(name) ||
-        (isReply && refused.ofReplies.has(name)) ||
-        (refused.name === true && name === 'name' && message.role !== 'tool'),
+        isHint(name) || (isReply && isRefused(name)) || (refused.name === true && name === 'name' && message.role !== 'tool'),
     );
   };
   const [messagesLeft, toolsLeft] = [mapped(messages, shaped), mapped(tools, withoutHints)];

@@ -1,7 +1,6 @@
 import type { ProviderSettings } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { ChatQuirks } from '../../formats/openai/chat-quirks.ts';
-import { unlessTextOrTools } from '../../formats/openai/message-fields.ts';
 import type { CompatibleProvider } from '../../formats/openai/openai-compatible.ts';
 import type { ProviderInput } from '../../provider-settings/declaration.ts';
 import { label, text, url } from '../../provider-settings/kinds.ts';
@@ -63,7 +62,7 @@ export const rows: readonly CompatibleRow[] = [
     id: 'cerebras',
     baseUrl: 'https://api.cerebras.ai/v1',
     operations: ['chatComplete'],
-    chat: { ...openModels, refusesFields: unlessTextOrTools(['reasoning', 'function_call']) },
+    chat: { ...openModels, messageFields: { accepts: ['reasoning', 'function_call'] } },
   },
   { id: 'cometapi', baseUrl: 'https://api.cometapi.com/v1', operations: ['chatComplete', 'embed'], chat: manyMakers },
   {

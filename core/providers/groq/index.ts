@@ -1,4 +1,3 @@
-import { unlessTextOrTools } from '../../formats/openai/message-fields.ts';
 import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { allBatches, allFiles } from '../../formats/stored/stored-files.ts';
 import { declaration } from './settings.ts';
@@ -10,7 +9,7 @@ export const groq = openAiCompatible({
   operations: ['chatComplete', 'createModelResponse', 'createSpeech', 'createTranscription', 'createTranslation'],
   stored: { files: allFiles, batches: allBatches },
   chat: {
-    refusesFields: unlessTextOrTools(['reasoning', 'function_call']),
+    messageFields: { accepts: ['reasoning', 'function_call'] },
     lacksAllowedTools: true,
     developerAsSystem: true,
     ownFinishReasons: true,

@@ -1,5 +1,4 @@
 import type { Operation } from '../../contract/provider/provider.ts';
-import { unlessTextOrTools } from '../../formats/openai/message-fields.ts';
 import { type CompatibleAdapter, openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { mistralSpeech, mistralTranscription } from './audio.ts';
 import { withDocuments } from './document-parts.ts';
@@ -36,7 +35,7 @@ const compatible = openAiCompatible({
   chat: {
     renames: { max_completion_tokens: 'max_tokens', seed: 'random_seed' },
     refuses: refused,
-    refusesFields: unlessTextOrTools(['reasoning_content'], true),
+    messageFields: { accepts: ['reasoning_content'], name: false },
     lacksAllowedTools: true,
     developerAsSystem: true,
     streamUsage: 'always',

@@ -20,12 +20,13 @@ const replied = {
   annotations: [],
   audio: null,
   reasoning_content: 'The user asks for the weather.',
+  parsed: null,
   content_blocks: [{ type: 'text', text: 'Sunny.' }],
   tool_calls: [
     {
       id: 'abcdefghi',
       type: 'function',
-      function: { name: 'weather', arguments: '{}' },
+      function: { name: 'weather', arguments: '{}', parsed_arguments: {} },
       extra_content: { google: { thought_signature: 's' } },
     },
   ],
@@ -67,7 +68,8 @@ describe('messages of earlier replies', () => {
   ])('have the fields of OpenAI for %s', (_name, chat, settings) => {
     const { sent, dropped } = send(chat, [user, replied, result], settings);
     const { reasoning_content: _reasoning, content_blocks: _blocks, ...own } = replied;
-    expect(sent).toEqual([user, { ...own, tool_calls: calls }, result]);
+    const ownCalls = replied.tool_calls.map(({ extra_content: _extra, ...call }) => call);
+    expect(sent).toEqual([user, { ...own, tool_calls: ownCalls }, result]);
     expect(dropped.toSorted()).toEqual(['messages.content_blocks', 'messages.extra_content', 'messages.reasoning_content']);
   });
 
