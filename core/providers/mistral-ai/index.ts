@@ -8,6 +8,7 @@ import { declaration } from './settings.ts';
 import { mistralStored } from './stored-resources.ts';
 import { contentAsText, withThinkingParts } from './thinking.ts';
 import { withToolIds } from './tool-ids.ts';
+import { withToolTypes } from './tool-types.ts';
 
 /** OpenAI parameters for which Mistral returns 422 `extra_forbidden` (https://docs.mistral.ai/api, 2026-11-21). */
 const refused = [
@@ -41,7 +42,10 @@ const compatible = openAiCompatible({
     streamUsage: 'always',
     ownFinishReasons: true,
     request: (params, call) => withToolIds(withDocuments(withThinkingParts(withMessageOrder(params, call)))),
-    reply: contentAsText,
+    reply: (call) => {
+      const asText = contentAsText(call);
+      return (reply) => withToolTypes(asText(reply));
+    },
   },
   chatExtras: ['reasoning_content', 'file_urls'],
 });
