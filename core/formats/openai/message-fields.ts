@@ -40,7 +40,7 @@ export function unlessTextOrTools({ accepts, name = true }: MessageFields): Refu
 export function withoutRefusedFields(params: JsonObject, refused: RefusedFields, call: OperationCall): JsonObject {
   const { messages, tools } = params;
   const drop = (name: string, value: unknown): void => {
-    // What the SDK parsed is in the message as text too.
+    // The text of the message repeats values that the SDK parsed.
     if (saysSomething(value) && !name.startsWith('parsed'))
       noteOnce(call.dropped, refused.hints.includes(name) ? 'cache_control' : `messages.${name}`);
   };
