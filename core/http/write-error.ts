@@ -66,6 +66,7 @@ function bodyOf(error: GatewayError, format: ErrorFormat): object {
           param: error.param,
           code: authCode ?? error.code,
           name: error.code,
+          ...(format === 'messages' && error.details !== null ? { details: error.details } : {}),
         },
   };
 }

@@ -166,6 +166,8 @@ export interface ErrorExtras {
   readonly cause?: unknown;
   readonly status?: number;
   readonly retryAfterMs?: number;
+  /** Machine-readable reason for clients of the Messages API: `error.details`, with an `error_code`. */
+  readonly details?: Readonly<Record<string, string>>;
   /** Milliseconds after which a wait for the other side ended. */
   readonly waitedMs?: number;
 }
@@ -185,6 +187,7 @@ export class GatewayError extends Error {
   readonly allow: readonly string[] | null;
   readonly detail: string | null;
   readonly retryAfterMs: number | null;
+  readonly details: Readonly<Record<string, string>> | null;
   readonly waitedMs: number | null;
 
   constructor(code: ErrorCode, extras: ErrorExtras = {}) {
@@ -201,12 +204,13 @@ export class GatewayError extends Error {
     this.allow = extras.allow ?? null;
     this.detail = extras.detail ?? null;
     this.retryAfterMs = extras.retryAfterMs ?? null;
+    this.details = extras.details ?? null;
     this.waitedMs = extras.waitedMs ?? null;
   }
 
   /** Returns the same error with another message and parameter, without `waitedMs`, which the message now states if it matters. */
   renamed(message: string, param: string | null): GatewayError {
-    const { code, status, errors, settings, allow, detail, retryAfterMs, cause } = this;
+    const { code, status, errors, settings, allow, detail, retryAfterMs, details, cause } = this;
     return new GatewayError(code, {
       message,
       status,
@@ -217,6 +221,7 @@ export class GatewayError extends Error {
       ...(allow ? { allow } : {}),
       ...(detail === null ? {} : { detail }),
       ...(retryAfterMs === null ? {} : { retryAfterMs }),
+      ...(details === null ? {} : { details }),
     });
   }
 

@@ -41,7 +41,9 @@ export function toConversation(messages: unknown, call: OperationCall): Conversa
       if (turns.length > 0) noteOnce(call.adapted, 'messages');
       system.push(...cachedBlocks(message, path));
     } else if (message.role === 'user') {
-      turns.push({ role: 'user', content: userContent(message, path) });
+      const content = userContent(message, path);
+      if (content.length > 0) turns.push({ role: 'user', content });
+      else noteOnce(call.adapted, 'messages');
     } else if (message.role === 'assistant') {
       const content = assistantContent(message, path, call);
       if (content.length > 0) turns.push({ role: 'assistant', content: plainWherePossible(content) });
@@ -60,7 +62,7 @@ export function plainWherePossible(blocks: JsonObject[]): JsonObject[] | string 
   return plain ? (only.text as string) : blocks;
 }
 
-function userContent(message: JsonObject, path: string): unknown {
+function userContent(message: JsonObject, path: string): JsonObject[] | string {
   if (typeof message.content === 'string' && cacheControlOf(message) === undefined) return message.content;
   return plainWherePossible(cachedBlocks(message, path));
 }

@@ -2,6 +2,7 @@ import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { schemaWithoutBounds } from '../json-schema-bounds.ts';
 import { noteOnce } from '../note-once.ts';
+import { reportImageDetail } from '../openai/image-detail.ts';
 import { passedParams, textOnly } from '../openai/passed-params.ts';
 import { plainWherePossible, toConversation } from './chat-messages.ts';
 import { contentBlocks } from './content-parts.ts';
@@ -22,6 +23,7 @@ const readParams: ReadonlySet<string> = new Set([
  */
 export function chatRequest(params: JsonObject, call: OperationCall): JsonObject {
   const passed = passedParams(params, call, (name) => readParams.has(name), textOnly);
+  reportImageDetail(params.messages, call);
   const { system, messages } = toConversation(params.messages, call);
   const thinking = thinkingParams(params, call, messages);
   const outputConfig = { ...(isObject(params.output_config) ? params.output_config : {}), ...asObject(thinking.output_config) };

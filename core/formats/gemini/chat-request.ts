@@ -1,6 +1,7 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { noteOnce } from '../note-once.ts';
+import { reportImageDetail } from '../openai/image-detail.ts';
 import { type LostParams, openAiOnly, passedParams } from '../openai/passed-params.ts';
 import { toConversation } from './contents.ts';
 import { generationConfig } from './generation-config.ts';
@@ -38,6 +39,7 @@ export interface GeminiRequestOptions {
  */
 export function chatRequest(params: JsonObject, call: OperationCall, options: GeminiRequestOptions): JsonObject {
   const passed = passedParams(params, call, (name) => readParams.has(name), lostParams);
+  reportImageDetail(params.messages, call);
   const { system, contents } = toConversation(params.messages, call);
   const config = { ...generationConfig(params, call), ...objectIn(params.generationConfig) };
   const { toolConfig, ...tools } = toolParams(params, call, options);

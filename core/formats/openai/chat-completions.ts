@@ -1,21 +1,26 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 import { isObject } from '../../contract/values/json.ts';
+import { withoutAllowedTools } from './allowed-tools.ts';
 import { withMappedFinishReasons } from './chat-finish-reason.ts';
 import type { ChatQuirks } from './chat-quirks.ts';
 import { withoutRefused, withRenames, withSystemRole, withUsageInStream } from './chat-request.ts';
 import { chatStream } from './chat-stream.ts';
 import { chatStreamReader } from './chat-stream-reader.ts';
 import { chatUsage } from './chat-usage.ts';
+import { unlessTextOrTools, withoutRefusedFields } from './message-fields.ts';
 
 /** Chat completions of an OpenAI-compatible provider (https://platform.openai.com/docs/api-reference/chat). */
 export function chatCompletions(id: string, quirks: ChatQuirks, path: (call: OperationCall) => string): Operation {
+  const refused = quirks.messageFields ? unlessTextOrTools(quirks.messageFields) : null;
   return {
     path,
     toProvider: (params, call) => {
       let body = withUsageInStream(params, quirks);
       body = withRenames(body, quirks, call);
       body = withoutRefused(body, quirks, call);
+      if (refused) body = withoutRefusedFields(body, refused, call);
+      if (quirks.lacksAllowedTools) body = withoutAllowedTools(body, call);
       body = quirks.developerAsSystem ? withSystemRole(body, call) : body;
       return quirks.request ? quirks.request(body, call) : body;
     },

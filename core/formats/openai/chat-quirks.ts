@@ -7,6 +7,13 @@ export interface ChatQuirks {
   readonly renames?: Readonly<Record<string, string>>;
   /** OpenAI parameters that the provider rejects. They are removed and reported. */
   readonly refuses?: readonly string[];
+  /**
+   * Fields of messages, for providers that reject others than these. Those that clients send back with earlier replies, and
+   * caching hints, are removed and reported.
+   */
+  readonly messageFields?: MessageFields;
+  /** True if `tool_choice` has no `allowed_tools`. The other tools are then left out. */
+  readonly lacksAllowedTools?: boolean;
   /** True if `developer` messages must be sent as `system` ones. */
   readonly developerAsSystem?: boolean;
   /**
@@ -23,4 +30,12 @@ export interface ChatQuirks {
    * created once per reply or stream, so it can count.
    */
   readonly reply?: (call: OperationCall) => (reply: JsonObject) => JsonObject;
+}
+
+/** Fields that messages have beside content and tool calls. */
+export interface MessageFields {
+  /** Fields of assistant messages. */
+  readonly accepts: readonly string[];
+  /** False if only results of tools have a `name`. Default true. */
+  readonly name?: boolean;
 }

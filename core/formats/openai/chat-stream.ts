@@ -4,11 +4,13 @@ import { isObject } from '../../contract/values/json.ts';
 import { withMappedFinishReasons } from './chat-finish-reason.ts';
 import type { ChatQuirks } from './chat-quirks.ts';
 import { asksForUsage } from './chat-request.ts';
+import { errorIn } from './chat-stream-reader.ts';
+import { errorObject } from './provider-error.ts';
 import { withToolIndexes } from './tool-indexes.ts';
 
 /**
  * Adapts a stream to the client's request: removes the chunk of token counts that only the gateway requested, maps finish reasons
- * to OpenAI's, and adds the index of each tool call. Null if none of these applies, so that the bytes pass unchanged. Events that
+ * to OpenAI's, adds the index of each tool call, and gives errors OpenAI's form. Null if none of these applies, so that the bytes pass unchanged. Events that
  * need no change are returned as the same object.
  */
 export function chatStream(quirks: ChatQuirks, call: OperationCall): StreamTranslator | null {
@@ -21,6 +23,8 @@ export function chatStream(quirks: ChatQuirks, call: OperationCall): StreamTrans
     push(event) {
       const { data } = event;
       if (!isObject(data)) return [event];
+      const error = Array.isArray(data.choices) ? null : errorIn(data);
+      if (error !== null) return isObject(data.error) ? [event] : [{ event: event.event, data: { error: errorObject(error) } }];
       if (hidesUsage && isUsageChunk(data)) return [];
       const shaped = indexed(reply ? reply(data) : data);
       const mapped = mapsReasons ? withMappedFinishReasons(shaped) : shaped;

@@ -23,15 +23,35 @@ export function providerError(id: string): (status: number, body: JsonObject | n
   };
 }
 
-/** Converts an error event in a stream. The status is the provider's if the event has one. */
+/** Converts an error event in a stream. The status is the provider's if the event has one, in a number or by its type or code. */
 export function streamError(id: string, error: unknown): GatewayError {
-  const { code, status }: JsonObject = isObject(error) ? error : {};
-  const stated = [status, code].map(Number).find((value) => value >= 400 && value <= 599);
+  const { code, status, type }: JsonObject = isObject(error) ? error : {};
+  const stated = [status, code].map(Number).find((value) => value >= 400 && value <= 599) ?? statusOfWords(`${type} ${code}`);
   return new GatewayError('upstream_status', {
     message: `${id} error: ${messageIn({ error }) ?? 'the provider ended the stream early'}`,
     ...(stated === undefined ? {} : { status: stated }),
     detail: JSON.stringify(error)?.slice(0, 2000),
   });
+}
+
+/** Returns the status of errors that clients wait for and repeat. */
+function statusOfWords(words: string): number | undefined {
+  if (/rate_?limit|insufficient_quota/i.test(words)) return 429;
+  return /overloaded/i.test(words) ? 503 : undefined;
+}
+
+/**
+ * Returns the error in the form of OpenAI, whose clients read `error` as an object: for an event that is the error itself (Mistral)
+ * or has a text.
+ */
+export function errorObject(error: unknown): JsonObject {
+  const { type, param, code }: JsonObject = isObject(error) ? error : {};
+  return {
+    message: messageIn(isObject(error) ? error : { error }) ?? 'the provider ended the stream early',
+    type: textOf(type),
+    param: textOf(param),
+    code: textOf(code),
+  };
 }
 
 function messageIn(body: JsonObject | null): string | null {

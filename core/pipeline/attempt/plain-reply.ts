@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { Operation, OperationCall, ProviderAdapter } from '../../contract/provider/provider.ts';
+import { contextLengthCode } from '../../contract/values/context-length.ts';
 import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 import { isObject, type JsonObject, type Maybe } from '../../contract/values/json.ts';
@@ -152,8 +153,15 @@ function streamReply(
 /** Returns the reply for an error response on a shaped route. */
 function errorReply(ctx: RequestContext, adapter: ProviderAdapter, call: OperationCall, given: WholeReply): AttemptReply {
   const { error, reply } = errorOf(ctx, adapter, given, parseJson(given.body), true);
-  const headers = passedHeaders(given.headers, 'application/json');
+  const headers = [...passedHeaders(given.headers, 'application/json'), ...retryAfterOf(error, given.headers)];
   return plain(given, headers, Buffer.from(JSON.stringify(reply)), error, call);
+}
+
+/** Clients read the delay from a header. Gemini sends it in the body. */
+function retryAfterOf({ retryAfterMs }: GatewayError, headers: HeaderList): HeaderList {
+  const names = ['retry-after', 'retry-after-ms'];
+  if (retryAfterMs === null || names.some((name) => findHeader(headers, name) !== undefined)) return [];
+  return ['retry-after', String(Math.ceil(retryAfterMs / 1000))];
 }
 
 /** The provider's error as a GatewayError, and the body for the client of a shaped route: the provider's own error is `provider_error`. */
@@ -176,12 +184,19 @@ function errorOf(
       message,
       type,
       param: failure.param,
-      code: failure.code,
+      code: isMessages ? failure.code : (contextLengthCode(status, message) ?? failure.code),
+      ...(isMessages ? detailsIn(parsed) : {}),
       ...(original === null ? {} : { provider_error: original }),
     },
     provider: id,
   };
   return { error, reply: isMessages ? { type: 'error', ...body } : body };
+}
+
+/** Anthropic's clients choose the class of an error by `details.error_code`. */
+function detailsIn(parsed: JsonObject | null): JsonObject {
+  const { details } = isObject(parsed?.error) ? parsed.error : ({} as JsonObject);
+  return isObject(details) ? { details } : {};
 }
 
 /**

@@ -10,6 +10,7 @@ import type { ChatQuirks } from '../../formats/openai/chat-quirks.ts';
 import { withUsageInStream } from '../../formats/openai/chat-request.ts';
 import { completions } from '../../formats/openai/completions.ts';
 import { embeddings } from '../../formats/openai/embeddings.ts';
+import { unknownToOpenAi, withoutRefusedFields } from '../../formats/openai/message-fields.ts';
 import { responses, withReadableReasoning } from '../../formats/openai/responses.ts';
 import { goesByResponses } from '../../formats/openai/responses-only.ts';
 import { chatOrResponses } from '../../translate/chat-over-responses/chat-over-responses.ts';
@@ -25,7 +26,7 @@ const pathOf =
 
 const ownChat: Operation = {
   ...chatCompletions('azure-openai', quirks, pathOf('/chat/completions')),
-  toProvider: (params, call) => forDeployment(withUsage(params, call), call),
+  toProvider: (params, call) => forDeployment(withUsage(withoutRefusedFields(params, unknownToOpenAi, call), call), call),
 };
 
 const ownComplete: Operation = {

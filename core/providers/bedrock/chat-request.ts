@@ -2,6 +2,7 @@ import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { schemaWithoutBounds } from '../../formats/json-schema-bounds.ts';
 import { noteOnce } from '../../formats/note-once.ts';
+import { reportImageDetail } from '../../formats/openai/image-detail.ts';
 import { type LostParams, passedParams, textOnly } from '../../formats/openai/passed-params.ts';
 import { toConversation } from './chat-messages.ts';
 import { claudeTraits } from './claude-models.ts';
@@ -30,6 +31,7 @@ const lostParams: LostParams = { ...textOnly, cache_control: undefined };
 export function chatRequest(params: JsonObject, call: OperationCall): JsonObject {
   const isRead = (name: string): boolean => readParams.has(name) || isModelField(name, call.model);
   const passed = passedParams(params, call, isRead, lostParams);
+  reportImageDetail(params.messages, call);
   const { system, messages } = toConversation(params.messages, call);
   const asked = [params.max_completion_tokens, params.max_tokens].find((value) => typeof value === 'number');
   const reasoning = reasoningOf(params, (asked as number | undefined) ?? null, messages, call);

@@ -1,7 +1,9 @@
 import type { Operation, OperationCall, StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider/provider.ts';
 import type { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { messagesErrorType } from '../../contract/values/messages-errors.ts';
 import { withOwnReasoning } from '../../formats/anthropic/own-reasoning.ts';
+import { withoutThread } from '../../formats/anthropic/threads.ts';
 import { messagesStreamReader, usageOfReply } from '../../formats/anthropic/usage.ts';
 import { betasOf } from './beta-features.ts';
 import { eventError } from './errors.ts';
@@ -23,7 +25,7 @@ export const claudeMessages: Operation = {
 
 /** Builds the body of InvokeModel: the caller's, without the fields of the path, with the beta features of the settings. */
 export function claudeBody(params: JsonObject, call: OperationCall): JsonObject {
-  const { model: _model, stream: _stream, ...body } = withOwnReasoning(params, call);
+  const { model: _model, stream: _stream, ...body } = withoutThread(withOwnReasoning(params, call), call);
   const betas = betasOf(call);
   return {
     anthropic_version: bedrockVersion,
@@ -69,5 +71,5 @@ function exceptionIn(event: StreamEvent): GatewayError | null {
 }
 
 function errorEvent(error: GatewayError): StreamEvent {
-  return { event: 'error', data: { type: 'error', error: { type: 'api_error', message: error.message } } };
+  return { event: 'error', data: { type: 'error', error: { type: messagesErrorType(error.status), message: error.message } } };
 }

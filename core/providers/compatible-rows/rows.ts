@@ -58,7 +58,12 @@ export const rows: readonly CompatibleRow[] = [
     operations: ['chatComplete'],
     chat: openModels,
   },
-  { id: 'cerebras', baseUrl: 'https://api.cerebras.ai/v1', operations: ['chatComplete'], chat: openModels },
+  {
+    id: 'cerebras',
+    baseUrl: 'https://api.cerebras.ai/v1',
+    operations: ['chatComplete'],
+    chat: { ...openModels, messageFields: { accepts: ['reasoning', 'function_call'] } },
+  },
   { id: 'cometapi', baseUrl: 'https://api.cometapi.com/v1', operations: ['chatComplete', 'embed'], chat: manyMakers },
   {
     id: 'cortex',

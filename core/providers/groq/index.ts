@@ -8,7 +8,12 @@ export const groq = openAiCompatible({
   baseUrl: 'https://api.groq.com/openai/v1',
   operations: ['chatComplete', 'createModelResponse', 'createSpeech', 'createTranscription', 'createTranslation'],
   stored: { files: allFiles, batches: allBatches },
-  chat: { developerAsSystem: true, ownFinishReasons: true },
+  chat: {
+    messageFields: { accepts: ['reasoning', 'function_call'] },
+    lacksAllowedTools: true,
+    developerAsSystem: true,
+    ownFinishReasons: true,
+  },
 });
 
 export const adapters = [groq];

@@ -3,10 +3,12 @@ import { type CompatibleAdapter, openAiCompatible } from '../../formats/openai/o
 import { mistralSpeech, mistralTranscription } from './audio.ts';
 import { withDocuments } from './document-parts.ts';
 import { chatOrFillInTheMiddle, fillInTheMiddle } from './fill-in-the-middle.ts';
+import { withMessageOrder } from './message-order.ts';
 import { declaration } from './settings.ts';
 import { mistralStored } from './stored-resources.ts';
 import { contentAsText, withThinkingParts } from './thinking.ts';
 import { withToolIds } from './tool-ids.ts';
+import { withToolTypes } from './tool-types.ts';
 
 /** OpenAI parameters for which Mistral returns 422 `extra_forbidden` (https://docs.mistral.ai/api, 2026-11-21). */
 const refused = [
@@ -34,11 +36,16 @@ const compatible = openAiCompatible({
   chat: {
     renames: { max_completion_tokens: 'max_tokens', seed: 'random_seed' },
     refuses: refused,
+    messageFields: { accepts: ['reasoning_content'], name: false },
+    lacksAllowedTools: true,
     developerAsSystem: true,
     streamUsage: 'always',
     ownFinishReasons: true,
-    request: (params) => withToolIds(withDocuments(withThinkingParts(params))),
-    reply: contentAsText,
+    request: (params, call) => withToolIds(withDocuments(withThinkingParts(withMessageOrder(params, call)))),
+    reply: (call) => {
+      const asText = contentAsText(call);
+      return (reply) => withToolTypes(asText(reply));
+    },
   },
   chatExtras: ['reasoning_content', 'file_urls'],
 });

@@ -1,6 +1,7 @@
 import type { ProviderSettings } from '../../contract/provider/provider.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
 import { completesByChat } from '../../formats/openai/chat-only.ts';
+import { unknownToOpenAi, withoutRefusedFields } from '../../formats/openai/message-fields.ts';
 import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { goesByResponsesApi } from '../../formats/openai/responses-only.ts';
 import { allBatches, allFiles, allFinetunes } from '../../formats/stored/stored-files.ts';
@@ -27,6 +28,10 @@ export const openai = openAiCompatible({
   ],
   headers: accountHeaders,
   stored: { files: allFiles, batches: allBatches, finetunes: allFinetunes },
+  // Servers behind `custom_host` may accept these fields, as vLLM does with `reasoning_content`.
+  chat: {
+    request: (params, call) => (call.settings.custom_host ? params : withoutRefusedFields(params, unknownToOpenAi, call)),
+  },
   byResponses: goesByResponsesApi,
   completesByChat,
   forwards: ['openai-beta'],

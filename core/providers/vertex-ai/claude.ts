@@ -1,5 +1,6 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
+import { withoutThread } from '../../formats/anthropic/threads.ts';
 import { locationPath } from './address.ts';
 import { vertexModel } from './models.ts';
 
@@ -15,7 +16,7 @@ export function overRawPredict(operation: Operation): Operation {
     ...operation,
     path: (call) => claudePath(call, `:${call.stream ? 'streamRawPredict' : 'rawPredict'}`),
     toProvider(params, call) {
-      const { model: _model, ...body } = operation.toProvider?.(params, call) ?? params;
+      const { model: _model, ...body } = withoutThread(operation.toProvider?.(params, call) ?? params, call);
       return { anthropic_version: version, ...body };
     },
   };

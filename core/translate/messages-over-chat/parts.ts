@@ -67,7 +67,8 @@ function imageUrl(source: unknown, path: string): string {
 /** The title of a base64 document is its file name. Other titles, and the context, are a text part before the document. */
 function documentParts(block: JsonObject, path: string, call: OperationCall, understands: readonly ChatExtra[]): JsonObject[] {
   const source = isObject(block.source) ? block.source : {};
-  const { title, context } = block;
+  const { title, context, citations } = block;
+  if (isObject(citations) && citations.enabled === true) noteOnce(call.dropped, 'messages.citations');
   if (source.type === 'base64') {
     const data = `data:${String(source.media_type)};base64,${String(source.data)}`;
     const filename = typeof title === 'string' ? title : 'document.pdf';

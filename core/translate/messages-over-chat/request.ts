@@ -1,5 +1,6 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { withoutThread } from '../../formats/anthropic/threads.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import { withinModelLimits } from '../../formats/openai/openai-models.ts';
@@ -32,20 +33,21 @@ export function extrasOf(extras: ChatExtras, call: OperationCall): readonly Chat
 /** Messages parameters that are read here and sent under other names. */
 const readParams: ReadonlySet<string> = new Set([
   ...['messages', 'system', 'max_tokens', 'stop_sequences', 'metadata', 'tools', 'tool_choice', 'output_config'],
-  ...['top_k', 'thinking', 'cache_control'],
+  ...['top_k', 'thinking', 'cache_control', 'output_format'],
 ]);
 
 /** Messages parameters that only Anthropic supports. */
 const lostParams: ReadonlySet<string> = new Set([
   ...['container', 'context_management', 'mcp_servers', 'service_tier', 'anthropic_beta', 'betas', 'inference_geo', 'speed'],
-  ...['diagnostics', 'fallbacks'],
+  ...['diagnostics', 'fallbacks', 'fallback_credit_token', 'billing_policy', 'compaction', 'user_profile_id', 'workspace_id'],
 ]);
 
 /**
  * Translates a Messages call into an OpenAI chat call. Unknown parameters are passed. Throws `bad_request` naming the parameter
  * it cannot carry over.
  */
-export function toChatParams(params: JsonObject, call: OperationCall, understands: readonly ChatExtra[]): JsonObject {
+export function toChatParams(given: JsonObject, call: OperationCall, understands: readonly ChatExtra[]): JsonObject {
+  const params = withoutThread(given, call);
   const chat: JsonObject = { messages: toChatMessages(params, call, understands) };
   for (const [name, value] of Object.entries(params)) {
     if (value === null || value === undefined || readParams.has(name)) continue;
@@ -67,7 +69,9 @@ export function toChatParams(params: JsonObject, call: OperationCall, understand
 }
 
 function outputParams(params: JsonObject): JsonObject {
-  const { effort, format } = isObject(params.output_config) ? params.output_config : {};
+  const { effort, format: configured } = isObject(params.output_config) ? params.output_config : {};
+  // The older name of the format.
+  const format = configured ?? params.output_format;
   const out: JsonObject = {};
   if (typeof effort === 'string') out.reasoning_effort = effort;
   if (isObject(format) && format.type === 'json_schema') {

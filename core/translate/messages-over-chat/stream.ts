@@ -1,5 +1,6 @@
 import type { Operation, OperationCall, StreamEvent, StreamTranslator } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { messagesErrorType } from '../../contract/values/messages-errors.ts';
 import { emptyUsage } from '../../contract/values/usage.ts';
 import { errorIn } from '../../formats/openai/chat-stream-reader.ts';
 import { dropFromReply } from '../../formats/reply-notes.ts';
@@ -67,7 +68,7 @@ export function messagesStream(chat: Operation, chatCall: OperationCall, call: O
     if (error !== null) {
       over = true;
       // Until the first byte is sent, the pipeline can fall back to another target.
-      return started ? [messagesEvent(errorOf(error))] : [];
+      return started ? [messagesEvent(errorOf(error, reader.error?.()?.status ?? 500))] : [];
     }
     if (started) keepFields(later, data, opening);
     const choice = Array.isArray(data.choices) ? data.choices[0] : undefined;
@@ -98,7 +99,8 @@ function messagesEvent(data: JsonObject): StreamEvent {
   return { event: String(data.type), data };
 }
 
-function errorOf(error: unknown): JsonObject {
+/** Clients of the Messages API decide by the type whether they repeat the call. */
+function errorOf(error: unknown, status: number): JsonObject {
   const message = isObject(error) && typeof error.message === 'string' ? error.message : String(error);
-  return { type: 'error', error: { type: 'api_error', message } };
+  return { type: 'error', error: { type: messagesErrorType(status), message } };
 }

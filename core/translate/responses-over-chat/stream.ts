@@ -57,7 +57,7 @@ export function responseStream(chat: Operation, chatCall: OperationCall, call: O
     // Until the first byte is sent, the pipeline can fall back to another target.
     if (id === '') return [];
     const ending = { status: 'failed', reason: null } as const;
-    return [send({ type: 'response.failed', response: response(ending, errorOf(error)) })];
+    return [send({ type: 'response.failed', response: response(ending, errorOf(error, reader.error?.()?.status)) })];
   };
 
   const onChunk = ({ data }: StreamEvent): StreamEvent[] => {
@@ -92,8 +92,8 @@ export function responseStream(chat: Operation, chatCall: OperationCall, call: O
 }
 
 /** Returns `rate_limit_exceeded`, the code that asks callers to wait, or `server_error` for all other errors. */
-function errorOf(error: unknown): JsonObject {
+function errorOf(error: unknown, status: number | undefined): JsonObject {
   const { message, type, code } = isObject(error) ? error : ({ message: String(error) } as JsonObject);
-  const limited = [type, code].some((word) => /rate_?limit|throttl|429/i.test(String(word)));
+  const limited = status === 429 || [type, code].some((word) => /rate_?limit|throttl|429/i.test(String(word)));
   return { code: limited ? 'rate_limit_exceeded' : 'server_error', message: typeof message === 'string' ? message : 'unknown' };
 }

@@ -28,6 +28,9 @@ export function toolParams(params: JsonObject, call: OperationCall, understands:
   };
 }
 
+/** Fields of a function that have a counterpart. Only OpenAI supports the others (`defer_loading`, `output_schema`, …). */
+const toolFields: ReadonlySet<string> = new Set(['type', 'name', 'description', 'parameters', 'strict', 'cache_control']);
+
 function chatTool(tool: JsonObject, call: OperationCall, understands: readonly ChatExtra[]): JsonObject[] {
   if (tool.type !== 'function') {
     noteOnce(call.dropped, `tools.${String(tool.type)}`);
@@ -35,6 +38,10 @@ function chatTool(tool: JsonObject, call: OperationCall, understands: readonly C
   }
   // The form of chat completions, which nests the function, is accepted too.
   if (isObject(tool.function)) return [tool];
+  for (const [field, value] of Object.entries(tool)) {
+    if (!toolFields.has(field) && value !== null && value !== undefined && value !== false)
+      noteOnce(call.dropped, `tools.${field}`);
+  }
   const { name, description, parameters, strict, cache_control: hint } = tool;
   const keepsHint = hint !== undefined && understands.includes('cache_control');
   if (hint && !keepsHint) noteOnce(call.dropped, 'cache_control');

@@ -1,8 +1,11 @@
 import { expect, it } from 'vitest';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { messagesErrorType } from '../../../core/contract/values/messages-errors.ts';
-import { createHarness, failWith, replyWith } from '../../support/pipeline-harness.ts';
+import { createHarness, failWith, providerDocument, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
 
+const bedrockSettings = { aws_auth_type: 'accessKey', aws_region: 'us-east-1' };
+const bedrockSecrets = { aws_access_key_id: 'AKIAABCDEFGHIJKLMNOP', aws_secret_access_key: 'secret' };
 const question = { model: '@one/m', messages: [{ role: 'user', content: 'hello' }], max_tokens: 10 };
 
 it('provider errors: the client gets them whole, with the fields that every error has', async () => {
@@ -100,3 +103,63 @@ it('a failed call: errors that the client receives whole are not logged again', 
   await gateway.send({ body: question });
   expect(gateway.logs).toEqual([]);
 });
+
+it.each([
+  [
+    'anthropic',
+    400,
+    { type: 'error', error: { type: 'invalid_request_error', message: 'prompt is too long: 210000 tokens > 200000 maximum' } },
+  ],
+  [
+    'anthropic',
+    400,
+    {
+      type: 'error',
+      error: { type: 'invalid_request_error', message: 'input length and `max_tokens` exceed context limit: 1 + 2 > 2' },
+    },
+  ],
+  [
+    'google',
+    400,
+    { error: { code: 400, message: 'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).' } },
+  ],
+  ['bedrock', 400, { message: 'Input is too long for requested model.' }],
+  ['cohere', 400, { message: 'too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4292.' }],
+  [
+    'mistral-ai',
+    400,
+    {
+      object: 'error',
+      message: 'Prompt contains 40000 tokens, too large for model with 32768 maximum context length',
+      code: '3051',
+    },
+  ],
+  ['openai', 400, { error: { message: "This model's maximum context length is 8192 tokens.", code: null } }],
+])('a prompt that is too long for a model of %s has the code of OpenAI (%i %j)', async (provider, status, body) => {
+  expect((await failedAt(provider, status, body)).json).toMatchObject({ error: { code: 'context_length_exceeded' } });
+});
+
+it.each([
+  ['bedrock', 429, { message: 'Too many tokens, please wait before trying again.' }, null],
+  ['openai', 400, { error: { message: 'max_tokens is too large: 9', code: 'invalid_value' } }, 'invalid_value'],
+])('another error of %s (%i) has its own code', async (provider, status, body, code) => {
+  expect((await failedAt(provider, status, body)).json).toMatchObject({ error: { code } });
+});
+
+it('a delay that a provider names in the body is the retry-after of the reply', async () => {
+  const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '12.5s' }];
+  const body = { error: { code: 429, message: 'slow', status: 'RESOURCE_EXHAUSTED', details } };
+  expect((await failedAt('google', 429, body)).header('retry-after')).toBe('13');
+  const headers = ['content-type', 'application/json', 'retry-after', '7'];
+  expect((await failedAt('google', 429, body, headers)).header('retry-after')).toBe('7');
+});
+
+/** Returns the reply for an error of a stored provider of this type. */
+async function failedAt(type: string, status: number, body: JsonObject, headers = ['content-type', 'application/json']) {
+  const gateway = createHarness();
+  const settings = type === 'bedrock' ? bedrockSettings : {};
+  const secrets = JSON.stringify(type === 'bedrock' ? bedrockSecrets : { api_key: 'k' });
+  gateway.documents.set(`provider ${workspaceId}/p`, { ...providerDocument('p', type), settings, secrets });
+  gateway.script(replyWith(status, body, headers));
+  return await gateway.send({ body: { model: '@p/anthropic.claude-sonnet-4-5', messages: question.messages } });
+}

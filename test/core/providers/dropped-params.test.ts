@@ -35,6 +35,30 @@ describe.each(providers)('%s', (_, adapter, model) => {
   });
 });
 
+describe.each(providers.filter(([id]) => id !== 'cohere'))('images for %s', (_, adapter, model) => {
+  const withImage = (detail: string) => {
+    const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=', detail } };
+    return { model, messages: [{ role: 'user', content: [{ type: 'text', text: 'Look.' }, image] }] };
+  };
+
+  it('report a detail that it cannot carry', () => {
+    const chat = adapter.operations.chatComplete as Operation;
+    expect(sent(chat, withImage('high')).dropped).toEqual(['messages.image_url.detail']);
+    expect(sent(chat, withImage('auto')).dropped).toEqual([]);
+  });
+});
+
+it('a message of the user without content is left out for Claude, which rejects it', () => {
+  const messages = [
+    { role: 'user', content: 'Hi' },
+    { role: 'user', content: '' },
+    { role: 'user', content: [{ type: 'text', text: '' }] },
+  ];
+  const { body, adapted } = sent(anthropic.operations.chatComplete as Operation, { model: 'claude-opus-4-6', messages });
+  expect(body.messages).toEqual([{ role: 'user', content: 'Hi' }]);
+  expect(adapted).toEqual(['messages']);
+});
+
 describe('errors and images in tool results of Messages calls', () => {
   const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } };
   const result = { type: 'tool_result', tool_use_id: 't1', is_error: true, content: [{ type: 'text', text: 'no' }, image] };

@@ -6,7 +6,7 @@ import { chatFromEvents, chatToEvents } from '../../../plugins/cache/forms/chat.
 import { readEvents } from '../../../plugins/cache/forms/events.ts';
 import { messageToEvents } from '../../../plugins/cache/forms/messages.ts';
 import { responseFromEvents, responseToEvents } from '../../../plugins/cache/forms/responses.ts';
-import { openAiOver } from '../../support/openai-over-harness.ts';
+import { openAiOver } from '../../support/clients-over-harness.ts';
 import { chatStream, createHarness, replyWith, type Script } from '../../support/pipeline-harness.ts';
 
 const usage = { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 };

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { Operation } from '../../../../core/contract/provider/provider.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { chatStreamReader } from '../../../../core/formats/openai/chat-stream-reader.ts';
 import { responses } from '../../../../core/formats/openai/responses.ts';
+import { mistralAi } from '../../../../core/providers/mistral-ai/index.ts';
+import { callOf } from '../../providers/contract-suite.ts';
 
 const chunk = (index: number, finish: string | null): JsonObject => ({ choices: [{ index, delta: {}, finish_reason: finish }] });
 
@@ -45,6 +48,15 @@ describe('an error inside a stream', () => {
   it('has the default status if its code is text', () => {
     const reader = readerOf({ error: { message: 'Tool call failed', code: 'tool_use_failed' } });
     expect(reader.error?.()).toMatchObject({ status: 502, message: 'groq error: Tool call failed' });
+  });
+
+  it.each([
+    [{ message: 'slow', type: 'requests', code: 'rate_limit_exceeded' }, 429],
+    [{ message: 'slow', type: 'rate_limit_error', code: null }, 429],
+    [{ message: 'busy', type: 'overloaded', code: '3505' }, 503],
+    [{ message: 'busy', type: 'service_unavailable_error', code: 'server_is_overloaded' }, 503],
+  ])('%j has status %i', (error, status) => {
+    expect(readerOf({ error }).error?.()?.status).toBe(status);
   });
 
   it('is recognised in an event that is the error itself, as Mistral sends it', () => {
@@ -94,5 +106,27 @@ describe('a stream of response events', () => {
     const reader = read({ type: 'error', code: 'rate_limit_exceeded', message: 'Slow down', param: null });
     expect(reader.complete()).toBe(false);
     expect(reader.error?.()?.message).toBe('openai error: Slow down');
+  });
+});
+
+describe('an error inside a stream that the gateway changes', () => {
+  const translated = (data: JsonObject) =>
+    (mistralAi.operations.chatComplete as Operation)
+      .translateStream?.(callOf({ stream: true }, {}, {}))
+      ?.push({ event: null, data });
+
+  it.each([
+    [
+      { object: 'error', message: 'boom', type: 'internal_server_error', param: null, code: '3700' },
+      { type: 'internal_server_error', code: '3700' },
+    ],
+    [{ error: 'boom' }, { type: null, code: null }],
+  ])('is under `error`, where the clients of OpenAI read it: %j', (data, fields) => {
+    expect(translated(data)).toEqual([{ event: null, data: { error: { message: 'boom', param: null, ...fields } } }]);
+  });
+
+  it('passes if it has that form', () => {
+    const data = { error: { message: 'boom', type: 'x', param: 'p', code: 'c', metadata: { raw: 'r' } } };
+    expect(translated(data)).toEqual([{ event: null, data }]);
   });
 });

@@ -22,7 +22,7 @@ const credentials: Readonly<Record<string, ContractOptions['credential']>> = {
 };
 /** The fixtures of the operations that this row offers. */
 function fixturesFor(row: CompatibleProvider): ReturnType<typeof fixturesOf> {
-  const chatClass = row.chat === openModels ? 'open-models' : 'many-makers';
+  const chatClass = row.chat?.renames === openModels.renames ? 'open-models' : 'many-makers';
   const wanted = {
     chatComplete: (name: string) => name.startsWith(`${chatClass}-`),
     complete: (name: string) => name === (row.completesOverChat ? 'completion-over-chat' : 'completion'),

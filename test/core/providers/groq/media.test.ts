@@ -1,6 +1,6 @@
 import { toFile } from 'openai';
 import { expect, it } from 'vitest';
-import { openAiOver } from '../../../support/openai-over-harness.ts';
+import { openAiOver } from '../../../support/clients-over-harness.ts';
 import { patternBytes } from '../../../support/pattern-bytes.ts';
 import { createHarness, providerDocument, replyWith, type Script, workspaceId } from '../../../support/pipeline-harness.ts';
 import { fixturesOf } from '../provider-fixtures.ts';

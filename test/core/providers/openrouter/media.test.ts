@@ -1,7 +1,7 @@
 import { toFile } from 'openai';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
-import { openAiOver } from '../../../support/openai-over-harness.ts';
+import { openAiOver } from '../../../support/clients-over-harness.ts';
 import { patternBytes } from '../../../support/pattern-bytes.ts';
 import { createHarness, providerDocument, replyWith, type Script, workspaceId } from '../../../support/pipeline-harness.ts';
 import { fixturesOf } from '../provider-fixtures.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { UpstreamCall } from '../../../../core/contract/provider/upstream.ts';
 import { findHeader, type RequestBody } from '../../../../core/contract/values/http.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
-import { openAiOver } from '../../../support/openai-over-harness.ts';
+import { openAiOver } from '../../../support/clients-over-harness.ts';
 import { createHarness, type Harness, replyWith, type Script } from '../../../support/pipeline-harness.ts';
 
 /** Files, batches and tuning jobs in the project's bucket, through OpenAI's client, against the service's wire format. */

@@ -297,6 +297,14 @@ describe('documents', () => {
     ]);
   });
 
+  it('report that no citations can be requested', () => {
+    const block = { type: 'document', source: { type: 'text', data: 'No smoking.' }, citations: { enabled: true } };
+    const params = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: [block] }] };
+    const call = callOf(params, {}, {});
+    messagesOverChat(openai.operations.chatComplete as Operation).toProvider?.(params, call);
+    expect(call.dropped).toEqual(['messages.citations']);
+  });
+
   it.each([
     ['gemini-3-pro', google, { fileData: { mimeType: 'application/pdf', fileUri: link.source.url } }],
     ['mistral-large-latest', mistralAi, { type: 'document_url', document_url: link.source.url }],

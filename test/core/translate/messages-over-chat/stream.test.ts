@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Operation, StreamEvent } from '../../../../core/contract/provider/provider.ts';
+import type { Operation, ProviderAdapter, StreamEvent } from '../../../../core/contract/provider/provider.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import { bedrock } from '../../../../core/providers/bedrock/index.ts';
+import { google } from '../../../../core/providers/google/index.ts';
 import { openai } from '../../../../core/providers/openai/index.ts';
 import { messagesOverChat } from '../../../../core/translate/messages-over-chat/messages-over-chat.ts';
 import { endingOf } from '../../../../core/translate/messages-over-chat/stop-reason.ts';
@@ -185,4 +187,47 @@ describe('stop reasons', () => {
     expect(endingOf({ finish_reason: 'stop' }, said(true)).stop_reason).toBe('tool_use');
     expect(endingOf({ finish_reason: 'length' }, said(true)).stop_reason).toBe('max_tokens');
   });
+});
+
+describe('an error in the middle of a stream', () => {
+  const geminiText = { candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'Hi' }] } }] };
+  const plain = (data: JsonObject): StreamEvent => ({ event: null, data });
+
+  it.each([
+    [
+      'RESOURCE_EXHAUSTED of Gemini',
+      google,
+      [plain(geminiText), plain({ error: { code: 429, message: 'm', status: 'RESOURCE_EXHAUSTED' } })],
+      'rate_limit_error',
+    ],
+    [
+      'UNAVAILABLE of Gemini',
+      google,
+      [plain(geminiText), plain({ error: { code: 503, message: 'm', status: 'UNAVAILABLE' } })],
+      'overloaded_error',
+    ],
+    [
+      'a throttled stream of Bedrock',
+      bedrock,
+      [
+        { event: 'messageStart', data: { role: 'assistant' } },
+        { event: 'throttlingException', data: { message: 'm' } },
+      ],
+      'rate_limit_error',
+    ],
+    [
+      'rate_limit_exceeded of OpenAI',
+      openai,
+      [chunk({ content: 'Hi' }), plain({ error: { message: 'm', type: 'tokens', code: 'rate_limit_exceeded' } })],
+      'rate_limit_error',
+    ],
+    ['an error without a known cause', openai, [chunk({ content: 'Hi' }), plain({ error: { message: 'm' } })], 'api_error'],
+  ] satisfies [string, ProviderAdapter, StreamEvent[], string][])(
+    'has the type that clients retry by: %s',
+    (_name, provider, events, type) => {
+      const over = messagesOverChat(provider.operations.chatComplete as Operation);
+      const last = translated(over, events, call()).at(-1);
+      expect(last).toMatchObject({ event: 'error', data: { type: 'error', error: { type } } });
+    },
+  );
 });

@@ -12,7 +12,8 @@ const chat = openai.operations.chatComplete as Operation;
 
 /** Returns the chat parameters for this Responses call, and the reported changes. */
 function asked(params: JsonObject, understands: readonly ChatExtra[] = []) {
-  const call = callOf({ model: 'm', ...params }, {}, {});
+  // OpenAI itself rejects some of the fields.
+  const call = callOf({ model: 'm', ...params }, {}, { custom_host: 'http://127.0.0.1:8000/v1' });
   const body = responsesOverChat(chat, understands).toProvider?.(call.params, call) ?? {};
   return { body, dropped: call.dropped, adapted: call.adapted };
 }
@@ -178,4 +179,18 @@ it('Responses request: keeps caching hints for providers that support them, and 
   expect(kept.body.messages).toEqual([
     { role: 'user', content: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }] },
   ]);
+});
+
+it('Responses request: fields of a function that only OpenAI supports are dropped and reported', () => {
+  const tool = {
+    type: 'function',
+    name: 'f',
+    parameters: { type: 'object' },
+    defer_loading: true,
+    output_schema: {},
+    async: false,
+  };
+  const { body, dropped } = asked({ input: 'x', tools: [tool] });
+  expect(body.tools).toEqual([{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]);
+  expect(dropped).toEqual(['tools.defer_loading', 'tools.output_schema']);
 });

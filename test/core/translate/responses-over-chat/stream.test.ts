@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Operation, StreamEvent } from '../../../../core/contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../../../core/contract/values/json.ts';
+import { google } from '../../../../core/providers/google/index.ts';
 import { openai } from '../../../../core/providers/openai/index.ts';
 import { responsesOverChat } from '../../../../core/translate/responses-over-chat/responses-over-chat.ts';
 import { callOf, translated } from '../../providers/contract-suite.ts';
@@ -158,4 +159,14 @@ describe('plain and streamed Responses replies', () => {
       (whole.output as JsonObject[]).map(({ id: _, ...item }) => item),
     );
   });
+});
+
+it.each([
+  [{ code: 429, message: 'm', status: 'RESOURCE_EXHAUSTED' }, 'rate_limit_exceeded'],
+  [{ code: 500, message: 'm', status: 'INTERNAL' }, 'server_error'],
+])('Responses stream: the error %j of a provider has the code that clients retry by', (error, code) => {
+  const over = responsesOverChat(google.operations.chatComplete as Operation);
+  const text = { event: null, data: { candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'Hi' }] } }] } };
+  const last = translated(over, [text, { event: null, data: { error } }], callOf(params, {}, {})).at(-1);
+  expect(last).toMatchObject({ event: 'response.failed', data: { response: { status: 'failed', error: { code } } } });
 });

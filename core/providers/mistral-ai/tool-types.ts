@@ -1,0 +1,25 @@
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+
+/**
+ * Returns a reply or chunk whose tool calls have a `type`. Mistral leaves it out, and OpenAI's clients do not run such a call or
+ * reject the stream. In a stream, the first piece of a call has it. Returns the same object if none is missing.
+ */
+export function withToolTypes(reply: JsonObject): JsonObject {
+  const { choices } = reply;
+  if (!Array.isArray(choices)) return reply;
+  const typed = choices.map(typedChoice);
+  return typed.some((choice, index) => choice !== choices[index]) ? { ...reply, choices: typed } : reply;
+}
+
+function typedChoice(choice: unknown): unknown {
+  if (!isObject(choice)) return choice;
+  const member = isObject(choice.message) ? 'message' : 'delta';
+  const holder = choice[member];
+  if (!isObject(holder) || !Array.isArray(holder.tool_calls) || !holder.tool_calls.some(lacksType)) return choice;
+  const calls = holder.tool_calls.map((call: unknown) => (lacksType(call) ? { ...call, type: 'function' } : call));
+  return { ...choice, [member]: { ...holder, tool_calls: calls } };
+}
+
+function lacksType(call: unknown): call is JsonObject {
+  return isObject(call) && typeof call.id === 'string' && call.id !== '' && (call.type ?? null) === null;
+}

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import { openAiOver } from '../../../support/clients-over-harness.ts';
+import {
+  createHarness,
+  type Harness,
+  providerDocument,
+  replyWith,
+  type Script,
+  workspaceId,
+} from '../../../support/pipeline-harness.ts';
+
+/** A call as Mistral sends it since January 2026. */
+const toolCall = { id: 'gSIMJiOkT', function: { name: 'weather', arguments: '{"city": "Paris"}' } };
+const head = { id: '1', created: 1, model: 'mistral-small-latest' };
+const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+
+const plain = (message: JsonObject, finish_reason: string): Script =>
+  replyWith(200, {
+    ...head,
+    object: 'chat.completion',
+    choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason }],
+    usage,
+  });
+const streamed =
+  (...choices: readonly JsonObject[]): Script =>
+  (_call, handler) => {
+    handler.onHead(200, ['content-type', 'text/event-stream']);
+    for (const choice of choices) {
+      const chunk = { ...head, object: 'chat.completion.chunk', choices: [{ index: 0, finish_reason: null, ...choice }], usage };
+      handler.onData(Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`));
+    }
+    handler.onData(Buffer.from('data: [DONE]\n\n'));
+    handler.onEnd();
+  };
+
+function harness(...scripts: Script[]): Harness {
+  const gateway = createHarness();
+  gateway.documents.set(`provider ${workspaceId}/m`, { ...providerDocument('m', 'mistral-ai'), secrets: '{"api_key":"k"}' });
+  gateway.script(...scripts);
+  return gateway;
+}
+
+const ran: unknown[] = [];
+const request = {
+  model: 'mistral-small-latest',
+  messages: [{ role: 'user' as const, content: 'weather?' }],
+  tools: [
+    {
+      type: 'function' as const,
+      function: {
+        name: 'weather',
+        description: 'weather of a city',
+        parameters: { type: 'object', properties: { city: { type: 'string' } } },
+        parse: JSON.parse,
+        function: (input: unknown) => {
+          ran.push(input);
+          return '21';
+        },
+      },
+    },
+  ],
+};
+
+describe('a loop of tools of OpenAI’s client over mistral-ai', () => {
+  it('runs the calls of a plain reply', async () => {
+    const gateway = harness(plain({ tool_calls: [toolCall] }, 'tool_calls'), plain({ content: '21 degrees' }, 'stop'));
+    const client = openAiOver(gateway, { 'x-svc-provider': '@m' });
+    expect(await client.chat.completions.runTools(request).finalContent()).toBe('21 degrees');
+    expect(ran.splice(0)).toEqual([{ city: 'Paris' }]);
+  });
+
+  it('runs the calls of a stream, and sends no field that Mistral rejects', async () => {
+    const gateway = harness(
+      streamed({ delta: { role: 'assistant', content: '' } }, { delta: { tool_calls: [toolCall] }, finish_reason: 'tool_calls' }),
+      streamed({ delta: { role: 'assistant', content: '21 degrees' }, finish_reason: 'stop' }),
+    );
+    const client = openAiOver(gateway, { 'x-svc-provider': '@m' });
+    expect(await client.chat.completions.runTools({ ...request, stream: true }).finalContent()).toBe('21 degrees');
+    expect(ran.splice(0)).toEqual([{ city: 'Paris' }]);
+    const { messages } = JSON.parse(Buffer.from(gateway.calls[1]?.body as Uint8Array).toString());
+    expect(messages).toEqual([
+      { role: 'user', content: 'weather?' },
+      { role: 'assistant', content: '', tool_calls: [{ ...toolCall, type: 'function' }] },
+      { role: 'tool', tool_call_id: toolCall.id, content: '21' },
+    ]);
+  });
+});
