@@ -16,7 +16,7 @@ export interface Spans {
 }
 
 export const days: Spans = { lengthMs: dayMs, until: 'days_until', totals: grains.hour, grains: hoursAndDays };
-export const quarters: Spans = { lengthMs: quarterMs, until: 'quarters_until', totals: grains.hour, grains: hoursAndQuarters };
+const quarters: Spans = { lengthMs: quarterMs, until: 'quarters_until', totals: grains.hour, grains: hoursAndQuarters };
 export const weeks: Spans = { lengthMs: weekMs, until: 'weeks_until', totals: grains.day, grains: daysAndWeeks };
 /** In the order in which they are summed: weeks from days. */
 export const summedSpans: readonly Spans[] = [days, quarters, weeks];
