@@ -48,7 +48,7 @@ const newBatch = newBatches(plane, batchSize);
 
 const store = (body: Buffer) => storeBatch(plane.control.services.storeRecords, body);
 
-/** Generates the roll-ups of the records of each day with one statement, and sums the quarters of today. */
+/** Generates the roll-ups of the records of each day with one statement, and sums the quarters of today and the weeks. */
 async function fill(): Promise<void> {
   const store = await openDatabase(settings, { entities, migrations }, newMemoryLog(), { hasQueryTimeout: false });
   const em = store.em();
@@ -56,7 +56,7 @@ async function fill(): Promise<void> {
   const today = Math.floor(Date.now() / dayMs) * dayMs;
   for (let day = days; day >= 0; day--) await generateRollups(em, plane, today - day * dayMs, Math.round(recordCount / days));
   // The housekeeping at the start of the control plane found no requests.
-  await em.execute('update rollup_days set quarters_until = ?', [new Date(today)]);
+  await em.execute(`update rollup_days set quarters_until = ?, weeks_until = '-infinity'`, [new Date(today)]);
   await sumDays(store, Date.now());
   await em.execute('vacuum analyze usage_rollups');
   console.log(`roll-ups of ${recordCount} records after ${((performance.now() - startedMs) / 1000).toFixed(0)} s`);

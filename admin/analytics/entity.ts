@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 
 /**
- * Sums over the requests of one minute, hour or day that have the same dimensions. `grain` states the length and which dimensions are
+ * Sums over the requests of one minute, hour, day or week that have the same dimensions. `grain` states the length and which dimensions are
  * kept; the others are null. See `grains.ts`.
  */
 export const usageRollups = defineEntity({
@@ -49,8 +49,8 @@ export const usageRollups = defineEntity({
 });
 
 /**
- * The days and quarters of days of an organisation that are summed: those that begin before `daysUntil` and `quartersUntil`. Queries read the
- * hours of later ones.
+ * The days, quarters of days and weeks of an organisation that are summed: those that begin before `daysUntil`, `quartersUntil` and `weeksUntil`.
+ * Queries read the hours or days of later ones, and the days of weeks that begin before `weeksFrom`: such weeks are deleted.
  */
 export const rollupDays = defineEntity({
   name: 'RollupDays',
@@ -59,5 +59,7 @@ export const rollupDays = defineEntity({
     organisationId: p.uuid().primary(),
     daysUntil: p.datetime(),
     quartersUntil: p.datetime(),
+    weeksFrom: p.datetime(),
+    weeksUntil: p.datetime(),
   },
 });

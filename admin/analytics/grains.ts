@@ -5,6 +5,8 @@ export const hourMs = 3_600_000;
 /** Quarter of a UTC day. */
 export const quarterMs = 21_600_000;
 export const dayMs = 86_400_000;
+/** Seven UTC days from a Thursday, because 1 January 1970 was one. */
+export const weekMs = 604_800_000;
 
 /** One kind of roll-up. */
 export interface Grain {
@@ -42,6 +44,12 @@ export const grains = {
   hourUser: { name: 'hour_user', lengthMs: hourMs, ...users },
   quarterUser: { name: 'quarter_user', lengthMs: quarterMs, ...users },
   dayUser: { name: 'day_user', lengthMs: dayMs, ...users },
+  week: { name: 'week', lengthMs: weekMs, ...totals },
+  weekModel: { name: 'week_model', lengthMs: weekMs, ...models },
+  weekKey: { name: 'week_key', lengthMs: weekMs, ...keys },
+  weekKeyModel: { name: 'week_key_model', lengthMs: weekMs, ...keyModels },
+  weekDetail: { name: 'week_detail', lengthMs: weekMs, ...details },
+  weekUser: { name: 'week_user', lengthMs: weekMs, ...users },
 } as const satisfies Readonly<Record<string, Grain>>;
 
 /** Grains that every record is added to when it is stored. */
@@ -67,3 +75,14 @@ export const hoursAndQuarters: readonly (readonly [Grain, Grain])[] = [
   [grains.hourUser, grains.quarterUser],
 ];
 export const quarterGrains: readonly Grain[] = hoursAndQuarters.map(([, quarters]) => quarters);
+
+/** Grains of days and weeks that sum them. They replace most days of a range of weeks where nothing is read by day. */
+export const daysAndWeeks: readonly (readonly [Grain, Grain])[] = [
+  [grains.day, grains.week],
+  [grains.dayModel, grains.weekModel],
+  [grains.dayKey, grains.weekKey],
+  [grains.dayKeyModel, grains.weekKeyModel],
+  [grains.dayDetail, grains.weekDetail],
+  [grains.dayUser, grains.weekUser],
+];
+export const weekGrains: readonly Grain[] = daysAndWeeks.map(([, weeks]) => weeks);

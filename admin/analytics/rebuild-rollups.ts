@@ -4,7 +4,7 @@ import { dimensionSources, dimensions } from './dimensions.ts';
 import { dayMs, type Grain, hourMs, liveGrains } from './grains.ts';
 import { measureNames } from './measures.ts';
 import { recordsAsRollups } from './records-as-rollups.ts';
-import { days, keyOf, quarters, writeSpan } from './sum-days.ts';
+import { keyOf, summedSpans, writeSpan } from './sum-days.ts';
 
 /** Records of a range of time, of all organisations. */
 interface Span {
@@ -13,7 +13,7 @@ interface Span {
 }
 
 /**
- * Writes the roll-ups of one UTC day again from the records: those of each hour that overlaps the span, then those of the day and its quarters. Each
+ * Writes the roll-ups of one UTC day again from the records: those of each hour that overlaps the span, then those of the day, its quarters and its week. Each
  * hour and the day are a transaction of their own, so a run that is killed can be repeated. Records that arrive meanwhile wait for the transaction and are
  * then added. All records of these hours must still be stored.
  */
@@ -22,8 +22,9 @@ export async function rebuildDay(em: EntityManager, { fromMs, toMs }: Span): Pro
   for (let startMs = Math.floor(fromMs / hourMs) * hourMs; startMs < toMs; startMs += hourMs) await rebuildHour(em, startMs);
   await em.fork().transactional(async (tx) => {
     await lockRollups(tx);
-    for (const spans of [days, quarters]) {
-      for (let startMs = dayStartMs; startMs < dayStartMs + dayMs; startMs += spans.lengthMs) {
+    for (const spans of summedSpans) {
+      const firstMs = Math.floor(dayStartMs / spans.lengthMs) * spans.lengthMs;
+      for (let startMs = firstMs; startMs < dayStartMs + dayMs; startMs += spans.lengthMs) {
         const summed = await executeBound<{ id: string }>(
           tx,
           `select organisation_id as id from rollup_days where ${spans.until} > $1 order by 1`,

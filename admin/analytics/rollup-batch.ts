@@ -1,6 +1,6 @@
 import type { RequestRecord } from '../../core/contract/plugin/record.ts';
 import { type DimensionSource, dimensionSources, dimensions } from './dimensions.ts';
-import { dayGrains, dayMs, type Grain, liveGrains, quarterGrains, quarterMs } from './grains.ts';
+import { dayGrains, dayMs, type Grain, liveGrains, quarterGrains, quarterMs, weekGrains, weekMs } from './grains.ts';
 import { binOf } from './latency-bins.ts';
 import { type Measure, measures } from './measures.ts';
 
@@ -46,16 +46,17 @@ const familyOf = (grain: Grain): Family => ({
 });
 
 const liveFamilies = liveGrains.map(familyOf);
-/** For requests of quarters of days, and of days, that have ended: these may be summed already. */
-const lateFamilies = [...liveFamilies, ...quarterGrains.map(familyOf)];
-const latestFamilies = [...lateFamilies, ...dayGrains.map(familyOf)];
+/** For requests of quarters of days, of days, and of weeks that have ended: these may be summed already. */
+const familiesOfQuarters = [...liveFamilies, ...quarterGrains.map(familyOf)];
+const familiesOfDays = [...familiesOfQuarters, ...dayGrains.map(familyOf)];
+const familiesOfWeeks = [...familiesOfDays, ...weekGrains.map(familyOf)];
 
 const sources = dimensions.map((name) => dimensionSources[name]);
 
 /** Sums the requests of a batch in memory, so that each roll-up is written once per batch. */
 export class RollupBatch {
   readonly #nowMs: number;
-  readonly #trees: readonly Tree[] = latestFamilies.map(() => new Map());
+  readonly #trees: readonly Tree[] = familiesOfWeeks.map(() => new Map());
   readonly #changes: RollupChange[] = [];
   readonly #late = new Set<string>();
   /** Values and amounts of the request that is being added. */
@@ -71,7 +72,7 @@ export class RollupBatch {
     return this.#changes;
   }
 
-  /** Organisations with requests of days or quarters of days that have ended. */
+  /** Organisations with requests of quarters of days, days or weeks that have ended. */
   get late(): ReadonlySet<string> {
     return this.#late;
   }
@@ -106,7 +107,8 @@ export class RollupBatch {
 
   #familiesOf(createdMs: number): readonly Family[] {
     if (startOf(createdMs, quarterMs) + quarterMs > this.#nowMs) return liveFamilies;
-    return startOf(createdMs, dayMs) + dayMs > this.#nowMs ? lateFamilies : latestFamilies;
+    if (startOf(createdMs, dayMs) + dayMs > this.#nowMs) return familiesOfQuarters;
+    return startOf(createdMs, weekMs) + weekMs > this.#nowMs ? familiesOfDays : familiesOfWeeks;
   }
 
   /** Replaces the cost of a request that is counted already. */

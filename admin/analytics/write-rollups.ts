@@ -3,7 +3,7 @@ import { executeBound } from '../db/execute-bound.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import type { RecordWriter } from '../define-resource.ts';
 import { dimensionSources, dimensions } from './dimensions.ts';
-import { dayGrains, type Grain, quarterGrains } from './grains.ts';
+import { dayGrains, type Grain, quarterGrains, weekGrains } from './grains.ts';
 import { measureNames } from './measures.ts';
 import { binFactor, RollupBatch, type RollupChange } from './rollup-batch.ts';
 import { shareDays } from './sum-days.ts';
@@ -127,7 +127,7 @@ const updates = [
 ];
 
 const namesOf = (some: readonly Grain[]) => some.map(({ name }) => `'${name}'`).join(', ');
-const isQuarter = `sent.grain in (${namesOf(quarterGrains)})`;
+const isOf = (some: readonly Grain[]) => `sent.grain in (${namesOf(some)})`;
 
 const timeOf = (name: string, other: string) => `coalesce(to_timestamp(sent.${name} / 1000.0), '${other}')`;
 
@@ -138,8 +138,8 @@ const upsert = `insert into usage_rollups as old (${written.join(', ')})
     ${measureNames.map((name) => `coalesce(sent.${name}, 0)`).join(', ')},
     coalesce(sent.latency, '{}')::bigint[], coalesce(sent.retries, '{}')::bigint[]
   from unnest(${columns.map(({ type }, at) => `$${at + 1}::text::${type}[]`).join(', ')}) sent(${columns.map(({ name }) => name).join(', ')})
-  where sent.grain not in (${namesOf([...dayGrains, ...quarterGrains])}) or exists (
+  where sent.grain not in (${namesOf([...dayGrains, ...quarterGrains, ...weekGrains])}) or exists (
     select from rollup_days d where d.organisation_id = sent.organisation_id
-      and case when ${isQuarter} then d.quarters_until else d.days_until end > to_timestamp(sent.starts_ms / 1000.0))
+      and case when ${isOf(quarterGrains)} then d.quarters_until when ${isOf(weekGrains)} then d.weeks_until else d.days_until end > to_timestamp(sent.starts_ms / 1000.0))
   order by sent.key, sent.organisation_id, sent.grain, sent.starts_ms
   on conflict (${keys.join(', ')}) do update set ${updates.join(', ')}`;

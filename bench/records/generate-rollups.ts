@@ -33,11 +33,11 @@ const generate = (some: readonly Grain[]) =>
 
 /**
  * Adds the roll-ups of the UTC day that begins at `startMs`, with `count` requests in 24 hours. Today has requests until now, and rows of hours only,
- * because it has not ended.
+ * because it has not ended. Weeks are summed from days.
  */
 export async function generateRollups(em: EntityManager, tenant: Tenant, startMs: number, count: number): Promise<void> {
   const lengthMs = Math.min(dayMs, Date.now() - startMs);
-  const some = lengthMs < dayMs ? liveGrains : Object.values(grains);
+  const some = lengthMs < dayMs ? liveGrains : Object.values(grains).filter((grain) => grain.lengthMs <= dayMs);
   const requests = Math.round((count * lengthMs) / dayMs);
   await em.fork().transactional(async (tx) => {
     await tx.execute("set local work_mem = '256MB'; set local synchronous_commit = off");

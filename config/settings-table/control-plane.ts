@@ -63,7 +63,7 @@ export const controlPlane = {
   analyticsRetentionDays: row(
     'ANALYTICS_RETENTION_DAYS',
     '400',
-    'Days the control plane keeps the hourly and daily sums behind analytics, and records in ClickHouse (ANALYTICS_URL). It deletes older ones every hour. 0 keeps all.',
+    'Days the control plane keeps the sums of hours, days and weeks behind analytics, and records in ClickHouse (ANALYTICS_URL). It deletes older ones every hour. 0 keeps all.',
     wholeNumber(0, 36_500, 'days'),
   ),
   adminRequestsPerKey: row(

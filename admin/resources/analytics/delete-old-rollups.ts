@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { dayMs, grains } from '../../analytics/grains.ts';
+import { expireWeeks } from '../../analytics/sum-days.ts';
 import type { HousekeepingServices } from '../../define-resource.ts';
 import { organisations } from '../organisations/entity.ts';
 
@@ -15,6 +16,7 @@ export async function deleteOldRollups(
 ): Promise<void> {
   const em = database.em();
   const all = await em.find(organisations, {}, { fields: ['id'] });
+  if (settings.analyticsRetentionDays > 0) await expireWeeks(em, nowMs - settings.analyticsRetentionDays * dayMs);
   for (const grain of Object.values(grains)) {
     const days = grain === grains.minute ? minuteDays : settings.analyticsRetentionDays;
     if (days === 0) continue;

@@ -10,14 +10,17 @@ export interface UserCounts {
   readonly buckets: ReadonlyMap<number, { readonly users: number; readonly requests: number }>;
 }
 
+/** Exact below 2^53. A sum of `bigint` is a `numeric`, and converting 60,000 of them took a tenth of the statement. */
+const requests = 'sum(s.requests::float8)';
+
 /** Counts the users (`_user` of the metadata) of each bucket and of the range. */
 export async function readUserCounts(em: EntityManager, selection: DatedSelection): Promise<UserCounts> {
   const { text, values } = sourceOf(selection, ['end_user']);
   const { bucketMs } = selection.range;
   const rows = await em.execute<{ bucket: number | null; users: number; requests: number }[]>(
     `with users as materialized (
-       select s.bucket_at, s.end_user, sum(s.requests)::float8 as requests from ${inBuckets(text)} s
-       where s.end_user is not null group by 1, 2 having sum(s.requests) > 0)
+       select s.bucket_at, s.end_user, ${requests} as requests from ${inBuckets(text)} s
+       where s.end_user is not null group by 1, 2 having ${requests} > 0)
      select ${bucket}, count(*)::float8 as users, sum(s.requests)::float8 as requests from users s group by s.bucket_at
      union all select null, (select count(*) from (select from users group by end_user) one), coalesce(sum(requests), 0) from users`,
     [bucketMs, ...values],

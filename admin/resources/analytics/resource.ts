@@ -14,6 +14,7 @@ import { RollupsByModel } from './migrations/202611231610-rollups-by-model.ts';
 import { RollupDays } from './migrations/202611231900-rollup-days.ts';
 import { SavedCostsOfRollups } from './migrations/202611232331-saved-costs-of-rollups.ts';
 import { RollupQuarters } from './migrations/202611261945-rollup-quarters.ts';
+import { RollupWeeks } from './migrations/202611262310-rollup-weeks.ts';
 import { analyticsRoutes } from './routes.ts';
 
 export const analyticsResource = defineResource({
@@ -31,12 +32,13 @@ export const analyticsResource = defineResource({
     { name: '202611231900-rollup-days', class: RollupDays },
     { name: '202611232331-saved-costs-of-rollups', class: SavedCostsOfRollups },
     { name: '202611261945-rollup-quarters', class: RollupQuarters },
+    { name: '202611262310-rollup-weeks', class: RollupWeeks },
   ],
   routes: analyticsRoutes,
   recordWriters: [writeRollups],
   housekeeping: [
     {
-      name: 'sum the hours of ended days and quarters of days',
+      name: 'sum ended days, quarters of days and weeks',
       run: ({ database, clock, isClosing }) => sumDays(database, clock.now(), { isClosing }),
     },
     { name: 'delete sums of requests older than ANALYTICS_RETENTION_DAYS', run: deleteOldRollups },

@@ -1,5 +1,5 @@
 import type { Dimension } from '../../analytics/dimensions.ts';
-import { type Grain, grains, hoursAndDays, hoursAndQuarters, minuteMs } from '../../analytics/grains.ts';
+import { daysAndWeeks, type Grain, grains, hoursAndDays, hoursAndQuarters, minuteMs } from '../../analytics/grains.ts';
 import { recordsAsRollups, selectRecords } from '../../analytics/records-as-rollups.ts';
 import type { SummedUntil } from '../../analytics/sum-days.ts';
 import { allOf, type Condition, compileFilters, type LogFilters, logFilterEntries } from '../logs/filters.ts';
@@ -16,7 +16,7 @@ export interface Selection {
   readonly ofUser: string | null;
 }
 
-/** A selection with the times before which days and quarters of days of its organisation are summed. Later ones are read as hours. */
+/** A selection with the times before which days, quarters of days and weeks of its organisation are summed. Later ones are read as hours or days. */
 export interface DatedSelection extends Selection {
   readonly summedUntil: SummedUntil;
 }
@@ -82,16 +82,19 @@ function piecesFor(
   const [hours, days] = hoursAndDays.find(([, coarser]) => keepsAll(coarser)) ?? [null, null];
   if (hours === null) return null;
   const quarters = hoursAndQuarters.find(([of, coarser]) => of === hours && keepsAll(coarser))?.[1];
+  const weeks = daysAndWeeks.find(([of]) => of === days)?.[1];
   const longer = [
+    ...(weeks ? [{ grain: weeks, fromMs: summedUntil.weeksFromMs, untilMs: summedUntil.weeksMs }] : []),
     { grain: days, untilMs: summedUntil.daysMs },
     ...(quarters ? [{ grain: quarters, untilMs: summedUntil.quartersMs }] : []),
   ];
   return cover({ fromMs, toMs }, hours, inBuckets ? longer.filter(({ grain }) => grain.lengthMs <= bucketMs) : longer);
 }
 
-/** A grain whose rows are complete before a time. */
+/** A grain whose rows are complete before a time, and from another one. */
 interface Summed {
   readonly grain: Grain;
+  readonly fromMs?: number;
   readonly untilMs: number;
 }
 
@@ -99,8 +102,8 @@ interface Summed {
 function cover({ fromMs, toMs }: Omit<Piece, 'grain'>, hours: Grain, [first, ...others]: readonly Summed[]): Piece[] {
   if (fromMs >= toMs) return [];
   if (!first) return [{ grain: hours, fromMs, toMs }];
-  const { grain, untilMs } = first;
-  const startMs = Math.ceil(fromMs / grain.lengthMs) * grain.lengthMs;
+  const { grain, fromMs: completeMs = 0, untilMs } = first;
+  const startMs = Math.ceil(Math.max(fromMs, completeMs) / grain.lengthMs) * grain.lengthMs;
   const endMs = Math.floor(Math.min(toMs, untilMs) / grain.lengthMs) * grain.lengthMs;
   if (startMs >= endMs) return cover({ fromMs, toMs }, hours, others);
   return [

@@ -1,7 +1,7 @@
 import { IsolationLevel } from '@mikro-orm/core';
-import { dayMs, type Grain, grains } from '../../analytics/grains.ts';
+import { dayMs, type Grain, grains, hoursAndDays, weekMs } from '../../analytics/grains.ts';
 import { measuresInSql } from '../../analytics/measures.ts';
-import { days, quarters, type Spans } from '../../analytics/sum-days.ts';
+import { days, type Spans, summedSpans, weeks } from '../../analytics/sum-days.ts';
 import { executeBound } from '../../db/execute-bound.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { billedAmount, entrySources } from '../../leases/entry-sources.ts';
@@ -21,7 +21,7 @@ export interface Verification {
   readonly records: number;
   readonly entries: number;
   readonly windows: number;
-  /** Windows and days that began before records were deleted, and so cannot be compared. */
+  /** Windows, days and weeks that began before records were deleted, and so cannot be compared. */
   readonly skipped: number;
   readonly differences: readonly Difference[];
 }
@@ -30,7 +30,7 @@ export interface Verification {
 const batchRows = 10_000;
 const comparedMeasures = ['requests', 'errors', 'cost_nano', 'input_tokens', 'output_tokens'] as const;
 type Measure = (typeof comparedMeasures)[number];
-/** A grain of hours, or one of days or quarters with the hours of those that are not summed, as queries read them. */
+/** A grain of hours, or one of days, quarters or weeks with the hours of those that are not summed. */
 interface Compared {
   readonly hours: Grain;
   readonly sums: Grain;
@@ -38,9 +38,9 @@ interface Compared {
 }
 
 /** Not all requests are in the grains of users. */
-const comparedSums: readonly Compared[] = [days, quarters].flatMap(({ grains: pairs, until }) =>
-  pairs.filter(([hours]) => hours !== grains.hourUser).map(([hours, sums]) => ({ hours, sums, until })),
-);
+const comparedSums: readonly Compared[] = summedSpans
+  .flatMap(({ grains: pairs, until }) => pairs.map(([summed, sums]) => ({ hours: hoursOf(summed), sums, until })))
+  .filter(({ hours }) => hours !== grains.hourUser);
 const comparedGrains: readonly Compared[] = [
   ...[...new Set(comparedSums.map(({ hours }) => hours))].map((hours) => ({ hours, sums: hours, until: days.until })),
   ...comparedSums,
@@ -48,7 +48,7 @@ const comparedGrains: readonly Compared[] = [
 
 /**
  * Compares, in one snapshot of the database and without writing: every window of every budget with the sum of its entries, the entries of
- * sessions with their records, and the roll-ups of every day with the records. Records, entries, budgets and roll-ups change in one
+ * sessions with their records, and the roll-ups of every day and week with the records. Records, entries, budgets and roll-ups change in one
  * transaction, so they agree in every snapshot, also while requests are served. Sums that began before `retention` are not compared.
  */
 export function verifyLedger(em: EntityManager, retention: Retention): Promise<Verification> {
@@ -70,10 +70,13 @@ async function compareAll(tx: EntityManager, retention: Retention): Promise<Veri
     ),
     ...(await Promise.all(
       comparedGrains.map(async (compared) =>
-        compare(sums.days, await readRollups(tx, compared), ([organisation = '', day = '', measure]) =>
-          Date.parse(day) < firstDayOf(organisation)
-            ? null
-            : `roll-ups by ${compared.sums.name} of organisation ${organisation}, ${day}, ${measure}`,
+        compare(
+          compared.until === weeks.until ? weeksOf(sums.days) : sums.days,
+          await readRollups(tx, compared),
+          ([organisation = '', day = '', measure]) =>
+            Date.parse(day) < firstDayOf(organisation)
+              ? null
+              : `roll-ups by ${compared.sums.name} of organisation ${organisation}, ${day}, ${measure}`,
         ),
       ),
     )),
@@ -173,14 +176,27 @@ async function readBudgets(tx: EntityManager): Promise<Map<string, bigint>> {
 
 async function readRollups(tx: EntityManager, { hours, sums, until }: Compared): Promise<Map<string, bigint>> {
   const found = new Map<string, bigint>();
+  const length = `interval '${Math.max(dayMs, sums.lengthMs)} milliseconds'`;
+  const isKept = until === weeks.until ? 'starts_at >= d.weeks_from' : 'true';
   const rows = await ask<({ id: string } & Record<Measure, string>)[]>(
     tx,
-    `select organisation_id || ' ' || to_char(starts_at at time zone 'UTC', 'YYYY-MM-DD') as id, ${sumOf(comparedMeasures)}
+    `select organisation_id || ' ' || to_char(date_bin(${length}, starts_at, 'epoch') at time zone 'UTC', 'YYYY-MM-DD') as id, ${sumOf(comparedMeasures)}
      from usage_rollups r left join rollup_days d using (organisation_id)
-     where case when starts_at < coalesce(d.${until}, '-infinity') then grain = $2 else grain = $1 end group by 1`,
+     where case when starts_at < coalesce(d.${until}, '-infinity') and ${isKept} then grain = $2 else grain = $1 end group by 1`,
     [hours.name, sums.name],
   );
   for (const row of rows) for (const name of comparedMeasures) add(found, `${row.id} ${name}`, row[name]);
+  return found;
+}
+
+/** Adds sums of days to sums of weeks. */
+function weeksOf(sumsOfDays: ReadonlyMap<string, bigint>): ReadonlyMap<string, bigint> {
+  const found = new Map<string, bigint>();
+  for (const [id, amount] of sumsOfDays) {
+    const [organisation = '', day = '', measure = ''] = id.split(' ');
+    const week = new Date(Math.floor(Date.parse(day) / weekMs) * weekMs).toISOString().slice(0, 10);
+    add(found, `${organisation} ${week} ${measure}`, String(amount));
+  }
   return found;
 }
 
@@ -213,6 +229,11 @@ function compare(
     else if (should !== is) differences.push({ where, expected: String(should), found: String(is) });
   }
   return { skipped, differences };
+}
+
+/** The grain of hours that a grain of days sums, or the grain itself if it is one of hours. */
+function hoursOf(summed: Grain): Grain {
+  return hoursAndDays.find(([, sums]) => sums === summed)?.[0] ?? summed;
 }
 
 function add(sums: Map<string, bigint>, id: string, amount: string): void {

@@ -20,7 +20,9 @@ const day = 86_400_000;
 const ranges = {
   'two hours': [nowMs - 7_000_000, nowMs],
   'two days': [nowMs - 2 * day, nowMs - 3_333_333],
+  // Nine days contain a whole week, and eighteen days contain two. Both begin and end within a week.
   'nine days': [nowMs - 9 * day, nowMs],
+  'eighteen days': [nowMs - 18 * day, nowMs],
   'whole days': [Date.parse('2099-11-13T00:00:00Z'), Date.parse('2099-11-20T00:00:00Z')],
 } as const;
 
@@ -31,6 +33,8 @@ const cases: readonly (readonly [keyof typeof ranges, string])[] = [
   ['two days', 'configs=main&prompt_slug=pp-a'],
   ['nine days', ''],
   ['nine days', 'ai_org_model=openai__gpt-4o,anthropic__claude-sonnet-4-5'],
+  ['eighteen days', ''],
+  ['eighteen days', ofKey],
   ['whole days', ofKey],
 ];
 /**
@@ -60,7 +64,7 @@ describe.each(recordStores)('analytics, on %s', (store) => {
     const second = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Second', slug: 'second' } })).body.id as string;
     for (const { id, slug } of (await plane.ask('GET', '/admin/workspaces')).body.data) workspaceSlugs.set(id, slug);
     const tenant = { organisationId: plane.organisationId, workspaceIds: [plane.workspaceId, second] };
-    records = randomUsage(7, 600, nowMs, tenant);
+    records = [...randomUsage(7, 600, nowMs, tenant), ...randomUsage(10, 150, nowMs - 9 * day, tenant)];
     const foreign = await plane.newTenant();
     const others = randomUsage(8, 50, nowMs, { organisationId: foreign.organisationId, workspaceIds: [foreign.workspaceId] });
     // In any order, so that late records go to buckets that exist; every batch overlaps the one before.
@@ -248,26 +252,28 @@ describe.each(recordStores)('analytics, on %s', (store) => {
     const expected = sum(pricedIn(range).map(({ cost }) => cost)) / 1e7;
     for (const query of ['', 'status_code=200,246,502,429,412,499', 'total_units_min=0']) {
       expect((await read('graphs/cost', range, query)).summary.total).toBeCloseTo(expected, 6);
+      const groups = (await read('groups/api_key,model', range, `${query}&columns=cost`)).data as { cost: number }[];
+      expect(sum(groups.map(({ cost }) => cost))).toBeCloseTo(expected, 6);
     }
   });
 
   it('writes the same roll-ups again from the records', async () => {
-    const from = Date.parse('2099-11-19T00:00:00Z');
-    // With a day that stays as it is.
+    // The last day of a week that is summed. Rows of the day before, and of other weeks, stay as they are.
+    const from = Date.parse('2099-11-18T00:00:00Z');
+    const isChanged = `(starts_at >= ? or grain like 'week%' and starts_at >= ?)`;
+    const since = [new Date(from), new Date(from - 6 * day)];
     const rows = () =>
       em().execute(
         `select to_jsonb(r) || jsonb_build_object('latency', add_packed_counts(latency, '{}'), 'retries', add_packed_counts(retries, '{}'))
         as row from usage_rollups r where requests > 0 and starts_at >= ? order by organisation_id, grain, starts_at, key`,
-        [new Date(from - day)],
+        [new Date(from - 14 * day)],
       );
     const before = await rows();
     expect(before.length).toBeGreaterThan(500);
-    await em().execute(`update usage_rollups set requests = 7, cost_nano = 7, latency = '{}' where starts_at >= ?`, [
-      new Date(from),
-    ]);
-    await em().execute(`delete from usage_rollups where starts_at >= ? and status = 502`, [new Date(from)]);
+    await em().execute(`update usage_rollups set requests = 7, cost_nano = 7, latency = '{}' where ${isChanged}`, since);
+    await em().execute(`delete from usage_rollups where ${isChanged} and status = 502`, since);
     expect(await rows()).not.toEqual(before);
-    for (const startMs of [from, from + day]) await rebuildDay(em(), { fromMs: startMs, toMs: startMs + day });
+    for (const startMs of [from, from + day, from + 2 * day]) await rebuildDay(em(), { fromMs: startMs, toMs: startMs + day });
     expect(await rows()).toEqual(before);
   });
 });

@@ -1,13 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import type { SummedUntil } from '../../../../admin/analytics/sum-days.ts';
 import { rangeOf } from '../../../../admin/resources/analytics/range.ts';
 import { type DatedSelection, sourceOf } from '../../../../admin/resources/analytics/source.ts';
 
 const nowMs = Date.parse('2026-11-20T15:47:12.345Z');
 const hour = 3_600_000;
+const summedUntil: SummedUntil = {
+  ...{ daysMs: Date.parse('2026-11-20T00:00:00Z'), quartersMs: Date.parse('2026-11-20T12:00:00Z') },
+  ...{ weeksFromMs: 0, weeksMs: Date.parse('2026-11-19T00:00:00Z') },
+};
 const selection = (hours: number, changes: Partial<DatedSelection> = {}): DatedSelection => {
   const times = { time_of_generation_min: new Date(nowMs - hours * hour), time_of_generation_max: new Date(nowMs) };
   const filters = { ...times, ...changes.filters };
-  const summedUntil = { daysMs: Date.parse('2026-11-20T00:00:00Z'), quartersMs: Date.parse('2026-11-20T12:00:00Z') };
   return { organisationId: 'o', workspaceId: null, ofUser: null, summedUntil, ...changes, filters, range: rangeOf(times, nowMs) };
 };
 /** Grains that a query reads; none if it reads the records. */
@@ -15,12 +19,12 @@ const grainsOf = (...of: Parameters<typeof sourceOf>) => {
   const { text, values } = sourceOf(...of);
   expect(text.split('?').length - 1).toBe(values.length);
   expect(text.includes('request_records')).toBe(!text.includes('usage_rollups'));
-  return values.filter((one) => typeof one === 'string' && /^(minute|hour|quarter|day)/.test(one));
+  return values.filter((one) => typeof one === 'string' && /^(minute|hour|quarter|day|week)/.test(one));
 };
 
+const none = { daysMs: 0, quartersMs: 0, weeksFromMs: 0, weeksMs: 0 };
 const hoursOf = (hour: string, day: string) => [hour, day, hour];
 const quartersOf = (hour: string, quarter: string, day: string) => [hour, quarter, day, quarter, hour];
-const none = { daysMs: 0, quartersMs: 0 };
 
 describe('analytics read', () => {
   const byConfig = { filters: { configs: ['c'] } };
@@ -66,11 +70,30 @@ describe('analytics read', () => {
     expect(grainsOf(of, groups, { inBuckets: false })).toEqual(expected);
   });
 
+  const weeksOf = (name: string) => [`day_${name}`, `week_${name}`, `day_${name}`];
+  it.each([
+    ['whole weeks', {}, weeksOf('model')],
+    ['days of weeks that are not summed', { weeksMs: Date.parse('2026-11-12T00:00:00Z') }, ['day_model']],
+    ['days of weeks that are deleted', { weeksFromMs: Date.parse('2026-11-19T00:00:00Z') }, ['day_model']],
+    ['hours of days that are not summed', { daysMs: Date.parse('2026-11-19T00:00:00Z') }, ['day_model', 'week_model']],
+  ] as const)('for groups without buckets over more than a week: %s', (_what, until, expected) => {
+    const of = selection(240, { summedUntil: { ...summedUntil, ...until } });
+    expect(grainsOf(of, ['model'], { inBuckets: false })).toEqual(['hour_model', ...expected, 'hour_model']);
+  });
+
+  it('no weeks in a range of a week and a half that begins and ends within two weeks', () => {
+    const to = new Date(nowMs - 4 * 24 * hour);
+    const filters = { time_of_generation_min: new Date(nowMs - 14 * 24 * hour), time_of_generation_max: to };
+    const of = { ...selection(240), filters, range: rangeOf(filters, nowMs) };
+    expect(grainsOf(of, ['model'], { inBuckets: false })).toEqual(hoursOf('hour_model', 'day_model'));
+  });
+
   it('each time once, in rows that lie within the range', () => {
     const { values } = sourceOf(selection(240), ['api_key_id', 'model'], { inBuckets: false });
     const times = values.filter((one) => one instanceof Date).map((one) => one.toISOString().slice(5, 16));
     expect(times).toEqual(
-      ['11-10T15:00', '11-10T18:00', '11-10T18:00', '11-11T00:00', '11-11T00:00', '11-20T00:00'].concat([
+      ['11-10T15:00', '11-10T18:00', '11-10T18:00', '11-11T00:00', '11-11T00:00', '11-12T00:00'].concat([
+        ...['11-12T00:00', '11-19T00:00', '11-19T00:00', '11-20T00:00'],
         '11-20T00:00',
         '11-20T12:00',
         '11-20T12:00',
