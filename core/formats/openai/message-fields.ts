@@ -39,6 +39,8 @@ export function unlessTextOrTools({ accepts, name = true }: MessageFields): Refu
  */
 export function withoutRefusedFields(params: JsonObject, refused: RefusedFields, call: OperationCall): JsonObject {
   const { messages, tools } = params;
+  // Nearly all requests have none of the fields. The search allocates nothing.
+  if (!holdsAny(messages, refused) && !holdsAny(tools, refused)) return params;
   const drop = (name: string, value: unknown): void => {
     // The text of the message repeats values that the SDK parsed.
     if (saysSomething(value) && !name.startsWith('parsed'))
@@ -76,6 +78,21 @@ export function withoutRefusedFields(params: JsonObject, refused: RefusedFields,
   const [messagesLeft, toolsLeft] = [mapped(messages, shaped), mapped(tools, withoutHints)];
   if (messagesLeft === messages && toolsLeft === tools) return params;
   return { ...params, messages: messagesLeft, ...(tools === undefined ? {} : { tools: toolsLeft }) };
+}
+
+/** True if an object in the list, or in a list or object of it, has a field that may be refused. */
+function holdsAny(list: unknown, refused: RefusedFields): boolean {
+  if (!Array.isArray(list)) return false;
+  for (const entry of list) {
+    if (!isObject(entry)) continue;
+    if (entry.type === 'refusal') return true;
+    for (const name in entry) {
+      if (refused.ofReplies.has(name) || refused.hints.includes(name) || (refused.name === true && name === 'name')) return true;
+    }
+    if (holdsAny(entry.content, refused) || holdsAny(entry.tool_calls, refused)) return true;
+    if (isObject(entry.function) && 'parsed_arguments' in entry.function) return true;
+  }
+  return false;
 }
 
 /** Converts each entry of a list. Returns the same value if it is no list or if nothing changes. */

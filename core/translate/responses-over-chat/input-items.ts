@@ -80,7 +80,11 @@ function addCall(spoken: Spoken, item: JsonObject, path: string): void {
   const { call_id: id, name, arguments: text } = item;
   if (typeof id !== 'string') throw badParam(`${path}.call_id`, 'text is required');
   if (typeof name !== 'string') throw badParam(`${path}.name`, 'text is required');
-  spoken.toolCalls.push({ id, type: 'function', function: { name, arguments: typeof text === 'string' ? text : '{}' } });
+  spoken.toolCalls.push({
+    id,
+    type: 'function',
+    function: { name, arguments: typeof text === 'string' && text !== '' ? text : '{}' },
+  });
   spoken.blocks.push({ type: 'tool_use', id, name });
 }
 

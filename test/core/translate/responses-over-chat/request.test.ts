@@ -194,3 +194,11 @@ it('Responses request: fields of a function that only OpenAI supports are droppe
   expect(body.tools).toEqual([{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]);
   expect(dropped).toEqual(['tools.defer_loading', 'tools.output_schema']);
 });
+
+it('Responses request: a call without arguments has an empty object, because servers that parse arguments reject an empty text', () => {
+  const call = { type: 'function_call', call_id: 'c1', name: 'f', arguments: '' };
+  const { body } = asked({
+    input: [{ role: 'user', content: 'x' }, call, { type: 'function_call_output', call_id: 'c1', output: 'ok' }],
+  });
+  expect((body.messages as JsonObject[])[1]).toMatchObject({ tool_calls: [{ function: { name: 'f', arguments: '{}' } }] });
+});
