@@ -12,8 +12,12 @@ import { modelInForm } from '../core/pipeline/request/passed-request.ts';
 import { streamedReply } from '../core/providers/mock/reply-format.ts';
 import { contentFacts } from '../plugins/cache/content-facts.ts';
 
-/** Expressions over texts of clients, providers and other parties run on the main thread, so each takes linear time. */
-const n = 200_000;
+/**
+ * Expressions over texts of clients, providers and other parties run on the main thread, so each takes linear time. A search in quadratic time
+ * would exceed the time limit of the test by far.
+ */
+const n = 400_000;
+const timeout = 20_000;
 const masks = createMasks([]);
 const frame = { id: 'i', created: 0, createdSeconds: 0, model: 'm' } as unknown as Parameters<typeof streamedReply>[0];
 const reply = { text: `a${' '.repeat(n)}`, toolCalls: [], finishReason: 'stop', usage: null } as const;
@@ -24,14 +28,14 @@ it.each<[string, () => unknown]>([
   ['bodies in logs, with many beginnings of a URL', () => masks.body('a://:'.repeat(n))],
   ['log lines, with many schemes', () => redactText('a.'.repeat(n))],
   ['log lines, with many beginnings of a JWT', () => redactText('-eyJ'.repeat(n))],
-  ['SAML responses with white space', () => expect(() => decodeBase64(`A${' '.repeat(n)}!`)).toThrow('not base64')],
+  ['SAML responses with white space', () => expect(() => decodeBase64(`A${' '.repeat(n * 0.75)}!`)).toThrow('not base64')],
   [
     'SAML responses with a long algorithm',
     () => expect(() => checkText(Buffer.from(`<EncryptionMethod Algorithm="${'#rsa-oaep'.repeat(n / 8)}"/>`), [])).toThrow(),
   ],
   ['white space before the mock provider', () => streamedReply(frame, { ...reply, text: ' '.repeat(n) }, null, {})],
   ['white space within a text of the mock provider', () => streamedReply(frame, reply, null, {})],
-  ['forms with many fields', () => modelInForm('name=model\n'.repeat(n / 10))],
+  ['forms with many fields', () => modelInForm('name=model\n'.repeat(n))],
   [
     'paths of partial arguments',
     () => partialCall({}, null).add({ partialArgs: [{ jsonPath: `${'a'.repeat(n)}"`, stringValue: '' }] }),
@@ -40,17 +44,13 @@ it.each<[string, () => unknown]>([
   ['words of punctuation in prompts', () => contentFacts(`a${'!'.repeat(n)}a ${'-'.repeat(n)}1 \`${'`'.repeat(n)}x`)],
   ['definitions of tools', () => findSuspicious({ description: `<${' '.repeat(n)}` })],
   ['addresses in cards', () => usableInterfaces('http://a.example', { url: `http://a.example${'/'.repeat(n)}x` })],
-])('%s take linear time', (_, run) => {
-  const began = performance.now();
-  run();
-  expect(performance.now() - began).toBeLessThan(2_000);
+])('%s take linear time', { timeout }, (_, run) => {
+  expect(run).not.toThrow();
 });
 
-it('OpenAPI documents in YAML: many keys take linear time, and a key twice is refused with its line', () => {
+it('OpenAPI documents in YAML: many keys take linear time, and a key twice is refused with its line', { timeout }, () => {
   const keys = (count: number) => Array.from({ length: count }, (_, i) => `k${i}: 1`).join('\n');
-  const began = performance.now();
-  expect(() => readOpenApi(keys(20_000))).toThrow('openapi: required');
-  expect(performance.now() - began).toBeLessThan(8_000);
+  expect(() => readOpenApi(keys(40_000))).toThrow('openapi: required');
   expect(() => readOpenApi('openapi: 3.1.0\ninfo:\n  title: a\n  title: b\n')).toThrow(
     'line 4, column 3: Map keys must be unique',
   );
