@@ -239,7 +239,7 @@ it('debug_log_error_body stores the body of an error alone, and enforce_debug_lo
     });
     return Object.keys(found.request.headers).length === 0 && ([one, found] as const);
   });
-  expect(log.request).toMatchObject({ headers: {}, body: null, omitted: null });
+  expect(log.request).toMatchObject({ headers: {}, body: null, omitted: 'not_stored' });
   expect(log.response).toMatchObject({ headers: {}, body: failed.sent, omitted: null });
   await set({ debug_log: 1, debug_log_error_body: 0, enforce_debug_log_setting: 1 });
   await until(async () => {
