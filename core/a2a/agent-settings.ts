@@ -1,4 +1,5 @@
 import type { AgentBinding, AgentServerDocument } from '../contract/protocol/agents.ts';
+import { withoutTrailingSlashes } from '../contract/values/trailing-slashes.ts';
 
 /** An address in the form of calls. `path` has no slash at its end. */
 export interface AgentAddress {
@@ -64,5 +65,5 @@ function prepare(
 
 export function addressFrom({ origin, path }: { readonly origin: string; readonly path: string }): AgentAddress {
   const [before = '', query = ''] = path.split('?', 2);
-  return { origin, path: before.replace(/(?<!\/)\/+$/, ''), query };
+  return { origin, path: withoutTrailingSlashes(before), query };
 }

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { type AgentInterface, agentBindings, cardBytesMax, missingCardMember } from '../../../core/contract/protocol/agents.ts';
 import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
+import { withoutTrailingSlashes } from '../../../core/contract/values/trailing-slashes.ts';
 
 /** A card of either version, stored as it was sent. */
 export const agentCard = v.pipe(
@@ -42,9 +43,9 @@ export function skillsOf(card: JsonObject | null | undefined): CardSkill[] {
  */
 export function usableInterfaces(url: string, card: JsonObject | null | undefined): AgentInterface[] {
   if (!card) return [];
-  const base = url.replace(/(?<!\/)\/+$/, '');
+  const base = withoutTrailingSlashes(url);
   const all = interfacesOf(card);
-  const isListed = all.some((one) => one.url.replace(/(?<!\/)\/+$/, '') === base);
+  const isListed = all.some((one) => withoutTrailingSlashes(one.url) === base);
   const isUsable = (one: AgentInterface): boolean =>
     URL.parse(one.url)?.origin === URL.parse(url)?.origin && (isListed || one.url === base || one.url.startsWith(`${base}/`));
   return all.filter(isUsable);

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { isMetadataAddress, isPublicAddress } from './public-address.ts';
+import { withoutTrailingSlashes } from './trailing-slashes.ts';
 import { isMetadataName, isTrustedAddress, isTrustedName, isTrustedPort, type TrustedHosts } from './trusted-hosts.ts';
 
 export { isMetadataAddress, isPublicAddress } from './public-address.ts';
@@ -54,7 +55,7 @@ export function checkOutboundUrl(text: string, policy: OutboundPolicy): Outbound
   if (reason !== null) return refused(reason);
   const host = hostname.includes(':') ? `[${hostname}]` : hostname;
   const origin = `${protocol}//${host}${port === (protocol === 'https:' ? 443 : 80) ? '' : `:${port}`}`;
-  return { ok: true, url: { origin, protocol, hostname, port, basePath: path.replace(/(?<!\/)\/+$/, ''), query } };
+  return { ok: true, url: { origin, protocol, hostname, port, basePath: withoutTrailingSlashes(path), query } };
 }
 
 /** Checks a canonical host name or literal and its port. Returns the reason for rejecting it, or null. */

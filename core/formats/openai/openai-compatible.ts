@@ -7,6 +7,7 @@ import type {
 } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
+import { withoutTrailingSlashes } from '../../contract/values/trailing-slashes.ts';
 import { declared, type ProviderDeclaration } from '../../provider-settings/declaration.ts';
 import { chatOrResponses, sealedReasoning } from '../../translate/chat-over-responses/chat-over-responses.ts';
 import { completionsOrChat, completionsOverChat } from '../../translate/completions-over-chat.ts';
@@ -121,7 +122,7 @@ function byResponsesOf(row: CompatibleProvider): (call: OperationCall) => boolea
 
 function baseUrlOf(row: CompatibleProvider, settings: ProviderSettings): string {
   const custom = settings.custom_host;
-  if (typeof custom === 'string' && custom !== '') return custom.replace(/(?<!\/)\/+$/, '');
+  if (typeof custom === 'string' && custom !== '') return withoutTrailingSlashes(custom);
   if (typeof row.baseUrl === 'function') return row.baseUrl(settings);
   if (row.baseUrl !== null) return row.baseUrl;
   throw new GatewayError('invalid_custom_host', {

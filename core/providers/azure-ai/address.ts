@@ -1,5 +1,6 @@
 import type { OutgoingCall, ProviderSettings } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
+import { withoutTrailingSlashes } from '../../contract/values/trailing-slashes.ts';
 
 /**
  * The addresses a model of Microsoft Foundry may have
@@ -110,7 +111,7 @@ function addressOf(settings: ProviderSettings): Address {
   const url = URL.parse(given);
   if (url === null)
     throw new GatewayError('invalid_config', { message: 'azure_foundry_url: not a URL', param: 'azure_foundry_url' });
-  const path = url.pathname.replace(/(?<!\/)\/+$/, '').replace(/\/(chat\/completions|embeddings|messages)$/, '');
+  const path = withoutTrailingSlashes(url.pathname).replace(/\/(chat\/completions|embeddings|messages)$/, '');
   const { origin, hostname } = url;
   if (hostname.endsWith('.models.ai.azure.com') || hostname.endsWith('.inference.ml.azure.com')) {
     return { origin, root: path, prefix: '', apiVersion: version ?? defaultVersion };
@@ -147,7 +148,7 @@ function relative(settings: ProviderSettings, path: string): string {
   const custom = text(settings.custom_host);
   if (custom === null) return path;
   const { root } = addressOf(settings);
-  const given = (URL.parse(custom)?.pathname ?? '').replace(/(?<!\/)\/+$/, '');
+  const given = withoutTrailingSlashes(URL.parse(custom)?.pathname ?? '');
   const whole = root + path;
   return whole.startsWith(`${given}/`) ? whole.slice(given.length) : path;
 }

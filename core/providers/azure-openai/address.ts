@@ -1,5 +1,6 @@
 import type { OutgoingCall, ProviderSettings } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
+import { withoutTrailingSlashes } from '../../contract/values/trailing-slashes.ts';
 import { type DeploymentAddress, deploymentOf, isSince, isVersionFree } from './deployments.ts';
 
 /**
@@ -11,7 +12,7 @@ import { type DeploymentAddress, deploymentOf, isSince, isVersionFree } from './
 /** Returns `https://<resource>.openai.azure.com`. Throws `invalid_config` if no resource is set. */
 export function baseUrl(settings: ProviderSettings): string {
   if (typeof settings.custom_host === 'string' && settings.custom_host !== '')
-    return settings.custom_host.replace(/(?<!\/)\/+$/, '');
+    return withoutTrailingSlashes(settings.custom_host);
   if (typeof settings.azure_resource_name === 'string') return `https://${settings.azure_resource_name}.openai.azure.com`;
   throw new GatewayError('invalid_config', {
     message: 'azure_resource_name is required by azure-openai: the first label of <name>.openai.azure.com',

@@ -1,5 +1,6 @@
 import type { ProviderSettings } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
+import { withoutTrailingSlashes } from '../../contract/values/trailing-slashes.ts';
 import type { ChatQuirks } from '../../formats/openai/chat-quirks.ts';
 import type { CompatibleProvider } from '../../formats/openai/openai-compatible.ts';
 import type { ProviderInput } from '../../provider-settings/declaration.ts';
@@ -148,7 +149,7 @@ export const rows: readonly CompatibleRow[] = [
   },
   {
     id: 'huggingface',
-    baseUrl: (settings) => String(settings.huggingface_base_url ?? 'https://router.huggingface.co').replace(/(?<!\/)\/+$/, ''),
+    baseUrl: (settings) => withoutTrailingSlashes(String(settings.huggingface_base_url ?? 'https://router.huggingface.co')),
     pathPrefix: (settings) => (/\/v1\/*$/.test(String(settings.custom_host ?? settings.huggingface_base_url ?? '')) ? '' : '/v1'),
     operations: ['chatComplete', 'complete'],
     settings: { huggingface_base_url: url({ about: 'Base URL of a dedicated endpoint.' }) },

@@ -8,6 +8,7 @@ import type {
 } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { withoutTrailingSlashes } from '../../contract/values/trailing-slashes.ts';
 import { exchange, jsonReply, storedOperation } from '../../formats/stored/stored-operation.ts';
 
 /** Returns the provider's name for a resource of the account: `accounts/<account>/datasets/<id>`. Throws `invalid_config`. */
@@ -31,7 +32,7 @@ export async function askAccount(
 ): Promise<StepResponse> {
   const { query, ...rest } = request;
   const host = new URL(typeof call.settings.custom_host === 'string' ? call.settings.custom_host : 'https://api.fireworks.ai/v1');
-  const root = host.pathname.replace(/(?<!\/)\/+$/, '').replace(/\/inference\/v1$/, '/v1');
+  const root = withoutTrailingSlashes(host.pathname).replace(/\/inference\/v1$/, '/v1');
   const path = `${root}/${accountPath(call.settings, request.path)}${query && query.size > 0 ? `?${query}` : ''}`;
   return exchange(services, { ...rest, origin: host.origin, path });
 }

@@ -8,6 +8,7 @@ import type {
 } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { withoutTrailingSlashes } from '../../contract/values/trailing-slashes.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { providerError, streamError } from '../../formats/openai/provider-error.ts';
 import { declared } from '../../provider-settings/declaration.ts';
@@ -49,7 +50,7 @@ const complete: Operation = {
 export const triton: ProviderAdapter = {
   ...declared(declaration),
   baseUrl: ({ custom_host: host }) => {
-    if (typeof host === 'string' && host !== '') return host.replace(/(?<!\/)\/+$/, '').replace(/\/v2$/, '');
+    if (typeof host === 'string' && host !== '') return withoutTrailingSlashes(host).replace(/\/v2$/, '');
     throw new GatewayError('invalid_custom_host', {
       message:
         'Provider triton has no default address. Set custom_host, for example x-svc-custom-host: https://triton.example.com',

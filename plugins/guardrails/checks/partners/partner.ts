@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { AwsCall } from '../../../../core/contract/plugin/sign-aws.ts';
 import type { HeaderList } from '../../../../core/contract/values/http.ts';
 import { isObject, type JsonObject } from '../../../../core/contract/values/json.ts';
+import { withoutTrailingSlashes } from '../../../../core/contract/values/trailing-slashes.ts';
 import { withTexts } from '../../texts.ts';
 import { CallError, callFailed, callService } from '../call-service.ts';
 import { type Check, type CheckServices, defineCheck, type Outcome, type Side, type Subject } from '../check.ts';
@@ -179,7 +180,7 @@ export const baseUrl = v.pipe(
   v.maxLength(2048),
   v.url('expected an https URL'),
   v.regex(/^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/, 'expected an http or https URL without credentials, query and fragment'),
-  v.transform((url) => url.replace(/(?<!\/)\/+$/, '')),
+  v.transform(withoutTrailingSlashes),
 );
 
 /** A switch with a default. */
