@@ -8,8 +8,13 @@ const { Ajv2020 } = createRequire(import.meta.resolve('@seriousme/openapi-schema
 
 interface SchemaChecker {
   addSchema(schema: object): void;
-  validate(schema: object, value: unknown): boolean;
-  errorsText(): string;
+  compile(schema: object): CheckValue;
+  errorsText(errors: CheckValue['errors']): string;
+}
+
+interface CheckValue {
+  (value: unknown): boolean;
+  readonly errors?: unknown;
 }
 
 interface Described {
@@ -22,8 +27,19 @@ export type ReplyChecker = (operation: Operation, reply: Response, text: string)
 
 /** Prepares the schemas of an API description. */
 export function createReplyChecker(document: OpenApiDocument): ReplyChecker {
-  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, inlineRefs: false, code: { optimize: false } });
   ajv.addSchema({ $id: 'api', components: document.components });
+  /** By schema in the document. */
+  const checks = new Map<object, CheckValue>();
+
+  function checkOf(schema: object): CheckValue {
+    const known = checks.get(schema);
+    if (known) return known;
+    const inDocument = JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"api#/components/')) as object;
+    const check = ajv.compile(inDocument);
+    checks.set(schema, check);
+    return check;
+  }
 
   function resolved(described: object): Described {
     const { $ref } = described as { $ref?: string };
@@ -43,7 +59,7 @@ export function createReplyChecker(document: OpenApiDocument): ReplyChecker {
     const media = content[type] ?? content[`${type.split('/')[0]}/*`] ?? content['*/*'];
     if (!media) return `has the media type ${type}`;
     if (type !== 'application/json') return null;
-    const inDocument = JSON.parse(JSON.stringify(media.schema).replaceAll('"#/components/', '"api#/components/')) as object;
-    return ajv.validate(inDocument, JSON.parse(text)) ? null : ajv.errorsText();
+    const check = checkOf(media.schema);
+    return check(JSON.parse(text)) ? null : ajv.errorsText(check.errors);
   };
 }
