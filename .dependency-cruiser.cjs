@@ -132,6 +132,13 @@ module.exports = {
     library('openid-client-in-sign-in-only', 'openid-client', '^admin/sign-in/'),
     library('clickhouse-client-in-one-folder-only', '@clickhouse/.*', '^admin/clickhouse/'),
     library('orm-in-admin-only', '@mikro-orm/.*', '^admin/'),
+    // An import of these loads Node's own copy of undici, which gateways do not need: see core/upstream/undici-client.ts.
+    {
+      name: 'one-undici',
+      severity: 'error',
+      from: { path: '^(core|plugins|workers|config)/', pathNot: '^core/(cli|test-kit)/' },
+      to: { path: '^(node:)?(http|https)$|node_modules/undici/index', dependencyTypesNot: ['type-only'] },
+    },
   ],
   options: {
     doNotFollow: { path: 'node_modules' },

@@ -1,6 +1,8 @@
 import type { HttpResponse } from 'uWebSockets.js';
-import { STATUS_CODES } from 'node:http';
 import type { HeaderList } from '../contract/values/http.ts';
+
+/** Not imported: an import of `node:http` reads its property `WebSocket`, for which Node loads its own copy of undici. */
+const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** Headers that frame the message or belong to one connection, and those that the addon writes itself. */
 const notCarried: ReadonlySet<string> = new Set([

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
-import { Client, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Attempt, Connect } from './connector.ts';
+import { Client } from './undici-client.ts';
 
 export interface ConnectionOptions {
   readonly url: URL;

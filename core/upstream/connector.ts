@@ -1,9 +1,10 @@
 import { type LookupAddress, lookup } from 'node:dns';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { rootCertificates } from 'node:tls';
-import { buildConnector } from 'undici';
+import type { buildConnector as BuildConnector } from 'undici';
 import { GatewayError } from '../contract/values/errors.ts';
 import { checkAddress, checkHost, isMetadataAddress, type TrustedHosts } from '../contract/values/outbound-url.ts';
+import { buildConnector } from './undici-client.ts';
 
 /** Returns all addresses of a name. Called once per connection, or once for several that open at the same time. */
 export type Resolve = (hostname: string, callback: (error: Error | null, addresses: readonly LookupAddress[]) => void) => void;
@@ -15,7 +16,7 @@ export interface ConnectorOptions {
   /** Certificates trusted beside the public ones, PEM. */
   readonly ca?: readonly string[];
   /** Opens the socket. Default: undici's connector. */
-  readonly dial?: typeof buildConnector;
+  readonly dial?: typeof BuildConnector;
 }
 
 /** The destination of the connector of one pool. */
@@ -28,7 +29,7 @@ export interface ConnectTarget {
   readonly metadata?: boolean;
 }
 
-export type Connect = (options: buildConnector.Options, callback: buildConnector.Callback) => Attempt;
+export type Connect = (options: BuildConnector.Options, callback: BuildConnector.Callback) => Attempt;
 
 export interface Attempt {
   /** Abandons the attempt. The callback gets an error if it has not been called yet. */
@@ -53,7 +54,7 @@ export function createConnector(target: ConnectTarget, options: ConnectorOptions
     timeout: 0,
     lookup: guardedLookup(options.resolve ?? resolveWithSystem, judge),
     ...(options.ca === undefined ? {} : { ca: [...rootCertificates, ...options.ca] }),
-  }) as (options: buildConnector.Options, callback: buildConnector.Callback) => Socket;
+  }) as (options: BuildConnector.Options, callback: BuildConnector.Callback) => Socket;
   return (connectOptions, callback) => {
     const reason = internal || metadata ? null : checkHost(hostname, port, options.trusted);
     if (reason !== null) {
@@ -61,7 +62,7 @@ export function createConnector(target: ConnectTarget, options: ConnectorOptions
       return { cancel: () => {} };
     }
     let refused: GatewayError | null = null;
-    const socket = dial(connectOptions, (...[error, open]: buildConnector.CallbackArgs) => {
+    const socket = dial(connectOptions, (...[error, open]: BuildConnector.CallbackArgs) => {
       if (error !== null) callback(refused ?? error, null);
       else if (refused !== null) callback(refused, null);
       else callback(null, open);
