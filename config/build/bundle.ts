@@ -47,6 +47,18 @@ const urlsOfSources: Plugin = {
 };
 
 /**
+ * Escapes the few characters that do not fit into one byte. With one of them V8 holds the whole file with two bytes for each character.
+ * They occur in texts, expressions and comments, where the escape means the same.
+ */
+const oneByteCharacters: Plugin = {
+  name: 'one-byte-characters',
+  generateBundle(_, files) {
+    for (const file of Object.values(files))
+      if (file.type === 'chunk') file.code = file.code.replaceAll(/[^\u0000-\u00ff]/g, escapeOf);
+  },
+};
+
+/**
  * Writes the program as JavaScript in few files, which load faster than the sources. Usage: `node config/build/bundle.ts
  * <folder>`. Packages remain imports. Modules that several entries share are in files that all of them import, so that a process has
  * one instance of each, also for plugins and providers of third parties.
@@ -62,12 +74,14 @@ const build = await rolldown({
   transform: { target: 'node22' },
   // Packages. Helpers of the compiler have no package.
   external: /^(?!@oxc-project\/)[@a-zA-Z]/,
-  plugins: [foldersByName, urlsOfSources],
+  plugins: [foldersByName, urlsOfSources, oneByteCharacters],
 });
 await build.write({
   dir: resolve(folder),
   entryFileNames: '[name].js',
   chunkFileNames: 'shared/[name]-[hash].js',
+  // A process holds the text of its code.
+  comments: { jsdoc: false },
   // Error messages, log lines and stacks contain names of classes and functions.
   keepNames: true,
 });
@@ -76,4 +90,8 @@ await build.close();
 function modulesIn(directory: string): string[] {
   const files = readdirSync(join(root, directory)).filter((name) => name.endsWith('.ts'));
   return files.map((name) => `${directory}/${name.slice(0, -3)}`);
+}
+
+function escapeOf(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
