@@ -80,7 +80,8 @@ export function describeIsolation(database: DatabaseName): void {
           const reply = await plane.ask(method, path, { key, ...(body === undefined ? {} : { body }) });
           return { who, status: reply.status, text: JSON.stringify(reply.body) };
         };
-        const groups = turn === null ? 1 : turns;
+        // At least one caller asks at each step.
+        const groups = turn === null ? 1 : Math.min(turns, tenancy.callers.size);
         const callers = [...tenancy.callers].filter((_, at) => (at + (turn ?? 0)) % groups === 0);
         const told: Awaited<ReturnType<typeof ask>>[] = [];
         while (callers.length > 0) told.push(...(await Promise.all(callers.splice(0, atATime).map(ask))));

@@ -68,13 +68,11 @@ function* itemSteps(route: AdminRoute, attacker: Belongings, victim: Belongings)
   }
 }
 
-/** Returns the ids for a parameter: its own id if there is one, otherwise ids of related resources, otherwise ids of any kind. */
+/** Returns the ids for a parameter: its own id if there is one, otherwise ids of related resources, otherwise ids of a few kinds. */
 function namesFor(route: AdminRoute, param: string, victim: Belongings): readonly string[] {
   const known = idOfParam(param, victim);
   if (known !== null) return [known];
-  const [, first] = route.path.split('/');
-  const related = samples.filter((sample) => sample.list.split('/')[1] === first);
-  const named = related.length > 0 ? related : samples.filter(({ create }) => isOfEveryKind || ofFewKinds.includes(create));
+  const named = relatedSamples(route) ?? samples.filter(({ create }) => isOfEveryKind || ofFewKinds.includes(create));
   return named.flatMap((sample) => victim.made[sample.create] ?? []);
 }
 
@@ -83,10 +81,24 @@ const isOfEveryKind = process.env.LONG_TESTS !== undefined;
 /** Items whose ids are sent as parameters that belong to no sample. No route takes the id of another kind of item. */
 const ofFewKinds = ['/configs', '/prompts', '/admin/users'];
 
+/**
+ * Returns the samples whose ids a route is sent: those of the longest list that its path is below, so that routes of partials get ids of partials and
+ * not of prompts. With LONG_TESTS, and if the path is below no list, all samples with the same first folder. Null if there are none.
+ */
+function relatedSamples(route: AdminRoute): readonly Sample[] | null {
+  const [, first] = route.path.split('/');
+  const related = samples.filter((sample) => sample.list.split('/')[1] === first);
+  const above = related.map(({ list }) => list).filter((list) => route.path.startsWith(`${list}/`));
+  const longest = Math.max(...above.map((list) => list.length));
+  if (related.length === 0) return null;
+  return isOfEveryKind || above.length === 0 ? related : related.filter(({ list }) => list.length === longest);
+}
+
 function idOfParam(param: string, tenant: Belongings): string | null {
   if (param === 'workspaceId' || param === 'workspace') return tenant.workspaceId;
   if (param === 'organisationId') return tenant.organisationId;
   if (param === 'userId') return tenant.made['/admin/users'] ?? null;
+  if (param === 'labelId') return tenant.made['/labels'] ?? null;
   if (param === 'inviteId') return tenant.made['/admin/users/invites'] ?? null;
   return tenant.others[param] ?? null;
 }

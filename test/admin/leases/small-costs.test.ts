@@ -65,14 +65,10 @@ describe.each(databases)('costs below a micro-USD, on %s', (name) => {
       reservations: [{ key: `budget:${key.budget}`, lease: null, startMs: 0, units: 0 }],
     });
 
-  const settle = (records: readonly RequestRecord[]) =>
-    plane.control.services.database.em().transactional((tx) =>
-      settleRecords(
-        tx,
-        records.map((record) => ({ record, cost: costOf(record, rates) })),
-        nowMs,
-      ),
-    );
+  const priced = (record: RequestRecord) => ({ record, cost: costOf(record, rates) });
+  const settlePriced = (records: Parameters<typeof settleRecords>[1]) =>
+    plane.control.services.database.em().transactional((tx) => settleRecords(tx, records, nowMs));
+  const settle = (records: readonly RequestRecord[]) => settlePriced(records.map(priced));
 
   it('exhaust a budget when less than a micro-USD is left, which no lease can hold', async () => {
     const key = await newKey(2);
@@ -127,9 +123,9 @@ describe.each(databases)('costs below a micro-USD, on %s', (name) => {
     const key = { id: randomUUID(), budget: randomUUID() };
     await remaining(key, 100_000_000);
     // 20, 40, … 200 nano-USD: 1,100 per ten calls.
-    const ten = Array.from({ length: 10 }, (_, index) => embedding(key, index + 1));
+    const ten = Array.from({ length: 10 }, (_, index) => priced(embedding(key, index + 1)));
     const batch = Array.from({ length: 1_000 }, () => ten).flat();
-    for (let settled = 0; settled < calls; settled += batch.length) await settle(batch);
+    for (let settled = 0; settled < calls; settled += batch.length) await settlePriced(batch);
     const used = (calls / 100) * 11;
     expect(await usageOf(key)).toBe(used / 1_000_000);
     expect((await remaining(key, 100_000_000)).remaining).toBe(100_000_000 - used);
