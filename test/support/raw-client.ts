@@ -39,11 +39,25 @@ export async function openRawClient(
     socket.once('error', reject);
   });
   socket.setNoDelay(true);
-  let chunks: Buffer[] = [];
+  // Bytes are written once into room that doubles, because joining all of them again at each event took most of the time of large replies.
+  let room: Buffer = Buffer.allocUnsafe(0);
+  let received: Buffer = room;
+  let progress: ChunkProgress = { at: 0, parts: [] };
   let isClosed = false;
   let wake = (): void => {};
   socket.on('data', (chunk) => {
-    chunks.push(chunk);
+    const start = received.byteOffset - room.byteOffset;
+    const end = start + received.length;
+    if (end + chunk.length > room.length) {
+      // Taken bodies are views of the old room, which is never written again.
+      room = Buffer.allocUnsafeSlow(Math.max(2 * received.length, 65_536) + chunk.length);
+      room.set(received);
+      room.set(chunk, received.length);
+      received = room.subarray(0, received.length + chunk.length);
+    } else {
+      room.set(chunk, end);
+      received = room.subarray(start, end + chunk.length);
+    }
     wake();
   });
   socket.on('error', () => {});
@@ -54,21 +68,16 @@ export async function openRawClient(
   socket.on('end', onClosed);
   socket.on('close', onClosed);
 
-  function take(): Buffer {
-    const all = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
-    chunks = [all];
-    return all;
-  }
-
-  /** Calls `ready` with the received bytes until it returns a value. */
-  async function until<T>(what: string, ready: (received: Buffer) => T | null): Promise<T> {
+  /** Calls `ready` after each event until it returns a value. */
+  async function until<T>(what: string, ready: () => T | null): Promise<T> {
     for (;;) {
       const changed = new Promise<void>((resolve) => {
         wake = resolve;
       });
-      const value = ready(take());
+      const value = ready();
       if (value !== null) return value;
-      if (isClosed) throw new Error(`The connection closed before ${what}; received: ${take().toString('latin1').slice(0, 500)}`);
+      if (isClosed)
+        throw new Error(`The connection closed before ${what}; received: ${received.toString('latin1').slice(0, 500)}`);
       await changed;
     }
   }
@@ -76,21 +85,22 @@ export async function openRawClient(
   return {
     socket,
     get received() {
-      return take();
+      return received;
     },
     get isClosed() {
       return isClosed;
     },
     send: (bytes) => void socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes),
     reply: ({ toHead = false } = {}) =>
-      until('a whole reply', (received) => {
-        const parsed = parseReply(received, toHead);
+      until('a whole reply', () => {
+        const parsed = parseReply(received, progress, toHead);
         if (parsed === null) return null;
-        chunks = [received.subarray(parsed.bytes)];
+        received = received.subarray(parsed.bytes);
+        progress = { at: 0, parts: [] };
         return parsed.reply;
       }),
-    receive: (bytes) => until(`${bytes} bytes`, (received) => (received.length >= bytes ? received : null)),
-    closed: () => until('it closed', (received) => (isClosed ? received : null)),
+    receive: (bytes) => until(`${bytes} bytes`, () => (received.length >= bytes ? received : null)),
+    closed: () => until('it closed', () => (isClosed ? received : null)),
     destroy: () => void socket.destroy(),
   };
 }
@@ -99,8 +109,14 @@ export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
+/** Position of the first chunk of a reply that has not been read, and the places of those before it. */
+interface ChunkProgress {
+  at: number;
+  readonly parts: (readonly [start: number, end: number])[];
+}
+
 /** Null if incomplete. Throws on anything that RFC 9112 does not allow in a reply. */
-function parseReply(bytes: Buffer, toHead = false): { reply: RawReply; bytes: number } | null {
+function parseReply(bytes: Buffer, progress: ChunkProgress, toHead: boolean): { reply: RawReply; bytes: number } | null {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd === -1) return null;
   const [statusLine = '', ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n');
@@ -119,17 +135,17 @@ function parseReply(bytes: Buffer, toHead = false): { reply: RawReply; bytes: nu
   const from = headEnd + 4;
   const done = (body: Buffer, end: number) => ({ reply: { status, statusText: match[2] as string, headers, body }, bytes: end });
   if (toHead || status === 204 || status === 304) return done(Buffer.alloc(0), from);
-  if (headers['transfer-encoding'] === 'chunked') return parseChunks(bytes, from, done);
+  if (headers['transfer-encoding'] === 'chunked') return parseChunks(bytes, from, progress, done);
   const length = Number(headers['content-length']);
   if (!Number.isInteger(length)) throw new Error(`A reply without framing: ${statusLine}`);
   if (bytes.length < from + length) return null;
   return done(bytes.subarray(from, from + length), from + length);
 }
 
-function parseChunks<T>(bytes: Buffer, from: number, done: (body: Buffer, end: number) => T): T | null {
-  const parts: Buffer[] = [];
-  let at = from;
+function parseChunks<T>(bytes: Buffer, from: number, progress: ChunkProgress, done: (body: Buffer, end: number) => T): T | null {
+  const { parts } = progress;
   for (;;) {
+    const at = progress.at || from;
     const lineEnd = bytes.indexOf('\r\n', at);
     if (lineEnd === -1) return null;
     const text = bytes.toString('latin1', at, lineEnd);
@@ -138,8 +154,8 @@ function parseChunks<T>(bytes: Buffer, from: number, done: (body: Buffer, end: n
     const end = lineEnd + 2 + size;
     if (bytes.length < end + 2) return null;
     if (bytes.toString('latin1', end, end + 2) !== '\r\n') throw new Error('A chunk does not end where it says');
-    if (size === 0) return done(Buffer.concat(parts), end + 2);
-    parts.push(bytes.subarray(lineEnd + 2, end));
-    at = end + 2;
+    if (size === 0) return done(Buffer.concat(parts.map(([start, stop]) => bytes.subarray(start, stop))), end + 2);
+    parts.push([lineEnd + 2, end]);
+    progress.at = end + 2;
   }
 }

@@ -8,6 +8,8 @@ import { startEdge } from './edge-server.ts';
 import { patternBytes } from './pattern-bytes.ts';
 
 const held: ReplySink[] = [];
+/** By size. Computing ten megabytes takes longer than sending them. */
+const bodies = new Map<number, Buffer>();
 
 function handle(request: InboundRequest, sink: ReplySink): void {
   const [, framing, size, part] = request.path.split('/');
@@ -16,7 +18,8 @@ function handle(request: InboundRequest, sink: ReplySink): void {
     return sink.send(200, [], 'released');
   }
   if (framing === 'echo') return void request.body.bytes(1e9).then((bytes) => sink.send(200, [], bytes));
-  const body = patternBytes(Number(size));
+  const body = bodies.get(Number(size)) ?? patternBytes(Number(size));
+  bodies.set(body.length, body);
   if (framing === 'once') return sink.send(200, ['x-a', 'b'.repeat(300)], body);
   if (framing === 'heads') return sink.send(200, longHeaders(), body);
   sink.start(200, ['x-a', 'b'.repeat(300)], framing === 'length' ? body.length : undefined);
