@@ -2,7 +2,20 @@ import { expect, test } from 'vitest';
 import { runProgram } from './run-program.ts';
 
 test('benchmark: measures the requested scenarios and prints its tables', async () => {
-  const args = ['--seconds', '1', '--warm-up', '1', '--rounds', '1', '--only', 'stream', '--against', 'direct,bare', '--streams', '4'];
+  const args = [
+    '--seconds',
+    '1',
+    '--warm-up',
+    '1',
+    '--rounds',
+    '1',
+    '--only',
+    'stream',
+    '--against',
+    'direct,bare',
+    '--streams',
+    '4',
+  ];
   const { code, output } = await runProgram('main.ts', args);
   expect(code, output).toBe(0);
   expect(output).toMatch(/^\| bare uWebSockets\.js \+ undici proxy \| [\d,.]+ \| [\d,.]+ \| [\d,.]+ \| [\d,.]+ \| 1 \|/m);
