@@ -1,6 +1,6 @@
+import { createRequire } from 'node:module';
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import { messageOf } from '../../core/contract/values/message-of.ts';
 
 /** The database that ANALYTICS_URL names. Every method rejects with ClickHouseError. */
@@ -32,6 +32,7 @@ const connectionsMax = 16;
 
 /** Returns a client of the database at this URL, `http(s)://user:password@host:port/database`. Opens no connection. */
 export function createClickHouse(url: string): ClickHouse {
+  const { ClickHouseLogLevel, createClient } = library();
   const { protocol, host, username, password, pathname } = new URL(url);
   const client = createClient({
     url: `${protocol}//${host}`,
@@ -69,6 +70,11 @@ export function createClickHouse(url: string): ClickHouse {
       }),
     close: () => client.close(),
   };
+}
+
+/** Loaded only if ANALYTICS_URL is set. */
+function library(): typeof import('@clickhouse/client') {
+  return createRequire(import.meta.url)('@clickhouse/client');
 }
 
 async function rejecting<Result>(work: () => Promise<unknown>): Promise<Result> {

@@ -12,7 +12,6 @@ import { readNames } from '../logs/read-names.ts';
 import { toLog } from '../logs/to-log.ts';
 import { type LogExport, logExports } from './entity.ts';
 import { toExportRow } from './export-fields.ts';
-import { ParquetPieces } from './parquet-pieces.ts';
 import { deleteParts, fromPart, type PartStore, readParts, toPart, writePart } from './parts.ts';
 import { deniedFields, queryOf, windowOf } from './service.ts';
 
@@ -118,6 +117,8 @@ async function complete({ clock, settings }: AdminServices, store: PartStore): P
 /** Writes one piece for each part and one for the end. An interrupted run starts again and replaces them. Returns the size in bytes. */
 async function writeParquet(store: PartStore): Promise<number> {
   const { row } = store;
+  // Loaded when it is used first, with the package that writes Parquet.
+  const { ParquetPieces } = await import('./parquet-pieces.ts');
   const file = new ParquetPieces(row.requestedData);
   let fileBytes = 0;
   const write = async (number: number, piece: Uint8Array) => {

@@ -1,4 +1,4 @@
-import { Ajv } from 'ajv';
+import { createRequire } from 'node:module';
 import { RE2JS } from 're2js';
 import * as v from 'valibot';
 import { AdminError } from '../../http/errors.ts';
@@ -47,12 +47,18 @@ export function checkMetadata(
   path = 'defaults.metadata',
 ): void {
   if (!schema) return;
+  const { Ajv } = library();
   const check = new Ajv({ allErrors: true, strict: false, code: { regExp: linearPattern } }).compile(schema);
   if (check(metadata)) return;
   const errors = (check.errors ?? [])
     .slice(0, 50)
     .map((error) => `${path}${error.instancePath.replaceAll('/', '.')}: ${error.message}`);
   throw new AdminError('AB01', errors[0] ?? `${path}: does not match the schema of the organisation`, errors);
+}
+
+/** Loaded only if an organisation has a schema. */
+function library(): typeof import('ajv') {
+  return createRequire(import.meta.url)('ajv');
 }
 
 /** Users write these patterns. RE2 guarantees that none can block this process. */

@@ -2,7 +2,6 @@ import * as v from 'valibot';
 import { nullableText, uuid } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantEntries } from '../../http/schemas.ts';
-import { compareVersions } from './compare-versions.ts';
 import { findPrompt } from './service.ts';
 import { findVersion } from './versions.ts';
 
@@ -46,6 +45,8 @@ export const promptDiffRoute: AdminRoute = defineRoute({
     const [older, newer] = [from, to].map(({ id, number, description, ownerId }) => ({
       ...{ version: number, version_id: id, description: description ?? null, owner_id: ownerId },
     }));
+    // Loaded when it is used first, with the package that compares texts.
+    const { compareVersions } = await import('./compare-versions.ts');
     return { object: 'prompt-diff', from: older, to: newer, ...compareVersions(from, to) };
   },
 });
