@@ -11,14 +11,18 @@ export interface XmlElement {
   getElementsByTagNameNS(namespace: string, name: string): ArrayLike<XmlElement>;
 }
 
-// Imported without its types, which would add those of browsers to the whole project.
-const { DOMParser } = createRequire(import.meta.url)('@xmldom/xmldom') as {
+interface XmlLibrary {
   readonly DOMParser: new (
     options: object,
   ) => {
     parseFromString(xml: string, type: string): { readonly documentElement: XmlElement | null } | undefined;
   };
-};
+}
+
+/** Loaded only if SAML is used, and without its types, which would add those of browsers to the whole project. */
+function library(): XmlLibrary {
+  return createRequire(import.meta.url)('@xmldom/xmldom');
+}
 
 const elementNode = 1;
 
@@ -28,6 +32,7 @@ export function parseXml(xml: string): XmlElement | null {
   const note = () => {
     isBroken = true;
   };
+  const { DOMParser } = library();
   const errorHandler = { warning: () => {}, error: note, fatalError: note };
   try {
     const root = new DOMParser({ errorHandler }).parseFromString(xml, 'text/xml')?.documentElement ?? null;
