@@ -5,7 +5,6 @@ import { listReply, textReply } from '../local-replies.ts';
 import { toolCall } from '../routed-message.ts';
 import type { ToolSource } from '../tool-source.ts';
 import { callToolName, foundDefault, foundMax, searchDefinitions, searchToolsName } from './search-definitions.ts';
-import { searchTools } from './search-tools.ts';
 
 /** Maximum length of a query in characters. */
 const queryLengthMax = 1_000;
@@ -40,6 +39,8 @@ export async function serveSearch(
   }
   await beforeCall();
   const { tools, missing } = await source.list();
+  // Loaded when it is used first, with the package of the index.
+  const { searchTools } = await import('./search-tools.ts');
   const found = searchTools(tools, query, limit as number).map(({ name, description, inputSchema }) => ({
     ...{ name, description, inputSchema },
   }));

@@ -1,5 +1,4 @@
 import { pipeline, Readable } from 'node:stream';
-import avro from 'avsc';
 import type { Operation, OperationCall, StepServices } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
@@ -34,6 +33,8 @@ async function* written(links: readonly URL[], services: StepServices, call: Ope
 }
 
 async function* rowsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<JsonObject> {
+  // Loaded when it is used first: few installations read batches of Cohere.
+  const { default: avro } = await import('avsc');
   const decoder = new avro.streams.BlockDecoder();
   pipeline(Readable.from(bytes, { objectMode: false }), decoder, () => {});
   try {
