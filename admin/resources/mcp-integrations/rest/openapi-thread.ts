@@ -8,9 +8,9 @@ import type { FromOpenApiThread, ToOpenApiThread } from './run-openapi-task.ts';
 
 const port = parentPort;
 if (!port) throw new Error('this module runs in a thread');
-port.on('message', ({ name, input }: ToOpenApiThread) => port.postMessage(answer(name, input)));
+port.on('message', ({ name, input }: ToOpenApiThread) => port.postMessage(resultOf(name, input)));
 
-function answer(name: ToOpenApiThread['name'], input: string): FromOpenApiThread {
+function resultOf(name: ToOpenApiThread['name'], input: string): FromOpenApiThread {
   try {
     return { output: JSON.stringify(runTask(name, JSON.parse(input))) };
   } catch (thrown) {
