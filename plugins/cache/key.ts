@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { newEntryCache } from '../../core/contract/entry-cache.ts';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import { GatewayError } from '../../core/contract/values/errors.ts';
 import { isObject, parseObject } from '../../core/contract/values/json.ts';
+import { dependentHeaders } from './dependent-headers.ts';
 import { sharesForms } from './forms/convert.ts';
 
 const adapterHeaders = ['anthropic-beta', 'anthropic-version', 'anthropic-user-profile-id', 'openai-beta'] as const;
@@ -13,8 +15,8 @@ export type CacheDigest = (ctx: RequestContext, path: string | null) => string;
 const knownMax = 10_000;
 
 /**
- * Returns a function for one digest of everything the reply depends on: workspace, versions of config and guardrails, route, body, and the destination that the
- * request's own headers select. Metadata is part of it unless a namespace replaces it. Two tenants never share an entry, nor do
+ * Returns a function for one digest of everything the reply depends on: workspace, versions of config and guardrails, route, body, the destination that the
+ * request's own headers select, and the client headers that targets forward or strategies read. Metadata is part of it unless a namespace replaces it. Two tenants never share an entry, nor do
  * two callers with their own provider keys.
  */
 export function createCacheDigest(): CacheDigest {
@@ -86,14 +88,31 @@ function destination(ctx: RequestContext, path: string | null): string {
     target?.settings ?? null,
     target?.strict ?? null,
     // Headers that adapters pass on change replies too.
-    adapterHeaders.map((name) => ctx.request.header(name) ?? null),
-    target?.forwardHeaders?.map((name) => [name, ctx.request.header(name)]) ?? null,
+    valuesOf(ctx, adapterHeaders),
+    valuesOf(ctx, target?.forwardHeaders ?? []),
+    valuesOf(ctx, dependentHeaders(ctx.plan)),
     Object.entries(target?.credentials ?? {}).map(([name, secret]) => [
       name,
       createHash('sha256').update(secret.reveal()).digest('base64'),
     ]),
-    ctx.gatewayHeaders.get('cache-namespace') ?? sortedMetadata(ctx),
+    namespaceOf(ctx) ?? sortedMetadata(ctx),
   ]);
+}
+
+/**
+ * Returns the namespace that the request names. Throws `bad_request` for one with other characters: the HTTP addon removes bytes above 0x7f at
+ * both ends of a value, so that different namespaces would arrive as one.
+ */
+function namespaceOf({ gatewayHeaders, headerPrefix }: RequestContext): string | undefined {
+  const namespace = gatewayHeaders.get('cache-namespace');
+  if (namespace === undefined || /^[\x20-\x7e]+$/.test(namespace)) return namespace;
+  const param = `${headerPrefix}cache-namespace`;
+  const message = `${param}: expected printable ASCII characters. Encode others, for example with encodeURIComponent`;
+  throw new GatewayError('bad_request', { message, param });
+}
+
+function valuesOf({ request }: RequestContext, names: readonly string[]): [string, string | null][] {
+  return names.map((name) => [name, request.header(name) ?? null]);
 }
 
 /** Returns the parts of a pass-through request that decide about the reply: its destination and every header that is sent. */
