@@ -1,15 +1,20 @@
 import { createHash } from 'node:crypto';
 import { newEntryCache } from '../../core/contract/entry-cache.ts';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { isObject, parseObject } from '../../core/contract/values/json.ts';
 import { dependentHeaders } from './dependent-headers.ts';
 import { sharesForms } from './forms/convert.ts';
 
-const adapterHeaders = ['anthropic-beta', 'anthropic-version', 'anthropic-user-profile-id', 'openai-beta'] as const;
+/** Client headers that an adapter reads without passing them on unchanged. */
+const readByAdapters = ['anthropic-beta'] as const;
 
 /** Returns the digest of a request; `path` is that of the target if the targets of the config have different rules. */
 export type CacheDigest = (ctx: RequestContext, path: string | null) => string;
+
+/** Client headers that adapters pass on: see `CoreServices`. */
+type Forwarding = Pick<CoreServices, 'forwardedHeaders'>;
 
 /** Digests by those of the bytes: a body that was sent before is not written in the order of its keys again, which costs 5 µs. */
 const knownMax = 10_000;
@@ -19,10 +24,10 @@ const knownMax = 10_000;
  * request's own headers select, and the client headers that targets forward or strategies read. Metadata is part of it unless a namespace replaces it. Two tenants never share an entry, nor do
  * two callers with their own provider keys.
  */
-export function createCacheDigest(): CacheDigest {
+export function createCacheDigest({ forwardedHeaders }: Forwarding): CacheDigest {
   const known = newEntryCache<string, string>(knownMax);
   return (ctx, path) => {
-    const place = destination(ctx, path);
+    const place = destination(ctx, path, forwardedHeaders);
     const ofBytes = digestOf(place, ctx.body ?? '');
     if (!sharesForms(ctx.endpoint?.operation ?? null)) return ofBytes;
     let digest = known.get(ofBytes);
@@ -62,10 +67,15 @@ function formlessBody(ctx: RequestContext): string | null {
 }
 
 /** Like the digest of a request, with `rest` in the place of the body. Objects in it are compared whatever the order of their keys. */
-export function partitionDigest(ctx: RequestContext, path: string | null, rest: readonly unknown[]): string {
+export function partitionDigest(
+  ctx: RequestContext,
+  path: string | null,
+  rest: readonly unknown[],
+  { forwardedHeaders }: Forwarding,
+): string {
   return createHash('sha256')
     .update('semantic ')
-    .update(destination(ctx, path))
+    .update(destination(ctx, path, forwardedHeaders))
     .update(JSON.stringify(rest, sortedKeys))
     .digest('base64url');
 }
@@ -74,7 +84,7 @@ function sortedKeys(_key: string, value: unknown): unknown {
   return isObject(value) ? Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1))) : value;
 }
 
-function destination(ctx: RequestContext, path: string | null): string {
+function destination(ctx: RequestContext, path: string | null, forwarded: readonly string[]): string {
   const target = ctx.requestTarget;
   return JSON.stringify([
     ctx.identity?.workspaceId,
@@ -87,8 +97,9 @@ function destination(ctx: RequestContext, path: string | null): string {
     target?.customHost ?? null,
     target?.settings ?? null,
     target?.strict ?? null,
-    // Headers that adapters pass on change replies too.
-    valuesOf(ctx, adapterHeaders),
+    // Headers that adapters read or pass on change replies too.
+    valuesOf(ctx, readByAdapters),
+    valuesOf(ctx, forwarded),
     valuesOf(ctx, target?.forwardHeaders ?? []),
     valuesOf(ctx, dependentHeaders(ctx.plan)),
     Object.entries(target?.credentials ?? {}).map(([name, secret]) => [
