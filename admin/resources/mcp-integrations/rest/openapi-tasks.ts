@@ -16,9 +16,12 @@ interface DescribedOperation {
 }
 
 interface OpenApiTasks {
-  /** Checks a sent document and returns it in the form of OpenAPI 3.1. */
-  readonly read: (input: { readonly sent: string | JsonObject }) => OpenApiDocument;
-  /** Returns the selected operations as tools. */
+  /** Checks a sent document. Returns it in the form of OpenAPI 3.1, with the selected operations as tools. */
+  readonly read: (input: { readonly sent: string | JsonObject; readonly operations: readonly string[] }) => {
+    readonly document: OpenApiDocument;
+    readonly api: RestApi;
+  };
+  /** Returns the selected operations of a stored document as tools. */
   readonly select: (input: { readonly document: OpenApiDocument; readonly operations: readonly string[] }) => RestApi;
   /** Returns all operations. */
   readonly list: (input: { readonly document: OpenApiDocument }) => DescribedOperation[];
@@ -34,7 +37,10 @@ export function runTask<Name extends OpenApiTaskName>(name: Name, input: OpenApi
 }
 
 const openApiTasks: OpenApiTasks = {
-  read: ({ sent }) => readOpenApi(sent),
+  read({ sent, operations }) {
+    const document = readOpenApi(sent);
+    return { document, api: toRestApi(document, operations) };
+  },
   select: ({ document, operations }) => toRestApi(document, operations),
   list: ({ document }) =>
     listOperations(document).map((listed) => {

@@ -12,8 +12,8 @@ import { type OpenApiDocument, openApiDocument } from './openapi-schema.ts';
 /** Maximum length of a document as JSON. YAML can repeat parts by aliases. */
 const lengthMax = 1_048_576;
 const depthMax = 100;
-/** Maximum number of members of all objects, as in other bodies of the control plane. */
-const membersMax = 50_000;
+/** Maximum number of members of all objects: the main thread parses and stores the document in one turn. */
+const membersMax = 30_000;
 const operationsMax = 5_000;
 
 /** Returns a sent document in the form of OpenAPI 3.1. Throws AB01 with the field, and with the line of a syntax error. */

@@ -23,7 +23,7 @@ export function findRestApi(em: EntityManager, { id, organisationId }: Owner): P
 export interface ReadOpenApi {
   readonly document: OpenApiDocument | undefined;
   readonly operations: readonly string[] | undefined;
-  /** The tools, if document and operations were sent; null: they depend on what is stored. */
+  /** The tools of `operations`; null: no document was sent. */
   readonly api: RestApi | null;
   /** URL of its first server; null: none. */
   readonly url: string | null;
@@ -32,11 +32,11 @@ export interface ReadOpenApi {
 /** Checks what was sent in `configurations.openapi`. Throws AB01. */
 export async function checkOpenApi(sent: SentOpenApi | undefined): Promise<ReadOpenApi | undefined> {
   if (sent === undefined) return undefined;
-  const document = sent.document === undefined ? undefined : await runOpenApiTask('read', { sent: sent.document });
   const { operations } = sent;
+  if (sent.document === undefined) return { document: undefined, operations, api: null, url: null };
   // Before the transaction, because a large document takes seconds.
-  const api = document && operations ? await runOpenApiTask('select', { document, operations }) : null;
-  return { document, operations, api, url: document ? serverUrlOf(document) : null };
+  const { document, api } = await runOpenApiTask('read', { sent: sent.document, operations: operations ?? [] });
+  return { document, operations, api, url: serverUrlOf(document) };
 }
 
 /**
@@ -59,7 +59,8 @@ export async function putRestApi(change: Change, row: McpIntegration, sent: Read
   if (!document) throw invalid(`${documentField}: required by the transport rest`);
   if (!sent) return;
   const operations = [...(sent.operations ?? openapi?.operations ?? [])];
-  const api = sent.api ?? (await runOpenApiTask('select', { document, operations }));
+  const isRead = sent.api !== null && (sent.operations !== undefined || operations.length === 0);
+  const api = isRead ? (sent.api as RestApi) : await runOpenApiTask('select', { document, operations });
   row.configurations = { ...others, openapi: { operations } };
   if (stored) Object.assign(stored, { document, api });
   else tx.create(mcpRestApis, { integrationId: row.id, organisationId: row.organisationId, document, api });

@@ -19,7 +19,7 @@ export type FromOpenApiThread =
 
 /** Maximum milliseconds of one task, the start of the thread included. */
 const taskMs = 4_000;
-/** Maximum milliseconds of a request that runs tasks: it may run two and wait for another. */
+/** Maximum milliseconds of a request that runs tasks: it may wait for others. */
 export const openApiDeadlineMs = 12_000;
 /** Maximum number of tasks that run or wait. */
 const tasksMax = 8;

@@ -17,12 +17,15 @@ const shared = {
   },
 };
 
+const small = { sent: { openapi: '3.1.0', info, paths: {} }, operations: [] };
+
 describe('OpenAPI documents are read in a thread', () => {
   it('returns documents, tools and operations', async () => {
-    const document = await runOpenApiTask('read', { sent: 'openapi: 3.1.0\ninfo: {title: A}\npaths:\n  /a: {get: {}, put: 1}' });
+    const sent = 'openapi: 3.1.0\ninfo: {title: A}\npaths:\n  /a: {get: {}, put: 1}';
+    const { document, api } = await runOpenApiTask('read', { sent, operations: ['GET /a'] });
+    expect(api.operations.map(({ tool }) => tool.name)).toEqual(['GET_a']);
     expect(document).toMatchObject({ info: { title: 'A' }, paths: { '/a': { put: 1 } } });
-    const { operations } = await runOpenApiTask('select', { document, operations: ['GET /a'] });
-    expect(operations.map(({ tool }) => tool.name)).toEqual(['GET_a']);
+    expect(await runOpenApiTask('select', { document, operations: ['GET /a'] })).toEqual(api);
     expect(await runOpenApiTask('list', { document })).toEqual([
       { id: 'GET /a', method: 'GET', path: '/a', tool: 'GET_a', description: 'GET /a', problem: null },
       { id: 'PUT /a', method: 'PUT', path: '/a', tool: null, description: null, problem: 'an object is expected' },
@@ -30,7 +33,7 @@ describe('OpenAPI documents are read in a thread', () => {
   });
 
   it('returns errors of the document', async () => {
-    await expect(runOpenApiTask('read', { sent: 'a: }' })).rejects.toMatchObject({
+    await expect(runOpenApiTask('read', { sent: 'a: }', operations: [] })).rejects.toMatchObject({
       code: 'AB01',
       message: expect.stringContaining('configurations.openapi.document: line 1'),
     });
@@ -44,11 +47,11 @@ describe('OpenAPI documents are read in a thread', () => {
     delay.disable();
     // The task itself takes minutes.
     expect(delay.max / 1e6).toBeLessThan(500);
-    expect(await runOpenApiTask('read', { sent: { openapi: '3.1.0', info, paths: {} } })).toMatchObject({ info });
+    expect(await runOpenApiTask('read', small)).toMatchObject({ document: { info } });
   });
 
   it('rejects a document if eight others wait', async () => {
-    const all = Array.from({ length: 9 }, () => runOpenApiTask('read', { sent: { openapi: '3.1.0', info, paths: {} } }));
+    const all = Array.from({ length: 9 }, () => runOpenApiTask('read', small));
     const results = await Promise.allSettled(all);
     expect(results.map(({ status }) => status)).toEqual([...Array(8).fill('fulfilled'), 'rejected']);
     expect(results[8]).toMatchObject({ reason: { code: 'AB06' } });
