@@ -50,7 +50,7 @@ it.each<[string, () => unknown]>([
 
 it('OpenAPI documents in YAML: many keys take linear time, and a key twice is refused with its line', { timeout }, () => {
   const keys = (count: number) => Array.from({ length: count }, (_, i) => `k${i}: 1`).join('\n');
-  expect(() => readOpenApi(keys(40_000))).toThrow('openapi: required');
+  expect(() => readOpenApi(keys(40_000))).toThrow('at most 30000 keys');
   expect(() => readOpenApi('openapi: 3.1.0\ninfo:\n  title: a\n  title: b\n')).toThrow(
     'line 4, column 3: Map keys must be unique',
   );

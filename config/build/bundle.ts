@@ -8,6 +8,7 @@ const root = join(import.meta.dirname, '../..');
 const entries: readonly string[] = [
   ...['core/supervisor/launch', 'core/supervisor/main', 'core/main', 'admin/main', 'core/watchdog/stack-thread'],
   'admin/db/embedded-thread',
+  'admin/resources/mcp-integrations/rest/openapi-thread',
   ...['core/contract/plugin/plugin', 'core/provider-host/provider', 'core/providers/provider-adapter', 'core/test-kit/index'],
   ...['workers/tasks', 'core/cli', 'admin/commands'].flatMap(modulesIn),
   'core/cli/prompts/main',

@@ -45,7 +45,7 @@ import { loadPlugins, tryExamples } from '../plugin-host/load-plugins.ts';
 import { describeProvider } from '../provider-host/describe-provider.ts';
 import type { ProviderEntry } from '../provider-host/load-providers.ts';
 import { settingNames } from '../providers/declarations.ts';
-import { providers } from '../providers/index.ts';
+import { forwardedHeaders, providers } from '../providers/index.ts';
 import { ownStore } from '../providers/svc/index.ts';
 import { createSecretManagers } from '../secret-managers/secret-managers.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
@@ -220,7 +220,7 @@ export async function startGateway(
       countTokens: async (texts, timeoutMs) => workers.run('count-tokens', { texts: cutForCount(texts) }, timeoutMs),
       tasks: workers,
       tokens,
-      settingNames,
+      ...{ settingNames, forwardedHeaders },
       isProvider: (id) => providers.has(id) || id === ownStoreProvider,
       providerHint: (id) => didYouMean(id, [...providers.keys()]),
       checkCustomHost: outbound.checkCustomHost,

@@ -54,7 +54,9 @@ export const everySecretName = namesOf(({ secret }) => secret === true);
 export const storedSettingNames = namesOf(isStored);
 /** Settings whose values are URLs that gateways call. */
 export const hostSettingNames = namesOf(({ host }) => host === 'url');
-/** Those of them that may have a query. */
+/** Settings that become part of the name of a host of another account, such as the name of an Azure resource. Regions are none. */
+export const hostPartNames = namesOf(({ host, moves }) => host === 'part' && moves !== true);
+/** Settings with URLs that may have a query. */
 export const queryHostNames = namesOf(({ query }) => query === true);
 
 /** Names for the config language and for headers. */

@@ -26,6 +26,11 @@ export const providers: ReadonlyMap<string, ProviderAdapter> = new Map(
   }),
 );
 
+/** Lower-case names of the client headers that adapters pass on unchanged. */
+export const forwardedHeaders: readonly string[] = [
+  ...new Set([...providers.values()].flatMap(({ forwards = [] }) => forwards)),
+].sort();
+
 /** An adapter, and data from which members that all providers have are made. */
 type ListedAdapter = ProviderAdapter & { readonly chatExtras?: ChatExtras; readonly federation?: TokenExchange };
 

@@ -27,7 +27,7 @@ import { createRetryBudget } from '../pipeline/attempt/retry-budget.ts';
 import type { Handle } from '../pipeline/run.ts';
 import { createTokenFetch } from '../pipeline/target/token-fetch.ts';
 import { settingNames } from '../providers/declarations.ts';
-import { providers } from '../providers/index.ts';
+import { forwardedHeaders, providers } from '../providers/index.ts';
 import { createReplyCache } from '../reply-cache/reply-cache.ts';
 import { type FakeRequest, FakeSink, fakeRequest } from './fake-exchange.ts';
 import { chatReply, replyWith, type Script } from './provider-scripts.ts';
@@ -184,6 +184,7 @@ export function createHarness(
       countTokens: async (texts) => texts.join(' ').split(/\s+/).filter(Boolean).length,
       settingNames,
       isProvider: (id) => providers.has(id),
+      forwardedHeaders,
       checkCustomHost: (url) => (url.startsWith('https://') ? null : 'must begin with https://'),
       signAws: createSignAws(clock),
       ...(options.contents ? { contents: options.contents } : {}),

@@ -26,7 +26,7 @@ export function cache(): CorePlugin {
       if (targets.every((target) => target.cache === null)) return null;
       store ??= {
         ...{ replies: services.replies, slot: services.newSlot() },
-        ...{ digest: createCacheDigest(), semantic: createSemantic(services) },
+        ...{ digest: createCacheDigest(services), semantic: createSemantic(services) },
       };
       // If all targets share one rule, look up the cache before a target is chosen.
       const isShared = targets.every((target) => JSON.stringify(target.cache) === JSON.stringify(first));

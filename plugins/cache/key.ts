@@ -1,26 +1,33 @@
 import { createHash } from 'node:crypto';
 import { newEntryCache } from '../../core/contract/entry-cache.ts';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
+import { GatewayError } from '../../core/contract/values/errors.ts';
 import { isObject, parseObject } from '../../core/contract/values/json.ts';
+import { dependentHeaders } from './dependent-headers.ts';
 import { sharesForms } from './forms/convert.ts';
 
-const adapterHeaders = ['anthropic-beta', 'anthropic-version', 'anthropic-user-profile-id', 'openai-beta'] as const;
+/** Client headers that an adapter reads without passing them on unchanged. */
+const readByAdapters = ['anthropic-beta'] as const;
 
 /** Returns the digest of a request; `path` is that of the target if the targets of the config have different rules. */
 export type CacheDigest = (ctx: RequestContext, path: string | null) => string;
+
+/** Client headers that adapters pass on: see `CoreServices`. */
+type Forwarding = Pick<CoreServices, 'forwardedHeaders'>;
 
 /** Digests by those of the bytes: a body that was sent before is not written in the order of its keys again, which costs 5 µs. */
 const knownMax = 10_000;
 
 /**
- * Returns a function for one digest of everything the reply depends on: workspace, versions of config and guardrails, route, body, and the destination that the
- * request's own headers select. Metadata is part of it unless a namespace replaces it. Two tenants never share an entry, nor do
+ * Returns a function for one digest of everything the reply depends on: workspace, versions of config and guardrails, route, body, the destination that the
+ * request's own headers select, and the client headers that targets forward or strategies read. Metadata is part of it unless a namespace replaces it. Two tenants never share an entry, nor do
  * two callers with their own provider keys.
  */
-export function createCacheDigest(): CacheDigest {
+export function createCacheDigest({ forwardedHeaders }: Forwarding): CacheDigest {
   const known = newEntryCache<string, string>(knownMax);
   return (ctx, path) => {
-    const place = destination(ctx, path);
+    const place = destination(ctx, path, forwardedHeaders);
     const ofBytes = digestOf(place, ctx.body ?? '');
     if (!sharesForms(ctx.endpoint?.operation ?? null)) return ofBytes;
     let digest = known.get(ofBytes);
@@ -60,10 +67,15 @@ function formlessBody(ctx: RequestContext): string | null {
 }
 
 /** Like the digest of a request, with `rest` in the place of the body. Objects in it are compared whatever the order of their keys. */
-export function partitionDigest(ctx: RequestContext, path: string | null, rest: readonly unknown[]): string {
+export function partitionDigest(
+  ctx: RequestContext,
+  path: string | null,
+  rest: readonly unknown[],
+  { forwardedHeaders }: Forwarding,
+): string {
   return createHash('sha256')
     .update('semantic ')
-    .update(destination(ctx, path))
+    .update(destination(ctx, path, forwardedHeaders))
     .update(JSON.stringify(rest, sortedKeys))
     .digest('base64url');
 }
@@ -72,7 +84,7 @@ function sortedKeys(_key: string, value: unknown): unknown {
   return isObject(value) ? Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1))) : value;
 }
 
-function destination(ctx: RequestContext, path: string | null): string {
+function destination(ctx: RequestContext, path: string | null, forwarded: readonly string[]): string {
   const target = ctx.requestTarget;
   return JSON.stringify([
     ctx.identity?.workspaceId,
@@ -85,15 +97,33 @@ function destination(ctx: RequestContext, path: string | null): string {
     target?.customHost ?? null,
     target?.settings ?? null,
     target?.strict ?? null,
-    // Headers that adapters pass on change replies too.
-    adapterHeaders.map((name) => ctx.request.header(name) ?? null),
-    target?.forwardHeaders?.map((name) => [name, ctx.request.header(name)]) ?? null,
+    // Headers that adapters read or pass on change replies too.
+    valuesOf(ctx, readByAdapters),
+    valuesOf(ctx, forwarded),
+    valuesOf(ctx, target?.forwardHeaders ?? []),
+    valuesOf(ctx, dependentHeaders(ctx.plan)),
     Object.entries(target?.credentials ?? {}).map(([name, secret]) => [
       name,
       createHash('sha256').update(secret.reveal()).digest('base64'),
     ]),
-    ctx.gatewayHeaders.get('cache-namespace') ?? sortedMetadata(ctx),
+    namespaceOf(ctx) ?? sortedMetadata(ctx),
   ]);
+}
+
+/**
+ * Returns the namespace that the request names. Throws `bad_request` for one with other characters: the HTTP addon removes bytes above 0x7f at
+ * both ends of a value, so that different namespaces would arrive as one.
+ */
+function namespaceOf({ gatewayHeaders, headerPrefix }: RequestContext): string | undefined {
+  const namespace = gatewayHeaders.get('cache-namespace');
+  if (namespace === undefined || /^[\x20-\x7e]+$/.test(namespace)) return namespace;
+  const param = `${headerPrefix}cache-namespace`;
+  const message = `${param}: expected printable ASCII characters. Encode others, for example with encodeURIComponent`;
+  throw new GatewayError('bad_request', { message, param });
+}
+
+function valuesOf({ request }: RequestContext, names: readonly string[]): [string, string | null][] {
+  return names.map((name) => [name, request.header(name) ?? null]);
 }
 
 /** Returns the parts of a pass-through request that decide about the reply: its destination and every header that is sent. */

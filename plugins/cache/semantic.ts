@@ -54,7 +54,7 @@ export function createSemantic(services: CoreServices): Semantic {
       const prompt = promptOf(ctx);
       if (prompt === null || Buffer.byteLength(prompt.text) > textBytesMax) return null;
       if ((paused.get(pauseKey(ctx, embedding)) ?? 0) > clock.elapsed()) return null;
-      const partition = partitionDigest(ctx, path, [prompt.rest, contentFacts(prompt.text), embedding]);
+      const partition = partitionDigest(ctx, path, [prompt.rest, contentFacts(prompt.text), embedding], services);
       const request: SemanticRequest = {
         threshold: Math.max(defaults.threshold, ctx.workspace?.settings?.cacheSimilarityThreshold ?? 0, rule.threshold ?? 0),
         similar: null,

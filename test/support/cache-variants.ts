@@ -27,6 +27,23 @@ const ofConfig = (aspect: string, config: JsonObject): Variant => ({
   aspect,
   request: { headers: configHeader(config), body: base },
 });
+const ofForwarding = (aspect: string, config: JsonObject, tenant: number): Variant => ({
+  aspect,
+  request: { headers: { ...configHeader(config), 'x-tenant': `${aspect} ${tenant}` }, body: base },
+});
+const twoTargets = [
+  { name: 'a', provider: '@one' },
+  { name: 'b', provider: '@one', override_params: { seed: 7 } },
+];
+const isFirst = { 'headers.X-Tenant': { $eq: '1' } };
+const routed = {
+  strategy: { mode: 'conditional', default: 'b', conditions: [{ query: { $or: [isFirst] }, then: 'a' }] },
+  targets: twoTargets,
+};
+const sticky = {
+  strategy: { mode: 'loadbalance', sticky: { enabled: true, hash_fields: ['headers.x-tenant'], ttl: 60 } },
+  targets: twoTargets,
+};
 const tool = (name: string, parameters: JsonObject = {}) => ({ type: 'function', function: { name, parameters } });
 
 const params: Readonly<Record<string, readonly unknown[]>> = {
@@ -126,4 +143,10 @@ export const variants: readonly Variant[] = [
     aspect: `forwarded header ${n}`,
     request: { path: '/v1/proxy/x/completions', headers: { ...configHeader({}), 'x-tenant': String(n) }, body: base },
   })),
+  ...numbers(5).flatMap((n) => [
+    ofForwarding(`header ${n} that the config forwards`, { forward_headers: ['X-Tenant'] }, n),
+    ofForwarding(`header ${n} that a target forwards`, { targets: [{ provider: '@one', forward_headers: ['x-tenant'] }] }, n),
+    ofForwarding(`header ${n} that a condition reads`, routed, n),
+    ofForwarding(`header ${n} that a sticky session reads`, sticky, n),
+  ]),
 ];

@@ -1,5 +1,5 @@
 import type { Settings } from '../../../config/settings.ts';
-import { hostSettingNames, queryHostNames } from '../../../core/providers/declarations.ts';
+import { hostPartNames, hostSettingNames, queryHostNames } from '../../../core/providers/declarations.ts';
 import { checkHost, originOf } from '../../http/check-host.ts';
 import { invalid } from '../../http/errors.ts';
 
@@ -18,13 +18,13 @@ export function checkHosts(settings: Policy, configurations: Configurations | nu
 }
 
 /**
- * A stored credential stays on the host it was stored for. A change of the host needs the credential in the same request.
- * Otherwise anyone who may change an integration could send its secrets to a host of their own. `kept` are the credentials that
- * were not sent, by config name. Throws AB01.
+ * A stored credential stays on the host it was stored for. A change of the host, or of a setting that is part of its name, needs the
+ * credential in the same request. Otherwise anyone who may change an integration could send its secrets to a host of their own.
+ * `unchanged` are the credentials that were not sent, by config name. Throws AB01.
  */
 export function refuseMove(before: Configurations, after: Configurations, unchanged: readonly string[]): void {
   if (unchanged.length === 0) return;
-  for (const name of hostSettingNames) {
+  for (const name of [...hostSettingNames, ...hostPartNames]) {
     const now = originOf(after[name]);
     if (now === null || now === originOf(before[name])) continue;
     const paths = unchanged.map((secret) => (secret === 'api_key' ? 'key' : `configurations.${secret}`));

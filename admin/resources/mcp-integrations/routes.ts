@@ -15,8 +15,9 @@ import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
 import { searchIn } from '../../http/search-in.ts';
 import { calledUrls } from './call-settings.ts';
 import { type McpIntegration, mcpIntegrations, mcpIntegrationWorkspaces } from './entity.ts';
-import { documentField } from './rest/read-openapi.ts';
+import { documentField } from './rest/document-field.ts';
 import { checkOpenApi } from './rest/rest-api.ts';
+import { openApiDeadlineMs } from './rest/run-openapi-task.ts';
 import { createBody, createReply, listQuery, listReply, metadataReply, readReply, updateBody } from './schema.ts';
 import { mcpMappingsOf, mcpMappingsOfAll } from './secret-mappings.ts';
 import {
@@ -69,12 +70,13 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
     summary: 'Store an MCP server of another party, of a workspace or of the organisation',
     scopes: scopes('create'),
     action: 'create',
+    deadlineMs: openApiDeadlineMs,
     body: createBody,
     reply: createReply,
     async handle(call) {
       const { organisationId, workspaceId, actor, body, services } = call;
       mcpIntegrationAccess.requireOwner(actor, workspaceId, 'create');
-      const openApi = checkOpenApi(body.configurations?.openapi);
+      const openApi = await checkOpenApi(body.configurations?.openapi);
       const url = body.url ?? openApi?.url;
       if (!url) throw invalid('url: required, unless configurations.openapi.document names a server with its host');
       checkHost(services.settings, url, body.url ? 'url' : `${documentField}.servers[0].url`, body.transport !== 'rest');
@@ -107,11 +109,12 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
     summary: 'Change an MCP integration',
     scopes: scopes('update'),
     action: 'update',
+    deadlineMs: openApiDeadlineMs,
     body: updateBody,
     reply: emptyReply,
     async handle(call) {
       const { body, services } = call;
-      const openApi = checkOpenApi(body.configurations?.openapi);
+      const openApi = await checkOpenApi(body.configurations?.openapi);
       if (body.url !== undefined) checkHost(services.settings, body.url, 'url', true);
       for (const [path, url] of calledUrls(body.configurations)) checkHost(services.settings, url, path, true);
       await call.write(async (change) => {

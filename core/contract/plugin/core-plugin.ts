@@ -118,6 +118,8 @@ export interface CoreServices extends Services {
   /** Verifies JWTs of organisations; absent: JWTs are not accepted. */
   readonly tokens?: TokenVerifier;
   readonly isProvider: (id: string) => boolean;
+  /** Lower-case names of the client headers that adapters pass on unchanged, those of third-party providers included. */
+  readonly forwardedHeaders: readonly string[];
   /** Provider settings that config targets and request headers carry. */
   readonly settingNames: SettingNames;
   /** Returns `; did you mean …?` for a misspelt provider type, and an empty text otherwise. */

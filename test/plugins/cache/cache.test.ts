@@ -27,6 +27,13 @@ describe('the simple cache', () => {
     expect(call?.saved).toBeUndefined();
   });
 
+  it.each(['', 'Zürich', '日本'])('rejects the namespace "%s", which may arrive as another one', async (namespace) => {
+    const gateway = createHarness();
+    const reply = await gateway.send({ headers: { ...cached, 'x-svc-cache-namespace': namespace }, body });
+    expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('x-svc-cache-namespace: expected printable ASCII')]);
+    expect(gateway.calls).toHaveLength(0);
+  });
+
   it('records of hits say that the repeated call was served by provisioned capacity', async () => {
     const gateway = createHarness({ providers: { one: 'google' } });
     const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: 2, trafficType: 'PROVISIONED_THROUGHPUT' };

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { realTimers } from '../../../core/contract/values/timers.ts';
+import { forwardedHeaders } from '../../../core/providers/index.ts';
 import { createReplyCache } from '../../../core/reply-cache/reply-cache.ts';
 import { base, simple, type Variant, variants } from '../../support/cache-variants.ts';
 import { createHarness, type Harness } from '../../support/pipeline-harness.ts';
@@ -21,6 +22,15 @@ it('cache keys: of over a thousand requests that differ in one aspect, none gets
     }
   }
   expect(shared).toEqual([]);
+});
+
+it.each(forwardedHeaders)('cache keys: %s, which an adapter passes on, is compared', async (name) => {
+  const gateway = createHarness();
+  const headers = { 'x-svc-config': JSON.stringify({ provider: '@claude', cache: simple }) };
+  for (const value of ['a', 'b']) {
+    const reply = await gateway.send({ headers: { ...headers, [name]: value }, body: { ...base, max_tokens: 5 } });
+    expect(reply.header('x-svc-cache-status')).toBe('MISS');
+  }
 });
 
 it('cache keys: each of these requests gets its own reply a second time', async () => {

@@ -3,9 +3,8 @@ import { nullableText } from '../../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../../http/route.ts';
 import { tenantQuery } from '../../../http/schemas.ts';
 import { mcpIntegrationAccess } from '../service.ts';
-import { listOperations } from './list-operations.ts';
 import { findRestApi } from './rest-api.ts';
-import { attempt } from './to-rest-api.ts';
+import { openApiDeadlineMs, runOpenApiTask } from './run-openapi-task.ts';
 
 const operationsReply = v.strictObject({
   object: v.literal('list'),
@@ -35,22 +34,18 @@ export const restOperationRoutes: readonly AdminRoute[] = [
     summary: 'List the operations of the OpenAPI document of an MCP integration, and which of them are tools',
     scopes: ['organisation_mcp_integrations.read', 'workspace_mcp_integrations.read'],
     action: 'list-operations',
+    deadlineMs: openApiDeadlineMs,
     reply: operationsReply,
     async handle(call) {
       const row = await mcpIntegrationAccess.findOwn(call.em, call, call.params.mcpIntegrationId ?? '');
       const stored = await findRestApi(call.em, row);
       if (!stored) return { object: 'list', total: 0, data: [] };
       const selected = new Set(row.configurations.openapi?.operations);
-      const data = listOperations(stored.document).map((listed) => {
-        const { id, method, path } = listed;
-        const made = attempt(stored.document, listed);
-        const isTool = typeof made !== 'string';
-        return {
-          ...{ id, method, path, selected: selected.has(id) || selected.has(`${method} ${path}`) },
-          ...{ tool: isTool ? made.tool.name : null, problem: isTool ? null : made },
-          description: isTool ? String(made.tool.description).slice(0, 1_000) : null,
-        };
-      });
+      const operations = await runOpenApiTask('list', { document: stored.document });
+      const data = operations.map((one) => ({
+        ...one,
+        selected: selected.has(one.id) || selected.has(`${one.method} ${one.path}`),
+      }));
       return { object: 'list', total: data.length, data };
     },
   }),

@@ -5,23 +5,32 @@ import { isObject, type JsonObject } from '../../../../core/contract/values/json
 import { messageOf } from '../../../../core/contract/values/message-of.ts';
 import { isStorable } from '../../../../core/contract/values/storable-json.ts';
 import { invalid } from '../../../http/errors.ts';
+import { documentField } from './document-field.ts';
+import { listOperations } from './list-operations.ts';
 import { type OpenApiDocument, openApiDocument } from './openapi-schema.ts';
-
-/** Path of the field with the document. */
-export const documentField = 'configurations.openapi.document';
 
 /** Maximum length of a document as JSON. YAML can repeat parts by aliases. */
 const lengthMax = 1_048_576;
 const depthMax = 100;
+/** Maximum number of members of all objects: the main thread parses and stores the document in one turn. */
+const membersMax = 30_000;
+const operationsMax = 5_000;
 
 /** Returns a sent document in the form of OpenAPI 3.1. Throws AB01 with the field, and with the line of a syntax error. */
 export function readOpenApi(sent: string | JsonObject): OpenApiDocument {
   const value = plain(typeof sent === 'string' ? parse(sent) : sent);
   const parsed = v.safeParse(openApiDocument, upgraded(value));
-  if (parsed.success) return parsed.output;
+  if (parsed.success) return requireFew(parsed.output);
   const [issue] = parsed.issues;
   const path = (issue.path ?? []).map(({ key }) => `.${String(key)}`).join('');
   throw invalid(`${documentField}${path}: ${issue.received === 'undefined' ? 'required' : issue.message}`);
+}
+
+/** Throws AB01 for more operations than a reply can list without a delay of other requests. */
+function requireFew(document: OpenApiDocument): OpenApiDocument {
+  if (listOperations(document).length > operationsMax)
+    throw invalid(`${documentField}.paths: at most ${operationsMax} operations`);
+  return document;
 }
 
 /** Parses JSON or YAML. JSON is YAML too, but is parsed much faster alone. */
@@ -78,18 +87,21 @@ function plain(value: unknown): JsonObject {
   }
   if (text.length > lengthMax) throw invalid(`${documentField}: at most ${lengthMax} characters of JSON`);
   if (!isStorable(value)) throw invalid(`${documentField}: a text contains U+0000 or half of a surrogate pair`);
-  if (depthOf(text) > depthMax) throw invalid(`${documentField}: at most ${depthMax} levels`);
+  const { depth, members } = measure(text);
+  if (depth > depthMax) throw invalid(`${documentField}: at most ${depthMax} levels`);
+  if (members > membersMax) throw invalid(`${documentField}: at most ${membersMax} keys`);
   return JSON.parse(text);
 }
 
-/** Returns the depth of nested lists and objects in JSON. */
-function depthOf(json: string): number {
-  let [depth, deepest] = [0, 0];
-  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[[{\]}]/g)) {
+/** Returns the depth of nested lists and objects, and the number of members of all objects. The JSON has no white space. */
+function measure(json: string): { readonly depth: number; readonly members: number } {
+  let [depth, deepest, members] = [0, 0, 0];
+  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*":?|[[{\]}]/g)) {
     if (token === '[' || token === '{') deepest = Math.max(deepest, ++depth);
     else if (token === ']' || token === '}') depth--;
+    else if (token.endsWith(':')) members++;
   }
-  return deepest;
+  return { depth: deepest, members };
 }
 
 function upgraded(value: JsonObject): unknown {

@@ -5,11 +5,12 @@ import { invalid } from '../../../http/errors.ts';
 import type { Change } from '../../../publish/write-change.ts';
 import { storeSync } from '../capabilities.ts';
 import type { McpIntegration } from '../entity.ts';
+import { documentField } from './document-field.ts';
 import { type McpRestApi, mcpRestApis } from './entity.ts';
 import type { OpenApiDocument } from './openapi-schema.ts';
-import { documentField, readOpenApi } from './read-openapi.ts';
+import { runOpenApiTask } from './run-openapi-task.ts';
 import type { SentOpenApi } from './sent-openapi.ts';
-import { serverUrlOf, toRestApi } from './to-rest-api.ts';
+import { serverUrlOf } from './to-rest-api.ts';
 
 type Owner = Pick<McpIntegration, 'id' | 'organisationId'>;
 
@@ -22,15 +23,20 @@ export function findRestApi(em: EntityManager, { id, organisationId }: Owner): P
 export interface ReadOpenApi {
   readonly document: OpenApiDocument | undefined;
   readonly operations: readonly string[] | undefined;
+  /** The tools of `operations`; null: no document was sent. */
+  readonly api: RestApi | null;
   /** URL of its first server; null: none. */
   readonly url: string | null;
 }
 
 /** Checks what was sent in `configurations.openapi`. Throws AB01. */
-export function checkOpenApi(sent: SentOpenApi | undefined): ReadOpenApi | undefined {
+export async function checkOpenApi(sent: SentOpenApi | undefined): Promise<ReadOpenApi | undefined> {
   if (sent === undefined) return undefined;
-  const document = sent.document === undefined ? undefined : readOpenApi(sent.document);
-  return { document, operations: sent.operations, url: document ? serverUrlOf(document) : null };
+  const { operations } = sent;
+  if (sent.document === undefined) return { document: undefined, operations, api: null, url: null };
+  // Before the transaction, because a large document takes seconds.
+  const { document, api } = await runOpenApiTask('read', { sent: sent.document, operations: operations ?? [] });
+  return { document, operations, api, url: serverUrlOf(document) };
 }
 
 /**
@@ -53,7 +59,8 @@ export async function putRestApi(change: Change, row: McpIntegration, sent: Read
   if (!document) throw invalid(`${documentField}: required by the transport rest`);
   if (!sent) return;
   const operations = [...(sent.operations ?? openapi?.operations ?? [])];
-  const api = toRestApi(document, operations);
+  const isRead = sent.api !== null && (sent.operations !== undefined || operations.length === 0);
+  const api = isRead ? (sent.api as RestApi) : await runOpenApiTask('select', { document, operations });
   row.configurations = { ...others, openapi: { operations } };
   if (stored) Object.assign(stored, { document, api });
   else tx.create(mcpRestApis, { integrationId: row.id, organisationId: row.organisationId, document, api });

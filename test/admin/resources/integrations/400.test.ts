@@ -153,6 +153,26 @@ describe.each(ruleDatabases)('rejected integrations, on %s', (database) => {
     expect((await put({ ...body, key: 'sk-of-the-other-host' })).status).toBe(200);
   });
 
+  const azure = {
+    azure_auth_mode: 'default',
+    azure_deployment_config: [{ azure_deployment_name: 'dep', azure_api_version: '2024-10-21', azure_model_slug: 'dep' }],
+  };
+  it.each([
+    ['azure-openai', { ...azure, azure_resource_name: 'ours' }, { azure_resource_name: 'theirs' }],
+    ['cortex', { snowflake_account: 'ours' }, { snowflake_account: 'theirs.us-east-2.aws' }],
+    ['databricks', { databricks_workspace: 'ours' }, { databricks_workspace: 'theirs' }],
+    ['workers-ai', { workers_ai_account_id: 'ours' }, { workers_ai_account_id: 'theirs' }],
+  ])('keep a stored credential in its account: %s', async (type, configurations, change) => {
+    const slug = `account-${type}`;
+    const sent = { name: slug, slug, ai_provider_id: type, key: 'sk-planted-0123456789abcdef', configurations };
+    expect((await plane.ask('POST', '/integrations', { body: sent })).status).toBe(200);
+    const put = (body: object) => plane.ask('PUT', `/integrations/${slug}`, { body });
+    const reply = await expectRefusal(plane, () => put({ configurations: change }), 400, 'AB01', true);
+    expect(reply.body.data.message).toContain('a new host requires the credential again. Send it in key');
+    expect((await put({ configurations: { ...configurations } })).status).toBe(200);
+    expect((await put({ configurations: change, key: 'sk-of-the-other-account' })).status).toBe(200);
+  });
+
   it('include a slug that is taken: 409', async () => {
     await expectRefusal(plane, () => plane.ask('POST', '/integrations', { body: { ...base, slug: 'mock' } }), 409, 'AB07', true);
   });

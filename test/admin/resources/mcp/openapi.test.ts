@@ -37,6 +37,16 @@ describe('a document', () => {
         .join('\n')}`,
       'document: Excessive alias count',
     ],
+    [
+      'many keys',
+      JSON.stringify(documentOf({}, { x: Object.fromEntries(Array.from({ length: 30_000 }, (_, i) => [i, 1])) })),
+      'document: at most 30000 keys',
+    ],
+    [
+      'many operations',
+      documentOf(Object.fromEntries(Array.from({ length: 2_501 }, (_, i) => [`/${i}`, { get: {}, put: {} }]))),
+      'document.paths: at most 5000 operations',
+    ],
     ['a large object', documentOf({ '/a': { description: 'x'.repeat(1_048_576) } }), 'document: at most 1048576 characters'],
   ])('is refused with field and line: %s', (_, sent, message) => {
     expect(() => readOpenApi(sent)).toThrow(`configurations.openapi.${message}`);

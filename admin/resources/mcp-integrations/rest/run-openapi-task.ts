@@ -1,0 +1,100 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { invalid } from '../../../http/errors.ts';
+import { TooManyRequests } from '../../../http/rate-limit.ts';
+import { documentField } from './document-field.ts';
+import type { OpenApiInput, OpenApiOutput, OpenApiTaskName } from './openapi-tasks.ts';
+
+export interface ToOpenApiThread {
+  readonly name: OpenApiTaskName;
+  /** JSON. A thread receives a text much faster than an object with many members. */
+  readonly input: string;
+}
+
+export type FromOpenApiThread =
+  | { readonly output: string }
+  /** Message of an error in the document. */
+  | { readonly invalid: string }
+  | { readonly failure: string };
+
+/** Maximum milliseconds of one task, the start of the thread included. */
+const taskMs = 4_000;
+/** Maximum milliseconds of a request that runs tasks: it may wait for others. */
+export const openApiDeadlineMs = 12_000;
+/** Maximum number of tasks that run or wait. */
+const tasksMax = 8;
+/** The thread ends after this time without a task. */
+const idleMs = 10_000;
+/** A document of 1 MiB takes up to 120 MiB while YAML is parsed. */
+const resourceLimits = { maxOldGenerationSizeMb: 256 };
+
+let thread: Worker | null = null;
+let idle: NodeJS.Timeout | undefined;
+let tasks = 0;
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * Runs a task of `openapi-tasks.ts` in a thread, one at a time, so that a document does not delay other requests. Throws AB01 for an
+ * invalid document and for one that takes too long or too much memory, and AB06 if too many tasks wait.
+ */
+export async function runOpenApiTask<Name extends OpenApiTaskName>(
+  name: Name,
+  input: OpenApiInput<Name>,
+  timeoutMs = taskMs,
+): Promise<OpenApiOutput<Name>> {
+  if (tasks >= tasksMax) throw new TooManyRequests(Math.ceil(taskMs / 1_000));
+  tasks++;
+  const running = last.then(() => run({ name, input: JSON.stringify(input) }, timeoutMs));
+  last = running.catch(() => {});
+  try {
+    return JSON.parse(await running);
+  } finally {
+    tasks--;
+  }
+}
+
+async function run(task: ToOpenApiThread, timeoutMs: number): Promise<string> {
+  clearTimeout(idle);
+  thread ??= start();
+  const used = thread;
+  used.ref();
+  used.postMessage(task);
+  const reply = await replyOf(used, timeoutMs);
+  used.unref();
+  if (reply === null) {
+    end();
+    throw invalid(
+      `${documentField}: reading it takes more than ${timeoutMs / 1_000} s or too much memory. Send a smaller document`,
+    );
+  }
+  idle = setTimeout(end, idleMs).unref();
+  if ('invalid' in reply) throw invalid(reply.invalid);
+  if ('failure' in reply) throw new Error(`the thread of OpenAPI documents failed: ${reply.failure}`);
+  return reply.output;
+}
+
+/** Returns the next message of the thread; null if there is none in time, or if the thread ends because it has no memory left. */
+async function replyOf(used: Worker, timeoutMs: number): Promise<FromOpenApiThread | null> {
+  try {
+    const [reply] = await once(used, 'message', { signal: AbortSignal.timeout(timeoutMs) });
+    return reply as FromOpenApiThread;
+  } catch (thrown) {
+    const { name, code } = thrown as NodeJS.ErrnoException;
+    if (name === 'AbortError' || code === 'ERR_WORKER_OUT_OF_MEMORY') return null;
+    end();
+    throw thrown;
+  }
+}
+
+function start(): Worker {
+  const entry = new URL(`./openapi-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
+  const started = new Worker(entry, { name: 'OpenAPI documents', resourceLimits });
+  // `once` rejects with errors during a task. Without a listener an error between two tasks would end the process.
+  started.on('error', () => {});
+  return started;
+}
+
+function end(): void {
+  void thread?.terminate();
+  thread = null;
+}
