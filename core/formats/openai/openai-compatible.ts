@@ -45,7 +45,7 @@ export interface CompatibleProvider extends CompatibleMedia {
   readonly embed?: EmbedQuirks;
   /** Fields of the Messages format beyond OpenAI's that its chat completions accept. */
   readonly chatExtras?: readonly ChatExtra[];
-  /** True if its chat completions accept custom tools, whose input is free text. Otherwise they are sent as functions. */
+  /** True if it accepts custom tools, whose input is free text. Otherwise they are sent as functions. */
   readonly customTools?: true;
   /** Selects the chat calls that use its Responses API. Default: those for which the setting `use_responses_api` is on. */
   readonly byResponses?: (call: OperationCall) => boolean;
@@ -62,7 +62,7 @@ export type CompatibleInput = Omit<CompatibleProvider, 'id'> & {
   readonly declaration: ProviderDeclaration;
 };
 
-/** An adapter with the fields of the Messages format that its chat completions support, and whether they accept custom tools. */
+/** An adapter with the fields of the Messages format that its chat completions support. `customTools`: it accepts custom tools. */
 export type CompatibleAdapter = ProviderAdapter & { readonly chatExtras: ChatExtras; readonly customTools?: true };
 
 type CompatibleOperation = Extract<OperationName, 'chatComplete' | 'complete' | 'embed' | 'createModelResponse'> | MediaOperation;

@@ -1,6 +1,8 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import { customCallStream, withCustomCalls } from './reply.ts';
 import { customNames, withFunctions } from './request.ts';
+import { customItemStream, withCustomItems } from './responses-reply.ts';
+import { customNamesInResponses, withFunctionsInResponses } from './responses-request.ts';
 
 /**
  * Chat completions that accept OpenAI's custom tools, whose input is free text, for a provider that has functions only. Such a tool becomes
@@ -23,6 +25,30 @@ export function withCustomTools(chat: Operation, hasThem: (call: OperationCall) 
       const inner = chat.translateStream?.(call) ?? null;
       const names = hasThem(call) ? null : customNames(call.params);
       return names === null ? inner : customCallStream(inner, names);
+    },
+  };
+}
+
+/** The same for the Responses API of a provider that has functions only. */
+export function withCustomToolsInResponses(
+  responses: Operation,
+  hasThem: (call: OperationCall) => boolean = () => false,
+): Operation {
+  return {
+    ...responses,
+    toProvider(params, call) {
+      const body = hasThem(call) ? params : withFunctionsInResponses(params, call);
+      return responses.toProvider?.(body, call) ?? body;
+    },
+    fromProvider(reply, call) {
+      const response = responses.fromProvider?.(reply, call) ?? reply;
+      const names = hasThem(call) ? null : customNamesInResponses(call.params);
+      return names === null ? response : withCustomItems(response, names, call.params);
+    },
+    translateStream(call) {
+      const inner = responses.translateStream?.(call) ?? null;
+      const names = hasThem(call) ? null : customNamesInResponses(call.params);
+      return names === null ? inner : customItemStream(inner, names, call.params);
     },
   };
 }

@@ -50,10 +50,14 @@ function hasCustomCalls(message: unknown): message is JsonObject & { readonly to
 function functionOf({ type: _type, custom, ...beside }: Custom, path: string): JsonObject {
   const { name, description, format } = custom;
   if (typeof name !== 'string') throw badParam(`${path}.custom.name`, 'text is required');
-  const input = { type: 'string', description: inputDescription(format) };
-  const parameters = { type: 'object', properties: { input }, required: ['input'] };
   const described = description === undefined || description === null ? {} : { description };
-  return { type: 'function', function: { name, ...described, parameters }, ...beside };
+  return { type: 'function', function: { name, ...described, parameters: parametersOf(format) }, ...beside };
+}
+
+/** Returns the schema of the function that stands for a custom tool with this format. */
+export function parametersOf(format: unknown): JsonObject {
+  const input = { type: 'string', description: inputDescription(format) };
+  return { type: 'object', properties: { input }, required: ['input'] };
 }
 
 const inputSentence = 'The input of the tool, as plain text.';
