@@ -285,7 +285,7 @@ describe('replies with calls of custom tools', () => {
     expect(events.slice(1)).toEqual([chunk(blocks), chunk({}, null, { usage: { total_tokens: 1 } })]);
   });
 
-  it('of several choices are read one by one', () => {
+  it('in several choices are read one by one', () => {
     const choices = (...deltas: JsonObject[]): StreamEvent => ({
       event: null,
       data: { choices: deltas.map((delta, index) => ({ index, delta, finish_reason: null })) },

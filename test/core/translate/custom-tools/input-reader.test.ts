@@ -86,7 +86,7 @@ describe('input of a custom tool', () => {
     ['{"input":"a\nb"}', 'a\nb'],
     ['{"input":"a\\xb"}', 'a\\xb'],
     ['{"input":"a\\u12g4b"}', 'a\\u12g4b'],
-  ])('of the arguments %j is %j, whole and at every split', (text, input) => {
+  ])('in the arguments %j is %j, whole and at every split', (text, input) => {
     expect(inputOf(text)).toBe(input);
     for (let at = 0; at <= text.length; at++) expect(read([text.slice(0, at), text.slice(at)]).join('')).toBe(input);
     expect(read(text.split('')).join('')).toBe(input);
