@@ -1,4 +1,5 @@
-import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import type { Operation, OperationCall, StreamTranslator } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
 import { customCallStream, withCustomCalls } from './reply.ts';
 import { customNames, withFunctions } from './request.ts';
 import { customItemStream, withCustomItems } from './responses-reply.ts';
@@ -9,46 +10,58 @@ import { customNamesInResponses, withFunctionsInResponses } from './responses-re
  * a function with the property `input`, and calls of it become calls of the custom tool. `hasThem` selects calls of models that have
  * custom tools themselves. All other requests and replies are those of the given operation.
  */
-export function withCustomTools(chat: Operation, hasThem: (call: OperationCall) => boolean = () => false): Operation {
-  return {
-    ...chat,
-    toProvider(params, call) {
-      const body = hasThem(call) ? params : withFunctions(params, call);
-      return chat.toProvider?.(body, call) ?? body;
-    },
-    fromProvider(reply, call) {
-      const completion = chat.fromProvider?.(reply, call) ?? reply;
-      const names = hasThem(call) ? null : customNames(call.params);
-      return names === null ? completion : withCustomCalls(completion, names);
-    },
-    translateStream(call) {
-      const inner = chat.translateStream?.(call) ?? null;
-      const names = hasThem(call) ? null : customNames(call.params);
-      return names === null ? inner : customCallStream(inner, names);
-    },
-  };
+export function withCustomTools(chat: Operation, hasThem?: (call: OperationCall) => boolean): Operation {
+  return converting(
+    chat,
+    { request: withFunctions, names: customNames, reply: withCustomCalls, stream: customCallStream },
+    hasThem,
+  );
 }
 
 /** The same for the Responses API of a provider that has functions only. */
-export function withCustomToolsInResponses(
-  responses: Operation,
-  hasThem: (call: OperationCall) => boolean = () => false,
-): Operation {
+export function withCustomToolsInResponses(responses: Operation, hasThem?: (call: OperationCall) => boolean): Operation {
+  const [request, names] = [withFunctionsInResponses, customNamesInResponses];
+  return converting(responses, { request, names, reply: withCustomItems, stream: customItemStream }, hasThem);
+}
+
+type Names = ReadonlySet<unknown>;
+
+/** The conversion of one format. `asked` holds the parameters of the client. */
+interface Conversion {
+  /** Returns the same object if nothing changes. */
+  request(params: JsonObject, call: OperationCall): JsonObject;
+  /** Returns the names of the custom tools; null if there are none. */
+  names(params: JsonObject): Names | null;
+  reply(reply: JsonObject, names: Names, asked: JsonObject): JsonObject;
+  stream(inner: StreamTranslator | null, names: Names, asked: JsonObject): StreamTranslator;
+}
+
+/** The result of the check of a request, in its call, so that nearly all requests are checked once and their replies not at all. */
+const checked = Symbol('names of custom tools');
+type Call = OperationCall & { [checked]?: Names | null };
+
+function converting(operation: Operation, conversion: Conversion, hasThem?: (call: OperationCall) => boolean): Operation {
+  /** Lines of batches have a reply without a request. */
+  const namesOf = (call: Call): Names | null => {
+    if (call[checked] !== undefined) return call[checked];
+    return hasThem?.(call) ? null : conversion.names(call.params);
+  };
   return {
-    ...responses,
-    toProvider(params, call) {
-      const body = hasThem(call) ? params : withFunctionsInResponses(params, call);
-      return responses.toProvider?.(body, call) ?? body;
+    ...operation,
+    toProvider(params, call: Call) {
+      const body = hasThem?.(call) ? params : conversion.request(params, call);
+      call[checked] = body === params ? null : conversion.names(params);
+      return operation.toProvider?.(body, call) ?? body;
     },
     fromProvider(reply, call) {
-      const response = responses.fromProvider?.(reply, call) ?? reply;
-      const names = hasThem(call) ? null : customNamesInResponses(call.params);
-      return names === null ? response : withCustomItems(response, names, call.params);
+      const shaped = operation.fromProvider?.(reply, call) ?? reply;
+      const names = namesOf(call);
+      return names === null ? shaped : conversion.reply(shaped, names, call.params);
     },
     translateStream(call) {
-      const inner = responses.translateStream?.(call) ?? null;
-      const names = hasThem(call) ? null : customNamesInResponses(call.params);
-      return names === null ? inner : customItemStream(inner, names, call.params);
+      const inner = operation.translateStream?.(call) ?? null;
+      const names = namesOf(call);
+      return names === null ? inner : conversion.stream(inner, names, call.params);
     },
   };
 }
