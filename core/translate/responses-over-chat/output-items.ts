@@ -126,7 +126,9 @@ export function outputItems(call: OperationCall, seals: boolean): OutputItems {
     },
     finish(cut) {
       const last = items.at(-1);
-      const events = [...open].flatMap((item) => item.close(cut && (item === last || !item.isWhole())));
+      // Free text shows no end. Models write calls one after another, so an earlier call of a custom tool is complete.
+      const isEnded = (item: OutputItem): boolean => item.value.type === 'custom_tool_call' || item.isWhole();
+      const events = [...open].flatMap((item) => item.close(cut && (item === last || !isEnded(item))));
       open.clear();
       return events;
     },

@@ -100,10 +100,18 @@ it('Responses stream: a call of a custom tool has the events of its input', () =
   );
 });
 
-it('Responses stream: a call of a custom tool that is cut is incomplete', () => {
-  const call = { index: 0, id: 'a', type: 'custom', custom: { name: 'patch', input: 'x' } };
-  const events = streamed(chunk({ tool_calls: [call] }), chunk({}, 'length'), done);
-  expect(outputOf(events)).toMatchObject([{ type: 'custom_tool_call', status: 'incomplete', input: 'x' }]);
+it('Responses stream: only the last call of a custom tool is incomplete in a cut reply', () => {
+  const call = (index: number, input: string) => ({ index, id: `c${index}`, type: 'custom', custom: { name: 'patch', input } });
+  const events = streamed(
+    chunk({ tool_calls: [call(0, 'x')] }),
+    chunk({ tool_calls: [call(1, 'y')] }),
+    chunk({}, 'length'),
+    done,
+  );
+  expect(outputOf(events)).toMatchObject([
+    { type: 'custom_tool_call', status: 'completed', input: 'x' },
+    { type: 'custom_tool_call', status: 'incomplete', input: 'y' },
+  ]);
 });
 
 it('Responses stream: a complete stream is closed without [DONE], a cut one is not', () => {
