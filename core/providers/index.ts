@@ -2,6 +2,7 @@ import { withClientCredentials } from '../cloud-auth/oauth-client-credentials.ts
 import { type TokenExchange, withFederation } from '../cloud-auth/workload-federation.ts';
 import type { ProviderAdapter } from '../contract/provider/provider.ts';
 import { storedResponses } from '../formats/stored/stored-responses.ts';
+import { withCustomTools, withCustomToolsInResponses } from '../translate/custom-tools/custom-tools.ts';
 import { messagesOverChat } from '../translate/messages-over-chat/messages-over-chat.ts';
 import type { ChatExtras } from '../translate/messages-over-chat/request.ts';
 import { responsesOverChat } from '../translate/responses-over-chat/responses-over-chat.ts';
@@ -32,18 +33,29 @@ export const forwardedHeaders: readonly string[] = [
 ].sort();
 
 /** An adapter, and data from which members that all providers have are made. */
-type ListedAdapter = ProviderAdapter & { readonly chatExtras?: ChatExtras; readonly federation?: TokenExchange };
+type ListedAdapter = ProviderAdapter & {
+  readonly chatExtras?: ChatExtras;
+  readonly customTools?: true;
+  readonly federation?: TokenExchange;
+};
 
-/** Adds the formats that a provider lacks: Messages and Responses calls over its chat completions. */
+/**
+ * Adds what a provider lacks: custom tools, unless it declares `customTools`, and Messages and Responses calls over its chat
+ * completions.
+ */
 export function withAdapters(adapter: ListedAdapter): ProviderAdapter {
-  const { chatComplete, messages, createModelResponse } = adapter.operations;
-  if (!chatComplete) return adapter;
+  const { chatComplete: chat, messages, createModelResponse } = adapter.operations;
+  if (!chat) return adapter;
+  const chatComplete = adapter.customTools ? chat : withCustomTools(chat);
+  const ownResponses =
+    createModelResponse && !adapter.customTools ? withCustomToolsInResponses(createModelResponse) : createModelResponse;
   return {
     ...adapter,
     operations: {
       ...adapter.operations,
-      messages: messages ?? messagesOverChat(chatComplete, adapter.chatExtras),
-      createModelResponse: createModelResponse ?? responsesOverChat(chatComplete, adapter.chatExtras),
+      chatComplete,
+      messages: messages ?? messagesOverChat(chat, adapter.chatExtras),
+      createModelResponse: ownResponses ?? responsesOverChat(chatComplete, adapter.chatExtras),
       ...storedResponses(adapter),
     },
   };

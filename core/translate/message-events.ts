@@ -8,6 +8,8 @@ import { adaptInReply, dropFromReply, dropUnread } from '../formats/reply-notes.
  * Receives the content of a chat message, piece by piece, in the order of the reply. Every function returns the resulting events.
  */
 export interface MessageSink {
+  /** True if `tool` accepts calls of custom tools. Otherwise their input becomes the only argument of a function. */
+  readonly hasCustomTools?: boolean;
   /** A piece of reasoning: text, signature, or a sealed block. `key` differs between reasoning blocks. */
   reasoningPart(key: unknown, piece: JsonObject): JsonObject[];
   /** `key` differs between native text blocks; undefined if the provider has none. */
@@ -90,8 +92,7 @@ export function messageReader(to: MessageSink, call: OperationCall): MessageRead
   };
   const tool = (toolCall: JsonObject): JsonObject[] => {
     const { custom, ...others } = toolCall;
-    if (!isObject(custom)) return to.tool(toolCall);
-    // Free text becomes the single argument of a function.
+    if (!isObject(custom) || to.hasCustomTools) return to.tool(toolCall);
     adaptInReply(call, 'custom_tool_call');
     const key = toolCall.index ?? toolCall.id;
     const opening = customs.has(key) ? '' : '{"input":"';

@@ -103,11 +103,16 @@ function addDelta(message: JsonObject, delta: JsonObject): void {
   for (const call of list(delta.tool_calls)) {
     const calls = (message.tool_calls ?? {}) as Accumulated;
     message.tool_calls = calls;
-    const known = calls[indexOf(call)] ?? { function: { name: '', arguments: '' } };
+    const known = calls[indexOf(call)] ?? {};
     calls[indexOf(call)] = known;
-    if (!isObject(known.function) || !isObject(call.function)) continue;
-    known.function.name = string(known.function.name) + string(call.function.name);
-    known.function.arguments = string(known.function.arguments) + string(call.function.arguments);
+    // Functions, and custom tools whose input is free text.
+    for (const kind of ['function', 'custom']) {
+      const piece = call[kind];
+      if (!isObject(piece)) continue;
+      const joined = isObject(known[kind]) ? known[kind] : {};
+      for (const [key, value] of Object.entries(piece)) if (typeof value === 'string') joined[key] = string(joined[key]) + value;
+      known[kind] = joined;
+    }
   }
 }
 

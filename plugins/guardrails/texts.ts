@@ -124,7 +124,8 @@ function inputTexts(value: unknown, path: Path, scope: Scope, parts: TextPart[])
     if (scope === 'last_message' && key === 'messages' && index < value.length - 1) continue;
     if (!isObject(item)) contentTexts(item, [...path, index], parts);
     else if (typeof item.text === 'string') parts.push({ text: item.text, path: [...path, index, 'text'] });
-    else if (item.type === 'function_call_output') contentTexts(item.output, [...path, index, 'output'], parts);
+    else if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output')
+      contentTexts(item.output, [...path, index, 'output'], parts);
     else contentTexts(item.content, [...path, index, 'content'], parts);
   }
 }

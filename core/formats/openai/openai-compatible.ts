@@ -45,6 +45,8 @@ export interface CompatibleProvider extends CompatibleMedia {
   readonly embed?: EmbedQuirks;
   /** Fields of the Messages format beyond OpenAI's that its chat completions accept. */
   readonly chatExtras?: readonly ChatExtra[];
+  /** True if it accepts custom tools, whose input is free text. Otherwise they are sent as functions. */
+  readonly customTools?: true;
   /** Selects the chat calls that use its Responses API. Default: those for which the setting `use_responses_api` is on. */
   readonly byResponses?: (call: OperationCall) => boolean;
   /** Resources that it stores in OpenAI's form: files, batches, fine-tuning jobs. */
@@ -60,8 +62,8 @@ export type CompatibleInput = Omit<CompatibleProvider, 'id'> & {
   readonly declaration: ProviderDeclaration;
 };
 
-/** An adapter with the fields of the Messages format that its chat completions support. */
-export type CompatibleAdapter = ProviderAdapter & { readonly chatExtras: ChatExtras };
+/** An adapter with the fields of the Messages format that its chat completions support. `customTools`: it accepts custom tools. */
+export type CompatibleAdapter = ProviderAdapter & { readonly chatExtras: ChatExtras; readonly customTools?: true };
 
 type CompatibleOperation = Extract<OperationName, 'chatComplete' | 'complete' | 'embed' | 'createModelResponse'> | MediaOperation;
 
@@ -90,6 +92,7 @@ export function openAiCompatible({ declaration, ...given }: CompatibleInput): Co
     operations,
     ...(row.realtime ? { realtime: realtime(prefix) } : {}),
     chatExtras: hasResponses ? sealedReasoning(byResponsesOf(row), row.chatExtras) : (row.chatExtras ?? []),
+    ...(row.customTools ? { customTools: true as const } : {}),
     error: providerError(row.id),
   };
   if (row.stored) Object.assign(operations, storedOperations(adapter, row.stored));

@@ -12,7 +12,7 @@ import { modelList } from './model-list.ts';
 import { chatComplete, chatExtras, complete, embed, messages } from './operations.ts';
 import { declaration } from './settings.ts';
 
-type FoundryAdapter = ProviderAdapter & { readonly chatExtras: ChatExtras };
+type FoundryAdapter = ProviderAdapter & { readonly chatExtras: ChatExtras; readonly customTools: true };
 
 /** The adapter of an endpoint of one model. */
 const endpoint: FoundryAdapter = {
@@ -45,6 +45,7 @@ const endpoint: FoundryAdapter = {
   },
   models: modelList,
   chatExtras,
+  customTools: true,
   realtime: { path: realtimePath, usage: realtimeUsage },
   error: providerError('azure-ai'),
 };

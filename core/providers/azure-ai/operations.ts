@@ -6,9 +6,10 @@ import { claudeOrChat } from '../../formats/claude-or-chat.ts';
 import { chatCompletions } from '../../formats/openai/chat-completions.ts';
 import { completions } from '../../formats/openai/completions.ts';
 import { embeddings } from '../../formats/openai/embeddings.ts';
+import { withCustomTools } from '../../translate/custom-tools/custom-tools.ts';
 import { messagesOverChat } from '../../translate/messages-over-chat/messages-over-chat.ts';
 import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
-import { chatPath, claudePath } from './address.ts';
+import { chatPath, claudePath, isInferenceApi } from './address.ts';
 import { forDeployment } from './deployment.ts';
 
 const id = 'azure-ai';
@@ -21,7 +22,10 @@ const pathOf =
 const otherChat = forDeployment(chatCompletions(id, quirks, pathOf('/chat/completions')));
 const claudeMessages = (call: OperationCall): string => claudePath(call.settings, '/messages');
 
-export const chatComplete = claudeOrChat(isClaude, forDeployment({ ...anthropicChat(id), path: claudeMessages }), otherChat);
+export const chatComplete = withCustomTools(
+  claudeOrChat(isClaude, forDeployment({ ...anthropicChat(id), path: claudeMessages }), otherChat),
+  isOpenAi,
+);
 
 export const messages = claudeOrChat(
   isClaude,
@@ -38,5 +42,14 @@ export const embed = forDeployment(embeddings(pathOf('/embeddings')));
 
 /** Anthropic's models have an API of their own on the same resource. */
 function isClaude(call: OperationCall): boolean {
-  return /claude/i.test(call.model) || /claude/i.test(String(call.settings.azure_deployment_name ?? ''));
+  return isNamed(/claude/i, call);
+}
+
+/** OpenAI's own models, which accept custom tools in OpenAI's API. */
+function isOpenAi(call: OperationCall): boolean {
+  return isNamed(/gpt-(?!oss)/i, call) && !isInferenceApi(call.settings);
+}
+
+function isNamed(name: RegExp, { model, settings }: OperationCall): boolean {
+  return name.test(model) || name.test(String(settings.azure_deployment_name ?? ''));
 }

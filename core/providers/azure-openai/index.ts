@@ -24,7 +24,9 @@ import {
 } from './operations.ts';
 import { declaration } from './settings.ts';
 
-const adapter: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
+type AzureAdapter = ProviderAdapter & { readonly chatExtras: ChatExtras; readonly customTools: true };
+
+const adapter: AzureAdapter = {
   ...declared(declaration),
   settings: v.pipe(settingsSchema(declaration), v.transform(mergeNames)),
   baseUrl,
@@ -47,12 +49,13 @@ const adapter: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
     imageEdit,
   },
   chatExtras: sealedReasoning(byResponses),
+  customTools: true,
   realtime: { path: realtimePath, usage: realtimeUsage },
   error: providerError('azure-openai'),
 };
 
 /** OpenAI's models on Azure. See README.md. Files, batches and fine-tuning jobs are OpenAI's, below the resource instead of a deployment. */
-export const azureOpenAi: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
+export const azureOpenAi: AzureAdapter = {
   ...adapter,
   operations: {
     ...adapter.operations,

@@ -15,7 +15,7 @@ import { declaration } from './settings.ts';
 const service = 'bedrock-mantle';
 
 /** Amazon Bedrock's endpoint in the formats of OpenAI and Anthropic. See README.md. */
-export const bedrockMantle: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
+export const bedrockMantle: ProviderAdapter & { readonly chatExtras: ChatExtras; readonly customTools: true } = {
   ...declared(declaration),
   baseUrl: (given) => `https://${service}.${regionOf(given)}.api.aws`,
   headers: awsKeyHeaders,
@@ -26,6 +26,7 @@ export const bedrockMantle: ProviderAdapter & { readonly chatExtras: ChatExtras 
   proxyPath: (path) => (/^\/(v1|openai|anthropic)\//.test(path) ? path : `/v1${path}`),
   operations: { chatComplete, messages, createModelResponse },
   chatExtras,
+  customTools: true,
   error: providerError('bedrock-mantle'),
 };
 

@@ -7,6 +7,7 @@ import { chatCompletions } from '../../formats/openai/chat-completions.ts';
 import { responses } from '../../formats/openai/responses.ts';
 import { oneOfTwo } from '../../formats/pick-format.ts';
 import { chatOrResponses, sealedReasoning } from '../../translate/chat-over-responses/chat-over-responses.ts';
+import { withCustomTools, withCustomToolsInResponses } from '../../translate/custom-tools/custom-tools.ts';
 import { messagesOverChat } from '../../translate/messages-over-chat/messages-over-chat.ts';
 import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
 import { responsesOverChat } from '../../translate/responses-over-chat/responses-over-chat.ts';
@@ -40,7 +41,7 @@ const otherChat = chatOrResponses(
 );
 const otherExtras = sealedReasoning(byResponses);
 
-export const chatComplete = claudeOrChat(isClaude, claudeChat, otherChat);
+export const chatComplete = withCustomTools(claudeOrChat(isClaude, claudeChat, otherChat), isFrontier);
 
 export const messages = claudeOrChat(
   isClaude,
@@ -52,11 +53,17 @@ export const messages = claudeOrChat(
 export const chatExtras = (call: OperationCall): readonly ChatExtra[] =>
   isClaude(call) ? anthropicChatExtras : otherExtras(call);
 
-export const createModelResponse = oneOfTwo(ownResponses, responsesOverChat(claudeChat, anthropicChatExtras), {
-  isOther: isClaude,
-  isOtherReply: (reply) => reply.type === 'message',
-  isOtherEvent({ type }) {
-    if (type === 'message_start') return true;
-    return typeof type === 'string' && type.startsWith('response.') ? false : null;
+const customResponses = withCustomToolsInResponses(ownResponses, isFrontier);
+
+export const createModelResponse = oneOfTwo(
+  customResponses,
+  responsesOverChat(withCustomTools(claudeChat), anthropicChatExtras),
+  {
+    isOther: isClaude,
+    isOtherReply: (reply) => reply.type === 'message',
+    isOtherEvent({ type }) {
+      if (type === 'message_start') return true;
+      return typeof type === 'string' && type.startsWith('response.') ? false : null;
+    },
   },
-});
+);

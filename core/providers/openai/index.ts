@@ -32,6 +32,7 @@ export const openai = openAiCompatible({
   chat: {
     request: (params, call) => (call.settings.custom_host ? params : withoutRefusedFields(params, unknownToOpenAi, call)),
   },
+  customTools: true,
   byResponses: goesByResponsesApi,
   completesByChat,
   forwards: ['openai-beta'],

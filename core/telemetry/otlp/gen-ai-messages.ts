@@ -65,7 +65,8 @@ function messageOf(message: unknown, role = 'user'): Message {
   return { role: String(given), parts: [...partsOf(content), ...calls] };
 }
 
-function callOf({ id = null, function: called }: JsonObject): Part {
+function callOf({ id = null, function: called, custom }: JsonObject): Part {
+  if (isObject(custom)) return { type: 'tool_call', id, name: custom.name ?? null, arguments: custom.input ?? null };
   const { name = null, arguments: given = null } = isObject(called) ? called : {};
   return { type: 'tool_call', id, name, arguments: given };
 }
@@ -81,11 +82,12 @@ function partOf(part: unknown): Part {
   if (typeof refusal === 'string') return { type: 'text', content: refusal };
   if (type === 'tool_use')
     return { type: 'tool_call', id: part.id ?? null, name: part.name ?? null, arguments: part.input ?? null };
-  if (type === 'function_call') {
-    return { type: 'tool_call', id: part.call_id ?? null, name: part.name ?? null, arguments: part.arguments ?? null };
+  if (type === 'function_call' || type === 'custom_tool_call') {
+    const given = type === 'function_call' ? part.arguments : part.input;
+    return { type: 'tool_call', id: part.call_id ?? null, name: part.name ?? null, arguments: given ?? null };
   }
   if (type === 'tool_result') return { type: 'tool_call_response', id: part.tool_use_id ?? null, response: part.content ?? null };
-  if (type === 'function_call_output') {
+  if (type === 'function_call_output' || type === 'custom_tool_call_output') {
     return { type: 'tool_call_response', id: part.call_id ?? null, response: part.output ?? null };
   }
   if (type === 'reasoning')

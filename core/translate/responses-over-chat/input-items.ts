@@ -46,13 +46,13 @@ export function toChatMessages(params: JsonObject, call: OperationCall, understa
   for (const [index, item] of input.entries()) {
     const path = `input[${index}]`;
     if (!isObject(item)) throw badParam(path, 'an item must be an object');
-    if (item.type === 'function_call') addCall(ofModel(), item, path);
+    if (item.type === 'function_call' || item.type === 'custom_tool_call') addCall(ofModel(), item, path);
     else if (item.type === 'reasoning') addReasoning(ofModel(), item, call);
     else if (item.role === 'assistant') addText(ofModel(), chatParts(item.content, `${path}.content`, call, understands));
     else if (isDrawn(item) && understands.includes('images')) addImage(ofModel(), item);
     // Other models do not need these items.
     else if (isServerToolItem(item)) noteOnce(call.dropped, `input.${String(item.type)}`);
-    else if (item.type === 'function_call_output') {
+    else if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') {
       endTurn();
       const result = toolResult(item, path, call, understands);
       messages.push(result.message);
@@ -77,14 +77,15 @@ function addText(spoken: Spoken, parts: readonly JsonObject[]): void {
 }
 
 function addCall(spoken: Spoken, item: JsonObject, path: string): void {
-  const { call_id: id, name, arguments: text } = item;
+  const { type, call_id: id, name, arguments: text, input } = item;
   if (typeof id !== 'string') throw badParam(`${path}.call_id`, 'text is required');
   if (typeof name !== 'string') throw badParam(`${path}.name`, 'text is required');
-  spoken.toolCalls.push({
-    id,
-    type: 'function',
-    function: { name, arguments: typeof text === 'string' && text !== '' ? text : '{}' },
-  });
+  if (type === 'custom_tool_call') {
+    spoken.toolCalls.push({ id, type: 'custom', custom: { name, input: typeof input === 'string' ? input : '' } });
+  } else {
+    const fn = { name, arguments: typeof text === 'string' && text !== '' ? text : '{}' };
+    spoken.toolCalls.push({ id, type: 'function', function: fn });
+  }
   spoken.blocks.push({ type: 'tool_use', id, name });
 }
 
@@ -163,7 +164,7 @@ function toolResult(
   const content = plainWherePossible(parts.filter(isInline));
   const message = { role: 'tool', tool_call_id: item.call_id, content };
   if (others.length === 0) return { message, attached: [] };
-  noteOnce(call.adapted, 'input.function_call_output');
+  noteOnce(call.adapted, `input.${String(item.type)}`);
   const lead = { type: 'text', text: `Attached to the result of tool call ${item.call_id}:` };
   return { message, attached: [lead, ...others] };
 }

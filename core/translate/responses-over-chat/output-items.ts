@@ -7,7 +7,7 @@ import { sealBlock } from '../../formats/sealed-blocks.ts';
 import type { MessageSink } from '../message-events.ts';
 import { messageItem } from './output-message.ts';
 import { reasoningItem } from './output-reasoning.ts';
-import { toolItem } from './output-tool.ts';
+import { customToolItem, type ToolItem, toolItem } from './output-tool.ts';
 
 /** One item of a response under construction. Every function returns the events that describe the change. */
 export interface OutputItem {
@@ -34,7 +34,7 @@ export interface OutputItems extends MessageSink {
 export function outputItems(call: OperationCall, seals: boolean): OutputItems {
   const items: OutputItem[] = [];
   const open = new Set<OutputItem>();
-  const tools = new Map<unknown, ReturnType<typeof toolItem>>();
+  const tools = new Map<unknown, ToolItem>();
   let reasoning: ReturnType<typeof reasoningItem> | null = null;
   let message: ReturnType<typeof messageItem> | null = null;
   /** Characters of text so far. Annotations have offsets in all of the text, items in their own. */
@@ -59,6 +59,7 @@ export function outputItems(call: OperationCall, seals: boolean): OutputItems {
   };
 
   return {
+    hasCustomTools: true,
     reasoningPart(key, piece) {
       const events: JsonObject[] = [];
       if (reasoning === null || !open.has(reasoning)) {
@@ -97,13 +98,17 @@ export function outputItems(call: OperationCall, seals: boolean): OutputItems {
       return this.reasoningPart(block, sealBlock(block));
     },
     tool(toolCall) {
-      const fn = isObject(toolCall.function) ? toolCall.function : {};
+      const { function: fn, custom } = toolCall;
+      const called = isObject(custom) ? custom : isObject(fn) ? fn : {};
       const key = toolCall.index ?? toolCall.id;
       const known = tools.get(key);
-      const text = typeof fn.arguments === 'string' ? fn.arguments : '';
+      const given = called.input ?? called.arguments;
+      const text = typeof given === 'string' ? given : '';
       if (known) return known.add(text);
       const callId = typeof toolCall.id === 'string' && toolCall.id !== '' ? toolCall.id : call.newId('call_');
-      const item = toolItem(call.newId('fc_'), callId, fn.name, items.length);
+      const item = isObject(custom)
+        ? customToolItem(call.newId('ctc_'), callId, called.name, items.length)
+        : toolItem(call.newId('fc_'), callId, called.name, items.length);
       tools.set(key, item);
       return [...begin(item), ...item.add(text)];
     },
@@ -121,7 +126,9 @@ export function outputItems(call: OperationCall, seals: boolean): OutputItems {
     },
     finish(cut) {
       const last = items.at(-1);
-      const events = [...open].flatMap((item) => item.close(cut && (item === last || !item.isWhole())));
+      // Free text shows no end. Models write calls one after another, so an earlier call of a custom tool is complete.
+      const isEnded = (item: OutputItem): boolean => item.value.type === 'custom_tool_call' || item.isWhole();
+      const events = [...open].flatMap((item) => item.close(cut && (item === last || !isEnded(item))));
       open.clear();
       return events;
     },

@@ -117,6 +117,7 @@ const itemWords: Readonly<Record<string, string>> = {
   'messages.reasoning_content': 'input.reasoning',
   'messages.thought_signature': 'input.reasoning',
   'messages.tool_calls': 'input.function_call',
+  'messages.tool_calls.custom': 'input.custom_tool_call',
   'messages.file': 'input.input_file',
 };
 

@@ -6,8 +6,8 @@ import type { ChatExtra } from '../messages-over-chat/request.ts';
 
 /**
  * Converts `tools`, `tool_choice` and `parallel_tool_calls` of a Responses call to those of a chat call. Empty if no function is
- * left, because providers reject a choice without tools. Tools that OpenAI itself runs, and tools with free text input, have no
- * counterpart. They are left out and reported as `tools.<type>`.
+ * left, because providers reject a choice without tools. Tools that OpenAI itself runs have no counterpart. They are left out and
+ * reported as `tools.<type>`.
  */
 export function toolParams(params: JsonObject, call: OperationCall, understands: readonly ChatExtra[]): JsonObject {
   if (!Array.isArray(params.tools)) return {};
@@ -17,7 +17,7 @@ export function toolParams(params: JsonObject, call: OperationCall, understands:
   });
   const { choice, only } = toolChoice(params.tool_choice, call);
   if (only !== null) {
-    tools = tools.filter((tool) => only.includes((tool.function as JsonObject).name));
+    tools = tools.filter((tool) => only.includes(((tool.function ?? tool.custom) as JsonObject).name));
     noteOnce(call.adapted, 'tool_choice');
   }
   if (tools.length === 0) return {};
@@ -30,36 +30,42 @@ export function toolParams(params: JsonObject, call: OperationCall, understands:
 
 /** Fields of a function that have a counterpart. Only OpenAI supports the others (`defer_loading`, `output_schema`, …). */
 const toolFields: ReadonlySet<string> = new Set(['type', 'name', 'description', 'parameters', 'strict', 'cache_control']);
+const customToolFields: ReadonlySet<string> = new Set(['type', 'name', 'description', 'format', 'cache_control']);
 
 function chatTool(tool: JsonObject, call: OperationCall, understands: readonly ChatExtra[]): JsonObject[] {
-  if (tool.type !== 'function') {
-    noteOnce(call.dropped, `tools.${String(tool.type)}`);
+  const { type } = tool;
+  if (type !== 'function' && type !== 'custom') {
+    noteOnce(call.dropped, `tools.${String(type)}`);
     return [];
   }
-  // The form of chat completions, which nests the function, is accepted too.
-  if (isObject(tool.function)) return [tool];
+  // The form of chat completions, which nests the tool, is accepted too.
+  if (isObject(tool[type])) return [tool];
+  const known = type === 'function' ? toolFields : customToolFields;
   for (const [field, value] of Object.entries(tool)) {
-    if (!toolFields.has(field) && value !== null && value !== undefined && value !== false)
-      noteOnce(call.dropped, `tools.${field}`);
+    if (!known.has(field) && value !== null && value !== undefined && value !== false) noteOnce(call.dropped, `tools.${field}`);
   }
-  const { name, description, parameters, strict, cache_control: hint } = tool;
+  const { name, description, parameters, strict, format, cache_control: hint } = tool;
   const keepsHint = hint !== undefined && understands.includes('cache_control');
   if (hint && !keepsHint) noteOnce(call.dropped, 'cache_control');
-  const fn = {
-    name,
-    ...(description === undefined || description === null ? {} : { description }),
-    ...(isObject(parameters) ? { parameters } : {}),
-    ...(strict === true ? { strict } : {}),
-  };
-  return [{ type: 'function', function: fn, ...(keepsHint ? { cache_control: hint } : {}) }];
+  const named = { name, ...(description === undefined || description === null ? {} : { description }) };
+  const fn = { ...named, ...(isObject(parameters) ? { parameters } : {}), ...(strict === true ? { strict } : {}) };
+  const form = type === 'function' ? { function: fn } : { custom: { ...named, ...formatOf(format) } };
+  return [{ type, ...form, ...(keepsHint ? { cache_control: hint } : {}) }];
+}
+
+/** Chat completions nest the grammar of a custom tool under its type. */
+function formatOf(format: unknown): JsonObject {
+  if (!isObject(format)) return {};
+  const { type, ...grammar } = format;
+  return { format: type === 'grammar' ? { type, grammar } : format };
 }
 
 /** Returns the choice, and the names of the allowed tools if only some are allowed. */
 function toolChoice(asked: unknown, call: OperationCall): { choice: unknown; only: readonly unknown[] | null } {
   if (asked === undefined || asked === null) return { choice: null, only: null };
   if (!isObject(asked)) return { choice: asked, only: null };
-  if (asked.type === 'function') {
-    return { choice: { type: 'function', function: { name: asked.name } }, only: null };
+  if (asked.type === 'function' || asked.type === 'custom') {
+    return { choice: { type: asked.type, [asked.type]: { name: asked.name } }, only: null };
   }
   if (asked.type === 'allowed_tools' && Array.isArray(asked.tools)) {
     return {

@@ -52,17 +52,18 @@ function addDelta(message: JsonObject, delta: JsonObject): boolean {
 }
 
 function addToolCalls(calls: JsonObject[], deltas: readonly JsonObject[]): JsonObject[] {
-  for (const { index, function: named, ...delta } of deltas) {
-    const call = calls[indexOf(index)] ?? { function: { name: '', arguments: '' } };
-    const { name, arguments: text } = isObject(named) ? named : {};
-    const known = call.function as JsonObject;
-    calls[indexOf(index)] = {
-      ...call,
-      ...delta,
-      function: { name: textOf(known.name) + textOf(name), arguments: textOf(known.arguments) + textOf(text) },
-    };
+  for (const { index, function: fn, custom, ...delta } of deltas) {
+    const call: JsonObject = { ...calls[indexOf(index)], ...delta };
+    // Custom tools have free text in place of arguments.
+    if (isObject(custom)) calls[indexOf(index)] = { ...call, custom: joinCall(call.custom, custom, 'input') };
+    else calls[indexOf(index)] = call.custom ? call : { ...call, function: joinCall(call.function, fn, 'arguments') };
   }
   return calls;
+}
+
+function joinCall(known: unknown, added: unknown, field: 'input' | 'arguments'): JsonObject {
+  const [before, piece] = [isObject(known) ? known : {}, isObject(added) ? added : {}];
+  return { name: textOf(before.name) + textOf(piece.name), [field]: textOf(before[field]) + textOf(piece[field]) };
 }
 
 function joinLogprobs(known: unknown, added: unknown): unknown {

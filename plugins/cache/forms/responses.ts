@@ -37,6 +37,10 @@ function writeItem(output_index: number, item: JsonObject, write: Write): void {
     write('response.output_item.added', { output_index, item: { ...item, ...begun, arguments: '' } });
     write('response.function_call_arguments.delta', { ...at, delta: textOf(item.arguments) });
     write('response.function_call_arguments.done', { ...at, name: item.name, arguments: textOf(item.arguments) });
+  } else if (item.type === 'custom_tool_call') {
+    write('response.output_item.added', { output_index, item: { ...item, ...begun, input: '' } });
+    write('response.custom_tool_call_input.delta', { ...at, delta: textOf(item.input) });
+    write('response.custom_tool_call_input.done', { ...at, input: textOf(item.input) });
   } else if (item.type === 'reasoning' && Array.isArray(item.summary)) {
     write('response.output_item.added', { output_index, item: { ...item, ...begun, summary: [] } });
     for (const [summary_index, part] of item.summary.filter(isObject).entries()) {

@@ -33,6 +33,6 @@ function callsTools(body: JsonObject): boolean {
       ({ message }) => isObject(message) && message.tool_calls !== undefined && message.tool_calls !== null,
     ) ||
     list(body.content).some(({ type }) => type === 'tool_use') ||
-    list(body.output).some(({ type }) => type === 'function_call')
+    list(body.output).some(({ type }) => type === 'function_call' || type === 'custom_tool_call')
   );
 }

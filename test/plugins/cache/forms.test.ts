@@ -14,6 +14,10 @@ const call = (id: string, name: string) => ({ id, type: 'function', function: { 
 const chats: Record<string, JsonObject> = {
   text: { role: 'assistant', content: 'hello there', refusal: null },
   'tool calls': { role: 'assistant', content: null, tool_calls: [call('c1', 'f'), call('c2', 'g')] },
+  'calls of functions and custom tools': {
+    ...{ role: 'assistant', content: null },
+    tool_calls: [call('c1', 'f'), { id: 'c2', type: 'custom', custom: { name: 'g', input: '*** Begin\n' } }],
+  },
   reasoning: { role: 'assistant', content: 'four', reasoning_content: 'two and two', annotations: [{ type: 'url_citation' }] },
   refusal: { role: 'assistant', content: null, refusal: 'no' },
 };
@@ -37,6 +41,20 @@ describe('forms of chat completions', () => {
       logprobs: { content: [{ token: 'h' }], refusal: null },
     };
     expect(chatFromEvents(events(chatToEvents(reply, true)))).toEqual(reply);
+  });
+
+  it('a call of a custom tool in several pieces is assembled', () => {
+    const piece = (toolCall: JsonObject) => ({ choices: [{ index: 0, delta: { tool_calls: [{ index: 0, ...toolCall }] } }] });
+    const stream = [
+      piece({ id: 'c', type: 'custom', custom: { name: 'g', input: '' } }),
+      ...['a\n', 'b'].map((input) => piece({ custom: { input } })),
+      { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] },
+      { choices: [], usage },
+    ];
+    expect(chatFromEvents(stream)).toMatchObject({
+      choices: [{ message: { tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'g', input: 'a\nb' } }] } }],
+    });
+    expect(JSON.stringify(chatFromEvents(stream))).not.toContain('function');
   });
 
   it('completions survive', () => {
@@ -109,6 +127,7 @@ const response: JsonObject = {
       ],
     },
     { type: 'function_call', id: 'fc_1', call_id: 'c', name: 'f', arguments: '{"a":1}', status: 'completed' },
+    { type: 'custom_tool_call', id: 'ctc_1', call_id: 'd', name: 'g', input: 'a\nb', status: 'completed' },
     { type: 'web_search_call', id: 'ws_1', status: 'completed' },
   ],
   usage: { input_tokens: 1, output_tokens: 2, total_tokens: 3 },
@@ -119,6 +138,13 @@ describe('forms of responses', () => {
     expect(responseFromEvents(events(responseToEvents(response)))).toEqual(response);
     const numbers = events(responseToEvents(response)).map(({ sequence_number }) => sequence_number);
     expect(numbers).toEqual(numbers.map((_, at) => at));
+  });
+
+  it('the input of a custom tool has its events', () => {
+    expect(events(responseToEvents(response)).filter(({ item_id }) => item_id === 'ctc_1')).toMatchObject([
+      { type: 'response.custom_tool_call_input.delta', delta: 'a\nb' },
+      { type: 'response.custom_tool_call_input.done', input: 'a\nb' },
+    ]);
   });
 
   it('a failed response is not converted', () => {
@@ -211,7 +237,7 @@ describe('plain replies and streams share entries', () => {
     await client.responses.create({ model: 'm', input: 'hi' });
     const final = await client.responses.stream({ model: 'm', input: 'hi' }).finalResponse();
     expect(final.output_text).toBe('hello');
-    expect(final.output).toHaveLength(4);
+    expect(final.output).toHaveLength(5);
     expect(gateway.calls).toHaveLength(1);
   });
 

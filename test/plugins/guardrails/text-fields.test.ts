@@ -25,7 +25,10 @@ const bodies: readonly [operation: OperationName, side: 'input' | 'output', body
           content: 'TEXT4',
           refusal: 'TEXT5',
           reasoning_content: 'TEXT6',
-          tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":"TEXT7"}' } }],
+          tool_calls: [
+            { id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":"TEXT7"}' } },
+            { id: 'd', type: 'custom', custom: { name: 'g', input: 'TEXT11' } },
+          ],
         },
         { role: 'assistant', content: [{ type: 'refusal', refusal: 'TEXT8' }] },
         { role: 'tool', tool_call_id: 'c', content: [{ type: 'text', text: 'TEXT9' }] },
@@ -86,6 +89,8 @@ const bodies: readonly [operation: OperationName, side: 'input' | 'output', body
             { type: 'refusal', refusal: 'TEXT8' },
           ],
         },
+        { type: 'custom_tool_call', call_id: 'd', name: 'g', input: 'TEXT9' },
+        { type: 'custom_tool_call_output', call_id: 'd', output: 'TEXT10' },
       ],
     },
   ],
@@ -108,7 +113,10 @@ const bodies: readonly [operation: OperationName, side: 'input' | 'output', body
             content: 'TEXT1',
             refusal: 'TEXT2',
             reasoning_content: 'TEXT3',
-            tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":"TEXT4"}' } }],
+            tool_calls: [
+              { id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":"TEXT4"}' } },
+              { id: 'd', type: 'custom', custom: { name: 'g', input: 'TEXT6' } },
+            ],
           },
         },
         { index: 1, message: { role: 'assistant', content: [{ type: 'text', text: 'TEXT5' }] } },
@@ -143,6 +151,7 @@ const bodies: readonly [operation: OperationName, side: 'input' | 'output', body
           ],
         },
         { type: 'function_call', call_id: 'c', name: 'f', arguments: '{"a":"TEXT4"}' },
+        { type: 'custom_tool_call', call_id: 'd', name: 'g', input: 'TEXT5' },
       ],
     },
   ],
@@ -171,10 +180,11 @@ describe('scope last_message: every part of the last message with text reaches t
       {
         input: [
           { type: 'function_call_output', output: 'TEXT1' },
-          { role: 'user', content: 'TEXT2' },
+          { type: 'custom_tool_call_output', output: 'TEXT2' },
+          { role: 'user', content: 'TEXT3' },
         ],
       },
-      2,
+      3,
     ],
   ])('%s', (operation, body, count) => {
     const read = textParts(operation, 'input', body, 'last_message').map(({ text }) => text);

@@ -89,6 +89,39 @@ it.each([
     [{ role: 'assistant', parts: [{ type: 'text', content: 'Seven' }], finish_reason: 'stop' }],
   ],
   [
+    'Responses with custom tools',
+    {
+      input: [
+        { type: 'custom_tool_call', call_id: 'c', name: 'g', input: 'a' },
+        { type: 'custom_tool_call_output', call_id: 'c', output: '7' },
+      ],
+    },
+    { output: [{ type: 'custom_tool_call', call_id: 'd', name: 'g', input: 'b' }] },
+    [
+      { role: 'user', parts: [{ type: 'tool_call', id: 'c', name: 'g', arguments: 'a' }] },
+      { role: 'user', parts: [{ type: 'tool_call_response', id: 'c', response: '7' }] },
+    ],
+    [{ role: 'assistant', parts: [{ type: 'tool_call', id: 'd', name: 'g', arguments: 'b' }], finish_reason: 'stop' }],
+  ],
+  [
+    'chat with custom tools',
+    { messages: [{ role: 'user', content: 'Hi' }] },
+    {
+      choices: [
+        {
+          message: {
+            role: 'assistant',
+            content: null,
+            tool_calls: [{ id: 'd', type: 'custom', custom: { name: 'g', input: 'b' } }],
+          },
+          finish_reason: 'tool_calls',
+        },
+      ],
+    },
+    [user],
+    [{ role: 'assistant', parts: [{ type: 'tool_call', id: 'd', name: 'g', arguments: 'b' }], finish_reason: 'tool_call' }],
+  ],
+  [
     'completions',
     { prompt: 'Hi' },
     { choices: [{ text: 'Ho', finish_reason: 'length' }] },

@@ -76,6 +76,9 @@ describe('malformed input is rejected by name', () => {
     ['input[0].call_id', { input: [{ type: 'function_call', name: 'f', arguments: '{}' }] }],
     ['input[0].name', { input: [{ type: 'function_call', call_id: 'c', arguments: '{}' }] }],
     ['input[0].call_id', { input: [{ type: 'function_call_output', output: 'x' }] }],
+    ['input[0].call_id', { input: [{ type: 'custom_tool_call', name: 'f', input: 'x' }] }],
+    ['input[0].name', { input: [{ type: 'custom_tool_call', call_id: 'c', input: 'x' }] }],
+    ['input[0].call_id', { input: [{ type: 'custom_tool_call_output', output: 'x' }] }],
     ['tools[0]', { input: 'x', tools: ['f'] }],
   ])('%s', (param, params) => {
     expect(refusal(params as JsonObject)).toMatchObject({ code: 'bad_request', param });
@@ -86,12 +89,12 @@ describe('content without a chat counterpart is reported with Responses names', 
   it('tools that OpenAI runs, and a choice of one', () => {
     const { body, dropped } = asked({
       input: 'x',
-      tools: [{ type: 'web_search' }, { type: 'custom', name: 'c' }, { type: 'function', name: 'f', parameters: {} }],
+      tools: [{ type: 'web_search' }, { type: 'mcp', server_label: 'c' }, { type: 'function', name: 'f', parameters: {} }],
       tool_choice: { type: 'web_search' },
     });
     expect(body.tools).toEqual([{ type: 'function', function: { name: 'f', parameters: {} } }]);
     expect(body.tool_choice).toBeUndefined();
-    expect(dropped).toEqual(['tools.web_search', 'tools.custom', 'tool_choice']);
+    expect(dropped).toEqual(['tools.web_search', 'tools.mcp', 'tool_choice']);
   });
 
   it('items of such tools, and reasoning that another provider sealed', () => {
@@ -201,4 +204,65 @@ it('Responses request: a call without arguments has an empty object, because ser
     input: [{ role: 'user', content: 'x' }, call, { type: 'function_call_output', call_id: 'c1', output: 'ok' }],
   });
   expect((body.messages as JsonObject[])[1]).toMatchObject({ tool_calls: [{ function: { name: 'f', arguments: '{}' } }] });
+});
+
+describe('custom tools of a Responses request', () => {
+  const grammar = { syntax: 'lark', definition: 'start: "a"' };
+  const tool = { type: 'custom', name: 'patch', description: 'Edits.' };
+  const custom = { name: 'patch', description: 'Edits.' };
+
+  it('have the form of chat completions', () => {
+    const { body, dropped } = asked({
+      input: 'x',
+      tools: [
+        { ...tool, format: { type: 'grammar', ...grammar } },
+        { ...tool, format: { type: 'text' }, defer_loading: true },
+        { type: 'custom', custom },
+        { ...tool, description: null, format: null, defer_loading: false },
+      ],
+    });
+    expect(body.tools).toEqual([
+      { type: 'custom', custom: { ...custom, format: { type: 'grammar', grammar } } },
+      { type: 'custom', custom: { ...custom, format: { type: 'text' } } },
+      { type: 'custom', custom },
+      { type: 'custom', custom: { name: 'patch' } },
+    ]);
+    expect(dropped).toEqual(['tools.defer_loading']);
+  });
+
+  it.each([
+    [{ type: 'custom', name: 'patch' }, { type: 'custom', custom: { name: 'patch' } }, 2],
+    [{ type: 'allowed_tools', mode: 'auto', tools: [{ type: 'custom', name: 'patch' }] }, 'auto', 1],
+  ])('have the choice %j', (choice, expected, count) => {
+    const { body } = asked({ input: 'x', tools: [tool, { type: 'function', name: 'f' }], tool_choice: choice });
+    expect(body.tool_choice).toEqual(expected);
+    expect(body.tools).toHaveLength(count);
+    expect((body.tools as JsonObject[])[0]).toEqual({ type: 'custom', custom });
+  });
+
+  it('have earlier calls and results in the messages, with calls of functions in one message', () => {
+    const image = { type: 'input_image', image_url: 'data:image/png;base64,AA==' };
+    const { body, adapted, dropped } = asked({
+      input: [
+        { type: 'custom_tool_call', id: 'ctc_1', status: 'completed', call_id: 'a', name: 'patch', input: 'x\ny' },
+        { type: 'function_call', call_id: 'b', name: 'f', arguments: '{}' },
+        { type: 'custom_tool_call_output', call_id: 'a', output: [{ type: 'input_text', text: 'done' }, image] },
+        { type: 'function_call_output', call_id: 'b', output: '7' },
+      ],
+    });
+    expect(body.messages).toMatchObject([
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          { id: 'a', type: 'custom', custom: { name: 'patch', input: 'x\ny' } },
+          { id: 'b', type: 'function', function: { name: 'f', arguments: '{}' } },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'a', content: 'done' },
+      { role: 'tool', tool_call_id: 'b', content: '7' },
+      { role: 'user', content: [{ type: 'text' }, { type: 'image_url' }] },
+    ]);
+    expect([adapted, dropped]).toEqual([['input.custom_tool_call_output'], []]);
+  });
 });

@@ -81,6 +81,39 @@ it('Responses stream: a call that is cut in its arguments is incomplete', () => 
   expect(outputOf(events)).toMatchObject([{ status: 'incomplete', arguments: '{"n":' }]);
 });
 
+it('Responses stream: a call of a custom tool has the events of its input', () => {
+  const first = { index: 0, id: 'a', type: 'custom', custom: { name: 'patch', input: '' } };
+  const piece = (input: string) => chunk({ tool_calls: [{ index: 0, custom: { input } }] });
+  const events = streamed(chunk({ tool_calls: [first] }), piece('x\n'), piece('}'), chunk({}, 'tool_calls'), done);
+  const item = { type: 'custom_tool_call', call_id: 'a', name: 'patch' };
+  const id = (events[2] as { item: JsonObject }).item.id;
+  expect(id).toMatch(/^ctc_/);
+  expect(events.slice(2, -1)).toMatchObject([
+    { type: 'response.output_item.added', output_index: 0, item: { ...item, input: '', status: 'in_progress' } },
+    { type: 'response.custom_tool_call_input.delta', item_id: id, output_index: 0, delta: 'x\n' },
+    { type: 'response.custom_tool_call_input.delta', item_id: id, output_index: 0, delta: '}' },
+    { type: 'response.custom_tool_call_input.done', item_id: id, output_index: 0, input: 'x\n}' },
+    { type: 'response.output_item.done', output_index: 0, item: { ...item, id, input: 'x\n}', status: 'completed' } },
+  ]);
+  expect(plain({ content: null, tool_calls: [{ ...first, custom: { name: 'patch', input: 'x\n}' } }] }).output).toMatchObject(
+    outputOf(events) as JsonObject[],
+  );
+});
+
+it('Responses stream: only the last call of a custom tool is incomplete in a cut reply', () => {
+  const call = (index: number, input: string) => ({ index, id: `c${index}`, type: 'custom', custom: { name: 'patch', input } });
+  const events = streamed(
+    chunk({ tool_calls: [call(0, 'x')] }),
+    chunk({ tool_calls: [call(1, 'y')] }),
+    chunk({}, 'length'),
+    done,
+  );
+  expect(outputOf(events)).toMatchObject([
+    { type: 'custom_tool_call', status: 'completed', input: 'x' },
+    { type: 'custom_tool_call', status: 'incomplete', input: 'y' },
+  ]);
+});
+
 it('Responses stream: a complete stream is closed without [DONE], a cut one is not', () => {
   expect(types(streamed(chunk({ content: 'a' }), chunk({}, 'stop'))).at(-1)).toBe('response.completed');
   expect(types(streamed(chunk({ content: 'a' }))).at(-1)).toBe('response.output_text.delta');
