@@ -237,7 +237,7 @@ describe.each(databases)('three gateway processes, on %s', (name) => {
     expect(sent.length).toBeGreaterThan(50);
     const shared: string[] = [];
     for (const { aspect, request } of sent) {
-      const inline = String(request.headers?.['x-svc-config']).replace('"@one"', '"@oai"');
+      const inline = String(request.headers?.['x-svc-config']).replaceAll('"@one"', '"@oai"');
       const headers = { ...(request.headers as Record<string, string>), 'x-svc-config': inline };
       const first = await onFreshConnection(gateway.origin + chatPath, {
         headers: { 'x-svc-api-key': gateway.workspaceKey, ...headers },

@@ -29,7 +29,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'core/model-list/list-models.ts': ['anthropic'],
   'core/pipeline/attempt/socket-protocols.ts': ['openai'],
   'plugins/auth/credential.ts': ['anthropic'],
-  'plugins/cache/key.ts': ['anthropic', 'openai'],
+  'plugins/cache/key.ts': ['anthropic'],
   // The metadata service of Google Cloud.
   'core/contract/provider/upstream.ts': ['google'],
   'core/contract/values/trusted-hosts.ts': ['google'],
