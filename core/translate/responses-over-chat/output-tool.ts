@@ -7,58 +7,64 @@ export interface ToolItem extends OutputItem {
   add(text: string): JsonObject[];
 }
 
-export function toolItem(id: string, callId: string, name: unknown, position: number): ToolItem {
-  const value: JsonObject = { id, type: 'function_call', status: 'in_progress', call_id: callId, name, arguments: '' };
-  let text = '';
-  const event = (type: string, fields: JsonObject): JsonObject => ({
-    type: `response.function_call_arguments.${type}`,
-    item_id: id,
-    output_index: position,
-    ...fields,
-  });
-  return {
-    value,
-    isWhole: () => isJsonObject(text),
-    add(piece) {
-      if (piece === '') return [];
-      text += piece;
-      value.arguments = text;
-      return [event('delta', { delta: piece })];
-    },
-    close(cut) {
-      // A call without arguments has `{}`, for every provider.
-      if (text === '') value.arguments = '{}';
-      value.status = cut ? 'incomplete' : 'completed';
-      const done = { type: 'response.output_item.done', output_index: position, item: structuredClone(value) };
-      return [event('done', { name, arguments: value.arguments }), done];
-    },
-  };
+/** What differs between the two kinds of items: the field with their text, the names of their events, and what their end states. */
+interface ToolKind {
+  readonly type: string;
+  readonly field: 'arguments' | 'input';
+  readonly events: string;
+  isWhole(text: string): boolean;
+  /** Returns the fields of the last event. */
+  done(name: unknown, text: string): JsonObject;
 }
 
+const functionCall: ToolKind = {
+  type: 'function_call',
+  field: 'arguments',
+  events: 'response.function_call_arguments',
+  isWhole: isJsonObject,
+  // A call without arguments has `{}`, for every provider.
+  done: (name, text) => ({ name, arguments: text === '' ? '{}' : text }),
+};
+
 /** The end of free text cannot be recognised, so such an item stays open until the reply ends. */
-export function customToolItem(id: string, callId: string, name: unknown, position: number): ToolItem {
-  const value: JsonObject = { id, type: 'custom_tool_call', status: 'in_progress', call_id: callId, name, input: '' };
-  let text = '';
-  const event = (type: string, fields: JsonObject): JsonObject => ({
-    type: `response.custom_tool_call_input.${type}`,
-    item_id: id,
-    output_index: position,
-    ...fields,
-  });
-  return {
-    value,
-    isWhole: () => false,
-    add(piece) {
-      if (piece === '') return [];
-      text += piece;
-      value.input = text;
-      return [event('delta', { delta: piece })];
-    },
-    close(cut) {
-      value.status = cut ? 'incomplete' : 'completed';
-      const done = { type: 'response.output_item.done', output_index: position, item: structuredClone(value) };
-      return [event('done', { input: text }), done];
-    },
+const customToolCall: ToolKind = {
+  type: 'custom_tool_call',
+  field: 'input',
+  events: 'response.custom_tool_call_input',
+  isWhole: () => false,
+  done: (_name, input) => ({ input }),
+};
+
+export const toolItem = itemsOf(functionCall);
+export const customToolItem = itemsOf(customToolCall);
+
+function itemsOf({ type, field, events, isWhole, done }: ToolKind) {
+  return (id: string, callId: string, name: unknown, position: number): ToolItem => {
+    const value: JsonObject = { id, type, status: 'in_progress', call_id: callId, name, [field]: '' };
+    let text = '';
+    const event = (kind: string, fields: JsonObject): JsonObject => ({
+      type: `${events}.${kind}`,
+      item_id: id,
+      output_index: position,
+      ...fields,
+    });
+    return {
+      value,
+      isWhole: () => isWhole(text),
+      add(piece) {
+        if (piece === '') return [];
+        text += piece;
+        value[field] = text;
+        return [event('delta', { delta: piece })];
+      },
+      close(cut) {
+        const last = done(name, text);
+        value[field] = last[field];
+        value.status = cut ? 'incomplete' : 'completed';
+        const item = structuredClone(value);
+        return [event('done', last), { type: 'response.output_item.done', output_index: position, item }];
+      },
+    };
   };
 }
 
