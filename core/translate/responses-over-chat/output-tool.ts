@@ -7,7 +7,7 @@ export interface ToolItem extends OutputItem {
   add(text: string): JsonObject[];
 }
 
-/** What differs between the two kinds of items: the field with their text, the names of their events, and what their end states. */
+/** The part of an item that depends on its kind: the field with its text, the names of its events, and the fields of the last one. */
 interface ToolKind {
   readonly type: string;
   readonly field: 'arguments' | 'input';
