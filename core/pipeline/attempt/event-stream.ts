@@ -6,8 +6,8 @@ import { RepeatedEvents } from './repeated-events.ts';
 
 /**
  * Reads a provider's event stream. Without a translator the client gets the provider's bytes, and the stream is only read. With a
- * translator `push` returns the text for the client. Comments, and events that the translator leaves unchanged, keep their own
- * text.
+ * translator `push` returns the text for the client. Events that the translator leaves unchanged keep their own text, and comments
+ * keep theirs.
  */
 export class EventStream {
   readonly #reader: StreamReader;
@@ -104,7 +104,8 @@ export class EventStream {
     this.#out = null;
     // The parser would wait for the next frame, whose first character may belong to this line end.
     this.#parser.feed(text.endsWith('\r') ? `${text}\n` : text);
-    return this.#out === null || this.#out === sameText ? text : this.#out;
+    if (this.#out === sameText) return text;
+    return this.#out ?? (this.#translator ? commentsIn(text) : text);
   }
 
   #take(event: StreamEvent): void {
@@ -119,6 +120,15 @@ export class EventStream {
     this.#out = this.#out === null || this.#out === sameText ? '' : this.#out;
     for (const item of translated) this.#out += encodeEvent(item);
   }
+}
+
+/**
+ * Returns the comments of a frame without an event. Its other lines, such as `retry:`, concern the connection to the provider. OpenAI's
+ * Python client takes them for an event without data and fails.
+ */
+function commentsIn(frame: string): string {
+  const comments = frame.split(/\r\n|\r|\n/).filter((line) => line.startsWith(':'));
+  return comments.length === 0 ? '' : `${comments.join('\n')}\n\n`;
 }
 
 /** Marks a frame whose event the translator did not change. No encoded event has this text. */
