@@ -3,6 +3,7 @@ import type { BatchUsageQuestion, BatchUsageReply } from '../contract/provider/b
 import type { Operation, OperationCall, StepReply, StepServices } from '../contract/provider/provider.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { roughTokens } from '../contract/values/prompt-text.ts';
 import { lineTooLong, textLines } from '../contract/values/text-lines.ts';
 import type { Usage } from '../contract/values/usage.ts';
 import type { ConnectionTestOptions } from '../control-plane/test-connection.ts';
@@ -41,6 +42,7 @@ export async function readBatchUsage(asked: BatchUsageQuestion, options: BatchUs
     call: { tenant: document.organisationId, origin, path: '', method: 'GET', headers: [], body: null, timeouts },
     sender: senderOf(resolved, options.transport),
     ownStore: null,
+    countTokens: async (texts) => roughTokens(texts),
     sign: (call) => adapter.sign?.(call, settings, credentials, options.sign),
     caller: null,
     isLeft: () => options.signal.aborted,

@@ -2,12 +2,13 @@ import { CapturedBytes, type CapturedExchange } from '../contract/plugin/content
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { Target } from '../contract/plugin/plan.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
-import type { OutgoingCall, StepReply } from '../contract/provider/provider.ts';
+import type { OutgoingCall, StepReply, StepServices } from '../contract/provider/provider.ts';
 import type { UpstreamSender } from '../contract/provider/upstream.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http.ts';
 import { isPromise, type Maybe } from '../contract/values/json.ts';
+import { roughTokens } from '../contract/values/prompt-text.ts';
 import { DenialError } from './attempt/denial-error.ts';
 import { incoming } from './attempt/exchange-stream.ts';
 import { isHeld, type Judge, judgeOf } from './attempt/judge-response.ts';
@@ -164,12 +165,20 @@ export interface StepTransport {
   readonly clock: Clock;
   /** Signs one of the calls in place, if the provider requires it. */
   sign(call: OutgoingCall): Maybe<void>;
+  countTokens: StepServices['countTokens'];
 }
+
+/** Maximum milliseconds that the tokenizer may take before the length of the texts is used instead. */
+const countMs = 2000;
 
 function stepTransport(ctx: RequestContext, resolved: ResolvedTarget, dispatcher: Dispatcher): StepTransport {
   const { ownStore, services } = dispatcher;
   const sender = senderOf(resolved, dispatcher.transport);
-  return { sender, ownStore, clock: services.clock, sign: (call) => signCall(ctx, call, resolved, dispatcher) };
+  return {
+    ...{ sender, ownStore, clock: services.clock },
+    sign: (call) => signCall(ctx, call, resolved, dispatcher),
+    countTokens: (texts) => services.countTokens(texts, countMs).catch(() => roughTokens(texts)),
+  };
 }
 
 /**
@@ -199,7 +208,7 @@ async function runSteps(
 export function stepsOf(ctx: RequestContext, resolved: ResolvedTarget, outgoing: Outgoing, given: StepTransport): Steps {
   const { call, operationCall } = outgoing;
   const steps = openSteps({
-    ...{ resolved, call, sender: given.sender, ownStore: given.ownStore, sign: given.sign },
+    ...{ resolved, call, sender: given.sender, ownStore: given.ownStore, sign: given.sign, countTokens: given.countTokens },
     caller: operationCall?.caller ?? null,
     isLeft: () => ctx.aborted,
     body: () => incoming(ctx.takeBody(ctx.request.body), call.bodyBytesMax ?? replyBytesMax),

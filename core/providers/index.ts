@@ -3,6 +3,7 @@ import { type TokenExchange, withFederation } from '../cloud-auth/workload-feder
 import type { ProviderAdapter } from '../contract/provider/provider.ts';
 import { storedResponses } from '../formats/stored/stored-responses.ts';
 import { withCustomTools, withCustomToolsInResponses } from '../translate/custom-tools/custom-tools.ts';
+import { estimatedTokenCount } from '../translate/estimated-token-count.ts';
 import { messagesOverChat } from '../translate/messages-over-chat/messages-over-chat.ts';
 import type { ChatExtras } from '../translate/messages-over-chat/request.ts';
 import { responsesOverChat } from '../translate/responses-over-chat/responses-over-chat.ts';
@@ -40,11 +41,11 @@ type ListedAdapter = ProviderAdapter & {
 };
 
 /**
- * Adds what a provider lacks: custom tools, unless it declares `customTools`, and Messages and Responses calls over its chat
- * completions.
+ * Adds what a provider lacks: custom tools, unless it declares `customTools`, Messages and Responses calls over its chat
+ * completions, and an estimate of the tokens of a Messages call.
  */
 export function withAdapters(adapter: ListedAdapter): ProviderAdapter {
-  const { chatComplete: chat, messages, createModelResponse } = adapter.operations;
+  const { chatComplete: chat, messages, messagesCountTokens, createModelResponse } = adapter.operations;
   if (!chat) return adapter;
   const chatComplete = adapter.customTools ? chat : withCustomTools(chat);
   const ownResponses =
@@ -55,6 +56,7 @@ export function withAdapters(adapter: ListedAdapter): ProviderAdapter {
       ...adapter.operations,
       chatComplete,
       messages: messages ?? messagesOverChat(chat, adapter.chatExtras),
+      messagesCountTokens: messagesCountTokens ?? estimatedTokenCount,
       createModelResponse: ownResponses ?? responsesOverChat(chatComplete, adapter.chatExtras),
       ...storedResponses(adapter),
     },

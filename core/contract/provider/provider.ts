@@ -242,6 +242,8 @@ export interface StepServices {
   readonly body: AsyncIterable<Uint8Array>;
   /** Returns the bytes of a file that the service stores for the caller. Rejects with `not_found` if there is none. */
   ownFile(id: string): AsyncIterable<Uint8Array>;
+  /** Estimates the tokens of these texts with the gateway's tokenizer, or by their length while it is overloaded. */
+  countTokens(texts: readonly string[]): Promise<number>;
   /** Returns the provider's error as `upstream_status`. Reads the rest of the response. */
   error(response: StepResponse): Promise<GatewayError>;
 }

@@ -31,6 +31,16 @@ export function textsBelow(body: JsonObject | null, keys: readonly string[]): st
   return texts;
 }
 
+/** Characters of text per token, roughly. */
+export const charactersPerToken = 4;
+
+/** Estimates the tokens of texts by their length, at once. */
+export function roughTokens(texts: readonly string[]): number {
+  let characters = 0;
+  for (const text of texts) characters += text.length;
+  return Math.ceil(characters / charactersPerToken);
+}
+
 function collect(value: unknown, texts: string[], depth: number): void {
   if (typeof value === 'string') texts.push(value);
   else if (depth > depthMax) return;

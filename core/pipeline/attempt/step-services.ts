@@ -12,7 +12,7 @@ import { excerpt, parseJson } from './reply-body.ts';
 export const replyBytesMax = 64 * 1024 * 1024;
 
 /** Options shared by all exchanges of one operation. */
-export interface StepOptions extends Pick<StepTransport, 'sender' | 'sign'> {
+export interface StepOptions extends Pick<StepTransport, 'sender' | 'sign' | 'countTokens'> {
   /** Sends the calls to the service's own store; null: no stored file may be read. */
   readonly ownStore: UpstreamSender | null;
   readonly resolved: ResolvedTarget;
@@ -42,6 +42,7 @@ export function openSteps(given: StepOptions): Steps {
   const services: StepServices = {
     send,
     ownFile,
+    countTokens: given.countTokens,
     error: async (response) => errorOf(resolved, response),
     get body() {
       return given.body();

@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { CoreServices } from '../../contract/plugin/core-plugin.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import { promptTexts, textsBelow } from '../../contract/values/prompt-text.ts';
+import { charactersPerToken, promptTexts, roughTokens, textsBelow } from '../../contract/values/prompt-text.ts';
 import { emptyUsage, type Usage } from '../../contract/values/usage.ts';
 import { textOf } from '../../contract/values/utf8.ts';
 import type { Outgoing } from '../attempt/outgoing-call.ts';
@@ -86,9 +86,6 @@ function parse(body: Uint8Array): JsonObject | null {
   return isObject(value) ? value : null;
 }
 
-/** Characters of text per token, roughly. */
-const charactersPerToken = 4;
-
 /** The available data of a reply that did not complete. */
 export interface Seen {
   /** Usage that the provider has reported so far. */
@@ -116,19 +113,14 @@ export function unfinishedUsage(
   }
   const outputTokens = Math.max(seen.events, seen.body === null ? 0 : Math.ceil(textLength(seen.body) / charactersPerToken));
   const { usage } = seen;
-  if (usage === null) return { ...emptyUsage(), inputTokens: promptTokens(ctx), outputTokens, estimated: true };
+  if (usage === null)
+    return { ...emptyUsage(), inputTokens: roughTokens(promptTexts(ctx.params)), outputTokens, estimated: true };
   return usage.outputTokens >= outputTokens ? usage : { ...usage, outputTokens, estimated: true };
 }
 
 /** Returns the usage that follows from the request itself, for replies that report none. */
 export function usageOfCall({ operation, operationCall }: Pick<Outgoing, 'operation' | 'operationCall'>): Usage | null {
   return operationCall ? (operation?.usageOfCall?.(operationCall) ?? null) : null;
-}
-
-function promptTokens(ctx: RequestContext): number {
-  let characters = 0;
-  for (const text of promptTexts(ctx.params)) characters += text.length;
-  return Math.ceil(characters / charactersPerToken);
 }
 
 /** Matches the start of a reply field that holds text of the model, in every format. */

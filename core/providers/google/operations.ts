@@ -1,11 +1,14 @@
 import type { Operation, ProviderAdapter } from '../../contract/provider/provider.ts';
 import { geminiChat } from '../../formats/gemini/chat-completions.ts';
+import { geminiChatExtras } from '../../formats/gemini/chat-extras.ts';
+import { geminiCountTokens } from '../../formats/gemini/count-tokens.ts';
 import { imagen } from '../../formats/gemini/imagen.ts';
 import { imagenOr } from '../../formats/gemini/imagen-or.ts';
 import { geminiImages } from '../../formats/gemini/images.ts';
 import { geminiSpeech } from '../../formats/gemini/speech.ts';
 import { geminiTranscription } from '../../formats/gemini/transcription.ts';
 import { completionsOverChat } from '../../translate/completions-over-chat.ts';
+import { messagesOverChat } from '../../translate/messages-over-chat/messages-over-chat.ts';
 import { embed } from './embeddings.ts';
 import { modelPath } from './paths.ts';
 
@@ -13,11 +16,19 @@ const id = 'google';
 
 const chatComplete = geminiChat(id, modelPath, { isGeminiApi: true });
 
-/** Operations of the Gemini API. All use generateContent, except embeddings and Imagen. */
+const messages = messagesOverChat(chatComplete, geminiChatExtras);
+
+/** The count of a whole request names its model. */
+const messagesCountTokens = geminiCountTokens(id, messages, modelPath, (request, call) => ({
+  generateContentRequest: { model: modelPath(call).replace(/^\/v[^/]*\//, ''), ...request },
+}));
+
+/** Operations of the Gemini API. All use generateContent, except embeddings, token counts and Imagen. */
 export const operations: ProviderAdapter['operations'] = {
   chatComplete,
   complete: completionsOverChat(chatComplete, id),
   embed,
+  messagesCountTokens,
   createSpeech: geminiSpeech(id, modelPath),
   createTranscription: geminiTranscription(id, modelPath, 'transcribe'),
   createTranslation: geminiTranscription(id, modelPath, 'translate'),

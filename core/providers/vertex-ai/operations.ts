@@ -5,21 +5,20 @@ import { anthropicCountTokens, anthropicMessages } from '../../formats/anthropic
 import { badParam } from '../../formats/bad-param.ts';
 import { geminiChat } from '../../formats/gemini/chat-completions.ts';
 import { geminiChatExtras } from '../../formats/gemini/chat-extras.ts';
+import { geminiCountTokens } from '../../formats/gemini/count-tokens.ts';
 import { messagesOverChat } from '../../translate/messages-over-chat/messages-over-chat.ts';
 import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
 import { locationPath } from './address.ts';
 import { byFamily } from './by-family.ts';
 import { openAiChat } from './chat.ts';
 import { overCountTokens, overRawPredict } from './claude.ts';
-import { geminiCountTokens } from './count-tokens.ts';
 import { withLabels } from './labels.ts';
 import { type VertexModel, vertexModel } from './models.ts';
 
 const id = 'vertex-ai';
 
-const gemini = withLabels(
-  geminiChat(id, (call) => locationPath(call.settings, vertexModel(call.model).path), { isGeminiApi: false }),
-);
+const modelPath = (call: OperationCall): string => locationPath(call.settings, vertexModel(call.model).path);
+const gemini = withLabels(geminiChat(id, modelPath, { isGeminiApi: false }));
 const geminiMessages = messagesOverChat(gemini, geminiChatExtras);
 
 export const chatComplete = byFamily({ gemini, claude: overRawPredict(anthropicChat(id)), chat: openAiChat });
@@ -41,7 +40,7 @@ export const messages = byFamily({
 });
 
 export const messagesCountTokens = byFamily({
-  gemini: geminiCountTokens(geminiMessages),
+  gemini: geminiCountTokens(id, geminiMessages, modelPath),
   claude: overCountTokens(anthropicCountTokens),
   chat: { ...anthropicCountTokens, path: noCounting },
 });

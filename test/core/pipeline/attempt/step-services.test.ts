@@ -24,6 +24,7 @@ const stepsOver = (status: number, resolved = {} as StepOptions['resolved'], sen
     call: { timeouts: {} } as StepOptions['call'],
     sender,
     ownStore: sender,
+    countTokens: async () => 0,
     sign: () => undefined,
     caller: { organisationId: 'o', workspaceId: 'w', keyId: 'k', userId: null } as StepOptions['caller'],
     isLeft: () => false,

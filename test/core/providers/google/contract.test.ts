@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { google } from '../../../../core/providers/google/index.ts';
 import { providerContractSuite } from '../contract-suite.ts';
 
@@ -14,4 +15,5 @@ providerContractSuite(google, {
     SPII: 'content_filter',
     LANGUAGE: 'stop',
   },
+  unwrap: (operation, body) => (operation === 'messagesCountTokens' ? (body.generateContentRequest as JsonObject) : body),
 });

@@ -1,28 +1,31 @@
-import type { Operation } from '../../contract/provider/provider.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
-import { geminiStreamReader } from '../../formats/gemini/usage.ts';
-import { locationPath } from './address.ts';
-import { vertexModel } from './models.ts';
+import { geminiStreamReader } from './usage.ts';
 
 /** Fields of a generateContent request that `countTokens` does not accept. */
 const uncounted: ReadonlySet<string> = new Set(['toolConfig', 'safetySettings', 'cachedContent', 'labels']);
 
 /**
  * Anthropic's token count for Gemini models, by `countTokens` of the request that `messages` would send. Fields needed only for a
- * reply are left out. Unknown ones are passed.
+ * reply are left out. Unknown ones are passed. `wrap` returns the body if it is not the request itself.
  */
-export function geminiCountTokens(messages: Operation): Operation {
+export function geminiCountTokens(
+  provider: string,
+  messages: Operation,
+  modelPath: (call: OperationCall) => string,
+  wrap: (request: JsonObject, call: OperationCall) => JsonObject = (request) => request,
+): Operation {
   return {
-    path: (call) => `${locationPath(call.settings, vertexModel(call.model).path)}:countTokens`,
+    path: (call) => `${modelPath(call)}:countTokens`,
     toProvider(params, call) {
       const request = messages.toProvider?.(params, call) ?? params;
-      return Object.fromEntries(Object.entries(request).filter(([name]) => !uncounted.has(name)));
+      return wrap(Object.fromEntries(Object.entries(request).filter(([name]) => !uncounted.has(name))), call);
     },
     fromProvider(reply): JsonObject {
       const { totalTokens, promptTokensDetails: _details, totalBillableCharacters: _characters, ...others } = reply;
       return { input_tokens: typeof totalTokens === 'number' ? totalTokens : 0, ...others };
     },
     usage: () => null,
-    streamReader: () => geminiStreamReader('vertex-ai'),
+    streamReader: () => geminiStreamReader(provider),
   };
 }

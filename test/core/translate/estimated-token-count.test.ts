@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { createHarness, replyWith } from '../../support/pipeline-harness.ts';
+
+const body = {
+  model: 'm',
+  system: 'two words',
+  messages: [{ role: 'user', content: [{ type: 'text', text: 'three more words' }] }],
+};
+
+it.each(['openai', 'groq', 'cohere'])('token counts of Messages calls: %s gets an estimate without a call', async (provider) => {
+  const { send, calls, records, key } = createHarness();
+  const headers = { 'x-svc-api-key': key, 'x-svc-provider': provider, authorization: 'Bearer k' };
+  const reply = await send({ path: '/v1/messages/count_tokens', headers, body });
+  expect([reply.status, reply.json]).toEqual([200, { input_tokens: 5 }]);
+  expect(reply.header('x-svc-adapted')).toBe('reply.input_tokens');
+  expect(calls).toEqual([]);
+  expect(records[0]).toMatchObject({ status: 200, inputTokens: 0, outputTokens: 0 });
+});
+
+it('token counts of Messages calls: Google counts the request that would be sent', async () => {
+  const { send, calls, script, key } = createHarness();
+  script(replyWith(200, { totalTokens: 9, promptTokensDetails: [] }));
+  const headers = { 'x-svc-api-key': key, 'x-svc-provider': 'google', authorization: 'Bearer k' };
+  const reply = await send({ path: '/v1/messages/count_tokens', headers, body: { ...body, model: 'gemini-3.8-flash' } });
+  expect([reply.status, reply.json]).toEqual([200, { input_tokens: 9 }]);
+  expect(calls[0]?.path).toBe('/v1beta/models/gemini-3.8-flash:countTokens');
+  expect(JSON.parse(String(calls[0]?.body))).toEqual({
+    generateContentRequest: {
+      model: 'models/gemini-3.8-flash',
+      systemInstruction: { parts: [{ text: 'two words' }] },
+      contents: [{ role: 'user', parts: [{ text: 'three more words' }] }],
+    },
+  });
+});
