@@ -1,11 +1,7 @@
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
-import { type RunningGateway, startGateway } from '../support/start-gateway.ts';
 
-/** The caller's address in the audit trail with a proxy in front of the gateway. */
-let gateway: RunningGateway | undefined;
-afterEach(() => gateway?.stop());
-
+// Tests of the address of the caller in the audit trail. The product `configured` trusts the proxy in front of it, `single` does not.
 const client = '203.0.113.7';
 const span = 'start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z';
 
@@ -27,7 +23,7 @@ async function told(running: SharedGateway, headers: Record<string, string>): Pr
 }
 
 it('client address: it is the client’s behind a trusted proxy, in the audit log and its filter', async () => {
-  gateway = await startGateway({ env: { TRUSTED_PROXIES: '127.0.0.0/8', COUNTRY_HEADER: 'cf-ipcountry' } });
+  const gateway = await shareGateway('configured');
   const headers = { 'x-forwarded-for': `6.6.6.6, ${client}`, 'cf-ipcountry': 'at' };
   expect(await told(gateway, headers)).toEqual([client, 'AT']);
   // An internal header from outside has no effect.

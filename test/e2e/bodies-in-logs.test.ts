@@ -1,18 +1,17 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
-  type GatewayWithUpstream,
   type LooseResponse,
-  startGatewayWithUpstream,
+  type SharedGatewayWithUpstream,
+  shareGatewayWithUpstream,
   storedKeys,
 } from '../support/gateway-with-upstream.ts';
 import { echo, mcpClient } from '../support/mcp-client.ts';
 import { startMcpUpstream } from '../support/mcp-upstream.ts';
 import { until } from '../support/until.ts';
 
-let gateway: GatewayWithUpstream;
+let gateway: SharedGatewayWithUpstream;
 beforeAll(async () => {
-  const env = { LOG_BODIES: 'database', LOG_MASKED_FIELDS: 'x-user-email' };
-  gateway = await startGatewayWithUpstream({ env });
+  gateway = await shareGatewayWithUpstream('configured');
 });
 afterAll(() => gateway?.close());
 

@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { startListedTools } from '../support/listed-tools-server.ts';
+import { startLoneGateway } from '../support/lone-gateway.ts';
 import { type RunningGateway, startGateway } from '../support/start-gateway.ts';
 
 /** The commands of docs/guides, as they are written, against the whole product, a fake provider and a fake Vault. */
@@ -37,6 +38,7 @@ beforeAll(async () => {
     reply.writeHead(isRead ? 200 : 403).end(JSON.stringify(isRead ? { data: secret } : { errors: ['permission denied'] }));
   });
   await once(vault.listen(0, '127.0.0.1'), 'listening');
+  // Calls with the admin key that name no workspace need an organisation with one workspace.
   gateway = await startGateway();
 });
 afterAll(async () => {
@@ -168,13 +170,14 @@ describe('docs/guides', () => {
 
   it('plugins.md: calls without the metadata are rejected, calls with it are served', async () => {
     writeFileSync(join(folder, 'require-team.mjs'), blocksOf('plugins.md', 'js')[0] as string);
-    const other = await startGateway({ env: { PLUGINS: join(folder, 'require-team.mjs') } });
+    const other = await startLoneGateway({ PLUGINS: join(folder, 'require-team.mjs') });
     try {
-      const env = { ...process.env, BASE: `${other.origin}/v1`, WORKSPACE_KEY: other.workspaceKey };
+      other.putProvider('mock', 'mock', {});
+      const env = { ...process.env, BASE: other.baseUrl, WORKSPACE_KEY: other.key };
       const { stdout } = await run('bash', ['-euc', blocksOf('plugins.md', 'sh')[0] as string], { cwd: folder, env });
       expect(stdout.trim().split('\n')).toEqual(['403', '200']);
     } finally {
-      await other.stop();
+      await other.close();
     }
   });
 });

@@ -1,17 +1,21 @@
+import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { reply } from '../support/fake-upstream.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { until } from '../support/until.ts';
 
-const planted = 'planted-header-0123456789';
-const renewed = 'planted-renewed-9876543210';
+/** Part of both values, which no other test of the shared product uses. */
+const mark = randomBytes(8).toString('hex');
+const planted = `${mark}-header-0123456789`;
+const renewed = `${mark}-renewed-9876543210`;
 
-let gateway: GatewayWithUpstream;
+let gateway: SharedGatewayWithUpstream;
 const seen: unknown[] = [];
+const integration = () => gateway.admin.integrationOf('guarded');
 beforeAll(async () => {
-  gateway = await startGatewayWithUpstream({ database: 'embedded' });
+  gateway = await shareGatewayWithUpstream();
   const { admin, upstream } = gateway;
   const configurations = {
     custom_host: upstream.openaiHost,
@@ -41,7 +45,7 @@ it('integration headers: they are sent to the integration’s host with every ca
   expect(gateway.upstream.last.path).toContain('/some/route');
   expect(sent('cf-access-client-secret')).toEqual([planted]);
   const custom_headers = { 'cf-access-client-secret': renewed, 'x-team': 'a' };
-  const changed = await gateway.admin.put('/integrations/int-guarded', { configurations: { custom_headers } });
+  const changed = await gateway.admin.put(`/integrations/${integration()}`, { configurations: { custom_headers } });
   expect(changed.status, JSON.stringify(changed.body)).toBe(200);
   await until(async () => (await ask()).status === 200 && sent('cf-access-client-secret')[0] === renewed, {
     what: 'the new header',
@@ -50,7 +54,7 @@ it('integration headers: they are sent to the integration’s host with every ca
 
 it('integration headers: they are sent in connection tests, stored or not, and echoes of them are not returned', async () => {
   const { admin, upstream } = gateway;
-  expect((await admin.post('/integrations/int-guarded/test', {})).body.ok).toBe(true);
+  expect((await admin.post(`/integrations/${integration()}/test`, {})).body.ok).toBe(true);
   expect(sent('cf-access-client-secret')).toEqual([renewed]);
   const refusal = { error: { message: `No access with ${planted}`, type: 'invalid_request_error' } };
   upstream.always(reply(403, JSON.stringify(refusal), { 'content-type': 'application/json' }));
@@ -70,19 +74,19 @@ it('integration headers: the built-in echo provider does not return them', async
 it('integration headers: no reply, log, record or file contains them', async () => {
   const { admin, dataDir } = gateway;
   const audit = '/audit-logs?start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z';
-  for (const path of ['/integrations/int-guarded', '/providers/guarded', '/logs', audit]) {
+  for (const path of [`/integrations/${integration()}`, '/providers/guarded', '/logs', audit]) {
     const { status, body } = await admin.get(path);
     expect(status, path).toBe(200);
     seen.push(body);
   }
   seen.push(gateway.output());
   expect(JSON.stringify(seen)).toContain('****3210');
-  expect(JSON.stringify(seen)).not.toContain('planted');
+  expect(JSON.stringify(seen)).not.toContain(mark);
   const entries = await readdir(dataDir, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
   expect(files.length).toBeGreaterThan(100);
   for (const file of files) {
     const bytes = await readFile(file).catch(() => Buffer.alloc(0));
-    expect(bytes.includes('planted'), file).toBe(false);
+    expect(bytes.includes(mark), file).toBe(false);
   }
 });

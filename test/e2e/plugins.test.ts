@@ -1,24 +1,18 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../core/contract/values/json.ts';
 import { openaiError } from '../support/fake-upstream.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { startGateway } from '../support/start-gateway.ts';
 import { until } from '../support/until.ts';
 
-/** Third-party plugins, named in PLUGINS and enabled by a config. */
+/** Third-party plugins, named in the PLUGINS of the shared product and enabled by a config. */
 const example = 'config/examples/plugins/required-metadata.mjs';
-const topics = 'config/examples/plugins/allowed-topics.mjs';
-const acme = 'config/examples/providers/acme-ai/settings.mjs';
-const throwing = join(import.meta.dirname, 'fixtures/throwing-plugin.mjs');
-const odd = join(import.meta.dirname, 'fixtures/odd-plugin.mjs');
 
-let gateway: GatewayWithUpstream;
+let gateway: SharedGatewayWithUpstream;
 beforeAll(async () => {
-  gateway = await startGatewayWithUpstream({
-    env: { PLUGINS: `${example},${throwing},${odd},${topics}`, PLUGIN_HOOK_TIMEOUT: '300', PROVIDERS: acme, LOG_LEVEL: 'info' },
-  });
+  gateway = await shareGatewayWithUpstream('configured');
 });
 afterAll(() => gateway?.close());
 afterEach(() => gateway?.upstream.reset());
@@ -287,7 +281,9 @@ it('plugins: the gateway logs the loaded ones in one line', () => {
 });
 
 it('plugins: the gateway does not start with one that cannot be loaded, and names it', async () => {
-  const failure = await startGateway({ env: { PLUGINS: './no-such-plugin.mjs' } }).then(
+  const key = () => randomBytes(32).toString('base64');
+  const machine = { ROLE: 'gateway', CONTROL_PLANE_URL: gateway.controlPlaneUrl, ENCRYPTION_KEY: key(), CLUSTER_KEY: key() };
+  const failure = await startGateway({ env: { ...machine, PLUGINS: './no-such-plugin.mjs' } }).then(
     async (running) => {
       await running.stop();
       return null;

@@ -10,16 +10,15 @@ import {
   stallMidStream,
 } from '../support/fake-upstream.ts';
 import { freePort } from '../support/free-port.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 
 /**
  * Cases beyond the matrix of routes/every-error.test.ts: an unreachable provider, time limits that combine, the end of a stream
  * that has begun.
  */
-let gateway: GatewayWithUpstream;
-const idleMs = 500;
+let gateway: SharedGatewayWithUpstream;
 beforeAll(async () => {
-  gateway = await startGatewayWithUpstream({ env: { IDLE_TIMEOUT: String(idleMs) } });
+  gateway = await shareGatewayWithUpstream('configured');
   await gateway.admin.createUpstream('spare', `${gateway.upstream.origin}/spare/v1`);
   await gateway.admin.createUpstream('closed', `http://127.0.0.1:${await freePort()}/v1`);
 });

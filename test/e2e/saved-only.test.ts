@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import {
+  type GatewayWithUpstream,
+  shareGatewayWithUpstream,
+  startGatewayWithUpstream,
+} from '../support/gateway-with-upstream.ts';
+import { startLoneGateway } from '../support/lone-gateway.ts';
 import { until } from '../support/until.ts';
 
 const body = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'hello' }] };
@@ -44,6 +49,12 @@ describe('a running gateway', () => {
     const slug = await gateway.admin.createConfig({ provider: '@oai' });
     expect((await call({ 'x-svc-config': slug })).status).toBe(200);
     expect((await call({ 'x-svc-provider': '@oai' })).status).toBe(200);
+    // The service's own store needs no settings or credentials.
+    const own = { 'x-svc-provider': 'svc' };
+    const listed = await gateway.call('/files', { headers: own });
+    expect([listed.status, await listed.json()]).toMatchObject([200, { object: 'list', data: [] }]);
+    const aimed = await gateway.call('/files', { headers: { ...own, 'x-svc-custom-host': 'https://example.com' } });
+    expect([aimed.status, await aimed.json()]).toMatchObject([400, { error: { code: 'inline_custom_host_blocked' } }]);
     await put('/organisations/self', { data_plane_security_settings: { block_inline_config: false } });
     await settle('inline configs pass again everywhere', inline, 200);
   });
@@ -72,30 +83,19 @@ describe('a running gateway', () => {
 });
 
 describe('a gateway with deployment settings', () => {
-  let gateway: GatewayWithUpstream;
-  beforeAll(async () => {
-    gateway = await startGatewayWithUpstream({
-      env: { BLOCK_INLINE_CONFIG: 'true', HEADERS_TO_METADATA: 'X-Team,x-absent', METADATA_MAP_KEY_PREFIX: 'header.' },
-    });
-  });
-  afterAll(() => gateway?.close());
-
   it('blocks inline configs with any organisation setting', async () => {
-    const reply = await gateway.call('/chat/completions', { body, headers: inline });
-    expect([reply.status, await reply.json()]).toMatchObject([400, { error: { code: 'inline_config_blocked' } }]);
-  });
-
-  it("serves the service's own store by its name, which carries no settings or credentials", async () => {
-    const headers = { 'x-svc-api-key': gateway.workspaceKey, 'x-svc-provider': 'svc' };
-    const listed = await fetch(`${gateway.baseUrl}/files`, { headers });
-    expect([listed.status, await listed.json()]).toMatchObject([200, { object: 'list', data: [] }]);
-    const aimed = await fetch(`${gateway.baseUrl}/files`, {
-      headers: { ...headers, 'x-svc-custom-host': 'https://example.com' },
-    });
-    expect([aimed.status, await aimed.json()]).toMatchObject([400, { error: { code: 'inline_custom_host_blocked' } }]);
+    const gateway = await startLoneGateway({ BLOCK_INLINE_CONFIG: 'true' });
+    try {
+      gateway.putProvider('oai', 'openai', {});
+      const reply = await gateway.call('/chat/completions', { body, headers: inline });
+      expect([reply.status, await reply.json()]).toMatchObject([400, { error: { code: 'inline_config_blocked' } }]);
+    } finally {
+      await gateway.close();
+    }
   });
 
   it('records the configured headers as metadata, below explicit metadata', async () => {
+    const gateway = await shareGatewayWithUpstream('configured');
     const metadataOf = async (reply: Awaited<ReturnType<typeof gateway.call>>) => {
       const { metrics } = await gateway.logOf(reply);
       return Object.fromEntries(
@@ -110,5 +110,6 @@ describe('a gateway with deployment settings', () => {
       headers: { ...headers, 'x-svc-metadata': '{"header.x-team":"blue"}' },
     });
     expect(await metadataOf(said)).toEqual({ 'header.x-team': 'blue' });
+    await gateway.close();
   });
 });

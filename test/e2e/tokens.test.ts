@@ -3,21 +3,23 @@ import { join } from 'node:path';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../core/contract/values/json.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { type KeySetHost, newSigningKey, signToken, startKeySetHost } from '../support/tokens.ts';
 import { until } from '../support/until.ts';
 
 /** JWTs that an organisation signs, with the whole product and a host that publishes its keys over HTTPS. */
 const tls = join(import.meta.dirname, '../support/tls');
 const key = newSigningKey();
-let gateway: GatewayWithUpstream;
+let gateway: SharedGatewayWithUpstream;
 let host: KeySetHost;
 let organisationId: string;
+let workspaceSlug: string;
 
 beforeAll(async () => {
   host = await startKeySetHost({ cert: readFileSync(join(tls, 'cert.pem')), key: readFileSync(join(tls, 'key.pem')) });
-  gateway = await startGatewayWithUpstream({ env: { NODE_EXTRA_CA_CERTS: join(tls, 'cert.pem') } });
+  gateway = await shareGatewayWithUpstream('configured');
   organisationId = (await gateway.admin.get('/organisations/self')).body.data.id;
+  workspaceSlug = (await gateway.admin.get(`/admin/workspaces/${gateway.workspaceId}`)).body.slug;
 });
 afterAll(async () => {
   await gateway?.close();
@@ -40,7 +42,7 @@ beforeEach(async () => {
 });
 
 const sign = (claims: JsonObject = {}, by = key, header: JsonObject = {}) =>
-  signToken(by, { svc_oid: organisationId, svc_workspace: 'ws-default', scope: 'completions.write', ...claims }, header);
+  signToken(by, { svc_oid: organisationId, svc_workspace: workspaceSlug, scope: 'completions.write', ...claims }, header);
 
 function clientWith(apiKey: string, headers: Record<string, string> = {}): OpenAI {
   return new OpenAI({ baseURL: gateway.baseUrl, apiKey, maxRetries: 0, defaultHeaders: headers });
@@ -99,7 +101,7 @@ describe('a JWT as apiKey of the OpenAI SDK', () => {
 
   it('uses the config that it names by slug or id, follows its changes, and is rejected once it is gone', async () => {
     const config = (model: string) => ({ provider: '@oai', override_params: { model } });
-    const own = { workspace_id: 'ws-default' };
+    const own = { workspace_id: workspaceSlug };
     const made = await gateway.admin.post('/configs', {
       ...own,
       name: 'of tokens',
@@ -116,9 +118,9 @@ describe('a JWT as apiKey of the OpenAI SDK', () => {
       return sent;
     };
     expect(await models()).toEqual(['first', 'first']);
-    await gateway.admin.put('/configs/pc-of-tokens?workspace_id=ws-default', { config: config('second') });
+    await gateway.admin.put(`/configs/pc-of-tokens?workspace_id=${workspaceSlug}`, { config: config('second') });
     await until(async () => (await models()).every((model) => model === 'second'), { what: 'the change' });
-    await gateway.admin.delete('/configs/pc-of-tokens?workspace_id=ws-default');
+    await gateway.admin.delete(`/configs/pc-of-tokens?workspace_id=${workspaceSlug}`);
     for (const token of tokens) await becomes(token, 400);
     expect(await outcome(sign({ defaults: { config_id: 'pc-nowhere' } }))).toEqual([400, 'invalid_config']);
   });
@@ -322,7 +324,7 @@ describe('a JWT in the admin API', () => {
       workspaces: [
         {
           id: gateway.workspaceId,
-          slug: 'ws-default',
+          slug: workspaceSlug,
           name: expect.any(String),
           role: null,
           scopes: ['configs.list', 'logs.export'],

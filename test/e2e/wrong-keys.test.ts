@@ -8,20 +8,19 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../support/free-port.ts';
 import { productFile } from '../support/product.ts';
+import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
 import { cheapStartEnv } from '../support/source-process.ts';
-import { type RunningGateway, startGateway } from '../support/start-gateway.ts';
 import { until } from '../support/until.ts';
 
 const program = await productFile('core/supervisor/main');
 
-let main: RunningGateway;
+let main: SharedGateway;
 let dataDir: string;
 beforeAll(async () => {
-  main = await startGateway();
+  main = await shareGateway();
   dataDir = await mkdtemp(join(tmpdir(), 'svc-wrong-keys-'));
 });
 afterAll(async () => {
-  await main?.stop();
   await rm(dataDir, { recursive: true, force: true });
 });
 

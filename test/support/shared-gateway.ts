@@ -2,15 +2,18 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { scopesByType } from '../../admin/access/scopes.ts';
 import { adminClient } from './admin-client.ts';
-import { type GatewayOptions, type RunningGateway, startGateway } from './start-gateway.ts';
+import { type ChildRole, type GatewayOptions, pidsWithRole, type RunningGateway, startGateway } from './start-gateway.ts';
 import { removeAfterRun, runDirectory } from './test-run.ts';
 import { until } from './until.ts';
 
-/** A product that several test files share. None of them reads its output, stops it or depends on an empty organisation. */
-export type SharedGateway = Omit<RunningGateway, 'stop' | 'kill' | 'output' | 'dataDir' | 'pid' | 'pidsOf'>;
+/**
+ * A product that several test files share. None of them stops it or a process of it, or depends on an empty organisation. In its output
+ * and its data directory they look only for their own values.
+ */
+export type SharedGateway = Omit<RunningGateway, 'stop' | 'kill'>;
 
-/** Settings of the shared products that differ from the defaults. */
-export const sharedSettings = { realtimeMessageBytesMax: 1024 * 1024, formBufferBytesMax: 2_000_000 } as const;
+/** Settings of the shared products that differ from the defaults. `idleMs` is that of `configured`. */
+export const sharedSettings = { realtimeMessageBytesMax: 1024 * 1024, formBufferBytesMax: 2_000_000, idleMs: 2000 } as const;
 
 /** The products of a run. Each starts when the first file asks for it, and ends with the run. */
 const products = {
@@ -34,6 +37,30 @@ const products = {
       ADMIN_REQUESTS_PER_ADDRESS: '0',
     },
   },
+  /** One gateway process, the database server if there is one, and settings that need a product of their own but do not disturb others. */
+  configured: {
+    env: {
+      LOG_LEVEL: 'info',
+      LOG_BODIES: 'database',
+      LOG_MASKED_FIELDS: 'x-user-email',
+      HEADERS_TO_METADATA: 'X-Team,x-absent',
+      METADATA_MAP_KEY_PREFIX: 'header.',
+      NODE_EXTRA_CA_CERTS: join(import.meta.dirname, 'tls/cert.pem'),
+      TRUSTED_PROXIES: '127.0.0.0/8',
+      COUNTRY_HEADER: 'cf-ipcountry',
+      PLUGINS: [
+        'config/examples/plugins/required-metadata.mjs',
+        'test/e2e/fixtures/throwing-plugin.mjs',
+        'test/e2e/fixtures/odd-plugin.mjs',
+        'config/examples/plugins/allowed-topics.mjs',
+      ].join(),
+      PLUGIN_HOOK_TIMEOUT: '300',
+      PROVIDERS: 'config/examples/providers/acme-ai/settings.mjs',
+      IDLE_TIMEOUT: String(sharedSettings.idleMs),
+      ADMIN_REQUESTS_PER_KEY: '0',
+      ADMIN_REQUESTS_PER_ADDRESS: '0',
+    },
+  },
   /** Two gateway processes, and the database server if there is one. */
   pair: { env: { GATEWAY_PROCESSES: '2', ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' } },
 } as const satisfies Record<string, GatewayOptions>;
@@ -44,29 +71,40 @@ let sharers = 0;
 
 /** Returns a shared product of this run. The workspace and its key belong to the caller alone. */
 export async function shareGateway(name: SharedProduct = 'single'): Promise<SharedGateway> {
-  const { origin, baseUrl, port, controlPlaneUrl, controlPlanePort, adminKey, firstWorkspaceId } = await productOf(name);
+  const { firstWorkspaceId, ...shared } = await runningProduct(name);
   const sharer = `${process.pid}-${++sharers}`;
+  const { controlPlaneUrl, adminKey } = shared;
   const first = adminClient(controlPlaneUrl, adminKey, firstWorkspaceId);
   const workspaceId = String((await first.create('/admin/workspaces', { name: `Sharer ${sharer}` })).id);
   const admin = adminClient(controlPlaneUrl, adminKey, workspaceId, `int-${sharer}`);
   // As in the workspace of a first start.
   await admin.createProvider({ slug: 'mock', integration_id: 'mock' });
   const { key: workspaceKey } = await admin.createKey({ scopes: [...scopesByType['workspace-service']] });
-  return { origin, baseUrl, port, controlPlaneUrl, controlPlanePort, adminKey, workspaceKey, workspaceId, admin };
+  return { ...shared, workspaceKey, workspaceId, admin };
 }
 
-type Addresses = Pick<SharedGateway, 'origin' | 'baseUrl' | 'port' | 'controlPlaneUrl' | 'controlPlanePort' | 'adminKey'>;
-
 /** The data of a started product that other processes of the run need. */
-interface Product extends Addresses {
+interface Product extends Omit<SharedGateway, 'workspaceId' | 'workspaceKey' | 'admin' | 'output' | 'pidsOf'> {
   readonly firstWorkspaceId: string;
   /** Reason for which the start failed. */
   readonly error?: string;
 }
 
+async function runningProduct(name: SharedProduct) {
+  const product = await productOf(name);
+  return {
+    ...product,
+    output: () => readFileSync(outputOf(folderOf(name)), 'utf8'),
+    pidsOf: (role: ChildRole) => pidsWithRole(product.pid, role),
+  };
+}
+
+const folderOf = (name: SharedProduct): string => join(runDirectory(), `product-${name}`);
+const outputOf = (folder: string): string => join(folder, 'output');
+
 /** Returns the product. The first process that creates its folder starts it, the others wait for the file with its addresses. */
 async function productOf(name: SharedProduct): Promise<Product> {
-  const folder = join(runDirectory(), `product-${name}`);
+  const folder = folderOf(name);
   const file = join(folder, 'product.json');
   if (isFirst(folder)) {
     const started = await start(name, folder).catch((error: Error) => ({ error: error.message }));
@@ -92,13 +130,24 @@ async function start(name: SharedProduct, folder: string): Promise<Product> {
   const options: GatewayOptions = {
     ...products[name],
     parentDir: folder,
-    outputFile: join(folder, 'output'),
+    outputFile: outputOf(folder),
     deadlineMs: 100_000,
   };
   const started = await startGateway(options);
   removeAfterRun('products', started.pid);
   const processes = Number(options.env?.GATEWAY_PROCESSES ?? 1);
   await until(() => started.pidsOf('gateway').length === processes, { what: `${processes} gateway processes` });
-  const { origin, baseUrl, port, controlPlaneUrl, controlPlanePort, adminKey, workspaceId: firstWorkspaceId } = started;
-  return { origin, baseUrl, port, controlPlaneUrl, controlPlanePort, adminKey, firstWorkspaceId };
+  const {
+    origin,
+    baseUrl,
+    port,
+    controlPlaneUrl,
+    controlPlanePort,
+    adminKey,
+    dataDir,
+    pid,
+    workspaceId: firstWorkspaceId,
+  } = started;
+  const addresses = { origin, baseUrl, port, controlPlaneUrl, controlPlanePort };
+  return { ...addresses, adminKey, dataDir, pid, firstWorkspaceId };
 }

@@ -37,7 +37,7 @@ export interface GatewayOptions {
   readonly deadlineMs?: number;
 }
 
-type ChildRole = 'gateway' | 'control-plane';
+export type ChildRole = 'gateway' | 'control-plane';
 
 export interface RunningGateway {
   /** `http://127.0.0.1:<port>`, without `/v1`. */
@@ -137,7 +137,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Runnin
       dataDir,
       pid: child.pid as number,
       admin: adminClient(controlPlaneUrl, keys.admin_key, keys.workspace_id),
-      pidsOf: (role) => childrenOf(child.pid as number).filter((pid) => roleOf(pid) === role),
+      pidsOf: (role) => pidsWithRole(child.pid as number, role),
       output,
       async stop() {
         child.kill('SIGTERM');
@@ -201,6 +201,11 @@ async function killTree(child: ChildProcess): Promise<void> {
   }
   await exited;
   await until(() => pids.slice(1).every((pid) => !isAlive(pid)), { what: 'the end of the killed children' });
+}
+
+/** Returns the ids of the supervisor's running children with this role. */
+export function pidsWithRole(supervisorPid: number, role: ChildRole): number[] {
+  return childrenOf(supervisorPid).filter((pid) => roleOf(pid) === role);
 }
 
 function roleOf(pid: number): ChildRole | null {
