@@ -23,6 +23,8 @@ const balance = (algorithm: string) => (first: JsonObject) => ({
   strategy: { mode: 'loadbalance', algorithm },
   targets: [algorithm === 'priority_capacity' ? { ...first, capacity: { in_flight: 9 } } : first, two],
 });
+/** Algorithms that select one target, and then run the same code. They share the rows of the table. */
+const algorithms = ['weighted', 'round_robin', 'least_latency', 'least_busy', 'priority_capacity'];
 const conditions = [{ query: { 'metadata.to': 'one' }, then: 'one' }];
 
 /** The config of each mode, the position of target one, and the target after a failure. */
@@ -33,11 +35,7 @@ const modes: Record<string, { config: (first: JsonObject) => JsonObject; at: str
     at: 'config.targets[0]',
     next: 'config.targets[1]',
   },
-  weighted: { config: balance('weighted'), at: 'config.targets[0]', next: null },
-  'round robin': { config: balance('round_robin'), at: 'config.targets[0]', next: null },
-  'least latency': { config: balance('least_latency'), at: 'config.targets[0]', next: null },
-  'least busy': { config: balance('least_busy'), at: 'config.targets[0]', next: null },
-  'priority capacity': { config: balance('priority_capacity'), at: 'config.targets[0]', next: null },
+  ...Object.fromEntries(algorithms.map((name) => [name, { config: balance(name), at: 'config.targets[0]', next: null }])),
   conditional: {
     config: (first) => ({ strategy: { mode: 'conditional', conditions, default: 'two' }, targets: [two, first] }),
     at: 'config.targets[1]',
@@ -197,11 +195,23 @@ function replyOf(sink: FakeSink, good: string): NonNullable<Seen['reply']> {
   };
 }
 
+/**
+ * Returns true if this mode runs the row with this number. Algorithms take the rows in turn: each runs a fifth, which holds every
+ * retry, behaviour, kind and disconnect. With LONG_TESTS each runs all.
+ */
+function takes(mode: string, row: number): boolean {
+  const at = algorithms.indexOf(mode);
+  return at === -1 || process.env.LONG_TESTS !== undefined || row % algorithms.length === at;
+}
+
 describe.each(Object.keys(modes))('%s', (mode) => {
   describe.each(Object.entries(retries))('with %s', (_name, retry) => {
     it.each(kinds)('has the same result for every end of a %s call, whether the client stays or leaves', async (kind) => {
+      // A row keeps its number in every mode, so that the algorithms together run all rows.
+      let row = Object.values(retries).indexOf(retry) + kinds.indexOf(kind);
       for (const does of behaviours) {
         for (const leaving of leavings) {
+          if (!takes(mode, row++)) continue;
           const seen = await seenOf(mode, retry, does, kind, leaving);
           expect.soft(seen, `${does}, client ${leaving}`).toEqual(expectedOf(mode, retry, does, kind, leaving));
         }
