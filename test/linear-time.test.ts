@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { expect, it } from 'vitest';
+import { maskSecrets } from '../admin/audit/mask-secrets.ts';
 import { usableInterfaces } from '../admin/resources/agent-integrations/card-schema.ts';
 import { readOpenApi } from '../admin/resources/mcp-integrations/rest/read-openapi.ts';
 import { findSuspicious } from '../admin/resources/mcp-integrations/tool-findings.ts';
@@ -18,7 +19,7 @@ import { contentFacts } from '../plugins/cache/content-facts.ts';
  */
 const n = 400_000;
 const timeout = 20_000;
-const masks = createMasks([]);
+const masks = createMasks([], []);
 const frame = { id: 'i', created: 0, createdSeconds: 0, model: 'm' } as unknown as Parameters<typeof streamedReply>[0];
 const reply = { text: `a${' '.repeat(n)}`, toolCalls: [], finishReason: 'stop', usage: null } as const;
 
@@ -26,6 +27,8 @@ it.each<[string, () => unknown]>([
   ['bodies in logs, with many schemes', () => masks.body('a.'.repeat(n))],
   ['bodies in logs, with many beginnings of a JWT', () => masks.body('-eyJ'.repeat(n))],
   ['bodies in logs, with many beginnings of a URL', () => masks.body('a://:'.repeat(n))],
+  ['headers in logs, with JSON of many brackets', () => masks.headers(['x-svc-config', `{"a":${'['.repeat(n)}`])],
+  ['audit entries, with many URLs', () => maskSecrets('://?a://a'.repeat(n / 4))],
   ['log lines, with many schemes', () => redactText('a.'.repeat(n))],
   ['log lines, with many beginnings of a JWT', () => redactText('-eyJ'.repeat(n))],
   ['SAML responses with white space', () => expect(() => decodeBase64(`A${' '.repeat(n * 0.75)}!`)).toThrow('not base64')],

@@ -3,12 +3,12 @@ import { everySecretName } from '../../core/providers/declarations.ts';
 
 /**
  * Returns a copy of a request body in which every value under a secret-sounding name is `***`, at any depth, in snake and camel
- * case. Keys of this service are masked in every field. When in doubt, it masks: an audit trail must record that a key was
- * changed, never its value.
+ * case. Keys of this service and credentials in URLs are masked in every field. When in doubt, it masks: an audit trail must record
+ * that a key was changed, never its value.
  */
 export function maskSecrets<Value>(value: Value): Value;
 export function maskSecrets(value: unknown): unknown {
-  if (typeof value === 'string') return maskKeys(value);
+  if (typeof value === 'string') return maskUrls(maskKeys(value));
   if (Array.isArray(value)) return value.map((inner) => maskSecrets(inner));
   if (!isObject(value)) return value;
   const out: Record<string, unknown> = {};
@@ -34,6 +34,19 @@ export function maskValues(value: unknown): unknown {
 export function maskKeys(text: string): string {
   return text.replace(/\b(svc_(?:[a-z]+_[0-9A-Za-z]{12}|session|refresh|browser|pending|invite|link|scim)_)[\w-]{32,}/g, '$1***');
 }
+
+/** Masks user names and passwords of URLs, and parameters of their queries with a secret-sounding name. */
+function maskUrls(text: string): string {
+  if (!text.includes('://')) return text;
+  return text
+    .replace(/(:\/\/)[^\s/?#@"]+@/g, '$1***@')
+    .replace(/([?&]([^=&#\s"]{1,100})=)[^&#\s"]+/g, (shown, start: string, name: string) =>
+      isSecretName(name) || signatures.test(plainOf(name)) ? `${start}***` : shown,
+    );
+}
+
+/** Parameters of signed URLs. */
+const signatures = /^(sig|signature|xamzsignature|xgoogsignature|xamzcredential|xgoogcredential)$/;
 
 /**
  * Returns true if a field that contains secrets among other fields was sent as a text or list. Secrets then have no names to find

@@ -7,6 +7,7 @@ import { realTimers } from '../contract/values/timers.ts';
 import { ContentQueue } from '../journal/content-queue.ts';
 import { createMasks } from '../journal/mask-content.ts';
 import { prepareContent } from '../journal/prepare-content.ts';
+import { everySecretName } from '../providers/declarations.ts';
 
 interface Parts {
   readonly settings: Pick<Settings, 'logBodies' | 'logBodyBytesMax' | 'logQueueBytesMax' | 'logMaskedFields'>;
@@ -19,7 +20,7 @@ interface Parts {
 export function createContentQueue({ settings, fetch, clock, log }: Parts): ContentQueue | null {
   if (settings.logBodies === 'off') return null;
   const { logBodyBytesMax: bodyBytesMax, logQueueBytesMax: queueBytesMax } = settings;
-  const masks = createMasks(settings.logMaskedFields);
+  const masks = createMasks(settings.logMaskedFields, everySecretName);
   return new ContentQueue({
     ...{ fetch, clock, timers: realTimers, log, bodyBytesMax, queueBytesMax },
     prepare: (content) => prepareContent(content, masks, mergeStream, bodyBytesMax),

@@ -35,37 +35,64 @@ export interface Masks {
   text(text: string): string;
 }
 
-/** `names`: further headers and fields to mask, in lower case (`LOG_MASKED_FIELDS`). */
-export function createMasks(names: readonly string[]): Masks {
+/** Fields that hold headers by name, such as those of a guardrail's webhook or of an MCP server in a list of tools. */
+const headerHolder = /^(custom_?)?headers$/;
+
+/**
+ * `names`: further headers and fields to mask, in lower case (`LOG_MASKED_FIELDS`). `credentials`: settings of providers that are
+ * credentials, which configs in headers may contain in snake or camel case.
+ */
+export function createMasks(names: readonly string[], credentials: readonly string[]): Masks {
   const named = new Set(names);
+  const declared = new Set(credentials.map(plainOf));
   const isSecretHeader = (name: string): boolean => named.has(name) || (secretHeader.test(name) && !harmlessHeader.test(name));
-  const isSecretField = (name: string): boolean => {
-    const lower = name.toLowerCase();
-    return named.has(lower) || secretField.test(lower.replaceAll('-', '_'));
-  };
+  /** True for fields that are masked with everything in them. */
+  const isHiddenField = (name: string): boolean => named.has(name.toLowerCase()) || declared.has(plainOf(name));
+  const isSecretField = (name: string): boolean =>
+    isHiddenField(name) || secretField.test(name.toLowerCase().replaceAll('-', '_'));
 
   function body(value: unknown): unknown {
+    return maskedValue(value, isSecretField);
+  }
+
+  /** `isSecret` decides about the members of this object alone. */
+  function maskedValue(value: unknown, isSecret: (name: string) => boolean): unknown {
     if (typeof value === 'string') return maskText(value);
     if (Array.isArray(value)) return value.map(body);
     if (!isObject(value)) return value;
     const out: Record<string, unknown> = {};
     for (const [name, inner] of Object.entries(value)) {
       // The schema of a tool may describe a field of that name: only values are credentials.
-      const isHidden = isSecretField(name) && (typeof inner === 'string' || named.has(name.toLowerCase()));
-      define(out, maskText(name), isHidden && inner !== null ? masked : body(inner));
+      const isHidden = (isSecret(name) && typeof inner === 'string') || isHiddenField(name);
+      const isOfInner = headerHolder.test(name.toLowerCase()) ? isSecretMember : isSecretField;
+      define(out, maskText(name), isHidden && inner !== null ? masked : maskedValue(inner, isOfInner));
     }
     return out;
   }
 
+  const isSecretMember = (name: string): boolean => isSecretHeader(name.toLowerCase()) || isSecretField(name);
+
+  const text = (given: string): string => maskText(maskMembers(given, isSecretField, isHiddenField));
+
+  /** Configs and metadata are JSON in a header. A credential in them may have no form of its own. */
+  function headerValue(value: string): string {
+    if (!/^\s*[[{]/.test(value)) return maskText(value);
+    try {
+      return JSON.stringify(body(JSON.parse(value)));
+    } catch {
+      return text(value);
+    }
+  }
+
   return {
     body,
-    text: (given) => maskText(maskMembers(given, isSecretField, (name) => named.has(name.toLowerCase()))),
+    text,
     headers(list) {
       const out: Record<string, string> = {};
       for (let at = 0; at + 1 < list.length; at += 2) {
         const name = (list[at] as string).toLowerCase();
         const value = list[at + 1] as string;
-        const shown = isSecretHeader(name) ? masked : maskText(value);
+        const shown = isSecretHeader(name) ? masked : headerValue(value);
         define(out, name, Object.hasOwn(out, name) ? `${out[name]}, ${shown}` : shown);
       }
       return out;
@@ -85,6 +112,11 @@ function maskText(text: string): string {
   let shown = text;
   for (const [form, instead] of secretForms) shown = shown.replace(form, instead);
   return maskPasswords(maskJwts(shown, masked), masked);
+}
+
+/** Returns the name without differences of snake, kebab and camel case. */
+function plainOf(name: string): string {
+  return name.toLowerCase().replace(/[_-]/g, '');
 }
 
 /** An assignment to `__proto__` would set the prototype instead of a field. */

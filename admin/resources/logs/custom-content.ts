@@ -2,6 +2,7 @@ import type * as v from 'valibot';
 import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
 import type { ContentSide, RecordContent } from '../../../core/contract/protocol/record-contents.ts';
 import { createMasks, type Masks, withoutVectors } from '../../../core/journal/mask-content.ts';
+import { everySecretName } from '../../../core/providers/declarations.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { effectiveSetting, readTenancy } from '../organisations/effective-setting.ts';
 import { type ContentServices, insertContents } from './contents.ts';
@@ -24,7 +25,7 @@ export async function storeCustomContents(
   const tenancy = await readTenancy(em, tenant.organisationId, tenant.workspaceId);
   const isErrorOnly = effectiveSetting<0 | 1>(tenancy, 'settings', 'debug_log') === 0;
   if (isErrorOnly && effectiveSetting<0 | 1>(tenancy, 'settings', 'debug_log_error_body') !== 1) return;
-  const masks = createMasks(settings.logMaskedFields);
+  const masks = createMasks(settings.logMaskedFields, everySecretName);
   const contents = logs.flatMap(({ request, response }, at): RecordContent[] => {
     const { id, createdAt, endpoint, status } = records[at] as RequestRecord;
     const reply = endpoint === 'embed' ? withoutVectors(response.body) : response.body;

@@ -14,3 +14,22 @@ it('audit entries show settings that are not credentials', () => {
     configurations: { aws_region: 'eu-central-1' },
   });
 });
+
+it.each([
+  ['http://user:planted@host.example/mcp', 'http://***@host.example/mcp'],
+  ['https://planted@host.example', 'https://***@host.example'],
+  ['https://host.example/a?team=b&api_key=planted&x=1#part', 'https://host.example/a?team=b&api_key=***&x=1#part'],
+  ['https://host.example/a?key=planted', 'https://host.example/a?key=***'],
+  ['https://host.example/a?X-Amz-Signature=planted&sig=planted', 'https://host.example/a?X-Amz-Signature=***&sig=***'],
+  [
+    'see https://a.example?token=planted and https://u:planted@b.example',
+    'see https://a.example?token=*** and https://***@b.example',
+  ],
+])('audit entries mask credentials in the URL of %s', (url, shown) => {
+  expect(maskSecrets({ url, list: [{ webhookURL: url }] })).toEqual({ url: shown, list: [{ webhookURL: shown }] });
+});
+
+it('audit entries show URLs without credentials, and addresses of people', () => {
+  const shown = { url: 'https://host.example:8443/v1?page=2&team=a@b', email: 'a@host.example', note: 'why? a=b&key=c' };
+  expect(maskSecrets(shown)).toEqual(shown);
+});

@@ -34,7 +34,7 @@ function captured(reply: string | Uint8Array, more: Partial<CapturedContent> & {
   } as CapturedContent;
 }
 
-const prepare = (content: CapturedContent) => prepareContent(content, createMasks([]), mergeStream, 1_000);
+const prepare = (content: CapturedContent) => prepareContent(content, createMasks([], []), mergeStream, 1_000);
 
 describe('contents of a request', () => {
   const chunk = (delta: object, more: object = {}) =>

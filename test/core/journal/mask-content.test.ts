@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createMasks } from '../../../core/journal/mask-content.ts';
+import { everySecretName } from '../../../core/providers/declarations.ts';
 import { randomFrom } from '../../support/random-from.ts';
 
-const { headers, body, text } = createMasks(['x-user-email', 'patient_name']);
+const { headers, body, text } = createMasks(['x-user-email', 'patient_name'], everySecretName);
 const letters = (length: number) => randomBytes(length).toString('hex').slice(0, length);
 
 /** Credentials in the forms that callers and providers use. */
@@ -66,6 +67,35 @@ describe('masks of logged headers and bodies', () => {
       ...{ api_key: '***', password: '***' },
       nested: [{ clientSecret: '***', 'access-token': '***' }],
     });
+  });
+
+  it('remove credentials of an inline config in a header, of every provider, in snake and camel case', () => {
+    const camel = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+    const names = ['api_key', ...everySecretName].flatMap((name) => [name, camel(name)]);
+    const settings = Object.fromEntries(names.map((name) => [name, 'abc']));
+    const config = {
+      strategy: { mode: 'fallback' },
+      targets: [{ provider: 'bedrock', ...settings, vertex_service_account_json: { private_key: 'abc', project_id: 'abc' } }],
+      input_guardrails: [
+        { 'default.webhook': { webhookURL: 'http://127.0.0.1', headers: { 'x-hook-token': 'abc', 'x-team': 'b' } } },
+      ],
+    };
+    const shown = headers(['x-svc-config', JSON.stringify(config)])['x-svc-config'] ?? '';
+    expect(shown).not.toContain('abc');
+    const hook = { webhookURL: 'http://127.0.0.1', headers: { 'x-hook-token': '***', 'x-team': 'b' } };
+    expect(JSON.parse(shown)).toMatchObject({
+      strategy: { mode: 'fallback' },
+      targets: [{ provider: 'bedrock', api_key: '***', vertex_service_account_json: '***' }],
+      input_guardrails: [{ 'default.webhook': hook }],
+    });
+    // Also if the JSON is not whole, or too deep.
+    for (const cut of [-1, -40, -200]) {
+      expect(headers(['x-svc-config', JSON.stringify({ targets: config.targets }).slice(0, cut)])['x-svc-config']).not.toContain(
+        'abc',
+      );
+    }
+    const deep = `{"api_key":"abc","a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`;
+    expect(headers(['x-svc-config', deep])['x-svc-config']).not.toContain('abc');
   });
 
   it('remove headers and fields that the setting names, with everything in them', () => {
