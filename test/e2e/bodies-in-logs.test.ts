@@ -67,6 +67,25 @@ it.each([
   expect(texts[1]).toBe(texts[0]);
 });
 
+it('the log shows no credential of an inline config, whatever its form', async () => {
+  const hook = {
+    'default.webhook': { webhookURL: 'http://127.0.0.1:9/hook', headers: { 'x-hook-token': 'planted hook' } },
+    async: true,
+  };
+  const target = {
+    provider: 'openai',
+    api_key: 'planted key',
+    aws_secret_access_key: 'planted aws',
+    custom_host: gateway.upstream.openaiHost,
+  };
+  const config = { targets: [target], input_guardrails: [hook] };
+  const reply = await chat({ model: 'gpt-4o-mini' }, { 'x-svc-config': JSON.stringify(config) });
+  await reply.arrayBuffer();
+  const log = await detailOf(reply);
+  expect(log.request.headers['x-svc-config']).toContain('"api_key":"***"');
+  expect(JSON.stringify(log)).not.toContain('planted');
+});
+
 it.each([false, true])('a translated call has the request and the response of the provider (stream: %s)', async (stream) => {
   const config = JSON.stringify({ override_params: { temperature: 0.25 } });
   const sent = { model: '@ant/claude-3-5-haiku-latest', stream, max_tokens: 40, messages };
