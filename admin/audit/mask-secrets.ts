@@ -8,7 +8,7 @@ import { everySecretName } from '../../core/providers/declarations.ts';
  */
 export function maskSecrets<Value>(value: Value): Value;
 export function maskSecrets(value: unknown): unknown {
-  if (typeof value === 'string') return maskUrls(maskKeys(value));
+  if (typeof value === 'string') return maskUrlCredentials(maskKeys(value));
   if (Array.isArray(value)) return value.map((inner) => maskSecrets(inner));
   if (!isObject(value)) return value;
   const out: Record<string, unknown> = {};
@@ -36,7 +36,7 @@ export function maskKeys(text: string): string {
 }
 
 /** Masks user names and passwords of URLs, and parameters of their queries with a secret-sounding name. */
-function maskUrls(text: string): string {
+export function maskUrlCredentials(text: string): string {
   if (!text.includes('://')) return text;
   return text
     .replace(/(:\/\/)[^\s/?#@"]+@/g, '$1***@')

@@ -1,4 +1,5 @@
 import type { Settings } from '../../../config/settings.ts';
+import { maskUrlCredentials } from '../../audit/mask-secrets.ts';
 import type { AgentIntegration } from '../agent-integrations/entity.ts';
 import { shownSettings } from '../agent-integrations/headers.ts';
 import type { Workspace } from '../workspaces/entity.ts';
@@ -31,19 +32,22 @@ export function toRow(settings: Public, row: AgentServer, workspace: Workspace, 
   return {
     ...toEntries(settings, row),
     agent_integration_slug: integration.slug,
-    agent_integration_url: integration.url,
+    agent_integration_url: maskUrlCredentials(integration.url),
     auth_type: integration.authType,
     workspace_name: workspace.name,
     workspace_slug: workspace.slug,
   };
 }
 
-/** A server alone. Settings of an integration that the organisation shares are not shown. */
+/**
+ * A server alone. It shows no settings of an integration that the organisation shares. Credentials in the URL are masked, as in lists:
+ * callers need no right to read the integration.
+ */
 export function toDetail(settings: Public, row: AgentServer, integration: AgentIntegration) {
   const { id, slug, status, url, authType } = integration;
   const configurations = integration.workspaceId ? shownSettings(integration) : {};
   return {
     ...toEntries(settings, row),
-    agent_integration_details: { id, slug, status, url, auth_type: authType, configurations },
+    agent_integration_details: { id, slug, status, url: maskUrlCredentials(url), auth_type: authType, configurations },
   };
 }

@@ -1,4 +1,5 @@
 import type { Settings } from '../../../config/settings.ts';
+import { maskUrlCredentials } from '../../audit/mask-secrets.ts';
 import type { McpIntegration } from '../mcp-integrations/entity.ts';
 import { shownSettings } from '../mcp-integrations/headers.ts';
 import type { Workspace } from '../workspaces/entity.ts';
@@ -30,20 +31,23 @@ export function toRow(settings: Public, row: McpServer, workspace: Workspace, in
   return {
     ...toEntries(settings, row, workspace),
     mcp_integration_slug: integration.slug,
-    mcp_integration_url: integration.url,
+    mcp_integration_url: maskUrlCredentials(integration.url),
     auth_type: integration.authType,
     workspace_name: workspace.name,
     workspace_slug: workspace.slug,
   };
 }
 
-/** A server alone. Settings of an integration that the organisation shares are not shown. */
+/**
+ * A server alone. It shows no settings of an integration that the organisation shares. Credentials in the URL are masked, as in lists:
+ * callers need no right to read the integration.
+ */
 export function toDetail(settings: Public, row: McpServer, workspace: Workspace, integration: McpIntegration) {
   const { id, slug, status, url, transport, authType } = integration;
   return {
     ...toEntries(settings, row, workspace),
     mcp_integration_details: {
-      ...{ id, slug, status, url, transport, auth_type: authType },
+      ...{ id, slug, status, url: maskUrlCredentials(url), transport, auth_type: authType },
       configurations: integration.workspaceId ? shownSettings(integration) : {},
     },
   };

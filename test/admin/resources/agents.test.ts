@@ -58,6 +58,18 @@ describe.each(ruleDatabases)('agent integrations and servers, on %s', (database)
     await expectRefusal(plane, move, 400, 'AB01', true);
   });
 
+  it('servers show no credential in the URL of their integration', async () => {
+    const { id } = await integrate({ url: 'https://agent.example.com/a2a?api_key=planted&team=a' });
+    await share(id);
+    const made = (await serve(id, { slug: 'keyed', name: 'Keyed' })).body;
+    const shown = 'https://agent.example.com/a2a?api_key=***&team=a';
+    expect((await plane.ask('GET', `/agent-servers/${made.id}`)).body).toMatchObject({
+      agent_integration_details: { url: shown },
+    });
+    const listed = (await plane.ask('GET', `/agent-servers?id=${made.id}`)).body;
+    expect(listed).toMatchObject({ data: [{ agent_integration_url: shown }] });
+  });
+
   it('a server has the document that gateways load, while its workspace may use the integration', async () => {
     const { id } = await integrate();
     const early = await expectRefusal(plane, () => serve(id, { slug: 'early' }), 404, 'AB02', true);

@@ -59,6 +59,16 @@ describe.each(ruleDatabases)('MCP integrations and servers, on %s', (database) =
     expect(list).toMatchObject({ object: 'list', has_more: list.total > 1, data: [{ workspaces_count: expect.any(Number) }] });
   });
 
+  it('servers show no credential in the URL of their integration', async () => {
+    const { id } = await integrate({ url: 'https://mcp.example.com/mcp?api_key=planted&team=a' });
+    await share(id);
+    const made = (await serve(id, { slug: 'keyed' })).body;
+    const shown = 'https://mcp.example.com/mcp?api_key=***&team=a';
+    expect((await plane.ask('GET', `/mcp-servers/${made.id}`)).body).toMatchObject({ mcp_integration_details: { url: shown } });
+    const listed = (await plane.ask('GET', `/mcp-servers?id=${made.id}`)).body;
+    expect(listed).toMatchObject({ data: [{ mcp_integration_url: shown }] });
+  });
+
   it('a server has the document that gateways load, while its workspace may use the integration', async () => {
     const { id } = await integrate({
       configurations: { headers: { 'x-key': 'k' }, forward_headers: ['X-Team'], tools: { blocked: ['drop'] } },
