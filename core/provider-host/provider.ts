@@ -7,4 +7,4 @@ export {
   type ProviderInput,
   type SettingDeclaration,
 } from '../provider-settings/declaration.ts';
-export { choice, count, flag, headerValue, label, secret, text, url } from '../provider-settings/kinds.ts';
+export { choice, count, flag, headerSecret, headerValue, label, secret, text, url } from '../provider-settings/kinds.ts';

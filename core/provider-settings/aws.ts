@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { AuthModes, Requirement, SettingDeclaration } from './declaration.ts';
-import { choice, secret, text } from './kinds.ts';
+import { choice, headerSecret, secret, text } from './kinds.ts';
 
 const tagsMax = 50;
 
@@ -20,9 +20,9 @@ export const awsSettings = {
     options: ['accessKey', 'assumedRole', 'serviceRole', 'apiKey'],
     pinned: 'always',
   }),
-  aws_access_key_id: secret({ about: 'Access key id.', example: 'AKIAIOSFODNN7EXAMPLE' }),
+  aws_access_key_id: headerSecret({ about: 'Access key id.', example: 'AKIAIOSFODNN7EXAMPLE' }),
   aws_secret_access_key: secret({ about: 'Secret access key.' }),
-  aws_session_token: secret({ about: 'Session token of temporary access keys.' }),
+  aws_session_token: headerSecret({ about: 'Session token of temporary access keys.' }),
   aws_role_arn: text({
     about: 'ARN of the role to assume.',
     pattern: /^arn:aws[a-z-]*:iam::\d{12}:role\/[\w+=,.@/-]+$/,

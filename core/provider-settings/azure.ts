@@ -1,5 +1,5 @@
 import type { AuthModes, SettingDeclaration } from './declaration.ts';
-import { choice, secret, text } from './kinds.ts';
+import { choice, headerSecret, secret, text } from './kinds.ts';
 
 /**
  * Settings of Azure's providers that select the identity of calls: a key, or a token of Microsoft Entra ID that represents an
@@ -11,7 +11,7 @@ export const azureIdentitySettings = {
     options: ['default', 'entra', 'managed', 'workload', 'entraFederated'],
     pinned: 'always',
   }),
-  azure_ad_token: secret({ about: 'Access token of Microsoft Entra ID that the caller obtained.' }),
+  azure_ad_token: headerSecret({ about: 'Access token of Microsoft Entra ID that the caller obtained.' }),
   azure_entra_tenant_id: id('Tenant of the application.', 'a tenant id or domain'),
   azure_entra_client_id: id('Client id of the application.', 'a client id'),
   azure_entra_client_secret: secret({ about: 'Client secret of the application.' }),

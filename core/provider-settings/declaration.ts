@@ -47,6 +47,8 @@ export interface SettingDeclaration {
   readonly example: unknown;
   /** Sealed at rest, masked in replies, `Secret` in memory. */
   readonly secret?: true;
+  /** A credential whose value becomes part of a header, so that it has only the characters of one. */
+  readonly header?: true;
   /**
    * The only source of its value. Absent: integrations, config targets and request headers. `call`: config targets and request
    * headers, because the value belongs to one call, such as the name of an upload.
@@ -170,12 +172,16 @@ export function settingsSchema({ settings }: Pick<ProviderDeclaration, 'settings
 /** Returns the members of an adapter that follow from its declaration. */
 export function declared(
   declaration: ProviderDeclaration,
-): Pick<ProviderAdapter, 'id' | 'settings' | 'pinned' | 'pinnedOnceStored' | 'movedBy' | 'modelSettings' | 'errorFields'> {
+): Pick<
+  ProviderAdapter,
+  'id' | 'settings' | 'headerSecrets' | 'pinned' | 'pinnedOnceStored' | 'movedBy' | 'modelSettings' | 'errorFields'
+> {
   const names = (has: (setting: SettingDeclaration) => boolean): string[] =>
     Object.entries(declaration.settings).flatMap(([name, setting]) => (has(setting) ? [name] : []));
   return {
     id: declaration.id,
     settings: settingsSchema(declaration),
+    headerSecrets: names(({ header }) => header === true),
     pinned: names(({ pinned }) => pinned === 'always'),
     pinnedOnceStored: names(({ pinned }) => pinned === 'once-stored'),
     movedBy: names(({ moves }) => moves === true),

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { headerValuePattern, notHeaderValue } from '../contract/values/http.ts';
 import type { SettingDeclaration } from './declaration.ts';
 
 type Roles = Omit<SettingDeclaration, 'kind' | 'schema'>;
@@ -77,6 +78,11 @@ export function secret({
 }: WithExample & { readonly check?: (value: string) => string | null }): SettingDeclaration {
   const base = v.pipe(v.string(), v.minLength(1), v.maxLength(16_384));
   return { example: 'example-secret-value', ...roles, kind: 'text', secret: true, schema: check ? checked(base, check) : base };
+}
+
+/** A credential that becomes part of a header. */
+export function headerSecret(roles: WithExample): SettingDeclaration {
+  return { ...secret({ ...roles, check: (value) => (headerValuePattern.test(value) ? null : notHeaderValue) }), header: true };
 }
 
 /** A credential file: its JSON, as an object or as text. */

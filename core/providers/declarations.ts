@@ -64,6 +64,7 @@ export const settingNames: SettingNames = {
   settings: namesOf((setting) => !setting.secret && isCarried(setting)),
   config: namesOf(({ only }) => only === 'config'),
   secrets: namesOf((setting) => setting.secret === true && isCarried(setting)),
+  headerSecrets: namesOf((setting) => setting.header === true && isCarried(setting)),
   hosts: hostSettingNames,
   inline: namesOf(({ inline }) => inline === true),
 };

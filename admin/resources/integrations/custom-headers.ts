@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { headerValuePattern, notHeaderValue } from '../../../core/contract/values/http.ts';
 
 const refusedHeaders =
   /^(host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|expect|cookie|proxy-.*|x-svc-.*|svc-internal-.*)$/i;
@@ -14,7 +15,7 @@ const headerName = v.pipe(
   anyHeaderName,
   v.check((value) => !credentialHeaders.test(value), setByGateway),
 );
-const headerValue = v.pipe(v.string(), v.maxLength(4_096), v.regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'not a header value'));
+const headerValue = v.pipe(v.string(), v.maxLength(4_096), v.regex(headerValuePattern, notHeaderValue));
 
 /** Headers of every call of an integration. They are sealed. */
 export const customHeaders = v.record(headerName, headerValue);

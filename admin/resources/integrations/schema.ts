@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { headerValuePattern, notHeaderValue } from '../../../core/contract/values/http.ts';
 import {
   id,
   idOrSlug,
@@ -30,7 +31,7 @@ export const credential = v.pipe(
   v.string(),
   v.minLength(1, 'must not be empty'),
   v.maxLength(16_384, 'at most 16,384 characters'),
-  v.regex(/^[^\r\n]*$/, 'must be one line'),
+  v.regex(headerValuePattern, notHeaderValue),
 );
 
 /** `splitConfigurations` checks the content, since it has the provider type. */

@@ -86,7 +86,7 @@ export const secondFactorSignInRoutes: readonly PublicRoute[] = [
     async handle(call) {
       const { row, person } = await open(call, call.body.pending_token, true);
       return call.write(person, async (change) =>
-        beginEnrolment(change, call.services, await ownerOf(change.tx, row), call.body),
+        beginEnrolment(change, call.services, await ownerWithoutFactor(change.tx, row), call.body),
       );
     },
   }),
@@ -101,6 +101,7 @@ export const secondFactorSignInRoutes: readonly PublicRoute[] = [
     async handle(call) {
       const { row, person } = await open(call, call.body.pending_token, true);
       return call.write(person, async (change) => {
+        await ownerWithoutFactor(change.tx, row);
         const user = await completed(change.tx, row);
         const recovery_codes = await confirmEnrolment(change, call.services, user, call.body.factor_id, call.body);
         return { ...(await signIn(change, call, user)), recovery_codes };
@@ -134,6 +135,17 @@ async function ownerOf(tx: EntityManager, { userId, organisationId }: PendingSig
   const user = await tx.findOne(users, { id: userId, organisationId });
   if (!user) throw isOver();
   return user;
+}
+
+/**
+ * Returns the user of a pending sign-in that enrols. Throws AB05 if the user has a second factor by now: the password alone must neither
+ * add another one nor complete the sign-in. The lock makes concurrent confirmations wait for each other.
+ */
+async function ownerWithoutFactor(tx: EntityManager, row: PendingSignIn): Promise<User> {
+  const { userId: id, organisationId } = row;
+  await tx.execute('select id from users where id = ? and organisation_id = ? for update', [id, organisationId]);
+  if ((await confirmedFactors(tx, { id, organisationId })).length > 0) throw isOver();
+  return ownerOf(tx, row);
 }
 
 function requireOneProof({ passcode, recovery_code, credential }: Proof): void {

@@ -58,8 +58,12 @@ export function checkText(bytes: Uint8Array, roots: readonly string[]): readonly
   const xml = decode(bytes);
   if (/<!/.test(xml)) throw refused('the message contains a document type, a comment or CDATA. None of them may occur');
   if (/<\?(?!xml\s)/.test(xml) || xml.indexOf('<?', 1) !== -1) throw refused('the message contains a processing instruction');
-  const names = [...xml.matchAll(/<(?:[\w.-]+:)?([\w.-]+)(?=[\s/>])/g)].map(([, name]) => name ?? '');
+  const names = [...xml.matchAll(/<(?:[\p{L}_][\p{L}\p{M}\p{N}._-]*:)?([\p{L}_][\p{L}\p{M}\p{N}._-]*)(?=[\s/>])/gu)].map(
+    ([, name]) => name ?? '',
+  );
   if (!roots.includes(names[0] ?? '')) throw refused(`the document is not a SAML message. Expected ${roots.join(' or ')}`);
+  // A parser could read another opening tag as an element that is not counted here.
+  if (names.length !== xml.match(/<(?![/?])/g)?.length) throw refused('an element has a name that is not accepted');
   if (names.includes('Object')) throw refused('a signature contains an Object element');
   checkIds(xml);
   checkAlgorithms(xml);
@@ -68,7 +72,7 @@ export function checkText(bytes: Uint8Array, roots: readonly string[]): readonly
 
 /** Signatures name the signed element by its id, in any of these spellings. */
 function checkIds(xml: string): void {
-  const ids = [...xml.matchAll(/\s(?:[\w.-]+:)?id\s*=\s*(?:"([^"]*)"|'([^']*)')/gi)].map(
+  const ids = [...xml.matchAll(/\s(?:[^\s"'<>/=:]+:)?id\s*=\s*(?:"([^"]*)"|'([^']*)')/gi)].map(
     ([, first, second]) => first ?? second ?? '',
   );
   if (ids.some((id) => !/^[\w.-]{1,256}$/.test(id))) throw refused('an ID contains characters that do not belong there');

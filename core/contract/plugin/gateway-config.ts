@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { vectorDimensionsMax } from '../protocol/cached-replies.ts';
 import type { SettingNames } from '../provider/setting-names.ts';
+import { headerValuePattern, notHeaderValue } from '../values/http.ts';
 import { issueTexts, listsReadAsObjects } from '../values/input-issues.ts';
 import { splitModelSlug } from '../values/model-slug.ts';
 import { guardrailEntries } from './guardrail-config.ts';
@@ -31,6 +32,8 @@ const configValue = v.union([
 ]);
 // A service account may be given as the object it is in its file.
 const secretValue = v.union([v.pipe(v.string(), v.minLength(1), v.maxLength(16_384)), v.record(v.string(), v.unknown())]);
+
+const headerSecretValue = v.pipe(v.string(), v.minLength(1), v.maxLength(16_384), v.regex(headerValuePattern, notHeaderValue));
 
 const metadata = v.pipe(
   v.record(
@@ -79,7 +82,7 @@ const targetEntries = {
   name: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(255))),
   provider: v.optional(v.pipe(v.string(), v.regex(slugPattern))),
   virtual_key: v.optional(v.pipe(v.string(), v.regex(slugPattern))),
-  api_key: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(8192))),
+  api_key: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(8192), v.regex(headerValuePattern, notHeaderValue))),
   /** Share among its siblings under loadbalance; 0 = never. */
   weight: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1_000_000))),
   /** The load up to which priority_capacity chooses this target before its next sibling. */
@@ -133,6 +136,7 @@ function gatewayConfigSchema(names: SettingNames): v.GenericSchema<unknown, Gate
     ...optionalEntries(names.settings, settingValue),
     ...optionalEntries(names.config, configValue),
     ...optionalEntries(names.secrets, secretValue),
+    ...optionalEntries(names.headerSecrets, headerSecretValue),
     strategy: v.optional(strategy),
   };
   const target: v.GenericSchema<unknown, GatewayConfig> = v.strictObject({

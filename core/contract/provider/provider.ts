@@ -91,6 +91,8 @@ export interface ProviderAdapter {
    * as a region. Other settings that would send a stored credential to another host are rejected.
    */
   readonly movedBy?: readonly string[];
+  /** Credentials that become part of a header, beside `api_key`. */
+  readonly headerSecrets?: readonly string[];
   /** Settings that select the model beside its name. Fixed if the stored provider restricts its models. */
   readonly modelSettings?: readonly string[];
   /** Fields of an integration that failed calls are attributed to. */

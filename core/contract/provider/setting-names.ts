@@ -9,6 +9,8 @@ export interface SettingNames {
   readonly config: readonly string[];
   /** Credentials of config targets and headers. */
   readonly secrets: readonly string[];
+  /** Those of `secrets` that become part of a header. */
+  readonly headerSecrets: readonly string[];
   /** Settings whose values are URLs that gateways call. */
   readonly hosts: readonly string[];
   /** Settings that requests may set even if inline providers are blocked. */

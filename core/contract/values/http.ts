@@ -111,6 +111,10 @@ export function withoutHeader(headers: HeaderList, name: string): HeaderList {
   return headers.filter((_, i) => headers[i - (i % 2)] !== name);
 }
 
+/** Characters of a header value: tabs and the printable ones of latin1. The HTTP client rejects all others. */
+export const headerValuePattern = /^[\t\x20-\x7e\x80-\xff]*$/;
+export const notHeaderValue = 'contains characters that are not allowed in a header';
+
 /** Decodes a header value as UTF-8 if its bytes are valid UTF-8, and as latin1 otherwise (RFC 9110 §5.5). */
 export function headerText(value: string): string {
   if (!/[\x80-\xff]/.test(value)) return value;

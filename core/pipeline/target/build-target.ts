@@ -3,7 +3,7 @@ import { didYouMean } from '../../../config/did-you-mean.ts';
 import type { Credentials, ProviderAdapter, ProviderSettings } from '../../contract/provider/provider.ts';
 import { isCredentialHeader, withoutCredentials } from '../../contract/values/credential-headers.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
-import type { HeaderList } from '../../contract/values/http.ts';
+import { type HeaderList, headerValuePattern, notHeaderValue } from '../../contract/values/http.ts';
 import { issueText } from '../../contract/values/input-issues.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 
@@ -49,7 +49,7 @@ export interface TargetBuilder {
   adapterOf(type: string): ProviderAdapter;
   /**
    * Returns the target for settings and credentials. Custom headers replace the adapter's own of the same name. Throws
-   * `invalid_config` naming the setting, `invalid_custom_host`, and the adapter's errors about credentials.
+   * `invalid_config` naming the setting, also for a value that no header can have, `invalid_custom_host`, and the adapter's errors about credentials.
    */
   build(
     listed: ProviderAdapter,
@@ -87,11 +87,37 @@ export function createBuilder(options: BuilderOptions): TargetBuilder {
       );
       const own = withoutEmpty(adapter.headers(settings, credentials));
       const headers = withHeaders(own, customHeaders);
+      refuseOtherCharacters(adapter, slug, own, credentials, customHeaders ?? {});
       const made = { adapter, slug, settings, credentials, origin: base.origin, basePath: base.path, headers, ofModel: null };
       if (!customHeaders || !Object.keys(customHeaders).some(isCredentialHeader)) return made;
       return { ...made, headersElsewhere: withHeaders(own, withoutCredentials(customHeaders)) };
     },
   };
+}
+
+/**
+ * Throws `invalid_config` naming each credential and custom header that no header can have as its value. Never repeats a value. Inline
+ * and saved values are checked earlier; values of secret managers and of rows of older versions are not.
+ */
+function refuseOtherCharacters(
+  { id, headerSecrets = [] }: ProviderAdapter,
+  slug: string | null,
+  own: HeaderList,
+  credentials: Credentials,
+  customHeaders: Readonly<Record<string, string>>,
+): void {
+  const isUnfit = (value: string): boolean => !headerValuePattern.test(value);
+  const unfit = own.filter(isUnfit);
+  const secrets = Object.keys(credentials).filter((name) => {
+    const value = credentials[name]?.reveal() ?? '';
+    return isUnfit(value) && (headerSecrets.includes(name) || unfit.some((header) => header.includes(value)));
+  });
+  const custom = Object.keys(customHeaders).filter((name) => isUnfit(customHeaders[name] as string));
+  const settings = [...secrets, ...custom.map((name) => `custom_headers.${name}`)];
+  if (settings.length === 0 && unfit.length === 0) return;
+  const errors = (settings.length > 0 ? settings : ['a setting']).map((name) => `${name}: ${notHeaderValue}`);
+  const message = `${slug === null ? `Invalid settings for ${id}` : `@${slug}`}: ${errors.join('; ')}`;
+  throw new GatewayError('invalid_config', { message, errors, settings });
 }
 
 /** Removes empty headers. A credential that must not be sent to this host is an empty text. */

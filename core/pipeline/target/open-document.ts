@@ -2,6 +2,7 @@ import type { ProviderDocument } from '../../contract/protocol/documents.ts';
 import type { MappedValues, SecretManagers } from '../../contract/protocol/secret-managers.ts';
 import type { Credentials } from '../../contract/provider/provider.ts';
 import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
+import { notHeaderValue } from '../../contract/values/http.ts';
 import { isPromise, type Maybe } from '../../contract/values/json.ts';
 import type { ResolvedTarget } from './build-target.ts';
 
@@ -59,19 +60,15 @@ export function withValues(document: ProviderDocument, mapped: MappedValues | nu
  */
 export function buildOpened(document: ProviderDocument, build: () => ResolvedTarget): ResolvedTarget {
   if (!hasMapped(document)) return build();
-  let built: ResolvedTarget;
   try {
-    built = build();
+    return build();
   } catch (thrown) {
     const error = toGatewayError(thrown);
     if (error.code !== 'invalid_config' && error.code !== 'invalid_custom_host') throw error;
-    const { settings } = error;
+    const { settings, errors } = error;
+    if (errors?.every((text) => text.endsWith(notHeaderValue))) throw unusable(document, errors.join('; '));
     throw unusable(document, settings.length > 0 ? `invalid values in ${settings.join(', ')}` : 'the settings are invalid');
   }
-  if (built.headers.some((text) => /[^\t\x20-\x7e\x80-\xff]/.test(text))) {
-    throw unusable(document, 'a value contains characters that are not allowed in a header');
-  }
-  return built;
 }
 
 function unusable({ slug, mappedSecrets = [] }: ProviderDocument, what: string): GatewayError {

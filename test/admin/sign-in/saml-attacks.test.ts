@@ -112,6 +112,16 @@ const wrappings: Readonly<Record<string, (xml: string, signedPart: 'assertion' |
   },
   'XSW7: another assertion in an extension': (xml) =>
     put(xml, '<samlp:Status>', `<samlp:Extensions>${evilOf(xml)}</samlp:Extensions><samlp:Status>`),
+  'another assertion whose prefix is not ASCII': (xml) => {
+    const evil = evilOf(xml)
+      .replaceAll('saml:', 'ñ:')
+      .replace('<ñ:Assertion', '<ñ:Assertion xmlns:ñ="urn:oasis:names:tc:SAML:2.0:assertion"');
+    return put(xml, assertionOf(xml), evil + assertionOf(xml));
+  },
+  'another element whose Id has the same value and a prefix that is not ASCII': (xml) => {
+    const id = / ID="([^"]+)"/.exec(assertionOf(xml))?.[1] ?? '';
+    return put(xml, '<samlp:Status>', `<x xmlns:ñ="urn:x" ñ:ID="${id}"/><samlp:Status>`);
+  },
   'XSW8: the signed assertion in an Object of the signature': (xml) => {
     const bare = put(assertionOf(xml), signatureOf(xml), '');
     const signature = put(signatureOf(xml), '</ds:Signature>', `<ds:Object>${bare}</ds:Object></ds:Signature>`);
@@ -171,6 +181,11 @@ describe('forged responses', () => {
       /a document type, a comment or CDATA/,
     ],
     ['a comment in the digest', (xml) => xml.replace(/<ds:DigestValue>/, '<ds:DigestValue><!--x-->'), /a comment/],
+    [
+      'an element whose name is not an XML name',
+      (xml) => put(xml, assertionOf(xml), `<\u200b:Assertion/>${assertionOf(xml)}`),
+      /a name that is not accepted/,
+    ],
     [
       'a second SignedInfo',
       (xml) => xml.replace(/(<ds:SignedInfo>[\s\S]*<\/ds:SignedInfo>)/, '$1$1'),

@@ -84,3 +84,44 @@ it.each([
     ['https://away.example', false],
   ]);
 });
+
+const unfit = 'contains characters that are not allowed in a header';
+it.each([
+  ['an inline key of two lines', { provider: 'openai', api_key: 'planted\n' }, `api_key: ${unfit}`],
+  ['an inline key with a dash', { provider: 'google', api_key: 'planted—' }, `api_key: ${unfit}`],
+  [
+    'an inline session token',
+    { provider: 'bedrock', aws_region: 'us-east-1', aws_access_key_id: 'a', aws_session_token: 'planted\n' },
+    `aws_session_token: ${unfit}`,
+  ],
+  ['an inline key of a target', { targets: [{ provider: 'openai', api_key: 'planted\r' }] }, `targets[0].api_key: ${unfit}`],
+])('header characters: %s is refused with 400 and not repeated', async (_, config, message) => {
+  const gateway = createHarness();
+  const headers = { 'x-svc-config': JSON.stringify(config) };
+  const reply = await gateway.send({ headers, body: { model: 'gpt-5', messages: [{ role: 'user', content: 'hi' }] } });
+  expect([reply.status, gateway.calls.length]).toEqual([400, 0]);
+  expect(reply.json).toMatchObject({ error: { code: 'invalid_config' } });
+  expect(reply.text).toContain(message);
+  expect(reply.text).not.toContain('planted');
+});
+
+it.each([
+  ['key', 'openai', {}, { api_key: 'planted—' }, `@own: api_key: ${unfit}`],
+  ['custom header', 'openai', { headers: JSON.stringify({ 'x-a': 'planted\n' }) }, {}, `@own: custom_headers.x-a: ${unfit}`],
+  [
+    'session token',
+    'bedrock',
+    { settings: { aws_region: 'us-east-1' } },
+    { aws_access_key_id: 'a', aws_secret_access_key: 'b', aws_session_token: 'planted\n' },
+    `@own: aws_session_token: ${unfit}`,
+  ],
+])('header characters: a %s of an older row is refused with 400 and not repeated', async (_, type, fields, secrets, message) => {
+  const gateway = createHarness();
+  const document = { ...providerDocument('own', type), ...fields, secrets: JSON.stringify(secrets) };
+  gateway.documents.set(`provider ${workspaceId}/own`, document);
+  const reply = await gateway.send({ body: { model: '@own/m', messages: [{ role: 'user', content: 'hi' }] } });
+  expect([reply.status, gateway.calls.length]).toEqual([400, 0]);
+  expect(reply.json).toMatchObject({ error: { code: 'invalid_config' } });
+  expect(reply.text).toContain(message);
+  expect(reply.text).not.toContain('planted');
+});

@@ -45,7 +45,7 @@ describe.each(ruleDatabases)('rejected integrations, on %s', (database) => {
     [
       'a custom header that splits the request',
       { ...base, configurations: { custom_headers: { 'x-a': 'a\r\nb: c' } } },
-      'configurations.custom_headers.x-a: not a header value',
+      'configurations.custom_headers.x-a: contains characters that are not allowed in a header',
     ],
     [
       'missing settings that the provider needs',
@@ -127,7 +127,13 @@ describe.each(ruleDatabases)('rejected integrations, on %s', (database) => {
       { ...base, pricing_adjustments: { multiplier: { default: -1 } } },
       'pricing_adjustments.multiplier.default: at least 0',
     ],
-    ['a key of two lines', { ...base, key: 'sk-planted\nsecret' }, 'key: must be one line'],
+    ['a key of two lines', { ...base, key: 'sk-planted\nsecret' }, 'key: contains characters that are not allowed in a header'],
+    ['a key with a dash', { ...base, key: 'sk-planted—secret' }, 'key: contains characters that are not allowed in a header'],
+    [
+      'a session token of two lines',
+      { ...base, ai_provider_id: 'bedrock', configurations: { aws_session_token: 'planted\n' } },
+      'configurations.aws_session_token: contains characters that are not allowed in a header',
+    ],
   ];
 
   it.each(cases)('have an error that names the field: %s', async (_, body, start) => {

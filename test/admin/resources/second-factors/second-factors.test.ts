@@ -215,6 +215,20 @@ describe.each(ruleDatabases)('second factors, on %s', (database) => {
     expect((await open('/auth/second-factor/confirm', wrong)).status).toBe(400);
     const done = await open('/auth/second-factor/confirm', { ...wrong, passcode: codeOf(secret) });
     expect(done.body).toMatchObject({ object: 'session', user: { id: person.id }, recovery_codes: expect.any(Array) });
+    await requireFactor(false);
+    const later = await newPerson(plane);
+    await requireFactor(true);
+    const tokens = [await pendingOf(later), await pendingOf(later)] as const;
+    const enrol = (token: string) => open('/auth/second-factor/enrol', { pending_token: token, kind: 'totp', name: 'x' });
+    const first = (await enrol(tokens[0])).body;
+    const proof = { factor_id: first.id, passcode: codeOf(first.secret) };
+    expect((await open('/auth/second-factor/confirm', { pending_token: tokens[0], ...proof })).status).toBe(200);
+    // A second token of the same password must not add a factor, nor sign in without the first one.
+    expect(codeOfError(await enrol(tokens[1]))).toEqual({ status: 401, code: 'AB05' });
+    const key = { pending_token: tokens[1], kind: 'webauthn', name: 'x' };
+    expect(codeOfError(await open('/auth/second-factor/enrol', key))).toEqual({ status: 401, code: 'AB05' });
+    const again = await open('/auth/second-factor/confirm', { pending_token: tokens[1], ...proof });
+    expect(codeOfError(again)).toEqual({ status: 401, code: 'AB05' });
     const invite = await plane.ask('POST', '/admin/users/invites', { body: { email: 'new@example.com', role: 'member' } });
     const accepted = await accept(plane, tokenOf(invite.body.invite_link));
     expect(accepted.body).toMatchObject({ object: 'second_factor_enrolment_required', api_keys: expect.any(Array) });
