@@ -72,6 +72,8 @@ function passedClientHeaders(ctx: RequestContext, resolved: ResolvedTarget, pref
     if (isFramingHeader(name) || isGatewayHeader(name, prefixes) || carriesOurKey(ctx, name, value)) continue;
     if (hopNames.includes(name) || (resolved.slug !== null && credentialHeaders.has(name))) continue;
     if (hasHeader(headers, name, fixed)) continue;
+    // The reply is read.
+    if (name === 'accept-encoding' && ctx.endpoint?.namesResults) continue;
     headers.push(name, value);
   }
   return headers;
