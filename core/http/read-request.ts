@@ -33,7 +33,7 @@ export function compileRequestRules(prefixes: readonly string[], headerBytesMax:
     ['content-length', contentLength],
     ['transfer-encoding', transferEncoding],
   ]);
-  for (const name of ['authorization', 'x-api-key', 'api-key']) kinds.set(name, kinds.size);
+  for (const name of ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key']) kinds.set(name, kinds.size);
   let kindsCount = kinds.size;
   for (const name of ['api-key', 'config', 'provider', 'virtual-key']) {
     // One kind for all prefixes, so that two keys under different prefixes count as duplicates.
