@@ -64,7 +64,7 @@ export const edge = {
   ),
   trustedProxies: list(
     'TRUSTED_PROXIES',
-    'Comma list of addresses or CIDR ranges of proxies. The gateway takes the caller’s address from their `x-forwarded-for`.',
+    'Comma list of addresses or CIDR ranges of proxies. The gateway takes the caller’s address from their `x-forwarded-for`, and its own from `x-forwarded-proto` and `x-forwarded-host`.',
     listOf({
       schema: v.pipe(v.string(), v.check(isAddressOrRange)),
       expected: 'an address or a CIDR range such as 10.0.0.0/8',

@@ -5,6 +5,8 @@ import { passedTraffic } from '../contract/plugin/passed-traffic.ts';
 export const proxyMethods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const methods: ReadonlySet<string> = new Set(proxyMethods);
 const scopes = ['completions.write'];
+/** Calls whose replies are message batches: create, list, retrieve and cancel. */
+const messageBatches = /^\/messages\/batches(?:\/[^/]+(?:\/cancel)?)?\/?$/;
 
 /** True for `/proxy/…`, which asks for pass-through by its name. */
 export function isExplicitProxy(pathBelowV1: string): boolean {
@@ -13,12 +15,15 @@ export function isExplicitProxy(pathBelowV1: string): boolean {
 
 /**
  * Pass-through for everything below `/v1` that is not a route of the service: method, path, query and bytes are sent to the
- * provider unchanged. `/v1/proxy/…` forces it also for paths that would be shaped. Null for methods that cannot pass.
+ * provider unchanged. Replies about message batches name the gateway as the address of the results. `/v1/proxy/…` forces it also for paths that would be shaped. Null for methods that cannot pass.
  */
 export function proxyEndpoint(method: string, pathBelowV1: string): Endpoint | null {
   if (!methods.has(method)) return null;
-  const path = isExplicitProxy(pathBelowV1) ? pathBelowV1.slice('/proxy'.length) : pathBelowV1;
+  const isExplicit = isExplicitProxy(pathBelowV1);
+  const path = isExplicit ? pathBelowV1.slice('/proxy'.length) : pathBelowV1;
   // Clients that put `/v1` in their own paths too would otherwise reach `/v1/v1/…`.
   const proxyPath = path.startsWith('/v1/') ? path.slice('/v1'.length) : path;
-  return { name: 'proxy', operation: null, scopes, format: 'plain', proxyPath, traffic: passedTraffic(method, proxyPath) };
+  const traffic = passedTraffic(method, proxyPath);
+  const endpoint: Endpoint = { name: 'proxy', operation: null, scopes, format: 'plain', proxyPath, traffic };
+  return !isExplicit && messageBatches.test(proxyPath) ? { ...endpoint, namesResults: true } : endpoint;
 }

@@ -1,6 +1,7 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { type ErrorCode, GatewayError } from '../contract/values/errors.ts';
 import { findHeader, type HeaderList, type InboundRequest, type RequestBody } from '../contract/values/http.ts';
+import { type AddressRules, hostPattern, ownAddress } from './own-address.ts';
 import { remoteAddressOf } from './remote-address.ts';
 import { emptyBody } from './request-body.ts';
 
@@ -20,8 +21,6 @@ const targetBytesMax = 8192;
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 const knownMethods: ReadonlySet<string> = new Set(methods);
 const tokenPattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** A host with an optional port (RFC 9110 section 7.2): no userinfo, path or list. */
-const hostPattern = /^(?:[\w.~!$&'()*+;=%-]+|\[[\da-fA-F:.]+\])(?::\d{0,5})?$/;
 /** Numbers of kinds. Credential and routing names get the numbers after these. */
 const host = 0;
 const contentLength = 1;
@@ -34,7 +33,7 @@ export function compileRequestRules(prefixes: readonly string[], headerBytesMax:
     ['content-length', contentLength],
     ['transfer-encoding', transferEncoding],
   ]);
-  for (const name of ['authorization', 'x-api-key', 'api-key']) kinds.set(name, kinds.size);
+  for (const name of ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key']) kinds.set(name, kinds.size);
   let kindsCount = kinds.size;
   for (const name of ['api-key', 'config', 'provider', 'virtual-key']) {
     // One kind for all prefixes, so that two keys under different prefixes count as duplicates.
@@ -59,9 +58,17 @@ export class ParsedRequest implements InboundRequest {
   hasLength = true;
   error: GatewayError | null = null;
   webSocketProtocols: readonly string[] | null = null;
+  /** Null until the server sets it. */
+  addressRules: AddressRules | null = null;
+  /** True if the connection comes from a trusted proxy. */
+  isProxied = false;
 
   header(name: string): string | undefined {
     return findHeader(this.headers, name);
+  }
+
+  ownAddress(): string {
+    return this.addressRules === null ? '' : ownAddress(this.addressRules, (name) => this.header(name), this.isProxied);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket, us_socket_context_t } from 'uWebSockets.js';
 import type { Settings } from '../../config/settings.ts';
 import { BodyIntake } from '../contract/values/body-intake.ts';
-import { compileProxyRules, originOf } from '../contract/values/client-origin.ts';
+import { compileProxyRules, isTrusted, originOf } from '../contract/values/client-origin.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { findHeaders, type InboundRequest, type ReplySink } from '../contract/values/http.ts';
 import { type BuiltIns, replyBuiltIn } from './built-in-routes.ts';
@@ -28,6 +28,7 @@ export interface HttpServerOptions {
     | 'corsOrigins'
     | 'tlsCert'
     | 'tlsKey'
+    | 'publicUrl'
     | 'trustedProxies'
     | 'countryHeader'
     | 'keepAliveWithoutBody'
@@ -107,6 +108,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const formatOf = options.formatOf ?? defaultFormatOf;
   const cors = compileCors(settings.corsOrigins);
   const proxies = compileProxyRules(settings);
+  const addressRules = { publicUrl: settings.publicUrl, isTls: settings.tlsCert !== null };
   const bodyTimeoutMs = options.bodyTimeoutMs ?? bodyTimeoutMsDefault;
   const stallMs = options.stallMs ?? stallMsDefault;
   const sweepEveryMs = Math.min(sweepMs, bodyTimeoutMs, stallMs);
@@ -151,7 +153,9 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   }
 
   function begin(res: HttpResponse, request: ParsedRequest, context: us_socket_context_t | null): void {
+    request.addressRules = addressRules;
     if (proxies !== null) {
+      request.isProxied = isTrusted(proxies, request.remoteAddress);
       const origin = originOf(proxies, request.remoteAddress, (name) => findHeaders(request.headers, name));
       request.remoteAddress = origin.address;
       request.country = origin.country;

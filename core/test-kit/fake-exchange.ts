@@ -8,6 +8,8 @@ export interface FakeRequest {
   headers: Record<string, string | undefined>;
   body: string | Uint8Array | JsonObject;
   remoteAddress: string;
+  /** The gateway's address as the caller reached it. */
+  ownAddress: string;
   /** Called with the sink before the handler runs, to leave early or read slowly. */
   prepare: (sink: FakeSink) => void;
 }
@@ -117,6 +119,7 @@ export function fakeRequest(request: Partial<FakeRequest>, key: string): Inbound
     headers,
     header: (name) => findHeader(headers, name),
     remoteAddress: request.remoteAddress ?? '127.0.0.1',
+    ownAddress: () => request.ownAddress ?? '',
     body: {
       length: bytes.length,
       bytes: async (_maxBytes, onGrow, onChunk) => {

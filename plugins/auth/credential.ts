@@ -3,8 +3,8 @@ import { isToken } from '../../core/contract/protocol/tokens.ts';
 
 /**
  * Returns the API key of a request, or the JWT used instead of one: `x-svc-api-key`, otherwise `Authorization: Bearer` (so that
- * OpenAI clients need only another base URL), otherwise `x-api-key` (Anthropic clients). Records the header that carried it, so
- * that it is never sent upstream.
+ * OpenAI clients need only another base URL), otherwise `x-api-key` (Anthropic clients). `x-goog-api-key` (Google clients) counts if its
+ * value is one of the gateway's and theirs are not. Records the header that carried it, so that it is never sent upstream.
  */
 export function findCredential(ctx: RequestContext): string | null {
   const bearer = bearerOf(ctx.request.header('authorization'));
@@ -15,6 +15,11 @@ export function findCredential(ctx: RequestContext): string | null {
     return own;
   }
   const anthropic = ctx.request.header('x-api-key');
+  const google = ctx.request.header('x-goog-api-key');
+  if (google !== undefined && ownness(google) > 0 && ownness(bearer ?? '') === 0 && ownness(anthropic ?? '') === 0) {
+    ctx.keyHeader = 'x-goog-api-key';
+    return google;
+  }
   if (bearer !== null && (anthropic === undefined || ownness(bearer) >= ownness(anthropic))) {
     ctx.keyHeader = 'authorization';
     return bearer;

@@ -1,3 +1,4 @@
+import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { toFile } from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { reply } from '../support/fake-upstream.ts';
@@ -243,6 +244,30 @@ describe('message batches of anthropic in the format of OpenAI', () => {
       },
       { custom_id: 'b', response: null, error: { code: 'invalid_request_error', message: 'no' } },
     ]);
+  });
+});
+
+describe('message batches in the format of Anthropic', () => {
+  it('return their results at the gateway, with the routing headers of the caller', async () => {
+    const { upstream } = gateway;
+    const path = '/v1/messages/batches/msgbatch_1';
+    const ended = { id: 'msgbatch_1', processing_status: 'ended', results_url: `https://api.anthropic.com${path}/results` };
+    const result = { custom_id: 'a', result: { type: 'canceled' } };
+    upstream.on(path, json(ended));
+    upstream.on(`${path}/results`, reply(200, `${JSON.stringify(result)}\n`, { 'content-type': 'application/x-jsonl' }));
+    const native = new Anthropic({
+      baseURL: new URL(gateway.baseUrl).origin,
+      apiKey: (await gateway.admin.createKey()).key,
+      maxRetries: 0,
+      defaultHeaders: { 'x-svc-provider': '@ant' },
+    });
+    expect((await native.messages.batches.retrieve('msgbatch_1')).results_url).toBe(
+      `${gateway.baseUrl}/messages/batches/msgbatch_1/results`,
+    );
+    const results: unknown[] = [];
+    for await (const one of await native.messages.batches.results('msgbatch_1')) results.push(one);
+    expect(results).toEqual([result]);
+    expect(upstream.last.header('x-api-key')).toBe(storedKeys.anthropic);
   });
 });
 

@@ -54,6 +54,7 @@ export async function startEdge(
       corsOrigins: [],
       tlsCert: null,
       tlsKey: null,
+      publicUrl: 'http://127.0.0.1:8787',
       trustedProxies: [],
       countryHeader: null,
       keepAliveWithoutBody: 'on',

@@ -52,6 +52,8 @@ export interface Endpoint {
   readonly format: WireFormat;
   /** Path below the provider's base URL on pass-through routes, with its `/`; empty on shaped routes. */
   readonly proxyPath: string;
+  /** True for pass-through routes whose replies name URLs of the provider that clients open: the results of message batches. */
+  readonly namesResults?: true;
   /** The kind of traffic of a pass-through request, for budgets; absent on all other routes. */
   readonly traffic?: PassedTraffic;
 }

@@ -60,7 +60,8 @@ export function countryOf(text: string | undefined): string | null {
   return code === 'XX' ? null : code;
 }
 
-function isTrusted(rules: ProxyRules, address: string): boolean {
+/** True if this address is one of the trusted proxies. */
+export function isTrusted(rules: ProxyRules, address: string): boolean {
   return isIP(address) !== 0 && rules.ranges.some((range) => isInRange(address, range));
 }
 

@@ -26,6 +26,10 @@ export interface InboundRequest {
   /** Country of that address as a trusted proxy reports it, two capitals; else null or absent. */
   readonly country?: string | null;
   /**
+   * Returns the address at which the caller reached the gateway, without `/` at its end. Empty if it is unknown. Absent: unknown.
+   */
+  ownAddress?(): string;
+  /**
    * The subprotocols that a WebSocket request offers, in the client's order (RFC 6455 §4.1). Null or absent for other requests.
    */
   readonly webSocketProtocols?: readonly string[] | null;

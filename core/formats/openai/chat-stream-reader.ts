@@ -1,4 +1,4 @@
-import type { StreamReader } from '../../contract/provider/provider.ts';
+import type { StreamEvent, StreamReader } from '../../contract/provider/provider.ts';
 import type { GatewayError } from '../../contract/values/errors.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 import { isObject } from '../../contract/values/json.ts';
@@ -20,12 +20,12 @@ export function chatStreamReader(id: string): StreamReader {
     unused: unusedMembers,
     push(event) {
       const { data } = event;
+      const failure = errorIn(event);
+      if (failure !== null) error ??= streamError(id, failure);
       if (!isObject(data)) {
         if (data.trim() === '[DONE]') done = true;
         return;
       }
-      const failure = errorIn(data);
-      if (failure !== null) error ??= streamError(id, failure);
       raw = usageIn(data) ?? raw;
       if (data.service_tier) serviceTier = data.service_tier;
       if (!Array.isArray(data.choices)) return;
@@ -44,12 +44,22 @@ export function chatStreamReader(id: string): StreamReader {
 const unusedMembers = ['content', 'text', 'reasoning_content', 'reasoning', 'refusal', 'arguments', 'obfuscation', 'p'];
 
 /**
- * Returns the error in an event of a chat stream, null for none. It is under `error`, or is the event itself (`{"object":
- * "error", "message"}`, as Mistral sends it).
+ * Returns the error in an event of a chat stream, null for none. It is under `error`, or is the event itself: `{"object": "error",
+ * "message"}` (Mistral), `{"message", "type", "code"}` (Cerebras), `{"detail"}` (FastAPI servers), or anything in an event named `error`.
  */
-export function errorIn(data: JsonObject): unknown {
+export function errorIn({ event, data }: StreamEvent): unknown {
+  const isNamed = event === 'error';
+  if (typeof data === 'string') return isNamed && data.trim() !== '[DONE]' ? data : null;
   if (data.error) return data.error;
-  return data.object === 'error' ? data : null;
+  return isNamed || data.object === 'error' || isBareError(data) ? data : null;
+}
+
+/** True for a body of an error response. Other events have choices, an `object`, or a `type` of their own. */
+function isBareError(data: JsonObject): boolean {
+  if (data.choices !== undefined || data.object !== undefined) return false;
+  const { message, detail, type } = data;
+  if (![message, detail].some((text) => (typeof text === 'string' || Array.isArray(text)) && text.length > 0)) return false;
+  return type === undefined || type === null || 'code' in data || /error|exception/i.test(String(type));
 }
 
 /** Returns the token counts of a chunk. Groq also sends them under a name of its own. */

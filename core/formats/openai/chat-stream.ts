@@ -22,9 +22,11 @@ export function chatStream(quirks: ChatQuirks, call: OperationCall): StreamTrans
   return {
     push(event) {
       const { data } = event;
+      const isChunk = isObject(data) && Array.isArray(data.choices);
+      const error = isChunk ? null : errorIn(event);
+      if (error !== null)
+        return isObject(data) && isObject(data.error) ? [event] : [{ event: event.event, data: { error: errorObject(error) } }];
       if (!isObject(data)) return [event];
-      const error = Array.isArray(data.choices) ? null : errorIn(data);
-      if (error !== null) return isObject(data.error) ? [event] : [{ event: event.event, data: { error: errorObject(error) } }];
       if (hidesUsage && isUsageChunk(data)) return [];
       const shaped = indexed(reply ? reply(data) : data);
       const mapped = mapsReasons ? withMappedFinishReasons(shaped) : shaped;

@@ -70,8 +70,11 @@ function passedClientHeaders(ctx: RequestContext, resolved: ResolvedTarget, pref
     const name = sent[i] as string;
     const value = sent[i + 1] as string;
     if (isFramingHeader(name) || isGatewayHeader(name, prefixes) || carriesOurKey(ctx, name, value)) continue;
-    if (hopNames.includes(name) || (resolved.slug !== null && credentialHeaders.has(name))) continue;
+    if (hopNames.includes(name)) continue;
+    if (resolved.slug !== null && (credentialHeaders.has(name) || name === 'x-goog-api-key')) continue;
     if (hasHeader(headers, name, fixed)) continue;
+    // The reply is read.
+    if (name === 'accept-encoding' && ctx.endpoint?.namesResults) continue;
     headers.push(name, value);
   }
   return headers;

@@ -15,6 +15,7 @@ import { EventStream } from './event-stream.ts';
 import type { Outgoing } from './outgoing-call.ts';
 import { excerpt, isJson, isStream, parseJson } from './reply-body.ts';
 import { passedHeaders } from './reply-headers.ts';
+import { resultsAtGateway } from './results-address.ts';
 import type { WholeReply } from './whole-reply.ts';
 
 /** Sets the usage of the attempt, and the number of events if the reply is a stream. */
@@ -36,6 +37,8 @@ export function plainReply(
   const ok = status >= 200 && status < 300;
   if (!operation || !operationCall) {
     const error = ok ? null : errorOf(ctx, adapter, reply, parseJson(body), false).error;
+    const named = ok && ctx.endpoint?.namesResults ? resultsAtGateway(ctx.request, headers, body) : null;
+    if (named !== null) return plain(reply, passedHeaders(headers, 'application/json'), named, null, null);
     return plain(reply, passedHeaders(headers, null), body, error, null);
   }
   if (!ok) return errorReply(ctx, adapter, operationCall, reply);

@@ -131,7 +131,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
       }
       this.#events = new PassingEvents(operation, operationCall, (length) => this.#ctx.holdBytes(length));
       this.#open(passedHeaders(headers, this.#events.isTranslated ? 'text/event-stream; charset=utf-8' : null), undefined);
-    } else if (ok || this.#options.isFinal(status)) this.#openBytes(headers);
+    } else if (ok ? !this.#ctx.endpoint?.namesResults : this.#options.isFinal(status)) this.#openBytes(headers);
   }
 
   onWebSocket(given: HeaderList, socket: FrameSocket, protocol: string | null): void {

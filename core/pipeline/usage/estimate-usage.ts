@@ -123,8 +123,10 @@ export function usageOfCall({ operation, operationCall }: Pick<Outgoing, 'operat
   return operationCall ? (operation?.usageOfCall?.(operationCall) ?? null) : null;
 }
 
-/** Matches the start of a reply field that holds text of the model, in every format. */
-const textField = /"(?:content|text|thinking|reasoning|reasoning_content|arguments|refusal)"\s*:\s*"/g;
+/**
+ * Matches the start of a reply field that holds text of the model, in every format. Inputs of tools are texts or, in Messages, objects.
+ */
+const textField = /"(?:content|text|thinking|reasoning|reasoning_content|arguments|refusal|input)"\s*:\s*"|"input"\s*:\s*\{/g;
 
 /** Bytes of a reply that are searched; the rest is taken to hold as much text. Searching 64 MiB would block other requests. */
 const searchedBytesMax = 1024 * 1024;
@@ -137,7 +139,7 @@ function textLength(body: Uint8Array): number {
   textField.lastIndex = 0;
   while (textField.test(text)) {
     const start = textField.lastIndex;
-    textField.lastIndex = endOfText(text, start);
+    textField.lastIndex = text.charCodeAt(start - 1) === quote ? endOfText(text, start) : endOfObject(text, start);
     length += textField.lastIndex - start;
   }
   return searched === body.byteLength ? length : Math.round(length * (body.byteLength / searched));
@@ -156,5 +158,19 @@ function endOfText(text: string, start: number): number {
   return text.length;
 }
 
+/** Returns the index of the brace that ends an object whose members begin at `start`. */
+function endOfObject(text: string, start: number): number {
+  let depth = 1;
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) at = endOfText(text, at + 1);
+    else if (code === openBrace) depth++;
+    else if (code === closeBrace && --depth === 0) return at;
+  }
+  return text.length;
+}
+
 const quote = 34;
 const backslash = 92;
+const openBrace = 123;
+const closeBrace = 125;

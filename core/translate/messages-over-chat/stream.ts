@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { messagesErrorType } from '../../contract/values/messages-errors.ts';
 import { emptyUsage } from '../../contract/values/usage.ts';
 import { errorIn } from '../../formats/openai/chat-stream-reader.ts';
+import { errorObject } from '../../formats/openai/provider-error.ts';
 import { dropFromReply } from '../../formats/reply-notes.ts';
 import { messageReader } from '../message-events.ts';
 import { idInFormat, keepFields, passedFields } from '../reply-fields.ts';
@@ -61,15 +62,16 @@ export function messagesStream(chat: Operation, chatCall: OperationCall, call: O
     ];
   };
 
-  const onChunk = ({ data }: StreamEvent): StreamEvent[] => {
+  const onChunk = (event: StreamEvent): StreamEvent[] => {
     if (over) return [];
-    if (typeof data === 'string') return data.trim() === '[DONE]' ? finish() : [];
-    const error = errorIn(data);
+    const { data } = event;
+    const error = errorIn(event);
     if (error !== null) {
       over = true;
       // Until the first byte is sent, the pipeline can fall back to another target.
       return started ? [messagesEvent(errorOf(error, reader.error?.()?.status ?? 500))] : [];
     }
+    if (typeof data === 'string') return data.trim() === '[DONE]' ? finish() : [];
     if (started) keepFields(later, data, opening);
     const choice = Array.isArray(data.choices) ? data.choices[0] : undefined;
     if (!isObject(choice)) return [];
@@ -101,6 +103,6 @@ function messagesEvent(data: JsonObject): StreamEvent {
 
 /** Clients of the Messages API decide by the type whether they repeat the call. */
 function errorOf(error: unknown, status: number): JsonObject {
-  const message = isObject(error) && typeof error.message === 'string' ? error.message : String(error);
+  const { message } = errorObject(error);
   return { type: 'error', error: { type: messagesErrorType(status), message } };
 }

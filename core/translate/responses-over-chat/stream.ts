@@ -1,6 +1,7 @@
 import type { Operation, OperationCall, StreamEvent, StreamTranslator } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { errorIn } from '../../formats/openai/chat-stream-reader.ts';
+import { errorObject } from '../../formats/openai/provider-error.ts';
 import { dropFromReply } from '../../formats/reply-notes.ts';
 import { messageReader } from '../message-events.ts';
 import { idInFormat, keepFields, reportChoice } from '../reply-fields.ts';
@@ -60,11 +61,12 @@ export function responseStream(chat: Operation, chatCall: OperationCall, call: O
     return [send({ type: 'response.failed', response: response(ending, errorOf(error, reader.error?.()?.status)) })];
   };
 
-  const onChunk = ({ data }: StreamEvent): StreamEvent[] => {
+  const onChunk = (event: StreamEvent): StreamEvent[] => {
     if (over) return [];
-    if (typeof data === 'string') return data.trim() === '[DONE]' ? finish() : [];
-    const error = errorIn(data);
+    const { data } = event;
+    const error = errorIn(event);
     if (error !== null) return fail(error);
+    if (typeof data === 'string') return data.trim() === '[DONE]' ? finish() : [];
     keepFields(passed, data);
     const choice = Array.isArray(data.choices) ? data.choices[0] : undefined;
     if (typeof data.service_tier === 'string') tier = data.service_tier;
@@ -93,7 +95,7 @@ export function responseStream(chat: Operation, chatCall: OperationCall, call: O
 
 /** Returns `rate_limit_exceeded`, the code that asks callers to wait, or `server_error` for all other errors. */
 function errorOf(error: unknown, status: number | undefined): JsonObject {
-  const { message, type, code } = isObject(error) ? error : ({ message: String(error) } as JsonObject);
+  const { message, type, code } = errorObject(error);
   const limited = status === 429 || [type, code].some((word) => /rate_?limit|throttl|429/i.test(String(word)));
-  return { code: limited ? 'rate_limit_exceeded' : 'server_error', message: typeof message === 'string' ? message : 'unknown' };
+  return { code: limited ? 'rate_limit_exceeded' : 'server_error', message };
 }

@@ -45,6 +45,7 @@ const refusedByUs: [what: string, bytes: string, status: number, param: string |
   ...[
     'authorization',
     'x-api-key',
+    'x-goog-api-key',
     'api-key',
     'x-svc-api-key',
     'x-svc-config',

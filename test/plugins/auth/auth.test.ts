@@ -14,6 +14,7 @@ describe('the API key of a request', () => {
     ['x-svc-api-key', (key: string) => ({ 'x-svc-api-key': key })],
     ['Authorization', (key: string) => ({ ...withoutOwn, authorization: `Bearer ${key}` })],
     ['x-api-key', (key: string) => ({ ...withoutOwn, 'x-api-key': key })],
+    ['x-goog-api-key', (key: string) => ({ ...withoutOwn, 'x-goog-api-key': key })],
     ['an alias of the prefix', (key: string) => ({ ...withoutOwn, 'x-other-api-key': key })],
   ])('comes from %s and is not forwarded', async (_name, headersOf) => {
     const gateway = createHarness();
@@ -23,6 +24,45 @@ describe('the API key of a request', () => {
     });
     expect(reply.status).toBe(200);
     expect(gateway.calls[0]?.headers.join('\n')).not.toContain(gateway.key);
+  });
+
+  it.each([
+    ['POST', '/v1/v1beta/models/gemini-3-pro:generateContent'],
+    ['GET', '/v1/proxy/v1beta/models'],
+  ])('comes from x-goog-api-key on native routes of Google: %s %s', async (method, path) => {
+    const gateway = createHarness({ providers: { goo: 'google' } });
+    const sent = { ...withoutOwn, 'x-svc-provider': '@goo', 'x-goog-api-key': gateway.key };
+    const body = method === 'GET' ? '' : { contents: [] };
+    expect((await gateway.send({ method, path, headers: sent, body })).status).toBe(200);
+    const { headers = [] } = gateway.calls[0] ?? {};
+    expect(headers.filter((_, i) => headers[i - 1] === 'x-goog-api-key')).toEqual(['sk-stored']);
+    expect(headers.join('\n')).not.toContain(gateway.key);
+  });
+
+  it.each([
+    ['a key of the provider', () => ({ 'x-goog-api-key': 'AIzaOfTheClient' }), 401],
+    [
+      'a key of the gateway beside a token of the provider',
+      (key: string) => ({ 'x-goog-api-key': key, authorization: 'Bearer ya29.x' }),
+      200,
+    ],
+    ['a key of the gateway beside an invalid one', (key: string) => ({ 'x-goog-api-key': key, 'x-api-key': 'svc_no' }), 401],
+  ])('is looked for in x-goog-api-key: %s', async (_title, headersOf, status) => {
+    const gateway = createHarness();
+    const headers = { ...withoutOwn, 'x-svc-provider': '@one', ...headersOf(gateway.key) };
+    expect((await gateway.send({ method: 'GET', path: '/v1/other', headers, body: '' })).status).toBe(status);
+    expect(gateway.calls.flatMap((call) => call.headers).join('\n')).not.toContain(gateway.key);
+  });
+
+  it('leaves x-goog-api-key to the provider if the gateway key came in another header, but not to a stored one', async () => {
+    const gateway = createHarness();
+    const goog = { 'x-goog-api-key': 'AIzaOfTheClient' };
+    const ask = (headers: object) =>
+      gateway.send({ method: 'GET', path: '/v1/other', headers: { ...goog, ...headers }, body: '' });
+    await ask({ 'x-svc-provider': 'google' });
+    expect(gateway.calls.at(-1)?.headers).toContain('AIzaOfTheClient');
+    await ask({ 'x-svc-provider': '@one' });
+    expect(gateway.calls.at(-1)?.headers).not.toContain('AIzaOfTheClient');
   });
 
   it('leaves Authorization to the provider if the gateway key came in its own header', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Operation } from '../../../../core/contract/provider/provider.ts';
+import type { Operation, StreamEvent } from '../../../../core/contract/provider/provider.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { chatStreamReader } from '../../../../core/formats/openai/chat-stream-reader.ts';
 import { responses } from '../../../../core/formats/openai/responses.ts';
@@ -65,6 +65,37 @@ describe('an error inside a stream', () => {
     expect([reader.complete(), reader.error?.()?.message]).toEqual([false, 'mistral-ai error: Service tier exceeded']);
   });
 
+  it.each<[StreamEvent, string, number]>([
+    [{ event: null, data: { message: 'Queue full', type: 'too_many_requests', code: 'rate_limit' } }, 'Queue full', 429],
+    [{ event: null, data: { message: 'down', type: 'server_error' } }, 'down', 502],
+    [{ event: null, data: { message: 'down' } }, 'down', 502],
+    [{ event: null, data: { detail: 'Model is loading', status: 503 } }, 'Model is loading', 503],
+    [{ event: null, data: { detail: [{ loc: ['body', 'n'], msg: 'too large' }] } }, 'body.n: too large', 502],
+    [{ event: 'error', data: 'upstream timed out' }, 'upstream timed out', 502],
+    [{ event: 'error', data: { status: 500, reason: 'x' } }, 'the provider ended the stream early', 500],
+    [{ event: 'error', data: { ...chunk(0, null), message: 'x' } }, 'x', 502],
+  ])('is recognised in %j', (event, message, status) => {
+    const reader = chatStreamReader('groq');
+    for (const one of [event, { event: null, data: '[DONE]' }]) reader.push(one);
+    expect(reader.error?.()).toMatchObject({ code: 'upstream_status', status, message: `groq error: ${message}` });
+    expect(reader.complete()).toBe(false);
+  });
+
+  it.each<StreamEvent>([
+    { event: null, data: { ...chunk(0, null), message: 'm', code: 1, detail: 'd' } },
+    { event: null, data: { object: 'chat.completion.chunk', message: 'm', code: 1 } },
+    { event: null, data: { type: 'progress', message: 'm' } },
+    { event: null, data: { type: 'ping' } },
+    { event: null, data: { message: { role: 'assistant' } } },
+    { event: null, data: 'text' },
+    { event: 'error', data: '[DONE]' },
+    { event: 'message', data: 'text' },
+  ])('is not %j', (event) => {
+    const reader = chatStreamReader('groq');
+    reader.push(event);
+    expect(reader.error?.()).toBe(null);
+  });
+
   it('is distinguished from a null error field', () => {
     expect(readerOf({ ...chunk(0, 'stop'), error: null }).error?.()).toBe(null);
   });
@@ -110,10 +141,8 @@ describe('a stream of response events', () => {
 });
 
 describe('an error inside a stream that the gateway changes', () => {
-  const translated = (data: JsonObject) =>
-    (mistralAi.operations.chatComplete as Operation)
-      .translateStream?.(callOf({ stream: true }, {}, {}))
-      ?.push({ event: null, data });
+  const translated = (data: JsonObject | string, event: string | null = null) =>
+    (mistralAi.operations.chatComplete as Operation).translateStream?.(callOf({ stream: true }, {}, {}))?.push({ event, data });
 
   it.each([
     [
@@ -121,8 +150,18 @@ describe('an error inside a stream that the gateway changes', () => {
       { type: 'internal_server_error', code: '3700' },
     ],
     [{ error: 'boom' }, { type: null, code: null }],
+    [{ detail: 'boom' }, { type: null, code: null }],
+    [
+      { message: 'boom', type: 'x', code: 'c' },
+      { type: 'x', code: 'c' },
+    ],
   ])('is under `error`, where the clients of OpenAI read it: %j', (data, fields) => {
     expect(translated(data)).toEqual([{ event: null, data: { error: { message: 'boom', param: null, ...fields } } }]);
+  });
+
+  it('is under `error` for a text', () => {
+    const error = { message: 'boom', type: null, param: null, code: null };
+    expect(translated('boom', 'error')).toEqual([{ event: 'error', data: { error } }]);
   });
 
   it('passes if it has that form', () => {

@@ -100,6 +100,39 @@ describe('usage of a request whose client disconnects', () => {
     expect(record).toMatchObject({ outcome: 'aborted', ...prompt, outputTokens: 2 });
   });
 
+  it.each([
+    [
+      'a custom tool in chat completions',
+      '{"choices":[{"message":{"tool_calls":[{"type":"custom","custom":{"name":"f","input":"',
+    ],
+    ['a custom tool in Responses', '{"output":[{"type":"custom_tool_call","name":"f","input" : "'],
+    ['a tool in Messages', '{"content":[{"type":"tool_use","input":{"a":{"b":"}\\""},"c":"'],
+  ])('in the middle of the input of %s counts the received part', async (_title, text) => {
+    const record = await recordOf(createHarness(), (leave) => [
+      (_call, handler) => {
+        head(handler);
+        handler.onData(Buffer.from(text + 'y'.repeat(2_000)));
+        leave();
+      },
+    ]);
+    expect(record).toMatchObject({ outcome: 'aborted', ...prompt });
+    expect(record?.outputTokens).toBeGreaterThanOrEqual(500);
+    expect(record?.outputTokens).toBeLessThan(510);
+  });
+
+  it('after a whole tool call counts its input and the text that follows', async () => {
+    const input = `"input":{"a":["${'y'.repeat(394)}"]}`;
+    const record = await recordOf(createHarness(), (leave) => [
+      (_call, handler) => {
+        head(handler);
+        handler.onData(Buffer.from(`{"content":[{${input},"cache":"${'z'.repeat(400)}"},{"text":"${'y'.repeat(400)}`));
+        leave();
+      },
+    ]);
+    expect(record?.outputTokens).toBeGreaterThanOrEqual(200);
+    expect(record?.outputTokens).toBeLessThan(205);
+  });
+
   it('after the reply has arrived counts what the provider states', async () => {
     const harness = createHarness({ plugins: [slow()] });
     const record = await recordOf(harness, (leave) => [replyThen(leave)]);

@@ -71,6 +71,20 @@ describe('the end of a stream', () => {
     expect(translated(operation, [error, done], call())).toEqual([]);
   });
 
+  it.each<StreamEvent>([
+    { event: null, data: { message: 'm', type: 'server_error', code: 'c' } },
+    { event: null, data: { detail: 'm' } },
+    { event: 'error', data: 'm' },
+  ])('does not come after the error %j', (error) => {
+    for (const include_usage of [true, false]) {
+      const over = messagesOverChat(openai.operations.chatComplete as Operation);
+      const asking = callOf({ ...call().params, stream_options: { include_usage } }, {}, {});
+      const events = translated(over, [chunk({ content: 'Hi' }), error, done], asking);
+      expect(events.at(-1)).toEqual({ event: 'error', data: { type: 'error', error: { type: 'api_error', message: 'm' } } });
+      expect(types(events)).not.toContain('message_stop');
+    }
+  });
+
   it('comes for an empty reply too', () => {
     expect(types(translated(operation, [done], call()))).toEqual(['message_start', 'message_delta', 'message_stop']);
   });

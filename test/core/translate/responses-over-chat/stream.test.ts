@@ -119,6 +119,17 @@ it('Responses stream: a complete stream is closed without [DONE], a cut one is n
   expect(types(streamed(chunk({ content: 'a' }))).at(-1)).toBe('response.output_text.delta');
 });
 
+it.each<StreamEvent>([
+  { event: null, data: { message: 'm', type: 'server_error', code: 'c' } },
+  { event: null, data: { detail: 'm' } },
+  { event: 'error', data: 'm' },
+])('Responses stream: is failed after the error %j', (error) => {
+  expect(streamed(chunk({ content: 'a' }), error, done).at(-1)).toMatchObject({
+    type: 'response.failed',
+    response: { status: 'failed', error: { code: 'server_error', message: 'm' } },
+  });
+});
+
 it('Responses stream: an error has the format of the API, after the content so far', () => {
   const error = { event: null, data: { error: { message: 'too many', type: 'rate_limit_error' } } };
   const events = streamed(chunk({ content: 'a' }), error, chunk({ content: 'late' }), done);
