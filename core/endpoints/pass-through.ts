@@ -15,7 +15,8 @@ export function isExplicitProxy(pathBelowV1: string): boolean {
 
 /**
  * Pass-through for everything below `/v1` that is not a route of the service: method, path, query and bytes are sent to the
- * provider unchanged. Replies about message batches name the gateway as the address of the results. `/v1/proxy/…` forces it also for paths that would be shaped. Null for methods that cannot pass.
+ * provider unchanged. Replies about message batches name the gateway as the address of the results. `/v1/proxy/…` forces it also for
+ * paths that would be shaped. Null for methods that cannot pass.
  */
 export function proxyEndpoint(method: string, pathBelowV1: string): Endpoint | null {
   if (!methods.has(method)) return null;

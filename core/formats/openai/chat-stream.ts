@@ -10,8 +10,8 @@ import { withToolIndexes } from './tool-indexes.ts';
 
 /**
  * Adapts a stream to the client's request: removes the chunk of token counts that only the gateway requested, maps finish reasons
- * to OpenAI's, adds the index of each tool call, and gives errors OpenAI's form. Null if none of these applies, so that the bytes pass unchanged. Events that
- * need no change are returned as the same object.
+ * to OpenAI's, adds the index of each tool call, and gives errors OpenAI's form. Null if none of these applies, so that the bytes pass
+ * unchanged. Events that need no change are returned as the same object.
  */
 export function chatStream(quirks: ChatQuirks, call: OperationCall): StreamTranslator | null {
   const hidesUsage = quirks.streamUsage !== 'always' && !asksForUsage(call.params);

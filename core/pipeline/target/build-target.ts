@@ -49,7 +49,8 @@ export interface TargetBuilder {
   adapterOf(type: string): ProviderAdapter;
   /**
    * Returns the target for settings and credentials. Custom headers replace the adapter's own of the same name. Throws
-   * `invalid_config` naming the setting, also for a value that no header can have, `invalid_custom_host`, and the adapter's errors about credentials.
+   * `invalid_config` naming the setting, also for a value that no header can have, `invalid_custom_host`, and the adapter's errors
+   * about credentials.
    */
   build(
     listed: ProviderAdapter,
