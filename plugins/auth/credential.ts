@@ -15,10 +15,10 @@ export function findCredential(ctx: RequestContext): string | null {
     return own;
   }
   const anthropic = ctx.request.header('x-api-key');
-  const google = ctx.request.header('x-goog-api-key');
-  if (google !== undefined && ownness(google) > 0 && ownness(bearer ?? '') === 0 && ownness(anthropic ?? '') === 0) {
+  const googKey = ctx.request.header('x-goog-api-key');
+  if (googKey !== undefined && ownness(googKey) > 0 && ownness(bearer ?? '') === 0 && ownness(anthropic ?? '') === 0) {
     ctx.keyHeader = 'x-goog-api-key';
-    return google;
+    return googKey;
   }
   if (bearer !== null && (anthropic === undefined || ownness(bearer) >= ownness(anthropic))) {
     ctx.keyHeader = 'authorization';

@@ -232,10 +232,11 @@ describe('errors of the Anthropic client', () => {
     expect(error.error).toMatchObject({ type: 'error', error: { message: 'openai error: its own words' } });
   });
 
-  it('include 400 for a route that the provider lacks', async () => {
+  it('exclude the count of tokens of a provider that has no such route: it is an estimate of the gateway', async () => {
     const { messages } = request;
-    const error = await translated.messages.countTokens({ model, messages }).catch((thrown) => thrown);
-    expect(error).toBeInstanceOf(Anthropic.BadRequestError);
-    expect(error.message).toContain('openai');
+    const { data, response } = await translated.messages.countTokens({ model, messages }).withResponse();
+    expect(data.input_tokens).toBeGreaterThan(0);
+    expect(response.headers.get('x-svc-adapted')).toBe('reply.input_tokens');
+    expect(gateway.upstream.requests).toHaveLength(0);
   });
 });
