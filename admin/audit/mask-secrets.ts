@@ -1,4 +1,5 @@
 import { isObject } from '../../core/contract/values/json.ts';
+import { plainName } from '../../core/contract/values/plain-name.ts';
 import { everySecretName } from '../../core/providers/declarations.ts';
 
 /**
@@ -41,7 +42,7 @@ export function maskUrlCredentials(text: string): string {
   return text
     .replace(/(:\/\/)[^\s/?#@"]+@/g, '$1***@')
     .replace(/([?&]([^=&#\s"]{1,100})=)[^&#\s"]+/g, (shown, start: string, name: string) =>
-      isSecretName(name) || signatures.test(plainOf(name)) ? `${start}***` : shown,
+      isSecretName(name) || signatures.test(plainName(name)) ? `${start}***` : shown,
     );
 }
 
@@ -53,7 +54,7 @@ const signatures = /^(sig|signature|xamzsignature|xgoogsignature|xamzcredential|
  * them by.
  */
 function isHolder(name: string, value: unknown): boolean {
-  return /^(authconfig|configurations|modelconfig)$/.test(plainOf(name)) && !isObject(value);
+  return /^(authconfig|configurations|modelconfig)$/.test(plainName(name)) && !isObject(value);
 }
 
 /** Returns true for private and symmetric parameters of a JWK (RFC 7518 §6), and for a key set sent as text. */
@@ -80,14 +81,9 @@ const harmless =
 const keySettings = /^(defaultworkspace)?userapikey(ttl|count|rotationperiod|autocreate|autocreatescopes|config)$/;
 
 /** Credentials that providers declare, under any name. */
-const declared = new Set(everySecretName.map(plainOf));
+const declared = new Set(everySecretName.map(plainName));
 
 function isSecretName(name: string): boolean {
-  const plain = plainOf(name);
+  const plain = plainName(name);
   return exact.has(plain) || declared.has(plain) || (parts.test(plain) && !harmless.test(plain) && !keySettings.test(plain));
-}
-
-/** In snake and camel case. */
-function plainOf(name: string): string {
-  return name.toLowerCase().replace(/[_-]/g, '');
 }

@@ -1,5 +1,6 @@
 import { isObject } from '../contract/values/json.ts';
 import { maskJwts, maskPasswords } from '../contract/values/mask-tokens.ts';
+import { plainName } from '../contract/values/plain-name.ts';
 import { maskMembers } from './mask-members.ts';
 
 const masked = '***';
@@ -44,10 +45,10 @@ const headerHolder = /^(custom_?)?headers$/;
  */
 export function createMasks(names: readonly string[], credentials: readonly string[]): Masks {
   const named = new Set(names);
-  const declared = new Set(credentials.map(plainOf));
+  const declared = new Set(credentials.map(plainName));
   const isSecretHeader = (name: string): boolean => named.has(name) || (secretHeader.test(name) && !harmlessHeader.test(name));
   /** True for fields that are masked with everything in them. */
-  const isHiddenField = (name: string): boolean => named.has(name.toLowerCase()) || declared.has(plainOf(name));
+  const isHiddenField = (name: string): boolean => named.has(name.toLowerCase()) || declared.has(plainName(name));
   const isSecretField = (name: string): boolean =>
     isHiddenField(name) || secretField.test(name.toLowerCase().replaceAll('-', '_'));
 
@@ -112,11 +113,6 @@ function maskText(text: string): string {
   let shown = text;
   for (const [form, instead] of secretForms) shown = shown.replace(form, instead);
   return maskPasswords(maskJwts(shown, masked), masked);
-}
-
-/** Returns the name without differences of snake, kebab and camel case. */
-function plainOf(name: string): string {
-  return name.toLowerCase().replace(/[_-]/g, '');
 }
 
 /** An assignment to `__proto__` would set the prototype instead of a field. */
