@@ -139,7 +139,12 @@ describe.each(databases)('three gateway processes, on %s', (name) => {
       },
       { what: 'the purge in all gateways' },
     );
-    expect(calls()).toBe(2);
+    // A process that has neither the new document nor the entry in memory may call the provider once too.
+    const called = calls();
+    expect(called).toBeGreaterThanOrEqual(2);
+    expect(called).toBeLessThanOrEqual(1 + 3);
+    expect(isHit(await ask('purged'))).toBe(true);
+    expect(calls()).toBe(called);
   });
 
   it.each([
