@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
+import { httpWithoutFetch, isPackageOfStart } from './packages-of-start.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -61,11 +62,12 @@ const oneByteCharacters: Plugin = {
 
 /**
  * Writes the program as JavaScript in few files, which load faster than the sources. Usage: `node config/build/bundle.ts
- * <folder>`. Packages remain imports. Modules that several entries share are in files that all of them import, so that a process has
- * one instance of each, also for plugins and providers of third parties.
+ * <folder> [--packages-of-start]`. Packages remain imports, except those that the flag includes. Modules that several entries share are
+ * in files that all of them import, so that a process has one instance of each, also for plugins and providers of third parties.
  */
-const folder = process.argv[2];
-if (!folder) throw new Error('usage: node config/build/bundle.ts <folder>');
+const [folder, flag] = process.argv.slice(2);
+if (!folder) throw new Error('usage: node config/build/bundle.ts <folder> [--packages-of-start]');
+const includesPackages = flag === '--packages-of-start';
 const build = await rolldown({
   cwd: root,
   input: Object.fromEntries(entries.map((path) => [path, join(root, `${path}.ts`)])),
@@ -74,8 +76,8 @@ const build = await rolldown({
   tsconfig: false,
   transform: { target: 'node22' },
   // Packages. Helpers of the compiler have no package.
-  external: /^(?!@oxc-project\/)[@a-zA-Z]/,
-  plugins: [foldersByName, urlsOfSources, oneByteCharacters],
+  external: (source) => /^(?!@oxc-project\/)[@a-zA-Z]/.test(source) && !(includesPackages && isPackageOfStart(source)),
+  plugins: [...(includesPackages ? [httpWithoutFetch] : []), foldersByName, urlsOfSources, oneByteCharacters],
 });
 await build.write({
   dir: resolve(folder),
