@@ -10,10 +10,10 @@ const unit = [
   'test/support/**/*.test.ts',
   'test/*.test.ts',
 ];
-/** Tests below the folders of `unit` that start processes, or that go through tables and random input for seconds of CPU each. */
+/** Tests below the folders of `unit` that start processes, wait for long deadlines, or go through tables and random input for seconds of CPU each. */
 const slow = [
   'test/core/compose/request-log.test.ts',
-  'test/core/http/{forced-short-writes,framing-guard,write-reply}.test.ts',
+  'test/core/http/{deadlines,forced-short-writes,framing-guard,write-reply}.test.ts',
   'test/core/journal/{shipper,spool}.test.ts',
   'test/core/log/log.test.ts',
   'test/core/mcp/peers-nats.test.ts',
@@ -48,9 +48,9 @@ const alias = {
 export default defineConfig({
   resolve: { alias },
   test: {
-    // Tests start servers and processes and often wait for them, so two cores carry four files at a time.
+    // Tests start servers and processes and often wait for them, so two cores carry five files at a time.
     pool: 'forks',
-    maxWorkers: 4,
+    maxWorkers: 5,
     // Measured on 735 tests of the control plane in turn: 102 and 99 CPU s with it, 109 and 117 without.
     execArgv: ['--require', `${import.meta.dirname}/test/support/cheap-start.cjs`],
     // The projects import the same sources, and each would transform them again. Later runs transform only what has changed.
