@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import sources from './test/support/package-sources.json' with { type: 'json' };
 import { SkippedTestsReporter } from './test/support/skipped-tests-reporter.ts';
 
 /** Tests that need neither a database nor a second process: `npm run test:unit`. */
@@ -38,12 +40,7 @@ const project = (name: string, include: string[], exclude: string[] = []) => ({
 });
 
 /** Plugins in the repository import the package by its name, which leads to a build. Tests run the sources. */
-const alias = {
-  'svc-gateway/plugin': `${import.meta.dirname}/core/contract/plugin/plugin.ts`,
-  'svc-gateway/provider-adapter': `${import.meta.dirname}/core/providers/provider-adapter.ts`,
-  'svc-gateway/provider': `${import.meta.dirname}/core/provider-host/provider.ts`,
-  'svc-gateway/test-kit': `${import.meta.dirname}/core/test-kit/index.ts`,
-};
+const alias = Object.fromEntries(Object.entries(sources).map(([name, path]) => [name, join(import.meta.dirname, path)]));
 
 export default defineConfig({
   resolve: { alias },

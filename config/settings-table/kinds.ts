@@ -44,7 +44,7 @@ export function derived<Value>(
 }
 
 export const host = text(/^[A-Za-z0-9._:-]+$/, 'an IP address or a host name');
-export const port = wholeNumber(0, 65_535);
+export const port = wholeNumber(1, 65_535);
 export const milliseconds = wholeNumber(0, 86_400_000, 'milliseconds');
 /** Per process or tenant; 0 means no limit if the text of the setting states it. */
 export const count = wholeNumber(0, 1_000_000);

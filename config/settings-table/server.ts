@@ -5,7 +5,7 @@ import { derived, host, list, lowerCase, optional, port, row } from './kinds.ts'
 
 export const server = {
   host: row('HOST', '127.0.0.1', 'Address the gateway listens on. 0.0.0.0 stands for every address.', host),
-  port: row('PORT', '8787', 'Port the gateway listens on. 0 picks a free port.', port),
+  port: row('PORT', '8787', 'Port the gateway listens on.', port),
   role: row(
     'ROLE',
     'all',

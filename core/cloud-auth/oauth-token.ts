@@ -1,6 +1,6 @@
 import type { SignServices, Token, TokenRequest } from '../contract/provider/sign-services.ts';
 import { GatewayError } from '../contract/values/errors.ts';
-import type { HeaderList } from '../contract/values/http.ts';
+import { type HeaderList, headerValuePattern } from '../contract/values/http.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { Secret } from '../contract/values/secret.ts';
 
@@ -39,6 +39,10 @@ export async function askForToken(services: SignServices, request: TokenRequest,
   if (reply.status < 200 || reply.status >= 300) throw refusal(reply.status, body, who);
   if (typeof token !== 'string' || token === '') {
     throw new GatewayError('upstream_invalid', { message: `${who}: the token endpoint replied without an access_token` });
+  }
+  if (!headerValuePattern.test(token)) {
+    const message = `${who}: the token endpoint replied with an access_token that no header can have`;
+    throw new GatewayError('upstream_invalid', { message });
   }
   const seconds = Number(body?.expires_in);
   return {

@@ -190,7 +190,7 @@ describe('loadSettings', () => {
 
   it('names given and expected values, one line per error, all at once', () => {
     expect(issuesOf({ PORT: '70000', ROLE: 'boss', GATEWAY_PROCESSES: '1e3', METRICS: 'maybe' })).toEqual([
-      'PORT: got "70000", expected a whole number from 0 to 65535',
+      'PORT: got "70000", expected a whole number from 1 to 65535',
       'ROLE: got "boss", expected one of all, gateway, control-plane',
       'GATEWAY_PROCESSES: got "1e3", expected a whole number from 1 to 1024',
       'METRICS: got "maybe", expected true or false',

@@ -138,7 +138,8 @@ describe('a plugin in a package of its own', () => {
     });
     const cwd = join(folder, 'deny-texts');
     expect(readdirSync(cwd).sort()).toEqual(['README.md', 'index.test.ts', 'index.ts', 'package.json', 'tsconfig.json']);
-    await run(process.execPath, [olderTypescript, '--noEmit', ...types], { cwd, env: { ...env, ...cheapStartEnv } });
+    if (process.env.LONG_TESTS)
+      await run(process.execPath, [olderTypescript, '--noEmit', ...types], { cwd, env: { ...env, ...cheapStartEnv } });
     const { stdout } = await run(process.execPath, ['--test', '--test-reporter=tap'], { cwd, env });
     expect(stdout).toContain('# pass 4');
     await run(process.execPath, [typescript, ...types], { cwd });

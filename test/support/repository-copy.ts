@@ -40,8 +40,11 @@ export function copyRepository(): RepositoryCopy {
   execFileSync('git', ['init', '--quiet'], { cwd: root });
   let before = filesOf(root);
   let latest = before;
-  const node = (args: readonly string[]): string =>
-    execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], timeout: 300_000 });
+  const node = (args: readonly string[], env: Readonly<Record<string, string>> = {}): string =>
+    execFileSync(process.execPath, args, {
+      ...{ cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], timeout: 300_000 },
+      env: { ...process.env, ...env },
+    });
   return {
     root,
     run: (script, ...args) => node([script, ...args]),
@@ -54,7 +57,10 @@ export function copyRepository(): RepositoryCopy {
     },
     test(...files) {
       try {
-        node(['node_modules/vitest/vitest.mjs', 'run', '--maxWorkers=1', ...files]);
+        // In a copy all sources would be transformed anew.
+        node(['node_modules/vitest/vitest.mjs', 'run', '--maxWorkers=1', '--experimental.viteModuleRunner=false', ...files], {
+          NODE_OPTIONS: `--import=${join(root, 'test/support/own-package.mjs')}`,
+        });
       } catch (error) {
         const { stdout, stderr } = error as { stdout?: string; stderr?: string };
         throw new Error(`generated tests failed:\n${stdout}\n${stderr}`);

@@ -68,7 +68,8 @@ export async function prepareAuthorisation(
   const scope = allScopes(given.scope ?? found.scope, requiredScope);
   const address = new URL(as.authorization_endpoint);
   const parameters = {
-    ...{ response_type: 'code', client_id: client.clientId, redirect_uri: callbackUrl(services.settings), state, resource },
+    ...{ response_type: 'code', client_id: client.clientId, state, resource },
+    redirect_uri: client.redirectUri ?? callbackUrl(services.settings),
     ...{ code_challenge: await oauth.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256' },
     ...(scope ? { scope } : {}),
     // Servers of OpenID Connect issue refresh tokens for this scope only with consent.

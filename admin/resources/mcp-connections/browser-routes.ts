@@ -63,7 +63,7 @@ export const mcpBrowserRoutes: readonly PublicRoute[] = [
     path: '/oauth/upstream-callback',
     summary: 'Finish to connect an account at an MCP server. Authorisation servers send the browser here',
     action: 'connect',
-    query: v.looseObject({ state: text, code: text, iss: text, error: text, error_description: text }),
+    query: v.looseObject({ state: text, code: text, as: text, iss: text, error: text, error_description: text }),
     async handle(call) {
       const session = await signedInUser(call);
       if (!session)
@@ -84,6 +84,10 @@ export const mcpBrowserRoutes: readonly PublicRoute[] = [
       if (found?.integration.url !== pending.url) return failure('The MCP server has changed meanwhile. Begin again.', 400);
       try {
         const { as, client, resource, scope, url, verifier } = pending;
+        const redirectUri = client.redirectUri ?? callbackUrl(services.settings);
+        if (redirectUri !== callbackUrl(services.settings, call.query.as)) {
+          throw new OAuthIssue('the response is of another authorisation server than the one that was asked');
+        }
         const sent = new URLSearchParams(
           Object.entries(call.query).map(([name, value]): [string, string] => [name, String(value)]),
         );
@@ -91,7 +95,7 @@ export const mcpBrowserRoutes: readonly PublicRoute[] = [
         const server = as as unknown as oauth.AuthorizationServer;
         const parameters = oauth.validateAuthResponse(server, library, sent, call.query.state as string);
         const response = await oauth.authorizationCodeGrantRequest(
-          ...([server, library, authenticationOf(client), parameters, callbackUrl(services.settings), verifier] as const),
+          ...([server, library, authenticationOf(client), parameters, redirectUri, verifier] as const),
           { ...optionsOf(oauthFetch(services, user.organisationId)), additionalParameters: { resource } },
         );
         const tokens = await oauth.processAuthorizationCodeResponse(server, library, response);

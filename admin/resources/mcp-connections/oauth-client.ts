@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import * as oauth from 'oauth4webapi';
 import * as v from 'valibot';
 import { isObject } from '../../../core/contract/values/json.ts';
@@ -17,6 +18,8 @@ export const oauthClient = v.object({
   /** Null for public clients. */
   secret: v.nullable(v.string()),
   method: v.picklist(['none', 'client_secret_basic', 'client_secret_post']),
+  /** Address to which the authorisation server sends browsers back; absent: the address without `as`. */
+  redirectUri: v.optional(v.string()),
 });
 export type OAuthClient = v.InferOutput<typeof oauthClient>;
 
@@ -38,9 +41,12 @@ function basic(secret: string): oauth.ClientAuth {
   };
 }
 
-/** Address to which authorisation servers send browsers back. */
-export function callbackUrl({ publicUrl }: Pick<AdminServices['settings'], 'publicUrl'>): string {
-  return `${publicUrl}/oauth/upstream-callback`;
+/**
+ * Address to which authorisation servers send browsers back. A client that was registered at one server has an address of its own, with `as`:
+ * a response of another server, to which a hostile one has sent the browser, comes to another address (RFC 9700 §4.4).
+ */
+export function callbackUrl({ publicUrl }: Pick<AdminServices['settings'], 'publicUrl'>, as?: string): string {
+  return `${publicUrl}/oauth/upstream-callback${as === undefined ? '' : `?${new URLSearchParams({ as })}`}`;
 }
 
 /** Address of the gateway's own client ID metadata document. */
@@ -56,7 +62,8 @@ interface Asking {
 
 /**
  * Returns the client of an integration: the one in its settings, the gateway's metadata document if the server reads those, else one that
- * is registered once. Throws OAuthIssue.
+ * is registered once. All servers read the same document, so it is used only for those that name themselves in responses (RFC 9207). Throws
+ * OAuthIssue.
  */
 export async function clientOf(
   { em, services, fetch }: Asking,
@@ -72,14 +79,19 @@ export async function clientOf(
       method: secret === null ? 'none' : methodOf(as, given.token_endpoint_auth_method),
     };
   }
-  if (as.client_id_metadata_document_supported === true && services.settings.publicUrl.startsWith('https:')) {
+  const readsDocuments = as.client_id_metadata_document_supported === true;
+  const namesItself = as.authorization_response_iss_parameter_supported === true;
+  if (readsDocuments && namesItself && services.settings.publicUrl.startsWith('https:')) {
     return { clientId: clientDocumentUrl(services.settings), secret: null, method: 'none' };
   }
   if (!as.registration_endpoint) {
     const need = 'configurations.oauth_metadata.client_id';
-    throw new OAuthIssue(`the authorisation server ${as.issuer} registers no clients. Set ${need} to a client registered there`);
+    const lacks = readsDocuments && !namesItself ? 'does not name itself in responses (iss) and ' : '';
+    throw new OAuthIssue(
+      `the authorisation server ${as.issuer} ${lacks}registers no clients. Set ${need} to a client registered there`,
+    );
   }
-  const redirectUri = callbackUrl(services.settings);
+  const redirectUri = callbackUrl(services.settings, hash('sha256', as.issuer).slice(0, 16));
   const where = { organisationId: integration.organisationId, integrationId: integration.id, issuer: as.issuer, redirectUri };
   const known = await em.findOne(mcpOauthClients, where);
   if (known && (!known.expiresAt || known.expiresAt.getTime() > services.clock.now())) {
@@ -125,6 +137,7 @@ async function register(
       clientId: made.client_id,
       secret,
       method: secret === null ? 'none' : methodOf(as, made.token_endpoint_auth_method),
+      redirectUri: given.redirect_uris[0],
     },
     expiresAt: expires > 0 ? new Date(expires * 1_000) : null,
   };

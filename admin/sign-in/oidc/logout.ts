@@ -11,6 +11,8 @@ import { asRefusal } from './as-refusal.ts';
 import { type ClientServices, oidcClient } from './client.ts';
 
 const skewSeconds = 30;
+/** Also makes the check refuse tokens that were issued in the future, which would end sessions that begin until then. */
+const ageSeconds = 86_400;
 const event = 'http://schemas.openid.net/event/backchannel-logout';
 
 /**
@@ -31,7 +33,8 @@ export async function verifyLogoutToken(
     const response = await send(address, { method: 'GET', headers: { accept: 'application/json' }, body: null });
     const keys = createLocalJWKSet((await response.json()) as JSONWebKeySet);
     const checks = { issuer, audience: own.client_id, algorithms: [own.id_token_signing_alg], clockTolerance: skewSeconds };
-    const verified = await jwtVerify(token, keys, { ...checks, requiredClaims: ['iat', 'exp', 'jti', 'events'] });
+    const requiredClaims = ['iat', 'exp', 'jti', 'events'];
+    const verified = await jwtVerify(token, keys, { ...checks, requiredClaims, maxTokenAge: ageSeconds });
     return verified.payload;
   });
   const refuse = (text: string) => new SignInRefusal('invalid_response', `logout_token: ${text}`);

@@ -61,7 +61,7 @@ describe('strict JSON', () => {
       return seed / 2_147_483_648;
     };
     let valid = 0;
-    for (let round = 0; round < 50_000; round++) {
+    for (let round = 0; round < (process.env.LONG_TESTS ? 50_000 : 15_000); round++) {
       const text = Array.from({ length: 1 + Math.floor(next() * 7) }, () => pieces[Math.floor(next() * pieces.length)]).join('');
       const theirs = attempt(() => JSON.parse(text) as unknown);
       const ours = attempt(() => parseStrictJson(text));
@@ -73,7 +73,7 @@ describe('strict JSON', () => {
       });
       if (theirs.message === null) valid++;
     }
-    expect(valid).toBeGreaterThan(1_000);
+    expect(valid).toBeGreaterThan(400);
   });
 });
 

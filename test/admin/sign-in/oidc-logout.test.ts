@@ -73,6 +73,7 @@ describe.each(ruleDatabases)('sign-out with OpenID Connect, on %s', (database) =
     ['another audience', (claims) => provider.sign({ ...claims, aud: 'other' })],
     ['another issuer', (claims) => provider.sign({ ...claims, iss: 'https://evil.example' })],
     ['neither subject nor session', (claims) => provider.sign({ ...claims, sid: undefined })],
+    ['a time of issue in the future', (claims) => provider.sign({ ...claims, iat: now() + hour, exp: now() + 2 * hour })],
     ['an expired token', (claims) => provider.sign({ ...claims, exp: now() - hour })],
     [
       'a foreign key',

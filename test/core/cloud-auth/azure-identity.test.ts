@@ -106,8 +106,15 @@ describe('azure_auth_mode entra', () => {
     await expect(attempt).rejects.toMatchObject({ code: 'invalid_config', param: 'azure_entra_tenant_id' });
   });
 
-  it('reports a reply without a token', async () => {
-    for (const body of ['<html>', {}, { access_token: '' }, { access_token: 7 }]) {
+  it('reports a reply without a token that a header can have', async () => {
+    for (const body of [
+      '<html>',
+      {},
+      { access_token: '' },
+      { access_token: 7 },
+      { access_token: 'a\nb' },
+      { access_token: 'ключ' },
+    ]) {
       const endpoint = fakeTokenEndpoint();
       endpoint.replies = [{ status: 200, body }];
       await expect(signed(entra(), { azure_entra_client_secret: 's' }, endpoint)).rejects.toMatchObject({

@@ -352,7 +352,7 @@ describe('the supervisor program', () => {
       out: '',
       err:
         'warning: GATEWAY_PROCESES: unknown setting; did you mean GATEWAY_PROCESSES?\n' +
-        'PORT: got "x", expected a whole number from 0 to 65535\nROLE: got "y", expected one of all, gateway, control-plane\n',
+        'PORT: got "x", expected a whole number from 1 to 65535\nROLE: got "y", expected one of all, gateway, control-plane\n',
     });
     expect(existsSync(dataDir)).toBe(false);
   });

@@ -137,8 +137,8 @@ const replacements = [
   '/A B/gi',
 ];
 
-/** A defect that affects one text in 500 is found with a probability of 95 %. */
-const texts = process.env.LONG_TESTS ? 4_000 : 1_500;
+/** A defect that affects one text in 200 is found with a probability of 95 %. */
+const texts = process.env.LONG_TESTS ? 4_000 : 600;
 
 describe('a stream in a window', () => {
   it.each(formats)('%s: replaces the same as in the whole text, for random texts and splits', (format) => {

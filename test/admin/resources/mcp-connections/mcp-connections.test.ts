@@ -174,6 +174,16 @@ describe.each(ruleDatabases)('connections to MCP servers with OAuth, on %s', (da
       };
       const mixed = await altered((url) => url.searchParams.set('iss', 'https://attacker.example.com'));
       expect(mixed).toEqual([502, expect.stringContaining('invalid response')]);
+      for (const change of [
+        (url: URL) => url.searchParams.delete('as'),
+        (url: URL) => url.searchParams.set('as', '0123456789abcdef'),
+      ]) {
+        const other = await altered((url) => {
+          url.searchParams.delete('iss');
+          change(url);
+        });
+        expect(other).toEqual([502, expect.stringContaining('another authorisation server')]);
+      }
       const denied = await altered((url) => {
         url.searchParams.delete('code');
         url.searchParams.set('error', 'access_denied<script>');
@@ -187,12 +197,14 @@ describe.each(ruleDatabases)('connections to MCP servers with OAuth, on %s', (da
     });
 
     it('metadata for another resource, endpoints without PKCE, and private addresses', async () => {
+      const onlyDocuments = { client_id_metadata_document_supported: true };
       const reasons: [Record<string, unknown> | null, Record<string, unknown> | null, RegExp][] = [
         [{ resource: 'https://other.example.com/mcp' }, null, /another resource/],
         [null, { code_challenge_methods_supported: ['plain'] }, /does not support PKCE with S256/],
         [null, { issuer: 'https://other.example.com' }, /not valid/],
         [null, { authorization_endpoint: 'http://169.254.169.254/authorize' }, /authorization_endpoint: must/],
         [{ authorization_servers: ['http://10.0.0.1'] }, null, /public address/],
+        [null, onlyDocuments, /does not name itself in responses \(iss\) and registers no clients/],
       ];
       for (const [resource, metadata, reason] of reasons) {
         upstream.alter = { resource, metadata };
@@ -234,7 +246,7 @@ describe.each(ruleDatabases)('connections to MCP servers with OAuth, on %s', (da
     expect(new URL(begun.address).searchParams.get('client_id')).toBe('made-here');
     expect(JSON.parse(registered)).toMatchObject({
       application_type: 'native',
-      redirect_uris: [`${plane.url}/oauth/upstream-callback`],
+      redirect_uris: [expect.stringMatching(/\/oauth\/upstream-callback\?as=[0-9a-f]{16}$/)],
     });
   });
 
