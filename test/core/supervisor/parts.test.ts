@@ -8,6 +8,7 @@ import { busyPorts } from '../../../core/supervisor/check-ports.ts';
 import { readyText } from '../../../core/supervisor/ready-text.ts';
 import { restartDelayMs } from '../../../core/supervisor/restart-delay.ts';
 import { onStopSignals } from '../../../core/supervisor/stop-signals.ts';
+import { freePorts } from '../../support/free-port.ts';
 
 const keys = {
   ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
@@ -58,11 +59,17 @@ describe('onStopSignals', () => {
 });
 
 describe('busyPorts', () => {
+  const freeOnes = async () => {
+    const [port, controlPlanePort] = await freePorts(2);
+    return { PORT: String(port), CONTROL_PLANE_PORT: String(controlPlanePort) };
+  };
+
   it('returns the setting whose port is in use by another process', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const settings = (env: Record<string, string>) => loadSettings({ ...keys, PORT: '0', CONTROL_PLANE_PORT: '0', ...env });
+    const free = await freeOnes();
+    const settings = (env: Record<string, string>) => loadSettings({ ...keys, ...free, ...env });
     expect(await busyPorts(settings({ PORT: String(port) }), 0)).toEqual([
       `PORT: got "${port}", expected a free port, but another process listens on 127.0.0.1:${port}`,
     ]);
@@ -76,14 +83,14 @@ describe('busyPorts', () => {
   });
 
   it('checks the control-plane port on the control-plane address', async () => {
-    const settings = loadSettings({ ...keys, CONTROL_PLANE_HOST: '192.0.2.1', PORT: '0', CONTROL_PLANE_PORT: '0' });
+    const settings = loadSettings({ ...keys, ...(await freeOnes()), CONTROL_PLANE_HOST: '192.0.2.1' });
     expect(await busyPorts(settings, 0)).toEqual([
       'CONTROL_PLANE_HOST: got "192.0.2.1", expected an address of this machine (EADDRNOTAVAIL)',
     ]);
   });
 
   it('reports why an address cannot be used', async () => {
-    const settings = loadSettings({ ...keys, HOST: '192.0.2.1', PORT: '0', ROLE: 'gateway' });
+    const settings = loadSettings({ ...keys, ...(await freeOnes()), HOST: '192.0.2.1', ROLE: 'gateway' });
     expect(await busyPorts(settings, 0)).toEqual(['HOST: got "192.0.2.1", expected an address of this machine (EADDRNOTAVAIL)']);
   });
 });
