@@ -5,14 +5,16 @@ const names: readonly string[] = `
   @datadog/sketches-js @fastify/busboy @hono/node-server @mikro-orm/ @opentelemetry/api @pydantic/genai-prices @smithy/
   @valibot/to-json-schema bintrees csv-parse hono ipaddr.js jose kysely lru-cache mustache oauth4webapi openid-client otpauth
   pg pg- postgres- prom-client re2js scim2-parse-filter tdigest valibot ws
-`.split(/\s+/);
+`
+  .trim()
+  .split(/\s+/);
 
 const isHttp = (source: string): boolean => /^(node:)?http$/.test(source);
 
 /** True for what `httpWithoutFetch` replaces too. */
 export function isPackageOfStart(source: string): boolean {
   if (isHttp(source)) return true;
-  return names.some((name) => name !== '' && (source === name || source.startsWith(/[-/]$/.test(name) ? name : `${name}/`)));
+  return names.some((name) => source === name || source.startsWith(/[-/]$/.test(name) ? name : `${name}/`));
 }
 
 /**
