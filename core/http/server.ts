@@ -1,7 +1,7 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket, us_socket_context_t } from 'uWebSockets.js';
 import type { Settings } from '../../config/settings.ts';
 import { BodyIntake } from '../contract/values/body-intake.ts';
-import { compileProxyRules, isTrusted, originOf } from '../contract/values/client-origin.ts';
+import { compileProxyRules, originOf } from '../contract/values/client-origin.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { findHeaders, type InboundRequest, type ReplySink } from '../contract/values/http.ts';
 import { type BuiltIns, replyBuiltIn } from './built-in-routes.ts';
@@ -155,10 +155,10 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   function begin(res: HttpResponse, request: ParsedRequest, context: us_socket_context_t | null): void {
     request.addressRules = addressRules;
     if (proxies !== null) {
-      request.isProxied = isTrusted(proxies, request.remoteAddress);
       const origin = originOf(proxies, request.remoteAddress, (name) => findHeaders(request.headers, name));
       request.remoteAddress = origin.address;
       request.country = origin.country;
+      request.isProxied = origin.isProxied;
     }
     const sink = new UwsReplySink(edge, res, request.method === 'HEAD');
     if (context !== null) sink.offer = readWebSocketOffer(request, context);

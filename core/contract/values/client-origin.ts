@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { LRUCache } from 'lru-cache';
 import { isInRange, safeParseRange } from './public-address.ts';
 
 /** Origin of a request, as far as it comes from a trusted source. */
@@ -7,6 +8,12 @@ export interface ClientOrigin {
   readonly address: string;
   /** ISO 3166 code of two capitals; null if no trusted proxy sets it. */
   readonly country: string | null;
+}
+
+/** Origin of a request, and how its connection was made. */
+export interface ConnectionOrigin extends ClientOrigin {
+  /** True if the connection comes from a trusted proxy. */
+  readonly isProxied: boolean;
 }
 
 /** Header with the cluster key. With it, the control plane trusts the origin that a gateway reports for a forwarded request. */
@@ -20,6 +27,8 @@ export interface ProxyRules {
   readonly ranges: readonly NonNullable<ReturnType<typeof safeParseRange>>[];
   /** Lower-case; null: no proxy sets the country. */
   readonly countryHeader: string | null;
+  /** Whether addresses seen before are in the ranges: parsing an address for each request would take microseconds. */
+  readonly known: LRUCache<string, boolean>;
 }
 
 /** Prepares the rules; null if no proxy is trusted. Throws for an invalid range, which the settings already reject. */
@@ -33,7 +42,7 @@ export function compileProxyRules(settings: {
     if (!range) throw new Error(`TRUSTED_PROXIES: ${text} is neither an address nor a CIDR range`);
     return range;
   });
-  return { ranges, countryHeader: settings.countryHeader };
+  return { ranges, countryHeader: settings.countryHeader, known: new LRUCache({ max: 1_000 }) };
 }
 
 /**
@@ -41,8 +50,8 @@ export function compileProxyRules(settings: {
  * headers it sends. In `x-forwarded-for` the last address that is not a trusted proxy counts, because the client may have written
  * the addresses before it. `header` returns all values of a name, joined with commas.
  */
-export function originOf(rules: ProxyRules, peer: string, header: (name: string) => string | undefined): ClientOrigin {
-  if (!isTrusted(rules, peer)) return { address: peer, country: null };
+export function originOf(rules: ProxyRules, peer: string, header: (name: string) => string | undefined): ConnectionOrigin {
+  if (!isTrusted(rules, peer)) return { address: peer, country: null, isProxied: false };
   let address = peer;
   for (const hop of (header('x-forwarded-for') ?? '').split(',').reverse()) {
     const named = addressOf(hop.trim());
@@ -50,7 +59,8 @@ export function originOf(rules: ProxyRules, peer: string, header: (name: string)
     address = named;
     if (!isTrusted(rules, named)) break;
   }
-  return { address, country: rules.countryHeader === null ? null : countryOf(header(rules.countryHeader)) };
+  const country = rules.countryHeader === null ? null : countryOf(header(rules.countryHeader));
+  return { address, country, isProxied: true };
 }
 
 /** Returns two letters as capitals; null for other values, and for XX, which proxies send for an unknown country. */
@@ -60,9 +70,14 @@ export function countryOf(text: string | undefined): string | null {
   return code === 'XX' ? null : code;
 }
 
-/** True if this address is one of the trusted proxies. */
-export function isTrusted(rules: ProxyRules, address: string): boolean {
-  return isIP(address) !== 0 && rules.ranges.some((range) => isInRange(address, range));
+/** True if this text is the address of a trusted proxy. */
+function isTrusted({ known, ranges }: ProxyRules, address: string): boolean {
+  const answer = known.get(address);
+  if (answer !== undefined) return answer;
+  if (isIP(address) === 0) return false;
+  const isOne = ranges.some((range) => isInRange(address, range));
+  known.set(address, isOne);
+  return isOne;
 }
 
 /** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */

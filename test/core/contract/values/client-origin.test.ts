@@ -21,7 +21,14 @@ describe('the client address of a request', () => {
     ['without a port', '10.1.2.3', '198.51.100.1:4711', ['198.51.100.1', 'AT']],
     ['without a port, in IPv6', '10.1.2.3', '[2001:db8:2::5]:4711', ['2001:db8:2::5', 'AT']],
   ])('is %s', (_what, peer, forwarded, expected) => {
-    expect(origin(peer, { 'x-forwarded-for': forwarded, 'cf-ipcountry': 'at' })).toEqual(expected);
+    const headers = { 'x-forwarded-for': forwarded, 'cf-ipcountry': 'at' };
+    expect(origin(peer, headers)).toEqual(expected);
+    expect(origin(peer, headers), 'with addresses seen before').toEqual(expected);
+  });
+
+  it('tells whether a trusted proxy made the connection', () => {
+    const isProxied = (peer: string) => rules && originOf(rules, peer, () => '10.1.2.3').isProxied;
+    expect(['10.1.2.3', '203.0.113.9', '10.1.2.3', '203.0.113.9', ''].map(isProxied)).toEqual([true, false, true, false, false]);
   });
 
   it.each([
