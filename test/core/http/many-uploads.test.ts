@@ -9,6 +9,8 @@ import { sha256 } from '../../support/raw-client.ts';
 
 const uploads = 8;
 const uploadBytes = 12_000_000;
+/** A turn that takes in more than this beside its largest share takes in several uploads. */
+const besideOneMax = 1_500_000;
 
 /** Sends all uploads at once from a thread, so that the kernel's buffers fill while the server works. Posts the replies. */
 const sender = `
@@ -29,7 +31,7 @@ describe.each(uwsBinaries)('many large uploads at once, on %s', (binary) => {
   let edge: Edge;
   afterEach(() => edge.close());
 
-  it('arrive whole, and no turn of the event loop takes in more than two', async () => {
+  it('arrive whole, and few of their bytes in turns of the event loop that take in several', async () => {
     const body = patternBytes(uploadBytes);
     let lookedAt = 0;
     edge = await startEdge(binary, ({ body }, sink) => {
@@ -42,7 +44,7 @@ describe.each(uwsBinaries)('many large uploads at once, on %s', (binary) => {
     let replies: string[] | null = null;
     const over = once(thread, 'message').then(([texts]) => (replies = texts as string[]));
     const before = new Map<object, number>();
-    let mostBesideOne = 0;
+    let crowdedBytes = 0;
     while (replies === null) {
       const arrived = edge.handled.map((request) => {
         const { receivedBytes } = request.body as UwsRequestBody;
@@ -51,13 +53,14 @@ describe.each(uwsBinaries)('many large uploads at once, on %s', (binary) => {
         return grown;
       });
       const sum = arrived.reduce((all, one) => all + one, 0);
-      mostBesideOne = Math.max(mostBesideOne, sum - Math.max(0, ...arrived));
+      if (sum - Math.max(0, ...arrived) > besideOneMax) crowdedBytes += sum;
       await nextTurn();
     }
     await over;
     expect(new Set(replies)).toEqual(new Set([sha256(body)]));
     expect(lookedAt).toBe(uploads * uploadBytes);
-    // Two sockets that are ready in the same turn may each empty their kernel buffer.
-    expect(mostBesideOne).toBeLessThanOrEqual(uploadBytes);
+    // Sockets that are ready in the same turn may each empty their kernel buffer, which holds more on a busy machine: up to 17 of the 96 MB
+    // arrived in such turns, and 71 to 94 MB before bodies were held back.
+    expect(crowdedBytes).toBeLessThan((uploads * uploadBytes) / 2);
   });
 });
