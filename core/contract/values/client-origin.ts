@@ -27,7 +27,7 @@ export interface ProxyRules {
   readonly ranges: readonly NonNullable<ReturnType<typeof safeParseRange>>[];
   /** Lower-case; null: no proxy sets the country. */
   readonly countryHeader: string | null;
-  /** Whether addresses seen before are in the ranges: parsing an address for each request would take microseconds. */
+  /** True for addresses in the ranges, of those seen before. Parsing the addresses of each request would take microseconds. */
   readonly known: LRUCache<string, boolean>;
 }
 
@@ -72,12 +72,12 @@ export function countryOf(text: string | undefined): string | null {
 
 /** True if this text is the address of a trusted proxy. */
 function isTrusted({ known, ranges }: ProxyRules, address: string): boolean {
-  const answer = known.get(address);
-  if (answer !== undefined) return answer;
+  const seen = known.get(address);
+  if (seen !== undefined) return seen;
   if (isIP(address) === 0) return false;
-  const isOne = ranges.some((range) => isInRange(address, range));
-  known.set(address, isOne);
-  return isOne;
+  const isInside = ranges.some((range) => isInRange(address, range));
+  known.set(address, isInside);
+  return isInside;
 }
 
 /** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */

@@ -26,7 +26,7 @@ describe('the client address of a request', () => {
     expect(origin(peer, headers), 'with addresses seen before').toEqual(expected);
   });
 
-  it('tells whether a trusted proxy made the connection', () => {
+  it('shows whether a trusted proxy made the connection', () => {
     const isProxied = (peer: string) => rules && originOf(rules, peer, () => '10.1.2.3').isProxied;
     expect(['10.1.2.3', '203.0.113.9', '10.1.2.3', '203.0.113.9', ''].map(isProxied)).toEqual([true, false, true, false, false]);
   });
