@@ -5,8 +5,8 @@ import type { Metrics } from './metrics.ts';
 /**
  * One scrape shows all gateway processes of a machine, whichever of them it reached:
  *
- * 1. the process asks the primary: `{ type: 'svc.metrics-request', id }`
- * 2. the primary asks every gateway process: `{ type: 'svc.metrics-collect', id }`
+ * 1. the process sends its own numbers to the primary: `{ type: 'svc.metrics-request', id, metrics }`
+ * 2. the primary asks every other gateway process: `{ type: 'svc.metrics-collect', id }`
  * 3. each replies with its numbers: `{ type: 'svc.metrics-part', id, metrics }`
  * 4. the primary sends the text to the one who asked: `{ type: 'svc.metrics-reply', id, text }`
  */
@@ -48,7 +48,7 @@ export function createMetricsPeer(channel: MetricsChannel, metrics: Pick<Metrics
       lastId += 1;
       const id = lastId;
       const reply = waitFor(channel, metricsMessages.reply, id, replyTimeoutMs);
-      send(channel, { type: metricsMessages.request, id });
+      send(channel, { type: metricsMessages.request, id, metrics: await metrics.collect() });
       const text = (await reply)?.text;
       return typeof text === 'string' ? text : metrics.text();
     },
@@ -63,7 +63,8 @@ export function createMetricsPeer(channel: MetricsChannel, metrics: Pick<Metrics
 export function serveMetricsRequests(worker: MetricsChannel, gateways: () => readonly MetricsChannel[]): () => void {
   const reply = async (message: unknown) => {
     if (!isObject(message) || message.type !== metricsMessages.request) return;
-    send(worker, { type: metricsMessages.reply, id: message.id, text: await aggregateMetrics(gateways()) });
+    const others = gateways().filter((gateway) => gateway !== worker);
+    send(worker, { type: metricsMessages.reply, id: message.id, text: await aggregateMetrics(others, message.metrics) });
   };
   worker.on('message', reply);
   return () => void worker.off('message', reply);
@@ -72,10 +73,10 @@ export function serveMetricsRequests(worker: MetricsChannel, gateways: () => rea
 let lastCollectId = 0;
 
 /**
- * Returns the metrics of all these processes in the Prometheus text format. A process that does not reply within a second is left
- * out.
+ * Returns the metrics of all these processes, and those in `known`, in the Prometheus text format. A process that does not reply within a
+ * second is left out.
  */
-export async function aggregateMetrics(workers: readonly MetricsChannel[]): Promise<string> {
+export async function aggregateMetrics(workers: readonly MetricsChannel[], known?: unknown): Promise<string> {
   lastCollectId += 1;
   const id = lastCollectId;
   const parts = await Promise.all(
@@ -85,7 +86,7 @@ export async function aggregateMetrics(workers: readonly MetricsChannel[]): Prom
       return part;
     }),
   );
-  const metrics = parts.map((part) => part?.metrics).filter(Array.isArray) as MetricObject[][];
+  const metrics = [known, ...parts.map((part) => part?.metrics)].filter(Array.isArray) as MetricObject[][];
   // Loaded with the first scrape, because the supervisor has no other use for it.
   const { AggregatorRegistry } = await import('prom-client');
   return AggregatorRegistry.aggregate(metrics).metrics();

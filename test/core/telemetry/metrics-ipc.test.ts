@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { EventEmitter, once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { createMetrics } from '../../../core/telemetry/metrics.ts';
 import { aggregateMetrics, createMetricsPeer, serveMetricsRequests } from '../../../core/telemetry/metrics-ipc.ts';
 import { sampleRecord } from '../../support/sample-record.ts';
@@ -32,7 +32,11 @@ it('metrics over IPC: a scrape of any process returns all of them', async () => 
   for (const worker of [first, second]) {
     worker.send({ type: 'test.scrape' });
     const { text } = await scrapeOf(worker);
-    expect(totals(text).map((line) => line.replace(/.*process="(\d)"} /, '$1: '))).toEqual(['0: 1', '1: 2']);
+    expect(
+      totals(text)
+        .map((line) => line.replace(/.*process="(\d)"} /, '$1: '))
+        .sort(),
+    ).toEqual(['0: 1', '1: 2']);
     expect(text.match(/# TYPE svc_requests_total counter/g)).toHaveLength(1);
     expect(text).toContain(
       'svc_request_duration_seconds_bucket{endpoint="chatComplete",provider="openai",le="+Inf",process="1"} 2',
@@ -48,6 +52,25 @@ it('metrics over IPC: a killed process is left out', async () => {
   first.send({ type: 'test.scrape' });
   const { text } = await scrapeOf(first);
   expect(totals(text)).toHaveLength(1);
+});
+
+it('metrics over IPC: a process has its own numbers also if it is too busy to be asked for them, and others are left out', async () => {
+  const primary = new EventEmitter();
+  const sent: Record<string, unknown>[] = [];
+  const worker = Object.assign(primary, { send: (message: object) => void sent.push(message as Record<string, unknown>) });
+  const silent = Object.assign(new EventEmitter(), { send: () => {} });
+  serveMetricsRequests(worker, () => [worker, silent]);
+  const metrics = createMetrics(0);
+  metrics.observe(sampleRecord());
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    worker.emit('message', { type: 'svc.metrics-request', id: 7, metrics: await metrics.collect() });
+    await vi.advanceTimersByTimeAsync(1000);
+  } finally {
+    vi.useRealTimers();
+  }
+  await vi.waitFor(() => expect(sent).toHaveLength(1));
+  expect(totals(String(sent[0]?.text))).toHaveLength(1);
 });
 
 it('metrics over IPC: a process without a primary returns its own numbers', async () => {
