@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { scanXml } from './scan-xml.ts';
 
 /** The part of an XML element that readers of SAML need. */
 export interface XmlElement {
@@ -26,8 +27,9 @@ function library(): XmlLibrary {
 
 const elementNode = 1;
 
-/** Parses XML and returns its root; null if it is not well-formed. Check first that there is no document type. */
+/** Parses XML and returns its root; null if it is not well-formed or too large. Check first that there is no document type. */
 export function parseXml(xml: string): XmlElement | null {
+  if ('reason' in scanXml(xml)) return null;
   let isBroken = false;
   const note = () => {
     isBroken = true;

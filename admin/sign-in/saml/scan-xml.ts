@@ -1,0 +1,98 @@
+/** Limits of a document. Those of real providers have some hundred elements, and one more for each group of the user. */
+const elementsMax = 2_500;
+const attributesMax = 100;
+const depthMax = 64;
+
+const letters = String.raw`[\p{L}_][\p{L}\p{M}\p{N}._-]*`;
+const space = '[ \\t\\r\\n]';
+const tagStart = new RegExp(`<(/?)((?:${letters}:)?(${letters}))`, 'uy');
+const attribute = new RegExp(
+  `${space}+(?:${letters}:)?${letters}${space}*=${space}*(?:"(?<first>[^"<]*)"|'(?<second>[^'<]*)')`,
+  'uy',
+);
+const tagEnd = new RegExp(`${space}*(/?)>`, 'uy');
+/** Comments, CDATA and processing instructions, in metadata only. */
+const aside = /<!--[^]*?-->|<!\[CDATA\[[^]*?\]\]>|<\?[^]*?\?>/y;
+const reference = /&(?:(?:lt|gt|amp|quot|apos)|#(?:(\d{1,7})|x([0-9A-Fa-f]{1,6})));/y;
+
+/**
+ * Returns the local names of the elements in order, or the reason for rejecting the document, as `{ reason }`. Accepts a strict subset of
+ * XML: balanced tags, quoted attributes, references to allowed characters, and few elements. The XML libraries accept much more, and
+ * their time grows with the square of what is wrong: 40 KB of opening tags occupy a process for 15 seconds, and anyone can send them.
+ */
+export function scanXml(xml: string): readonly string[] | { readonly reason: string } {
+  if (/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/.test(xml)) return { reason: 'a character that XML does not allow' };
+  const names: string[] = [];
+  const open: string[] = [];
+  for (let at = 0; at < xml.length; ) {
+    const next = xml.indexOf('<', at);
+    const end = next === -1 ? xml.length : next;
+    const text = xml.slice(at, end);
+    if (open.length === 0 && /[^ \t\r\n\ufeff]/.test(text)) return { reason: 'text outside of the root element' };
+    if (!areReferencesAllowed(text)) return { reason: 'an entity or a character that XML does not allow' };
+    if (next === -1) break;
+    const skipped = matchAt(aside, xml, next);
+    if (skipped) {
+      at = next + skipped[0].length;
+      continue;
+    }
+    const tag = readTag(xml, next);
+    if ('reason' in tag) return tag;
+    at = tag.end;
+    if (tag.closes) {
+      if (open.pop() !== tag.qualified) return { reason: 'an element that is not closed' };
+      continue;
+    }
+    if (open.length === 0 && names.length > 0) return { reason: 'several root elements' };
+    if (names.push(tag.name) > elementsMax) return { reason: `more than ${elementsMax} elements` };
+    if (tag.isEmpty) continue;
+    if (open.push(tag.qualified) > depthMax) return { reason: `elements nested deeper than ${depthMax}` };
+  }
+  return open.length > 0 ? { reason: 'an element that is not closed' } : names;
+}
+
+interface Tag {
+  readonly name: string;
+  /** With its prefix. */
+  readonly qualified: string;
+  readonly closes: boolean;
+  readonly isEmpty: boolean;
+  readonly end: number;
+}
+
+function readTag(xml: string, at: number): Tag | { readonly reason: string } {
+  const start = matchAt(tagStart, xml, at);
+  if (!start) return { reason: 'a name that is not accepted' };
+  const [text, slash = '', qualified = '', name = ''] = start;
+  let end = at + text.length;
+  for (let count = 0; ; ) {
+    const found = matchAt(attribute, xml, end);
+    if (!found) break;
+    if (++count > attributesMax) return { reason: `an element with more than ${attributesMax} attributes` };
+    if (!areReferencesAllowed(found.groups?.first ?? found.groups?.second ?? ''))
+      return { reason: 'an entity or a character that XML does not allow' };
+    end += found[0].length;
+  }
+  const closing = matchAt(tagEnd, xml, end);
+  if (!closing) return { reason: 'a name that is not accepted' };
+  return { name, qualified, closes: slash !== '', isEmpty: closing[1] !== '', end: end + closing[0].length };
+}
+
+/** Without a document type, only five entities exist. */
+function areReferencesAllowed(text: string): boolean {
+  for (let at = text.indexOf('&'); at !== -1; at = text.indexOf('&', at + 1)) {
+    const found = matchAt(reference, text, at);
+    if (!found) return false;
+    const [, decimal, hexadecimal] = found;
+    if (decimal === undefined && hexadecimal === undefined) continue;
+    const code = decimal === undefined ? Number.parseInt(hexadecimal ?? '', 16) : Number(decimal);
+    const isAllowed = code >= 0x20 ? code < 0xd800 || (code > 0xdfff && code <= 0x10_ffff) : [9, 10, 13].includes(code);
+    if (!isAllowed || code === 0xfffe || code === 0xffff) return false;
+  }
+  return true;
+}
+
+function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+}
