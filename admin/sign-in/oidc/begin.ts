@@ -21,14 +21,17 @@ export const beginOidc: BeginSignIn = async (call, connection, { email, returnTo
   const cookies = call.requestHeader('cookie');
   return async (tx) => {
     const { state, cookie } = await beginAttempt(tx, call.services, connection, { cookies, returnTo, data });
-    const url = buildAuthorizationUrl(client, {
-      redirect_uri: oidcAddresses(call.services.settings, connection).redirect_uri,
-      scope: own.scopes.join(' '),
-      code_challenge: challenge,
-      code_challenge_method: 'S256',
-      ...{ state, nonce },
-      ...(email === null ? {} : { login_hint: email }),
-    });
+    // Throws for an authorization_endpoint that is missing, or is no http or https URL.
+    const url = await asRefusal(async () =>
+      buildAuthorizationUrl(client, {
+        redirect_uri: oidcAddresses(call.services.settings, connection).redirect_uri,
+        scope: own.scopes.join(' '),
+        code_challenge: challenge,
+        code_challenge_method: 'S256',
+        ...{ state, nonce },
+        ...(email === null ? {} : { login_hint: email }),
+      }),
+    );
     return { url: url.href, cookie };
   };
 };

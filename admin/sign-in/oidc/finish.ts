@@ -9,7 +9,7 @@ import { SignInRefusal } from '../refusal.ts';
 import { asRefusal } from './as-refusal.ts';
 import { oidcAttempt } from './begin.ts';
 import { forgetOidcClient, oidcClient } from './client.ts';
-import { type Claims, checkAccessTokenHash, readClaims, type UserClaims } from './read-claims.ts';
+import { type Claims, checkAccessTokenHash, checkIds, readClaims, type UserClaims } from './read-claims.ts';
 
 /** The parameters with which the provider sent the browser back. */
 export type CallbackQuery = Readonly<Record<string, string>>;
@@ -41,6 +41,7 @@ export async function finishOidc(
     const idToken = tokens.id_token;
     if (!claims || idToken === undefined)
       throw new SignInRefusal('invalid_response', 'id_token: missing in the reply of the provider');
+    checkIds(claims);
     checkAccessTokenHash(idToken, claims, tokens.access_token);
     const user = await completed(client, readClaims(claims, own), own, { claims, accessToken: tokens.access_token });
     return {

@@ -9,6 +9,7 @@ import type { EndedAtProvider } from '../end-sessions.ts';
 import { SignInRefusal } from '../refusal.ts';
 import { asRefusal } from './as-refusal.ts';
 import { type ClientServices, oidcClient } from './client.ts';
+import { checkIds } from './read-claims.ts';
 
 const skewSeconds = 30;
 /** Also makes the check refuse tokens that were issued in the future, which would end sessions that begin until then. */
@@ -40,6 +41,7 @@ export async function verifyLogoutToken(
   const refuse = (text: string) => new SignInRefusal('invalid_response', `logout_token: ${text}`);
   if (!isObject(claims.events) || !isObject(claims.events[event])) throw refuse('is not a logout token');
   if (claims.nonce !== undefined) throw refuse('must not have a nonce');
+  checkIds(claims);
   const sid = typeof claims.sid === 'string' ? claims.sid : null;
   if (claims.sub === undefined && sid === null) throw refuse('must have sub or sid');
   const { organisationId, id: connectionId } = connection;

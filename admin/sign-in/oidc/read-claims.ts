@@ -42,6 +42,20 @@ function nameOf(claim: unknown): string | null {
   return typeof claim === 'string' && claim.trim() !== '' && !/\p{Cc}/u.test(claim) ? claim.trim().slice(0, 128) : null;
 }
 
+/** OpenID Connect allows 255 characters for `sub`. */
+const idLengthMax = 512;
+
+/** Throws SignInRefusal if `sub` or `sid` of a token is too long for an index, or contains characters that the database cannot store. */
+export function checkIds({ sub, sid }: Claims): void {
+  for (const [name, id] of Object.entries({ sub, sid })) {
+    if (typeof id === 'string' && (id.length > idLengthMax || /\p{Cc}|\p{Surrogate}/u.test(id)))
+      throw new SignInRefusal(
+        'invalid_response',
+        `${name}: at most ${idLengthMax} characters are expected, none of them a control character`,
+      );
+  }
+}
+
 /**
  * Throws SignInRefusal if the ID token belongs to another access token (OpenID Connect Core §3.1.3.8). The claim is optional in this
  * flow, and openid-client does not check it here.

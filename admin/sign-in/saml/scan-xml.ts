@@ -12,7 +12,7 @@ const attribute = new RegExp(
 );
 const tagEnd = new RegExp(`${space}*(/?)>`, 'uy');
 /** Comments, CDATA and processing instructions, in metadata only. */
-const aside = /<!--[^]*?-->|<!\[CDATA\[[^]*?\]\]>|<\?[^]*?\?>/y;
+const aside = /<!--[\s\S]*?-->|<!\[CDATA\[[\s\S]*?\]\]>|<\?[\s\S]*?\?>/y;
 const reference = /&(?:(?:lt|gt|amp|quot|apos)|#(?:(\d{1,7})|x([0-9A-Fa-f]{1,6})));/y;
 
 /**

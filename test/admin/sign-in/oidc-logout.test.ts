@@ -75,6 +75,7 @@ describe.each(ruleDatabases)('sign-out with OpenID Connect, on %s', (database) =
     ['neither subject nor session', (claims) => provider.sign({ ...claims, sid: undefined })],
     ['a time of issue in the future', (claims) => provider.sign({ ...claims, iat: now() + hour, exp: now() + 2 * hour })],
     ['an expired token', (claims) => provider.sign({ ...claims, exp: now() - hour })],
+    ['a session with a zero byte', (claims) => provider.sign({ ...claims, sid: 'a\u0000b' })],
     [
       'a foreign key',
       async (claims) =>

@@ -151,6 +151,10 @@ describe.each(ruleDatabases)('sign-in with OpenID Connect, on %s', (database) =>
     ['an expired ID token', () => ({ claims: { exp: now() - hour } }), /"exp"/],
     ['no issue time', () => ({ claims: { iat: undefined } }), /"iat"/],
     ['no subject', () => ({ claims: { sub: undefined } }), /"sub"/],
+    ['a subject with a zero byte', () => ({ claims: { sub: 'a\u0000b' } }), /^sub: /],
+    ['a subject with half a surrogate pair', () => ({ claims: { sub: 'a\ud800b' } }), /^sub: /],
+    ['a subject that is too long for an index', () => ({ claims: { sub: 'a'.repeat(513) } }), /^sub: /],
+    ['a session with a zero byte', () => ({ claims: { sid: 'a\u0000b' } }), /^sid: /],
     ['another access token (at_hash)', () => ({ claims: { at_hash: 'AAAAAAAAAAAAAAAAAAAAAA' } }), /^at_hash: /],
     [
       'an unsigned ID token',
@@ -195,6 +199,17 @@ describe.each(ruleDatabases)('sign-in with OpenID Connect, on %s', (database) =>
     const reply = await lying(await lies(), () => browser.open(provider.authorize(url, claimsOf('eve'))));
     await expectRefusal(reply, 'invalid_response', text);
   });
+
+  it.each([undefined, 'javascript:alert(1)'])(
+    'does not send browsers to the authorization_endpoint %j',
+    async (authorization_endpoint) => {
+      await plane.ask('PUT', '/admin/sso-connections/gateway', { body: { name: 'Main' } });
+      const body = { email: 'endpoint@example.com', sso_client_id: 'gateway' };
+      const begin = () => plane.ask('POST', '/auth/login', { key: null, body });
+      await expectRefusal(await lying({ metadata: { authorization_endpoint } }, begin), 'invalid_response', /is not valid/);
+      await plane.ask('PUT', '/admin/sso-connections/gateway', { body: { name: 'Main' } });
+    },
+  );
 
   it('does not call a private address that the provider names', async () => {
     await plane.ask('PUT', '/admin/sso-connections/gateway', { body: { name: 'Main' } });

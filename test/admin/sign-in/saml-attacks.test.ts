@@ -228,7 +228,11 @@ describe('forged responses', () => {
     ['half a surrogate pair', (xml) => put(xml, 'ada@example.com<', '&#xD800;<'), /a character that XML does not allow/],
     ['an unknown entity', (xml) => put(xml, 'ada@example.com<', '&nbsp;<'), /an entity or a character/],
     ['two roots', (xml) => `${xml}<samlp:Response/>`, /several root elements/],
-    ['an attribute without a space before it', (xml) => put(xml, '<samlp:Status>', '<x a="1"ID="y"/><samlp:Status>'), /not accepted/],
+    [
+      'an attribute without a space before it',
+      (xml) => put(xml, '<samlp:Status>', '<x a="1"ID="y"/><samlp:Status>'),
+      /not accepted/,
+    ],
   ])('with %s are rejected', async (_, forge, reason) => {
     const xml = await provider.xml(valid);
     const attack = forge(xml);
