@@ -53,18 +53,23 @@ export function attributeOf(path: string, schema: string): string {
 
 /** Returns the expression to sort by. Throws `invalidValue` for unknown attributes. */
 export function sortColumn(path: string, columns: Columns, schema: string): string {
-  const column = columns[attributeOf(path, schema)];
+  const column = ownColumn(columns, attributeOf(path, schema));
   if (!column || column.type === 'list') throw invalidFilter('sortBy', 'not an attribute to sort by');
   return column.type === 'text' ? `lower(${column.sql})` : column.sql;
 }
 
+/** Without the names that every object has, such as `constructor`. */
+function ownColumn(columns: Columns, name: string): Column | undefined {
+  return Object.hasOwn(columns, name) ? columns[name] : undefined;
+}
+
 /** Finds an attribute, or the sub-attribute of a list. */
 function findColumn(columns: Columns, path: string): Column {
-  const found = Object.hasOwn(columns, path) ? columns[path] : undefined;
+  const found = ownColumn(columns, path);
   if (found) return found;
   const dot = path.indexOf('.');
-  const list = dot === -1 ? undefined : columns[path.slice(0, dot)];
-  const member = list?.type === 'list' ? list.members[path.slice(dot + 1)] : undefined;
+  const list = dot === -1 ? undefined : ownColumn(columns, path.slice(0, dot));
+  const member = list?.type === 'list' ? ownColumn(list.members, path.slice(dot + 1)) : undefined;
   if (list?.type !== 'list' || !member) throw invalidFilter('filter', 'an attribute is unknown or cannot be filtered by');
   return { ...list, members: { value: member } };
 }

@@ -5,15 +5,12 @@ import type { PatchStep } from '../../scim/patch.ts';
 import { ScimError } from '../../scim/scim-error.ts';
 import { type DirectoryUser, directoryBoolean } from './attributes.ts';
 
-const simple: Readonly<Record<string, string>> = {
-  username: 'userName',
-  externalid: 'externalId',
-  displayname: 'displayName',
-  title: 'title',
-  active: 'active',
-};
-const nameParts: Readonly<Record<string, string>> = { formatted: 'formatted', familyname: 'familyName', givenname: 'givenName' };
-const emailParts: Readonly<Record<string, string>> = { value: 'value', type: 'type', primary: 'primary' };
+/** Names of attributes by their spelling in lower case. Maps, because a path may be `constructor`. */
+type Names = ReadonlyMap<string, string>;
+const namesOf = (...names: string[]): Names => new Map(names.map((name) => [name.toLowerCase(), name]));
+const simple = namesOf('userName', 'externalId', 'displayName', 'title', 'active');
+const nameParts = namesOf('formatted', 'familyName', 'givenName');
+const emailParts = namesOf('value', 'type', 'primary');
 const readOnly: ReadonlySet<string> = new Set(['id', 'meta', 'roles', 'groups', 'schemas']);
 
 type Attributes = Record<string, unknown>;
@@ -43,7 +40,7 @@ function apply(user: Attributes, step: PatchStep): void {
   }
   if (attribute === 'emails') return patchEmails(user, step, sub);
   if (attribute === 'name') return patchName(user, step, sub);
-  const name = simple[attribute];
+  const name = simple.get(attribute);
   if (name === undefined) return;
   if (op !== 'remove') {
     user[name] = unwrap(step.value);
@@ -63,7 +60,7 @@ function patchName(user: Attributes, { op, value }: PatchStep, sub: string | nul
   const name: Attributes = isObject(user.name) ? user.name : {};
   user.name = name;
   if (sub !== null) {
-    const part = nameParts[sub];
+    const part = nameParts.get(sub);
     if (part === undefined) return;
     if (op === 'remove') delete name[part];
     else name[part] = unwrap(value);
@@ -100,12 +97,13 @@ function patchEmails(user: Attributes, { op, path, value }: PatchStep, sub: stri
   const test = path.filter === null ? () => true : matcher(withBooleans(path.filter));
   const chosen = emails.filter(test);
   if (op === 'remove') {
-    const part = sub === null ? undefined : emailParts[sub];
+    const part = sub === null ? undefined : emailParts.get(sub);
     if (part === undefined || part === 'value') user.emails = emails.filter((one) => !chosen.includes(one));
     else for (const one of chosen) delete one[part];
     return;
   }
-  const change = sub === null ? partsOf(unwrapList(value), emailParts, 'emails') : { [emailParts[sub] ?? sub]: unwrap(value) };
+  const change =
+    sub === null ? partsOf(unwrapList(value), emailParts, 'emails') : { [emailParts.get(sub) ?? sub]: unwrap(value) };
   if (chosen.length === 0) {
     requireFew('emails', emails.length + 1, emailsMax);
     chosen.push(newEmail(emails, path.filter));
@@ -120,7 +118,7 @@ function newEmail(emails: Attributes[], filter: Filter | null): Attributes {
   const conditions = filter === null ? [] : filter.op === 'and' ? filter.filters : [filter];
   for (const one of conditions) {
     if (one.op !== 'eq') throw new ScimError('noTarget', 'emails: no address matches the filter');
-    const part = emailParts[one.attrPath.toLowerCase()];
+    const part = emailParts.get(one.attrPath.toLowerCase());
     if (part !== undefined) made[part] = one.compValue;
   }
   emails.push(made);
@@ -152,11 +150,11 @@ function unwrapList(value: unknown): unknown {
   return Array.isArray(value) && value.length === 1 ? value[0] : value;
 }
 
-function partsOf(value: unknown, parts: Readonly<Record<string, string>>, field: string): Attributes {
+function partsOf(value: unknown, parts: Names, field: string): Attributes {
   if (!isObject(value)) throw new ScimError('invalidValue', `${field}: an object is expected`);
   return Object.fromEntries(
     Object.entries(value).flatMap(([key, inner]) => {
-      const part = parts[key.toLowerCase()];
+      const part = parts.get(key.toLowerCase());
       return part === undefined ? [] : [[part, inner]];
     }),
   );

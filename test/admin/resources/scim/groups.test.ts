@@ -125,10 +125,15 @@ describe.each(ruleDatabases)('SCIM groups, on %s', (database) => {
       '"'.concat('\n'.repeat(30)),
       `${'('.repeat(3000)}`,
       'constructor eq "x"',
+      'members.constructor eq "x"',
     ];
     for (const filter of wrong) {
       const reply = await scim('GET', `/Groups?filter=${encodeURIComponent(filter)}`);
       expect(reply).toMatchObject({ status: 400, body: { scimType: 'invalidFilter' } });
+    }
+    for (const name of ['password', 'members', 'constructor', '__proto__']) {
+      const reply = await scim('GET', `/Groups?sortBy=${name}`);
+      expect(reply, name).toMatchObject({ status: 400, body: { scimType: 'invalidFilter' } });
     }
     const page = (
       await scim('GET', '/Groups?sortBy=displayName&sortOrder=descending&startIndex=2&count=1&excludedAttributes=members')
