@@ -299,7 +299,7 @@ export async function startGateway(
     ...{ openSecrets, test: (test: GuardrailTest) => testGuardrail(invocation, test) },
   };
   const internal = internalRoutes({
-    ...{ settings, transport, tokens, tokenFetch, parseBaseUrl, clock, secretManagers },
+    ...{ settings, log, transport, tokens, tokenFetch, parseBaseUrl, clock, secretManagers },
     parseTokenUrl: outbound.parseTokenUrl,
     ...{ checkConfig, guardrails, loadedPlugins, loadedProviders },
   });

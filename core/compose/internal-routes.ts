@@ -19,7 +19,9 @@ import { webhookDeliveryPath, webhookReceiverMs } from '../contract/protocol/web
 import { batchUsagePath, batchUsageQuestion } from '../contract/provider/batch-usage.ts';
 import type { UpstreamTransport } from '../contract/provider/upstream.ts';
 import type { Clock } from '../contract/values/clock.ts';
+import type { Log } from '../contract/values/log.ts';
 import { createWebhookDeliveries } from '../control-plane/deliver-webhooks.ts';
+import { logFailedCalls } from '../control-plane/log-failed-calls.ts';
 import { createOutboundCalls } from '../control-plane/make-outbound-calls.ts';
 import { replyToControlPlane } from '../control-plane/serve-control-plane.ts';
 import { createConnectionTests } from '../control-plane/test-connection.ts';
@@ -51,6 +53,7 @@ const inspectionsMax = 8;
 
 export interface InternalRoutesOptions {
   readonly settings: Settings;
+  readonly log: Log;
   readonly transport: UpstreamTransport;
   readonly tokens: ReturnType<typeof startTokens>;
   readonly tokenFetch: TokenFetchOptions;
@@ -97,17 +100,12 @@ export function internalRoutes(options: InternalRoutesOptions): ReadonlyMap<stri
     atOnceMax: configChecksMax,
     reply: async () => ({ plugins: options.loadedPlugins, providers: options.loadedProviders }),
   });
+  const callsWithin = (timeoutMs: number) => logFailedCalls(createTokenFetch({ ...tokenFetch, timeoutMs }), options.log);
   return new Map([
     [connectionTestPath, createConnectionTests({ ...providerAccess, clusterKey: clusterKeyText })],
     [batchUsagePath, batchUsage],
-    [
-      webhookDeliveryPath,
-      createWebhookDeliveries(createTokenFetch({ ...tokenFetch, timeoutMs: webhookReceiverMs }), clusterKeyText),
-    ],
-    [
-      outboundCallPath,
-      createOutboundCalls({ clusterKey, clusterKeyText, calls: createTokenFetch({ ...tokenFetch, timeoutMs: outboundHostMs }) }),
-    ],
+    [webhookDeliveryPath, createWebhookDeliveries(callsWithin(webhookReceiverMs), clusterKeyText)],
+    [outboundCallPath, createOutboundCalls({ clusterKey, clusterKeyText, calls: callsWithin(outboundHostMs) })],
     [configCheckPath, configChecks],
     ...guardrailRoutes(clusterKeyText, options.guardrails),
     [loadedPluginsPath, plugins],

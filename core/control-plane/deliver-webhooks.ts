@@ -2,6 +2,7 @@ import { type WebhookDeliveryReply, webhookDelivery } from '../contract/protocol
 import type { TokenFetch } from '../contract/provider/sign-services.ts';
 import { toGatewayError } from '../contract/values/errors.ts';
 import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
+import { failureText } from './diagnose.ts';
 import { replyToControlPlane } from './serve-control-plane.ts';
 
 const atOnceMax = 16;
@@ -25,7 +26,7 @@ export function createWebhookDeliveries(
         return { status: response.status, error: null };
       } catch (thrown) {
         const error = toGatewayError(thrown);
-        return { status: null, error: (error.detail ?? error.message).slice(0, 300) };
+        return { status: null, error: failureText(error).slice(0, 300) };
       }
     },
   });

@@ -81,8 +81,7 @@ export function errorChecks({ host, credential }: CallFields, error: GatewayErro
         {
           field: host,
           status: 'failed',
-          message:
-            'the address is not allowed: it is not public, or its port is blocked. Add it to TRUSTED_CUSTOM_HOSTS to allow it',
+          message: notAllowed,
         },
       ];
     case 'upstream_connect':
@@ -97,6 +96,20 @@ export function errorChecks({ host, credential }: CallFields, error: GatewayErro
     default:
       return [{ field: credential, status: 'failed', message: error.message }];
   }
+}
+
+const notAllowed =
+  'the address is not allowed: it is not public, or its port is blocked. Add it to TRUSTED_CUSTOM_HOSTS to allow it';
+
+/**
+ * Returns the reason of a failed call for members of an organisation. Details of errors name the addresses that a host resolved to, which
+ * would reveal the network of the operator.
+ */
+export function failureText(error: GatewayError): string {
+  if (error.code === 'upstream_connect') return connectError(error.detail ?? '');
+  // A reason from the text of the URL is in the message, and one from the look-up of its name is in the detail.
+  if (error.code === 'invalid_custom_host') return error.detail === null ? error.message : notAllowed;
+  return error.message;
 }
 
 function connectError(detail: string): string {

@@ -11,6 +11,7 @@ import type { TokenFetch } from '../contract/provider/sign-services.ts';
 import { toGatewayError } from '../contract/values/errors.ts';
 import type { HeaderList, InboundRequest, ReplySink } from '../contract/values/http.ts';
 import { deriveKey, seal, unseal } from '../contract/values/secret.ts';
+import { failureText } from './diagnose.ts';
 import { replyToControlPlane } from './serve-control-plane.ts';
 
 const atOnceMax = 32;
@@ -47,7 +48,7 @@ export function createOutboundCalls(options: OutboundCallOptions): (request: Inb
         return { sealed: seal(key, JSON.stringify(response), outboundContext(callId, 'response')), error: null };
       } catch (thrown) {
         const error = toGatewayError(thrown);
-        return { sealed: null, error: (error.detail ?? error.message).slice(0, 300) };
+        return { sealed: null, error: failureText(error).slice(0, 300) };
       }
     },
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ProviderSettings } from '../../../core/contract/provider/provider.ts';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
-import { callFields, errorChecks, statusChecks } from '../../../core/control-plane/diagnose.ts';
+import { callFields, errorChecks, failureText, statusChecks } from '../../../core/control-plane/diagnose.ts';
 import { providers } from '../../../core/providers/index.ts';
 
 const fieldsOf = (provider: string, settings: ProviderSettings = {}) => callFields(providers.get(provider) ?? null, settings);
@@ -75,6 +75,21 @@ describe('diagnosis of a gateway error', () => {
     );
     expect(check?.message).not.toContain('10.0.0.5');
   });
+});
+
+it.each<[...ConstructorParameters<typeof GatewayError>, RegExp]>([
+  [
+    'invalid_custom_host',
+    { detail: 'db.example.com resolves to 10.0.0.5: must be a public address' },
+    /^the address is not allowed: /,
+  ],
+  ['invalid_custom_host', { message: 'Invalid custom host: must not use port 22' }, /must not use port 22/],
+  ['upstream_connect', { detail: 'ECONNREFUSED: connect ECONNREFUSED 10.0.0.5:443' }, /^no server listens/],
+  ['internal', { detail: 'cannot read 10.0.0.5 of undefined' }, /./],
+])('the reason of a failed call names no address that a host resolved to: %s %j', (code, extras, words) => {
+  const text = failureText(new GatewayError(code, extras));
+  expect(text).toMatch(words);
+  expect(text).not.toContain('10.0.0.5');
 });
 
 it.each([
