@@ -1,4 +1,4 @@
-import type { Operation } from '../contract/provider/provider.ts';
+import type { Operation, OperationCall } from '../contract/provider/provider.ts';
 import { promptTexts } from '../contract/values/prompt-text.ts';
 import { adaptInReply } from '../formats/reply-notes.ts';
 
@@ -16,3 +16,8 @@ export const estimatedTokenCount: Operation = {
   usage: () => null,
   streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
 };
+
+/** Returns the token count of a provider that counts for some of its models. All others get the estimate. */
+export function countOrEstimate(counts: (call: OperationCall) => boolean, counted: Operation): Operation {
+  return { ...counted, ofCall: (call) => (counts(call) ? counted : estimatedTokenCount) };
+}

@@ -166,6 +166,8 @@ export interface ClientHeaders {
 
 /** One unified function of one provider. */
 export interface Operation {
+  /** Selects the operation of this call, if the provider serves some models in a way that is no call to it. Its members replace these. */
+  ofCall?(call: OperationCall): Operation;
   /** Path below the base URL: `/chat/completions`. */
   path(call: OperationCall): string;
   /** Method of the provider's call; absent: the one of the route. */
@@ -387,4 +389,6 @@ export interface StreamReader {
   complete(): boolean;
   /** A mid-stream error event of the provider, if one passed. */
   error?(): GatewayError | null;
+  /** Returns that event in the client's form, for streams that pass unchanged. Null if it has this form, or if there is none. */
+  errorEvent?(): StreamEvent | null;
 }

@@ -78,8 +78,8 @@ function callOf(ctx: RequestContext, target: Target, resolved: ResolvedTarget, o
 /** Returns the call of a shaped route: the adapter's path and body, its headers, and the few client headers that it names. */
 export function shapedCall(ctx: RequestContext, target: Target, resolved: ResolvedTarget, options: OutgoingOptions): Outgoing {
   const name = ctx.endpoint?.operation;
-  const operation = name ? resolved.adapter.operations[name] : undefined;
-  if (!name || !operation) {
+  const known = name ? resolved.adapter.operations[name] : undefined;
+  if (!name || !known) {
     throw new GatewayError('unsupported_operation', {
       message: `${ctx.request.method} ${ctx.request.path} is not supported by ${resolved.adapter.id}`,
     });
@@ -105,6 +105,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     clockSeconds: () => Math.floor(options.now() / 1000),
     newId: (prefix) => prefix + options.newId(),
   };
+  const operation = known.ofCall?.(operationCall) ?? known;
   const { contentType, body, json } = operation.steps ? noContent : contentOf(ctx, operation, params, operationCall, options);
   if (target.strictParams && operationCall.dropped.length > 0)
     throw unsupportedParams(operationCall.dropped, resolved.adapter.id);

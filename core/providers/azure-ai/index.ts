@@ -9,7 +9,7 @@ import type { ChatExtras } from '../../translate/messages-over-chat/request.ts';
 import { addApiVersion, baseUrl, isInferenceApi, isSingleModel, proxyPath, realtimePath, storedPath } from './address.ts';
 import { createSpeech, createTranscription, createTranslation, imageEdit, imageGenerate, ocr, rerank } from './media.ts';
 import { modelList } from './model-list.ts';
-import { chatComplete, chatExtras, complete, embed, messages } from './operations.ts';
+import { chatComplete, chatExtras, complete, embed, messages, messagesCountTokens } from './operations.ts';
 import { declaration } from './settings.ts';
 
 type FoundryAdapter = ProviderAdapter & { readonly chatExtras: ChatExtras; readonly customTools: true };
@@ -35,6 +35,7 @@ const endpoint: FoundryAdapter = {
     complete,
     embed,
     messages,
+    messagesCountTokens,
     createSpeech,
     createTranscription,
     createTranslation,

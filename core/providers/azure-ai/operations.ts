@@ -1,12 +1,13 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { anthropicChat } from '../../formats/anthropic/chat-completions.ts';
 import { anthropicChatExtras } from '../../formats/anthropic/chat-extras.ts';
-import { anthropicMessages } from '../../formats/anthropic/messages.ts';
+import { anthropicCountTokens, anthropicMessages } from '../../formats/anthropic/messages.ts';
 import { claudeOrChat } from '../../formats/claude-or-chat.ts';
 import { chatCompletions } from '../../formats/openai/chat-completions.ts';
 import { completions } from '../../formats/openai/completions.ts';
 import { embeddings } from '../../formats/openai/embeddings.ts';
 import { withCustomTools } from '../../translate/custom-tools/custom-tools.ts';
+import { countOrEstimate } from '../../translate/estimated-token-count.ts';
 import { messagesOverChat } from '../../translate/messages-over-chat/messages-over-chat.ts';
 import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
 import { chatPath, claudePath, isInferenceApi } from './address.ts';
@@ -31,6 +32,11 @@ export const messages = claudeOrChat(
   isClaude,
   forDeployment({ ...anthropicMessages(id), path: claudeMessages }),
   messagesOverChat(otherChat),
+);
+
+export const messagesCountTokens = countOrEstimate(
+  isClaude,
+  forDeployment({ ...anthropicCountTokens, path: (call) => claudePath(call.settings, '/messages/count_tokens') }),
 );
 
 /** Returns the fields beyond OpenAI's that chat calls accept, by the maker of the model. */

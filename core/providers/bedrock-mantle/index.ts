@@ -9,7 +9,7 @@ import type { Maybe } from '../../contract/values/json.ts';
 import { providerError } from '../../formats/openai/provider-error.ts';
 import { declared } from '../../provider-settings/declaration.ts';
 import type { ChatExtras } from '../../translate/messages-over-chat/request.ts';
-import { chatComplete, chatExtras, createModelResponse, messages } from './operations.ts';
+import { chatComplete, chatExtras, createModelResponse, messages, messagesCountTokens } from './operations.ts';
 import { declaration } from './settings.ts';
 
 const service = 'bedrock-mantle';
@@ -24,7 +24,7 @@ export const bedrockMantle: ProviderAdapter & { readonly chatExtras: ChatExtras;
   // Signatures cover bodies.
   buffersProxyBodies: (given, credentials) => authTypeOf(given, credentials) !== 'apiKey',
   proxyPath: (path) => (/^\/(v1|openai|anthropic)\//.test(path) ? path : `/v1${path}`),
-  operations: { chatComplete, messages, createModelResponse },
+  operations: { chatComplete, messages, messagesCountTokens, createModelResponse },
   chatExtras,
   customTools: true,
   error: providerError('bedrock-mantle'),

@@ -1,13 +1,14 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { anthropicChat } from '../../formats/anthropic/chat-completions.ts';
 import { anthropicChatExtras } from '../../formats/anthropic/chat-extras.ts';
-import { anthropicMessages } from '../../formats/anthropic/messages.ts';
+import { anthropicCountTokens, anthropicMessages } from '../../formats/anthropic/messages.ts';
 import { claudeOrChat } from '../../formats/claude-or-chat.ts';
 import { chatCompletions } from '../../formats/openai/chat-completions.ts';
 import { responses } from '../../formats/openai/responses.ts';
 import { oneOfTwo } from '../../formats/pick-format.ts';
 import { chatOrResponses, sealedReasoning } from '../../translate/chat-over-responses/chat-over-responses.ts';
 import { withCustomTools, withCustomToolsInResponses } from '../../translate/custom-tools/custom-tools.ts';
+import { countOrEstimate } from '../../translate/estimated-token-count.ts';
 import { messagesOverChat } from '../../translate/messages-over-chat/messages-over-chat.ts';
 import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
 import { responsesOverChat } from '../../translate/responses-over-chat/responses-over-chat.ts';
@@ -48,6 +49,11 @@ export const messages = claudeOrChat(
   { ...anthropicMessages(id), path: claudePath },
   messagesOverChat(otherChat, otherExtras),
 );
+
+export const messagesCountTokens = countOrEstimate(isClaude, {
+  ...anthropicCountTokens,
+  path: () => `${claudePath()}/count_tokens`,
+});
 
 /** Returns the fields beyond OpenAI's that chat calls accept, by the maker of the model. */
 export const chatExtras = (call: OperationCall): readonly ChatExtra[] =>

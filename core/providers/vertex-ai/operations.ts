@@ -2,10 +2,10 @@ import type { OperationCall } from '../../contract/provider/provider.ts';
 import { anthropicChat } from '../../formats/anthropic/chat-completions.ts';
 import { anthropicChatExtras } from '../../formats/anthropic/chat-extras.ts';
 import { anthropicCountTokens, anthropicMessages } from '../../formats/anthropic/messages.ts';
-import { badParam } from '../../formats/bad-param.ts';
 import { geminiChat } from '../../formats/gemini/chat-completions.ts';
 import { geminiChatExtras } from '../../formats/gemini/chat-extras.ts';
 import { geminiCountTokens } from '../../formats/gemini/count-tokens.ts';
+import { countOrEstimate, estimatedTokenCount } from '../../translate/estimated-token-count.ts';
 import { messagesOverChat } from '../../translate/messages-over-chat/messages-over-chat.ts';
 import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
 import { locationPath } from './address.ts';
@@ -39,12 +39,12 @@ export const messages = byFamily({
   chat: messagesOverChat(openAiChat),
 });
 
-export const messagesCountTokens = byFamily({
-  gemini: geminiCountTokens(id, geminiMessages, modelPath),
-  claude: overCountTokens(anthropicCountTokens),
-  chat: { ...anthropicCountTokens, path: noCounting },
-});
-
-function noCounting(call: OperationCall): string {
-  throw badParam('model', `tokens of ${call.model} cannot be counted on ${id}`);
-}
+/** Other makers' models have no token count on Vertex AI. */
+export const messagesCountTokens = countOrEstimate(
+  (call) => vertexModel(call.model).family !== 'chat',
+  byFamily({
+    gemini: geminiCountTokens(id, geminiMessages, modelPath),
+    claude: overCountTokens(anthropicCountTokens),
+    chat: estimatedTokenCount,
+  }),
+);
