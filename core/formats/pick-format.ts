@@ -39,5 +39,6 @@ function readerOfTwo(main: StreamReader, other: StreamReader, { isOtherEvent }: 
     usage: () => reader().usage(),
     complete: () => reader().complete(),
     error: () => reader().error?.() ?? null,
+    errorEvent: () => reader().errorEvent?.() ?? null,
   };
 }

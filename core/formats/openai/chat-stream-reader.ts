@@ -3,7 +3,7 @@ import type { GatewayError } from '../../contract/values/errors.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 import { isObject } from '../../contract/values/json.ts';
 import { chatUsage } from './chat-usage.ts';
-import { streamError } from './provider-error.ts';
+import { errorObject, streamError } from './provider-error.ts';
 
 /**
  * Follows a stream of chat or text completion chunks. It is complete at `[DONE]`, or once every choice that began has ended:
@@ -14,6 +14,7 @@ export function chatStreamReader(id: string): StreamReader {
   let serviceTier: unknown = null;
   let done = false;
   let error: GatewayError | null = null;
+  let errorEvent: StreamEvent | null = null;
   const begun = new Set<unknown>();
   const ended = new Set<unknown>();
   return {
@@ -21,7 +22,10 @@ export function chatStreamReader(id: string): StreamReader {
     push(event) {
       const { data } = event;
       const failure = errorIn(event);
-      if (failure !== null) error ??= streamError(id, failure);
+      if (failure !== null && error === null) {
+        error = streamError(id, failure);
+        errorEvent = withErrorObject(event, failure);
+      }
       if (!isObject(data)) {
         if (data.trim() === '[DONE]') done = true;
         return;
@@ -38,6 +42,7 @@ export function chatStreamReader(id: string): StreamReader {
     usage: () => (raw === null ? null : chatUsage(raw, serviceTier)),
     complete: () => error === null && (done || (begun.size > 0 && ended.size === begun.size)),
     error: () => error,
+    errorEvent: () => errorEvent,
   };
 }
 
@@ -52,6 +57,11 @@ export function errorIn({ event, data }: StreamEvent): unknown {
   if (typeof data === 'string') return isNamed && data.trim() !== '[DONE]' ? data : null;
   if (data.error) return data.error;
   return isNamed || data.object === 'error' || isBareError(data) ? data : null;
+}
+
+/** Returns an event with this error in the form of OpenAI, null if it has this form. */
+export function withErrorObject({ event, data }: StreamEvent, error: unknown): StreamEvent | null {
+  return isObject(data) && isObject(data.error) ? null : { event, data: { error: errorObject(error) } };
 }
 
 /** True for a body of an error response. Other events have choices, an `object`, or a `type` of their own. */

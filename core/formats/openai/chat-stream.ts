@@ -4,8 +4,7 @@ import { isObject } from '../../contract/values/json.ts';
 import { withMappedFinishReasons } from './chat-finish-reason.ts';
 import type { ChatQuirks } from './chat-quirks.ts';
 import { asksForUsage } from './chat-request.ts';
-import { errorIn } from './chat-stream-reader.ts';
-import { errorObject } from './provider-error.ts';
+import { errorIn, withErrorObject } from './chat-stream-reader.ts';
 import { withToolIndexes } from './tool-indexes.ts';
 
 /**
@@ -24,8 +23,7 @@ export function chatStream(quirks: ChatQuirks, call: OperationCall): StreamTrans
       const { data } = event;
       const isChunk = isObject(data) && Array.isArray(data.choices);
       const error = isChunk ? null : errorIn(event);
-      if (error !== null)
-        return isObject(data) && isObject(data.error) ? [event] : [{ event: event.event, data: { error: errorObject(error) } }];
+      if (error !== null) return [withErrorObject(event, error) ?? event];
       if (!isObject(data)) return [event];
       if (hidesUsage && isUsageChunk(data)) return [];
       const shaped = indexed(reply ? reply(data) : data);

@@ -41,6 +41,11 @@ export class EventStream {
     this.#parser = createParser({ onEvent: (event) => this.#take({ event: event.event ?? null, data: parseData(event.data) }) });
   }
 
+  /** True if the bytes so far end with an event. */
+  get endsWithEvent(): boolean {
+    return this.#frames.isEmpty;
+  }
+
   /**
    * Returns the text to send for this chunk, always empty without a translator. Throws GatewayError `upstream_invalid` for an
    * event that is too long.

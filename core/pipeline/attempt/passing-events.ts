@@ -20,8 +20,10 @@ export class PassingEvents {
   readonly #reader: StreamReader;
   readonly #events: EventStream;
   readonly #call: OperationCall;
+  readonly #operation: Operation;
   readonly #headed: { readonly dropped: number; readonly adapted: number };
   #begun = false;
+  #failed = false;
 
   /**
    * Construct it when the reply's headers are written: what `call` notes later is reported at the end of the stream. `onGrow` is called
@@ -31,6 +33,7 @@ export class PassingEvents {
     const translator = operation.translateStream?.(call) ?? null;
     this.isTranslated = translator !== null;
     this.#call = call;
+    this.#operation = operation;
     this.#headed = { dropped: call.dropped.length, adapted: call.adapted.length };
     this.#reader = operation.streamReader();
     this.#events = new EventStream(this.#reader, translator, operation.decodeStream?.create() ?? null, onGrow);
@@ -51,14 +54,35 @@ export class PassingEvents {
    * if the stream begins with one: no byte has left at that point, so another target can still be called.
    */
   push(chunk: Uint8Array): Uint8Array | null {
+    if (!this.isTranslated) return this.#unchanged(chunk);
     const text = this.#events.push(chunk);
-    if (!this.isTranslated) {
-      const error = this.#begun ? null : (this.#reader.error?.() ?? null);
-      if (error !== null) throw error;
-      this.#begun = true;
-      return chunk;
-    }
     return text === '' ? null : Buffer.from(text);
+  }
+
+  /** Returns the chunk itself, or with the provider's error in the client's form if it holds the whole event. */
+  #unchanged(chunk: Uint8Array): Uint8Array {
+    const beginsWithEvent = this.#events.endsWithEvent;
+    this.#events.push(chunk);
+    const error = this.#failed ? null : (this.#reader.error?.() ?? null);
+    if (error !== null && !this.#begun) throw error;
+    this.#begun = true;
+    if (error === null) return chunk;
+    this.#failed = true;
+    return beginsWithEvent && this.#reader.errorEvent?.() ? this.#withErrorEvent(chunk) : chunk;
+  }
+
+  #withErrorEvent(chunk: Uint8Array): Uint8Array {
+    const reader = this.#operation.streamReader();
+    let replaced = false;
+    const events = new EventStream(reader, {
+      push(event) {
+        const own = replaced ? null : (reader.errorEvent?.() ?? null);
+        replaced ||= own !== null;
+        return [own ?? event];
+      },
+      end: () => [],
+    });
+    return Buffer.from(events.push(chunk) + events.end());
   }
 
   /** `prefix` is the prefix of the reply's own headers. */

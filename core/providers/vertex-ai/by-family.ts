@@ -46,5 +46,6 @@ function familyReader(operations: ByFamily): StreamReader {
     usage: () => reader().usage(),
     complete: () => reader().complete(),
     error: () => reader().error?.() ?? null,
+    errorEvent: () => reader().errorEvent?.() ?? null,
   };
 }
