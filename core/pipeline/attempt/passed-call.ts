@@ -61,6 +61,7 @@ function passedClientHeaders(ctx: RequestContext, resolved: ResolvedTarget, pref
   const headers: HeaderList = [...resolved.headers];
   const fixed = resolved.headers.length;
   const sent = ctx.request.headers;
+  const sentKey = keyIn(resolved);
   const hopNames =
     ctx.request
       .header('connection')
@@ -71,6 +72,8 @@ function passedClientHeaders(ctx: RequestContext, resolved: ResolvedTarget, pref
     const value = sent[i + 1] as string;
     if (isFramingHeader(name) || isGatewayHeader(name, prefixes) || carriesOurKey(ctx, name, value)) continue;
     if (hopNames.includes(name)) continue;
+    // Google rejects a key as bearer token, even beside the header that holds it.
+    if (credentialHeaders.has(name) && value.replace(/^bearer\s+/i, '') === sentKey) continue;
     if (resolved.slug !== null && (credentialHeaders.has(name) || name === 'x-goog-api-key')) continue;
     if (hasHeader(headers, name, fixed)) continue;
     // The reply is read.
@@ -78,6 +81,12 @@ function passedClientHeaders(ctx: RequestContext, resolved: ResolvedTarget, pref
     headers.push(name, value);
   }
   return headers;
+}
+
+/** Returns the API key if the target's headers hold it. */
+function keyIn({ headers, credentials }: ResolvedTarget): string | null {
+  const key = credentials.api_key?.reveal() ?? '';
+  return key !== '' && headers.some((value) => value.includes(key)) ? key : null;
 }
 
 /** Headers in which a client sends its own provider credential. A stored provider replaces them with its own credential. */

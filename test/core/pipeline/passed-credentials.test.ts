@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { findHeader } from '../../../core/contract/values/http.ts';
+import { createHarness, replyWith } from '../../support/pipeline-harness.ts';
+
+const azure = { 'x-svc-azure-resource-name': 'r', 'x-svc-azure-deployment-id': 'd', 'x-svc-azure-api-version': 'v1' };
+
+it.each([
+  ['google', {}, 'x-goog-api-key', 'authorization', 'Bearer k'],
+  ['azure-openai', azure, 'api-key', 'authorization', 'Bearer k'],
+  ['anthropic', {}, 'x-api-key', 'authorization', 'bearer k'],
+  ['openai', {}, 'authorization', 'x-api-key', 'k'],
+])('pass-through to %s: the credential of the caller is sent in one header', async (provider, settings, own, given, value) => {
+  const { send, calls, script, key } = createHarness();
+  script(replyWith(200, {}));
+  const headers = { 'x-svc-api-key': key, 'x-svc-provider': provider, ...settings, [given]: value };
+  expect((await send({ path: '/v1/other/route', headers, body: { a: 1 } })).status).toBe(200);
+  const sent = calls[0]?.headers ?? [];
+  expect([findHeader(sent, own), findHeader(sent, given)]).toEqual([own === 'authorization' ? 'Bearer k' : 'k', undefined]);
+});
+
+it('pass-through: a second credential of the caller passes', async () => {
+  const { send, calls, script, key } = createHarness();
+  script(replyWith(200, {}));
+  const headers = { 'x-svc-api-key': key, 'x-svc-provider': 'openai', authorization: 'Bearer k', 'x-api-key': 'other' };
+  await send({ path: '/v1/other/route', headers, body: { a: 1 } });
+  expect(findHeader(calls[0]?.headers ?? [], 'x-api-key')).toBe('other');
+});
