@@ -1,4 +1,5 @@
 import type { ArrivingBody, BodyIntake } from '../contract/values/body-intake.ts';
+import { bodyTooLarge } from '../contract/values/body-too-large.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { BodyConsumer, BodyControl, RequestBody } from '../contract/values/http.ts';
 import { BodyCollector } from './body-collector.ts';
@@ -56,7 +57,7 @@ export class UwsRequestBody implements RequestBody, ArrivingBody {
 
   bytes(maxBytes: number, onGrow?: (bytes: number) => void, onChunk?: (chunk: Uint8Array) => void): Promise<Uint8Array> {
     if (this.failure !== null) return Promise.reject(this.failure);
-    if (this.length > maxBytes || this.receivedBytes > maxBytes) return Promise.reject(this.fail(tooLarge(maxBytes)));
+    if (this.length > maxBytes || this.receivedBytes > maxBytes) return Promise.reject(this.fail(bodyTooLarge(maxBytes)));
     if (this.complete && this.held.length <= 1) return this.onlyChunk(onGrow, onChunk);
     return new Promise((resolve, reject) => {
       const collector = new BodyCollector(this.length, maxBytes, resolve, reject, onGrow, onChunk);
@@ -75,7 +76,7 @@ export class UwsRequestBody implements RequestBody, ArrivingBody {
   pipe(to: BodyConsumer, maxBytes: number): BodyControl {
     const pipe = new Pipe(to, maxBytes);
     this.consumer = pipe;
-    if (this.length > maxBytes) this.fail(tooLarge(maxBytes));
+    if (this.length > maxBytes) this.fail(bodyTooLarge(maxBytes));
     // Deferred, because the consumer does not have its control object yet.
     process.nextTick(() => {
       pipe.begun = true;
@@ -110,7 +111,7 @@ export class UwsRequestBody implements RequestBody, ArrivingBody {
     if (this.collector !== null) return this.collect(this.collector, chunk, mayLook);
     if (last) this.intake.leave(this);
     if (this.consumer !== null && this.receivedBytes > this.consumer.bytesMax) {
-      this.fail(tooLarge(this.consumer.bytesMax));
+      this.fail(bodyTooLarge(this.consumer.bytesMax));
       return;
     }
     if (chunk.byteLength > 0) {
@@ -192,7 +193,7 @@ export class UwsRequestBody implements RequestBody, ArrivingBody {
 
   private collect(collector: BodyCollector, chunk: ArrayBuffer, mayLook: boolean): void {
     if (this.receivedBytes > collector.bytesMax) {
-      this.fail(tooLarge(collector.bytesMax));
+      this.fail(bodyTooLarge(collector.bytesMax));
       return;
     }
     try {
@@ -311,10 +312,4 @@ function copyOf(chunk: ArrayBuffer): Uint8Array {
   const copy = Buffer.allocUnsafe(chunk.byteLength);
   copy.set(new Uint8Array(chunk));
   return copy;
-}
-
-function tooLarge(maxBytes: number): GatewayError {
-  const megabytes = maxBytes / (1024 * 1024);
-  const limit = megabytes >= 1 ? `${Math.floor(megabytes)}MB` : `${maxBytes} bytes`;
-  return new GatewayError('body_too_large', { message: `Payload size exceeds the limit of ${limit}` });
 }

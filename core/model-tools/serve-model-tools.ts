@@ -5,6 +5,7 @@ import { isObject, type JsonObject, parseObject } from '../contract/values/json.
 import type { Timers } from '../contract/values/timers.ts';
 import { streamError } from '../pipeline/attempt/stream-error.ts';
 import { type InnerReply, InnerSink, type InnerStream, innerRequest } from '../pipeline/inner-request.ts';
+import { decodedRequest } from '../pipeline/request/decoded-body.ts';
 import { JsonLimits } from '../pipeline/request/json-limits.ts';
 import type { BodyLimits } from '../pipeline/request/read-body.ts';
 import type { Handle, PipelineOptions } from '../pipeline/run.ts';
@@ -40,7 +41,7 @@ export function withModelTools(parts: ModelToolParts): Handle {
   return (request, sink) => {
     const format = request.method === 'POST' ? formats.get(request.path) : undefined;
     if (format === undefined || !asksForServers(request, parts.prefixes)) parts.handle(request, sink);
-    else void new ToolRequest(parts, format, request, sink).serve();
+    else void new ToolRequest(parts, format, decodedRequest(request), sink).serve();
   };
 }
 

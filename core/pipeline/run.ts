@@ -18,6 +18,7 @@ import type { Chain } from './plan/compile-plan.ts';
 import type { PlanStore } from './plan/plan-store.ts';
 import { readAhead } from './plan/read-ahead.ts';
 import { defaultsOf, loadGuardrails, type SavedGuardrails } from './plan/saved-guardrails.ts';
+import { decodedRequest } from './request/decoded-body.ts';
 import { readGatewayHeaders } from './request/gateway-headers.ts';
 import { readPassedRequest } from './request/passed-request.ts';
 import { checkProviderPath } from './request/provider-path.ts';
@@ -103,7 +104,7 @@ export function createHandler(options: PipelineOptions): Handle {
     const ctx = new RequestContext({
       id,
       receivedAtMs: options.services.clock.now(),
-      request,
+      request: typeof match !== 'string' && readsBody(match) ? decodedRequest(request) : request,
       gatewayHeaders: values,
       headerPrefix: prefix,
       endpoint: typeof match === 'string' ? null : match,
@@ -112,6 +113,12 @@ export function createHandler(options: PipelineOptions): Handle {
     });
     startRequest(options, ctx, sink, match);
   };
+}
+
+/** True if the body is parsed. Bodies of other routes pass in their coding. */
+function readsBody({ operation, body }: Endpoint): boolean {
+  const kind = body ?? (operation === null ? 'stream' : 'json');
+  return kind !== 'stream' && kind !== 'none';
 }
 
 /** Runs a request from its first plugin to the end of its reply. */
