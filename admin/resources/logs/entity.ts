@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import type { EarlierRecord } from '../../../core/contract/plugin/record.ts';
 
 /**
  * Record of one request. The fields that lists filter by are stored beside the whole record. Organisation null: the key was
@@ -29,7 +29,7 @@ export const requestRecords = defineEntity({
     priceSource: p.text().nullable(),
     /** Nano-USD that a cached reply saved. Null for other requests, and if the price of the model is not known. */
     savedNano: p.bigint('number').nullable(),
-    record: p.json().$type<RequestRecord>(),
+    record: p.json().$type<EarlierRecord>(),
     /** Checkpoint number of a session that has not ended; null: no further record follows. */
     checkpoint: p.bigint('number').nullable(),
   },

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
-import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import type { EarlierRecord } from '../../../core/contract/plugin/record.ts';
 import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
 import { messageOf } from '../../../core/contract/values/message-of.ts';
 import type { EntityManager } from '../../db/open-database.ts';
@@ -75,7 +75,7 @@ export async function replayLog(
 function routingOf(
   prefix: string,
   headers: Readonly<Record<string, string>>,
-  { source, provider: recorded }: RequestRecord,
+  { source, provider: recorded }: EarlierRecord,
   { config, provider }: Replacements,
 ): Record<string, string> {
   if (config || provider) {

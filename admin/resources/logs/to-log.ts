@@ -1,5 +1,5 @@
 import type { Settings } from '../../../config/settings.ts';
-import type { AttemptRecord, RequestRecord } from '../../../core/contract/plugin/record.ts';
+import type { AttemptRecord, EarlierRecord } from '../../../core/contract/plugin/record.ts';
 import { centsOfNano, moneyOf } from '../../pricing/nano-usd.ts';
 import type { StoredRecord } from './entity.ts';
 
@@ -118,7 +118,7 @@ function reasonOf(before: AttemptRecord | undefined, { targetPath }: AttemptReco
 }
 
 /** Times in milliseconds with fractions; null for records of earlier versions and inserted logs. */
-function timingsOf({ times, plugins = [], guardrails = [] }: RequestRecord) {
+function timingsOf({ times, plugins = [], guardrails = [] }: EarlierRecord) {
   if (!times) return null;
   const sum = (list: readonly { readonly durationMs: number }[]) => list.reduce((total, { durationMs }) => total + durationMs, 0);
   return {
@@ -134,7 +134,7 @@ function timingsOf({ times, plugins = [], guardrails = [] }: RequestRecord) {
 }
 
 /** Times in whole milliseconds. Attempts may overlap the end of the request, so the rest is at least 0. */
-function timesOf({ durationMs, attempts, stream, times }: RequestRecord) {
+function timesOf({ durationMs, attempts, stream, times }: EarlierRecord) {
   const total = Math.round(durationMs);
   const upstream = Math.round(times ? (times.upstream ?? 0) : attempts.reduce((sum, attempt) => sum + attempt.durationMs, 0));
   const whole = (ms: number | undefined): number | null => (times ? Math.round(ms ?? 0) : null);
@@ -153,7 +153,7 @@ function timesOf({ durationMs, attempts, stream, times }: RequestRecord) {
 }
 
 /** Returns the statistics of a WebSocket session; null for other requests. */
-function toSession({ session, requestBytes, replyBytes }: RequestRecord) {
+function toSession({ session, requestBytes, replyBytes }: EarlierRecord) {
   if (!session) return null;
   return {
     messages_from_client: session.messagesFromClient,
@@ -166,7 +166,7 @@ function toSession({ session, requestBytes, replyBytes }: RequestRecord) {
 }
 
 /** Returns the call of an A2A agent; null for other requests. */
-function toAgent({ agent }: RequestRecord) {
+function toAgent({ agent }: EarlierRecord) {
   if (!agent) return null;
   return {
     server_id: agent.serverId,
@@ -185,7 +185,7 @@ function toAgent({ agent }: RequestRecord) {
 }
 
 /** Returns the call of an MCP server; null for other requests. */
-function toMcp({ mcp }: RequestRecord) {
+function toMcp({ mcp }: EarlierRecord) {
   if (!mcp) return null;
   return {
     server_id: mcp.serverId,
@@ -199,13 +199,13 @@ function toMcp({ mcp }: RequestRecord) {
     upstream_auth_type: mcp.upstreamAuth,
     error_code: mcp.errorCode,
     is_tool_error: mcp.isToolError,
-    upstream_token_refreshed: mcp.isCredentialRenewed,
+    upstream_token_refreshed: mcp.isCredentialRenewed ?? false,
     via: mcp.via ? { server_id: mcp.via.serverId, server: mcp.via.server, name: mcp.via.name } : null,
   };
 }
 
 /** Returns the batch that a request belongs to; null for nearly all requests. */
-function toBatch({ batch }: RequestRecord) {
+function toBatch({ batch }: EarlierRecord) {
   return batch ? { id: batch.id, part: batch.part, requests: batch.requests } : null;
 }
 
@@ -215,7 +215,7 @@ function lastIndexOf(path: string | null): number {
   return match ? Number(match[1]) : 0;
 }
 
-function sourceOf({ usageEstimated, rawUsage, media, inputTokens, outputTokens }: RequestRecord): 'provider' | 'estimate' | null {
+function sourceOf({ usageEstimated, rawUsage, media, inputTokens, outputTokens }: EarlierRecord): 'provider' | 'estimate' | null {
   if (usageEstimated) return 'estimate';
   return rawUsage || media || inputTokens + outputTokens > 0 ? 'provider' : null;
 }

@@ -243,6 +243,8 @@ export const requestRecord = v.object({
 });
 
 export type RequestRecord = v.InferOutput<typeof requestRecord>;
+/** A record as it was stored, possibly by an earlier version. Members with a default may be absent. */
+export type EarlierRecord = v.InferInput<typeof requestRecord>;
 export type AttemptRecord = v.InferOutput<typeof attemptRecord>;
 export type SessionRecord = v.InferOutput<typeof sessionRecord>;
 

@@ -1,0 +1,20 @@
+import * as v from 'valibot';
+import { expect, it } from 'vitest';
+import { logListReply } from '../../../../admin/resources/logs/reply-schema.ts';
+import { toLog } from '../../../../admin/resources/logs/to-log.ts';
+import type { EarlierRecord } from '../../../../core/contract/plugin/record.ts';
+import { sampleRecord } from '../../../support/sample-record.ts';
+
+it('records of earlier versions become logs that fit the reply schema', () => {
+  const mcp = {
+    ...{ serverId: '1', server: 'sample', integrationId: null, transport: 'http', method: 'tools/call', name: 'add' },
+    ...{ revision: null, callerAuth: 'api_key' as const, upstreamAuth: 'none', errorCode: null, isToolError: false },
+  };
+  const record: EarlierRecord = { ...sampleRecord({}), mcp };
+  const row = { id: record.id, record, createdAt: new Date(record.createdAt), costNanoRest: 0 } as Parameters<typeof toLog>[0];
+  const names = { organisationName: null, workspaceSlug: null };
+  const log = toLog(row, names, { headerPrefix: 'x-svc-', host: '127.0.0.1', port: 8787 }, true);
+  const reply = { object: 'list', total: null, has_more: false, next_cursor: null, data: [log] };
+  const sent: unknown = JSON.parse(JSON.stringify(reply));
+  expect(v.safeParse(logListReply, sent).issues?.map((issue) => v.getDotPath(issue))).toBeUndefined();
+});
