@@ -1,4 +1,5 @@
 import { DriverException } from '@mikro-orm/core';
+import { isDatabaseAway } from './db/is-database-away.ts';
 
 /** Fields of a failure that may be logged. */
 export interface Cause {
@@ -6,6 +7,8 @@ export interface Cause {
   readonly message: string;
   readonly code: string | null;
   readonly constraint: string | null;
+  /** True if the database may be away; absent otherwise. */
+  readonly databaseAway?: true;
   readonly at: readonly string[];
 }
 
@@ -15,13 +18,16 @@ export interface Cause {
  */
 export function causeOf(thrown: unknown): Cause {
   if (!(thrown instanceof Error)) return causeOfValue(thrown);
-  const { code, constraint } = thrown as { code?: unknown; constraint?: unknown };
-  const fromDatabase = thrown instanceof DriverException;
+  const { code, constraint, severity } = thrown as { code?: unknown; constraint?: unknown; severity?: unknown };
+  // Errors of prepared statements are those of the driver, which have the server's severity.
+  const fromDatabase = thrown instanceof DriverException || (typeof severity === 'string' && typeof code === 'string');
+  const isAway = isDatabaseAway(thrown);
   return {
     name: thrown.name,
-    message: fromDatabase ? databaseMessage(code) : thrown.message,
+    message: fromDatabase ? databaseMessage(code, isAway) : thrown.message,
     code: typeof code === 'string' ? code : null,
     constraint: typeof constraint === 'string' ? constraint : null,
+    ...(isAway ? { databaseAway: true } : {}),
     at: (thrown.stack ?? '')
       .split('\n')
       .filter((line) => /^\s+at /.test(line))
@@ -55,7 +61,19 @@ function causeOfValue(thrown: unknown): Cause {
   };
 }
 
-function databaseMessage(code: unknown): string {
-  if (code === '53100') return 'the disk of the database is full';
-  return 'the database rejected the statement or could not be reached';
+const databaseMessages: Readonly<Record<string, string>> = {
+  '25006': 'the database is read-only, such as a standby',
+  '53100': 'the disk of the database is full',
+  '53300': 'the database has too many connections (max_connections, DB_POOL_SIZE)',
+  '57P01': 'the database closed the connection because it stops',
+  '57P03': 'the database is starting or stopping',
+};
+
+function databaseMessage(code: unknown, isAway: boolean): string {
+  const known = databaseMessages[String(code)];
+  if (known !== undefined) return known;
+  if (!isAway) return 'the database rejected the statement';
+  return typeof code === 'string'
+    ? 'the database could not be reached'
+    : 'the database did not reply in time, or closed the connection';
 }

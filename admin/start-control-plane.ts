@@ -35,6 +35,7 @@ import { authenticate } from './identity/authenticate.ts';
 import { startJobRunner } from './jobs/job-runner.ts';
 import { createMailer } from './mail/mailer.ts';
 import { createObjectStore } from './object-store/create-object-store.ts';
+import { createOutageLog, type DatabaseProblem } from './outage-log.ts';
 import { connectNats } from './publish/nats-publisher.ts';
 import { startRelay } from './publish/relay.ts';
 import { createCachedReplies } from './resources/cached-replies/serve-cached-replies.ts';
@@ -86,26 +87,28 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
   // Before the embedded database is created, which takes seconds.
   givenKeys(settings);
   const database = deps.database ?? (await openDatabase(settings, { entities, migrations }, deps.log));
+  const log = createOutageLog(deps.log, () => problemOf(database));
   const closeDatabase = async () => {
+    log.close();
     if (!deps.database) await database.close();
   };
   const vault = createVault(settings.encryptionKey);
   const apiKeyPepper = deriveKey(settings.encryptionKey, keyPurposes.apiKeyPepper);
   const auditKey = deriveKey(settings.encryptionKey, keyPurposes.auditChain);
   const clock = deps.clock ?? { now: () => Date.now(), elapsed: () => performance.now() };
-  const mailer = await createMailer(settings, deps.log);
-  const background = createBackgroundWork(deps.log);
+  const mailer = await createMailer(settings, log);
+  const background = createBackgroundWork(log);
   // Within the time limit of admin requests.
   const dns = new Resolver({ timeout: 1_000, tries: 2 });
-  const requestExport = createRequestExport(settings, deps.log);
+  const requestExport = createRequestExport(settings, log);
   const metrics = createControlPlaneMetrics({ settings, database, exporters: requestExport.exporters, now: clock.elapsed });
   const metricsExport = startMetricsExport({
     ...{ settings, instance: 'control-plane', collect: () => metrics.registry.getMetricsAsJSON(), post: postOtlp },
     more: requestExport.metrics,
-    ...{ now: clock.now, timers: realTimers, random: Math.random, log: deps.log },
+    ...{ now: clock.now, timers: realTimers, random: Math.random, log },
   });
   const clickhouse = settings.analyticsUrl === null ? null : createClickHouse(settings.analyticsUrl);
-  const shipper = clickhouse && startShipper(database, clickhouse, deps.log);
+  const shipper = clickhouse && startShipper(database, clickhouse, log);
   const closeClickHouse = async () => {
     await shipper?.close();
     await clickhouse?.close();
@@ -115,30 +118,33 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     requestExport.stored(rows);
     void metrics.observe(rows);
   };
-  const nats = settings.natsUrl === null ? null : connectNats(settings.natsUrl, deps.log);
+  const nats = settings.natsUrl === null ? null : connectNats(settings.natsUrl, log);
   try {
-    const firstKeys = await firstStart(settings, { database, vault, apiKeyPepper, auditKey, log: deps.log });
+    const firstKeys = await firstStart(settings, { database, vault, apiKeyPepper, auditKey, log });
     // After the first start, which changes no existing data: a first start that fails stores no key.
     await checkKeys(database.em(), settings);
     const publish = (notice: ChangeNotice) => {
       deps.publish?.(notice);
       nats?.publish(notice);
     };
-    const relay = startRelay(database, publish, deps.log);
-    const housekeeping = startHousekeeping(housekeepingTasks, { settings, database, clickhouse, mailer, log: deps.log, clock });
+    const relay = startRelay(database, publish, log);
+    const housekeeping = startHousekeeping(housekeepingTasks, { settings, database, clickhouse, mailer, log, clock });
     let stopping = false;
     const services: AdminServices = {
       callers: { scopesByType, authenticate, resolveWorkspace, inWorkspace, holdWorkspace },
       storeRecords: createRecordStore(database, [...recordWriters, ...(clickhouse ? [queueCopies] : [])], clock, onStored),
       settings,
-      log: deps.log,
-      logRejection: createRejectionLog(deps.log, metrics.registry),
-      unready: async () => [...(stopping ? [shutdown] : []), ...((await isReachable(database)) ? [] : [databaseAway])],
+      log,
+      logRejection: createRejectionLog(log, metrics.registry),
+      unready: async () => [
+        ...(stopping ? [shutdown] : []),
+        ...((await problemOf(database)) === 'unreachable' ? [databaseAway] : []),
+      ],
       exportContents: requestExport.contents,
       instances: metrics.instances,
       database,
       vault,
-      objects: createObjectStore(settings, clock, deps.log),
+      objects: createObjectStore(settings, clock, log),
       clickhouse,
       copiesWait: () => (shipper?.failure() ? 'ClickHouse (ANALYTICS_URL) does not reply; records wait in the database' : null),
       readDocument: createReadDocument(documentReaders, { database, vault, clusterKey: settings.clusterKey }),
@@ -163,7 +169,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     const runner = startJobRunner({
       handlers: Object.fromEntries(jobKinds.map(({ kind, handler }) => [kind, handler(services)])),
       database,
-      log: deps.log,
+      log,
       leaseMs: settings.jobLeaseMs,
     });
     const replies = createCachedReplies(services);
@@ -209,12 +215,15 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
 const shutdown = { dependency: 'shutdown', message: 'This control plane is shutting down' };
 const databaseAway = { dependency: 'database', message: 'The database does not respond. Check DATABASE_URL and the database' };
 
-async function isReachable(database: Database): Promise<boolean> {
+/** Null: the database works. A read-only database still serves what gateways load. */
+async function problemOf(database: Database): Promise<DatabaseProblem | null> {
   try {
-    await database.em().execute('select 1');
-    return true;
+    const [row] = await database
+      .em()
+      .execute<{ readOnly: string }[]>(`select current_setting('transaction_read_only') as "readOnly"`);
+    return row?.readOnly === 'on' ? 'read-only' : null;
   } catch {
-    return false;
+    return 'unreachable';
   }
 }
 

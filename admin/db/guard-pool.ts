@@ -8,7 +8,7 @@ interface Client extends EventEmitter {
 }
 
 /**
- * Works around two errors of the libraries when connections break.
+ * Works around errors of the libraries when connections break or the server changes its role.
  * A query that times out leaves its client waiting for a response forever, back in the pool. The guard closes the client.
  * A transaction whose rollback fails because the connection is gone never releases its slot in the pool (reported to Kysely as
  * number 1990, open in November 2026). The guard frees the slot of an ended client.
@@ -20,7 +20,7 @@ export function guardPool(pool: unknown): void {
   pool.on('acquire', (client: Client) => out.add(client));
   pool.on('release', (_error: unknown, client: Client) => out.delete(client));
   pool.on('connect', (client: Client) => {
-    closeOnTimeout(client);
+    closeOnFailure(client);
     client.once('end', () => {
       // The holder of the client is about to receive the failure, and most holders release it themselves.
       setTimeout(() => {
@@ -32,13 +32,19 @@ export function guardPool(pool: unknown): void {
 
 const graceMs = 250;
 
-function closeOnTimeout(client: Client): void {
+/**
+ * Closes the connection if a query timed out or the server is read-only. After a failover the address may belong to another server, which
+ * only a new connection reaches.
+ */
+function closeOnFailure(client: Client): void {
   const query = client.query.bind(client);
   client.query = (...parameters) => {
     const result = query(...parameters);
     if (result instanceof Promise) {
       result.catch((error: unknown) => {
-        if (error instanceof Error && error.message === 'Query read timeout') client.connection.stream.destroy();
+        if (!(error instanceof Error)) return;
+        if (error.message === 'Query read timeout' || (error as { code?: unknown }).code === '25006')
+          client.connection.stream.destroy();
       });
     }
     return result;

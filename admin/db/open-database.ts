@@ -77,7 +77,7 @@ async function openEmbedded(directory: string, tables: Tables, log: Log): Promis
     const options = { ...shared(tables, log), driverOptions: { pglite: embedded } };
     const orm = (await (await loading).MikroORM.init(options)) as unknown as MikroORM;
     // One process, one connection: no lock is needed, and waiting for one on the same connection would never end.
-    await runMigrations(orm);
+    await runMigrations(orm, tables.migrations, log);
     const sessionOf = await applyRowLevelSecurity(orm.em.fork(), tablesOf(orm), log);
     joinSession(orm.em.getConnection());
     return {
@@ -138,7 +138,7 @@ async function openServer(url: string, options: PoolOptions, tables: Tables, log
   const migrating = await MikroORM.init({ ...migrationsOnly(tables, log), clientUrl: url, pool: { min: 0, max: 3 } });
   let sessionOf: TenantSession;
   try {
-    sessionOf = await migrateAlone(migrating, tablesOf(orm), log);
+    sessionOf = await migrateAlone(migrating, tables.migrations, tablesOf(orm), log);
   } finally {
     await migrating.close(true);
   }
@@ -179,11 +179,16 @@ function shared({ entities, migrations }: Tables, log: Log): Options {
 const migrationLock = 4_715_001;
 
 /** One connection holds the lock while the migrator uses others. A waiting process finds nothing left to do. */
-async function migrateAlone(orm: MikroORM, tables: readonly EntityMetadata[], log: Log): Promise<TenantSession> {
+async function migrateAlone(
+  orm: MikroORM,
+  migrations: Tables['migrations'],
+  tables: readonly EntityMetadata[],
+  log: Log,
+): Promise<TenantSession> {
   return orm.em.fork().transactional(async (tx) => {
     await tx.execute('set local lock_timeout = 0');
     await tx.execute('select pg_advisory_xact_lock(?)', [migrationLock]);
-    await runMigrations(orm);
+    await runMigrations(orm, migrations, log);
     return patiently(() => applyRowLevelSecurity(orm.em.fork(), tables, log));
   });
 }

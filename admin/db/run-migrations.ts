@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { MikroORM } from '@mikro-orm/postgresql';
+import type { Log } from '../../core/contract/values/log.ts';
 
 /**
  * Maximum milliseconds that a statement of a migration waits for a lock. Shorter than the second after which PostgreSQL checks
@@ -12,10 +13,22 @@ const gaveWay = new Set(['55P03', '40P01']);
 
 /**
  * Updates the tables, one migration and one transaction at a time, while older versions keep running. The caller holds the
- * migration lock. Rejects if a migration is invalid, or could not get its locks for two minutes.
+ * migration lock. Rejects if a migration is invalid, or could not get its locks for two minutes. Logs a warning if a newer
+ * version has changed the tables; migrations keep what older versions use, so this one works.
  */
-export async function runMigrations(orm: Pick<MikroORM, 'migrator'>): Promise<void> {
+export async function runMigrations(
+  orm: Pick<MikroORM, 'migrator'>,
+  migrations: readonly { readonly name: string }[],
+  log: Log,
+): Promise<void> {
   for (const { name } of await orm.migrator.getPending()) await patiently(() => orm.migrator.up(name));
+  const known = new Set(migrations.map(({ name }) => name));
+  const newer = (await orm.migrator.getExecuted()).flatMap(({ name }) => (known.has(name) ? [] : [name]));
+  if (newer.length === 0) return;
+  log.warn(
+    { newer },
+    'a newer version has changed the tables of this database. Upgrade this control plane, or restore the backup',
+  );
 }
 
 /** Runs the migration again while others hold the locks it needs. */

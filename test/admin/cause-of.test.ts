@@ -24,6 +24,14 @@ describe.each(databases)('the log of a failure, on %s', (database) => {
     expect(JSON.stringify(causeOf(error))).not.toContain('planted');
   });
 
+  it('has no data of the statement either if the statement was prepared', async () => {
+    const { database } = plane.control.services;
+    const failing = database.ask({ name: 'planted', text: 'select ?::text::uuid' }, ['planted']);
+    const cause = causeOf(await failing.catch((thrown: unknown) => thrown));
+    expect(cause).toMatchObject({ code: '22P02', message: 'the database rejected the statement' });
+    expect(JSON.stringify(cause)).not.toContain('planted');
+  });
+
   it('has the message of own errors, and accepts values that are not errors', () => {
     expect(causeOf(new TypeError('x is not a function'))).toMatchObject({
       name: 'TypeError',

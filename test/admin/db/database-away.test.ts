@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sampleRecord } from '../../support/sample-record.ts';
 import { within } from '../../support/until.ts';
 import { type CuttableProxy, startProxy } from '../support/cuttable-proxy.ts';
@@ -88,5 +88,15 @@ describe.skipIf(postgresMissing !== null)('an unavailable database', () => {
     expectAway(await promptly(create('before')));
     await proxy.restore();
     expect((await create('before')).status).toBe(200);
+  });
+
+  it('is used again after a failover, although old connections lead to a server that became read-only', async () => {
+    const em = () => plane.control.services.database.em();
+    // Both connections of the pool at the same time.
+    const demote = () => em().execute("select set_config('default_transaction_read_only', 'on', false), pg_sleep(0.3)");
+    await Promise.all([demote(), demote()]);
+    expectAway(await create('read-only-a'));
+    await vi.waitFor(async () => expect((await create('read-only-b')).status).toBe(200), 5_000);
+    await vi.waitFor(async () => expect((await create('read-only-c')).status).toBe(200), 5_000);
   });
 });

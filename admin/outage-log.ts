@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from '../core/contract/values/log.ts';
+
+export interface OutageLog extends Log {
+  /** Ends the check for the end of an outage. */
+  close(): void;
+}
+
+export type DatabaseProblem = 'unreachable' | 'read-only';
+
+const descriptions: Readonly<Record<DatabaseProblem, string>> = {
+  unreachable: 'the database cannot be reached. Check DATABASE_URL and the database',
+  'read-only': 'the database is read-only, such as a standby. Check that DATABASE_URL names the primary',
+};
+
+/** Lines of failures until the first check of the database has ended. */
+const linesBeforeCheckMax = 10;
+
+/**
+ * Wraps a log so that an outage of the database does not fill it: one line at the beginning, one at the end, and no line for each
+ * request that fails meanwhile. A failure with `cause.databaseAway` starts a check, because refused connections may also be
+ * those of other hosts. `check` is repeated every `everyMs` until it finds no problem.
+ */
+export function createOutageLog(log: Log, check: () => Promise<DatabaseProblem | null>, everyMs = 1_000): OutageLog {
+  const closing = new AbortController();
+  let state: 'reachable' | 'checking' | 'away' = 'reachable';
+  let written = 0;
+  let omitted = 0;
+
+  async function watch(): Promise<void> {
+    const startedAtMs = performance.now();
+    for (let problem = await check(); problem !== null && !closing.signal.aborted; problem = await check()) {
+      if (state === 'checking') {
+        state = 'away';
+        log.error({}, `${descriptions[problem]}. Requests that need it get 503; their failures are not logged until it works`);
+      }
+      await sleep(everyMs, undefined, { signal: closing.signal, ref: false });
+    }
+    const seconds = Math.round((performance.now() - startedAtMs) / 1_000);
+    if (state === 'away') log.info({ seconds, omitted }, 'the database works again');
+    else if (omitted > 0) log.warn({ omitted }, 'lines about failures of the database omitted');
+    state = 'reachable';
+    written = 0;
+    omitted = 0;
+  }
+
+  /** True if the line is to be written. */
+  function admit(fields: object): boolean {
+    const { cause } = fields as { cause?: { databaseAway?: boolean } | null };
+    if (typeof cause !== 'object' || cause?.databaseAway !== true) return true;
+    if (state === 'reachable' && !closing.signal.aborted) {
+      state = 'checking';
+      watch().catch(() => {});
+    }
+    if (state !== 'away' && ++written <= linesBeforeCheckMax) return true;
+    omitted += 1;
+    return false;
+  }
+
+  return {
+    debug: (fields, message) => log.debug(fields, message),
+    info: (fields, message) => log.info(fields, message),
+    warn: (fields, message) => {
+      if (admit(fields)) log.warn(fields, message);
+    },
+    error: (fields, message) => {
+      if (admit(fields)) log.error(fields, message);
+    },
+    close: () => closing.abort(),
+  };
+}

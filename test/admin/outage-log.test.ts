@@ -1,0 +1,43 @@
+import { describe, expect, it, vi } from 'vitest';
+import { causeOf } from '../../admin/cause-of.ts';
+import { createOutageLog, type DatabaseProblem } from '../../admin/outage-log.ts';
+import { newMemoryLog } from '../support/memory-log.ts';
+
+const refused = { cause: causeOf(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })) };
+const bug = { cause: causeOf(new TypeError('x is not a function')) };
+
+describe('log of an outage of the database', () => {
+  it.each<[DatabaseProblem, string]>([
+    ['unreachable', 'the database cannot be reached'],
+    ['read-only', 'the database is read-only'],
+  ])('%s: one line at the beginning and one at the end, none for each failed request', async (problem, beginning) => {
+    const memory = newMemoryLog();
+    let found: DatabaseProblem | null = problem;
+    const log = createOutageLog(memory, async () => found, 5);
+    const messages = () => memory.lines.map(({ message }) => message);
+    log.error(refused, 'admin request failed');
+    await vi.waitFor(() => expect(messages()).toEqual(['admin request failed', expect.stringContaining(beginning)]));
+    for (let at = 0; at < 50; at++) log.error(refused, 'admin request failed');
+    log.warn(refused, 'could not read pending jobs');
+    log.error(bug, 'admin request failed');
+    log.info({}, 'request rejected');
+    expect(messages().slice(2)).toEqual(['admin request failed', 'request rejected']);
+    found = null;
+    await vi.waitFor(() =>
+      expect(memory.lines.at(-1)).toMatchObject({ message: 'the database works again', fields: { omitted: 51 } }),
+    );
+    log.error(refused, 'admin request failed');
+    expect(messages().at(-1)).toBe('admin request failed');
+    log.close();
+  });
+
+  it('failures of other hosts are logged while the database works', async () => {
+    const memory = newMemoryLog();
+    const log = createOutageLog(memory, async () => null, 5);
+    for (let at = 0; at < 3; at++) {
+      log.error(refused, 'could not send a mail');
+      await new Promise(setImmediate);
+    }
+    expect(memory.lines.map(({ message }) => message)).toEqual(Array(3).fill('could not send a mail'));
+  });
+});
