@@ -27,14 +27,18 @@ export function createOutageLog(log: Log, check: () => Promise<DatabaseProblem |
   let written = 0;
   let omitted = 0;
 
+  const pause = (ms: number) => sleep(ms, undefined, { signal: closing.signal, ref: false });
+
   async function watch(): Promise<void> {
     const startedAtMs = performance.now();
+    // The pool may still hold the connection that has just failed.
+    await pause(everyMs / 10);
     for (let problem = await check(); problem !== null && !closing.signal.aborted; problem = await check()) {
       if (state === 'checking') {
         state = 'away';
         log.error({}, `${descriptions[problem]}. Requests that need it get 503; their failures are not logged until it works`);
       }
-      await sleep(everyMs, undefined, { signal: closing.signal, ref: false });
+      await pause(everyMs);
     }
     const seconds = Math.round((performance.now() - startedAtMs) / 1_000);
     if (state === 'away') log.info({ seconds, omitted }, 'the database works again');

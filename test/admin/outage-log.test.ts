@@ -36,7 +36,7 @@ describe('log of an outage of the database', () => {
     const log = createOutageLog(memory, async () => null, 5);
     for (let at = 0; at < 3; at++) {
       log.error(refused, 'could not send a mail');
-      await new Promise(setImmediate);
+      await new Promise((resolve) => setTimeout(resolve, 5));
     }
     expect(memory.lines.map(({ message }) => message)).toEqual(Array(3).fill('could not send a mail'));
   });
