@@ -92,7 +92,8 @@ function readSettings() {
 
 function errorOf(error: unknown): string | null {
   if (error instanceof StartError) return error.message;
-  const { code, port } = error as { code?: string; port?: number };
-  if (code === 'EADDRINUSE' || code === 'EACCES') return `CONTROL_PLANE_PORT: port ${port} cannot be used (${code})`;
+  const { code, port, syscall } = error as { code?: string; port?: number; syscall?: string };
+  if (syscall === 'listen' && (code === 'EADDRINUSE' || code === 'EACCES'))
+    return `CONTROL_PLANE_PORT: port ${port} cannot be used (${code})`;
   return null;
 }

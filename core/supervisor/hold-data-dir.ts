@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeFolder } from '../../config/make-folder.ts';
@@ -43,7 +43,51 @@ export async function holdDataDir(settings: Pick<Settings, 'dataDir' | 'role'>, 
     }
     held.push(file);
   }
-  return { error: null, release };
+  const closed = closedTo(settings.dataDir);
+  if (closed === null) return { error: null, release };
+  release();
+  const user = process.getuid?.() ?? 'this user';
+  return {
+    error:
+      `DATA_DIR: got "${settings.dataDir}", expected files that user ${user} can read and write (${closed}). ` +
+      `Start the service as their owner, or change it: chown -R ${user} ${settings.dataDir}`,
+  };
+}
+
+/** Files of the service below DATA_DIR. Other files there, such as an object store, are not checked: there may be millions. */
+const ownEntries = [
+  'audit-anchors.jsonl',
+  'first-keys.json',
+  'instance-ids',
+  'last-known-good',
+  'lease-holders',
+  'pgdata',
+  'spool',
+];
+
+/**
+ * Returns why a file of an earlier run cannot be used, such as one that a command created as root; null if all can. Without this
+ * check each process would fail at its first use of the file, possibly long after the start.
+ */
+function closedTo(dataDir: string): string | null {
+  try {
+    for (const name of ownEntries) {
+      const path = join(dataDir, name);
+      const entry = statSync(path, { throwIfNoEntry: false });
+      if (entry) check(path, entry.isDirectory());
+    }
+    return null;
+  } catch (error) {
+    // A service that shares the folder has removed it meanwhile.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    return (error as Error).message;
+  }
+}
+
+function check(path: string, isFolder: boolean): void {
+  accessSync(path, constants.R_OK | constants.W_OK);
+  if (!isFolder) return;
+  for (const entry of readdirSync(path, { withFileTypes: true })) check(`${path}/${entry.name}`, entry.isDirectory());
 }
 
 function create(file: string, content: string): boolean {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -73,4 +73,22 @@ it('data directory: is not confused by another process with the same id', async 
   const hold = await holdDataDir({ dataDir, role: 'gateway' }, 0);
   expect(hold.error).toBeNull();
   release(hold);
+});
+
+const isRoot = process.getuid?.() === 0;
+
+it.each([
+  ['an unreadable file', (path: string) => writeFileSync(path, '', { mode: 0 }), 'EACCES', isRoot],
+  // Fails for every user, also root.
+  ['a link to itself', (path: string) => symlinkSync(path, path), 'ELOOP', false],
+])('data directory: rejects %s of an earlier run, and names it', async (_, create, code, isSkipped) => {
+  if (isSkipped) return;
+  mkdirSync(join(dataDir, 'spool/0'), { recursive: true });
+  const path = join(dataDir, 'spool/0/1.records');
+  create(path);
+  const refused = await holdDataDir({ dataDir, role: 'all' }, 0);
+  expect(refused.error).toContain(`DATA_DIR: got "${dataDir}"`);
+  expect(refused.error).toContain(code);
+  expect(refused.error).toContain(path);
+  expect(readdirSync(dataDir)).toEqual(['spool']);
 });
