@@ -13,6 +13,9 @@ const readParams: ReadonlySet<string> = new Set([
   ...['conversation', 'prompt'],
 ]);
 
+/** Parameters without an effect on the reply: what an agent (Codex) reports about itself to OpenAI. Strict providers reject them. */
+const reportParams: ReadonlySet<string> = new Set(['client_metadata']);
+
 /** Parameters that only OpenAI supports. */
 const lostParams: ReadonlySet<string> = new Set([
   ...['max_tool_calls', 'context_management', 'moderation', 'access_programs', 'image'],
@@ -39,7 +42,7 @@ export function toChatParams(params: JsonObject, call: OperationCall, understand
     messages: toChatMessages(params, call, understands),
   };
   for (const [name, value] of Object.entries(params)) {
-    if (value === null || value === undefined || readParams.has(name)) continue;
+    if (value === null || value === undefined || readParams.has(name) || reportParams.has(name)) continue;
     if (lostParams.has(name)) noteOnce(call.dropped, name);
     else chat[name] = value;
   }

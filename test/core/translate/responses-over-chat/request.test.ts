@@ -65,6 +65,12 @@ describe('stateful parameters of the Responses API', () => {
   });
 });
 
+it('what an agent reports about itself is not sent to other providers, and has no effect', () => {
+  const { body, dropped } = asked({ input: 'x', client_metadata: { 'x-codex-turn-metadata': '{}' } });
+  expect(body).toEqual({ model: 'm', messages: [{ role: 'user', content: 'x' }] });
+  expect(dropped).toEqual([]);
+});
+
 describe('malformed input is rejected by name', () => {
   it.each([
     ['input', {}],
