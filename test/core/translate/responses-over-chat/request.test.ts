@@ -65,7 +65,7 @@ describe('stateful parameters of the Responses API', () => {
   });
 });
 
-it('what an agent reports about itself is not sent to other providers, and has no effect', () => {
+it('fields in which an agent reports about itself are not sent to other providers and have no effect', () => {
   const { body, dropped } = asked({ input: 'x', client_metadata: { 'x-codex-turn-metadata': '{}' } });
   expect(body).toEqual({ model: 'm', messages: [{ role: 'user', content: 'x' }] });
   expect(dropped).toEqual([]);
