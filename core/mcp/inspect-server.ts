@@ -3,8 +3,10 @@ import type { McpServerDocument } from '../contract/protocol/mcp.ts';
 import { capabilitiesMax, type McpInspectionReply, type SyncedCapability, serverInfo } from '../contract/protocol/mcp-sync.ts';
 import type { UpstreamSender } from '../contract/provider/upstream.ts';
 import type { Clock } from '../contract/values/clock.ts';
+import { isCredentialHeader } from '../contract/values/credential-headers.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import { isObject } from '../contract/values/json.ts';
+import { isStorable } from '../contract/values/storable-json.ts';
 import { exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import { lists } from './capabilities.ts';
 import { listItems } from './list-items.ts';
@@ -22,7 +24,10 @@ export interface Inspection {
   readonly totalMs: number;
 }
 
-/** Asks a server what it is and, with `withLists`, what it offers. Never rejects: errors are part of the reply. */
+/**
+ * Asks a server what it is and, with `withLists`, what it offers. Never rejects: errors are part of the reply. What cannot be stored is left
+ * out, and credentials that the server repeats in errors or about itself are masked.
+ */
 export async function inspectServer(
   { sender, document, settingsOf, headers, totalMs }: Inspection,
   withLists: boolean,
@@ -30,13 +35,17 @@ export async function inspectServer(
 ): Promise<McpInspectionReply> {
   const startMs = clock.elapsed();
   let status: number | null = null;
+  let sent: Readonly<Record<string, string>> = {};
   const reply = (rest: Pick<McpInspectionReply, 'error' | 'info' | 'capabilities'>): McpInspectionReply => ({
     ...{ status, durationMs: Math.round(clock.elapsed() - startMs) },
     ...rest,
+    // Definitions stay as they are, because approvals compare their hashes.
+    ...withoutCredentials({ error: rest.error, info: rest.info }, sent),
   });
   try {
     const prepared = settingsOf(document);
     let server = document.mappedSecrets === undefined ? prepared : await headers.complete(prepared);
+    sent = server.headers;
     const own: OwnClientParts = {
       sender,
       get server() {
@@ -102,7 +111,8 @@ async function listAll(parts: OwnClientParts, session: OwnSession): Promise<Sync
     if (offered[method.split('/')[0] as string] === undefined) continue;
     for (const definition of await listItems(parts, session, method)) {
       const name = definition[list.key];
-      if (typeof name === 'string' && name !== '' && name.length <= 2_048) all.push({ type: list.type, name, definition });
+      if (typeof name === 'string' && name !== '' && name.length <= 2_048 && isStorable(definition))
+        all.push({ type: list.type, name, definition });
     }
   }
   return all.slice(0, capabilitiesMax);
@@ -116,5 +126,23 @@ function infoOf({ opened, revision }: OwnSession): McpInspectionReply['info'] {
     ...{ name, version, title, description, website_url: websiteUrl, icons },
     ...{ protocol_version: revision, capabilities, instructions },
   });
-  return parsed.success ? parsed.output : { protocol_version: revision };
+  return parsed.success && isStorable(parsed.output) ? parsed.output : { protocol_version: revision };
+}
+
+/** Shorter values occur in texts by chance. */
+const secretLengthMin = 8;
+
+/** Replaces the credentials of these headers in every text. Servers repeat them in errors ("bad token …"), which more people may read. */
+function withoutCredentials<Value extends object>(value: Value, headers: Readonly<Record<string, string>>): Value {
+  const secrets = Object.entries(headers)
+    .filter(([name]) => isCredentialHeader(name))
+    .map(([, secret]) => secret.replace(/^[a-z]+ +/i, ''))
+    .filter((secret) => secret.length >= secretLengthMin);
+  if (secrets.length === 0) return value;
+  const mask = (inner: unknown): unknown => {
+    if (typeof inner === 'string') return secrets.reduce((text, secret) => text.replaceAll(secret, '***'), inner);
+    if (Array.isArray(inner)) return inner.map(mask);
+    return isObject(inner) ? Object.fromEntries(Object.entries(inner).map(([key, one]) => [mask(key), mask(one)])) : inner;
+  };
+  return mask(value) as Value;
 }

@@ -67,19 +67,32 @@ describe('a result that a guardrail denies does not pass', () => {
   });
 });
 
-it('a list without a last page ends', async () => {
-  const endless = await startMcpUpstream();
-  let pages = 0;
-  endless.override = async (incoming, response) => {
+/** Starts a server that opens and lists as told. Other methods are unknown. */
+async function startLiar(lists: (authorization?: string) => string, opens: object = {}): Promise<McpUpstream> {
+  const liar = await startMcpUpstream();
+  liar.override = async (incoming, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk);
     const { id, method } = chunks.length === 0 ? {} : JSON.parse(Buffer.concat(chunks).toString());
     if (id === undefined) return void response.writeHead(202).end();
-    const opened = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'a', version: '1' } };
-    const listed = { tools: [], nextCursor: String(pages++) };
-    const sent = method === 'initialize' ? { result: opened } : method === 'tools/list' ? { result: listed } : unknownMethod;
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, ...sent }));
+    const serverInfo = { name: 'a', version: '1' };
+    const opened = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo, ...opens };
+    const sent =
+      method === 'initialize'
+        ? `"result":${JSON.stringify(opened)}`
+        : method === 'tools/list'
+          ? lists(incoming.headers.authorization)
+          : unknownMethod;
+    response.writeHead(200, { 'content-type': 'application/json' }).end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},${sent}}`);
   };
+  return liar;
+}
+
+const unknownMethod = '"error":{"code":-32601,"message":"Method not found"}';
+
+it('a list without a last page ends', async () => {
+  let pages = 0;
+  const endless = await startLiar(() => `"result":{"tools":[],"nextCursor":"${pages++}"}`);
   try {
     const { integration } = await client.addServer('endless', endless.url);
     await gateway.admin.post(`/mcp-integrations/${integration}/sync`, {});
@@ -90,7 +103,41 @@ it('a list without a last page ends', async () => {
   }
 });
 
-const unknownMethod = { error: { code: -32601, message: 'Method not found' } };
+describe('a synchronisation', () => {
+  const tool = (name: string, more = '') => `{"name":"${name}","inputSchema":{"type":"object"${more}}}`;
+  const deep = `,"a":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
+
+  it.each<[string, string, object]>([
+    ['two tools of one name', `${tool('a')},${tool('a', ',"title":"x"')},${tool('b')}`, {}],
+    ['a tool whose definition is nested deeply', `${tool('a')},${tool('deep', deep)},${tool('b')}`, {}],
+    ['a tool with a zero byte', `${tool('a')},${tool('z\\u0000')},${tool('b')}`, {}],
+    ['texts about itself with a zero byte', `${tool('a')},${tool('b')}`, { instructions: 'a\u0000b' }],
+  ])('leaves out what cannot be stored: %s', async (what, tools, opens) => {
+    const liar = await startLiar(() => `"result":{"tools":[${tools}]}`, opens);
+    try {
+      const { integration } = await client.addServer(`liar-${what.length}`, liar.url);
+      const reply = await gateway.admin.post(`/mcp-integrations/${integration}/sync`, {});
+      expect(reply.body).toMatchObject({ success: true, sync_error: null });
+      const { body } = await gateway.admin.get(`/mcp-integrations/${integration}/capabilities`);
+      expect(body.data.map(({ name }: { name: string }) => name)).toEqual(['a', 'b']);
+    } finally {
+      await liar.close();
+    }
+  });
+
+  it('shows no credential that the server repeats', async () => {
+    const liar = await startLiar((sent) => `"error":{"code":-1,"message":"bad token ${sent}"}`);
+    try {
+      const headers = { authorization: 'Bearer a-credential-of-the-server' };
+      const settings = { auth_type: 'headers', configurations: { headers } };
+      const { integration } = await client.addServer('parrot', liar.url, settings);
+      const failed = await gateway.admin.post(`/mcp-integrations/${integration}/sync`, {});
+      expect(failed.body.sync_error).toBe('The MCP server replied with an error: bad token Bearer ***');
+    } finally {
+      await liar.close();
+    }
+  });
+});
 
 describe('a tool that is disabled', () => {
   it.each([

@@ -72,9 +72,14 @@ export async function storeListed(
   const gone = new Map((await listCapabilities(tx, row)).map((one) => [keyOf(one), one]));
   const changed: McpCapability[] = [];
   const now = new Date();
+  const seen = new Set<string>();
   for (const { type, name, definition } of listed.filter(isStorable)) {
-    const found = gone.get(keyOf({ type, name }));
-    gone.delete(keyOf({ type, name }));
+    const key = keyOf({ type, name });
+    // Of two with the same name the first counts.
+    if (seen.has(key)) continue;
+    seen.add(key);
+    const found = gone.get(key);
+    gone.delete(key);
     if (!found) {
       const fields = { id: newId(), organisationId: row.organisationId, integrationId: row.id, type, name, enabled: true };
       changed.push(tx.create(mcpCapabilities, { ...fields, ...undefinedTool, definition, createdAt: now, lastUpdatedAt: now }));

@@ -1,11 +1,20 @@
 const unstorable = /\u0000|\p{Surrogate}/u;
 
-/** Returns true if PostgreSQL can store the value as JSON: without NUL and without half of a surrogate pair. */
+/** Deeper values overflow the stack of `JSON.stringify` and of other recursive readers: at about 5,000 levels in Node 22. */
+const depthMax = 200;
+
+/**
+ * Returns true if the value can be stored as JSON: without NUL and half of a surrogate pair, which PostgreSQL cannot hold, and with at most
+ * 200 levels.
+ */
 export function isStorable(value: unknown): boolean {
-  let found = false;
-  JSON.stringify(value, (key, inner: unknown) => {
-    found ||= unstorable.test(key) || (typeof inner === 'string' && unstorable.test(inner));
-    return inner;
-  });
-  return !found;
+  return isStorableAt(value, 0);
+}
+
+function isStorableAt(value: unknown, depth: number): boolean {
+  if (typeof value === 'string') return !unstorable.test(value);
+  if (typeof value !== 'object' || value === null) return true;
+  if (depth === depthMax) return false;
+  if (Array.isArray(value)) return value.every((inner) => isStorableAt(inner, depth + 1));
+  return Object.entries(value).every(([key, inner]) => !unstorable.test(key) && isStorableAt(inner, depth + 1));
 }
