@@ -2,6 +2,7 @@ import { cardBytesMax, missingCardMember } from '../contract/protocol/agents.ts'
 import type { UpstreamSender, UpstreamTimeouts } from '../contract/provider/upstream.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { type JsonObject, parseObject } from '../contract/values/json.ts';
+import { isStorable } from '../contract/values/storable-json.ts';
 import { textOf } from '../contract/values/utf8.ts';
 import { exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import type { AgentAddress } from './agent-settings.ts';
@@ -82,6 +83,10 @@ async function fetchFrom(
     return new GatewayError('upstream_invalid', { message: `The card at ${path} has more than ${cardBytesMax} bytes` });
   const card = parseObject(textOf(bytes));
   if (card === null) return new GatewayError('upstream_invalid', { message: `The card at ${path} is not a JSON object` });
+  if (!isStorable(card)) {
+    const message = `The card at ${path} is nested too deeply, or contains U+0000 or half of a surrogate pair`;
+    return new GatewayError('upstream_invalid', { message });
+  }
   const missing = missingCardMember(card);
   if (missing === null) return card;
   return new GatewayError('upstream_invalid', { message: `The card at ${path} has no ${missing}` });

@@ -302,6 +302,16 @@ describe('an administrator', () => {
     expect([found.status, found.body.data.message]).toEqual([400, expect.stringContaining(message)]);
   });
 
+  it.each([
+    ['is nested deeply', `"x":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`],
+    ['contains a zero byte', '"description":"a\\u0000b"'],
+  ])('names a card that %s as the cause', async (_, member) => {
+    agent.override = (_request, response) => response.end(`{"name":"Liar","url":"https://a.example",${member}}`);
+    const found = await gateway.admin.post('/agent-integrations/fetch-agent-card', { endpoint: agent.origin });
+    agent.override = null;
+    expect([found.status, found.body.data.message]).toEqual([400, expect.stringContaining('is nested too deeply, or contains')]);
+  });
+
   it('cannot have cards fetched from private addresses', async () => {
     for (const endpoint of ['http://10.0.0.1/', 'http://169.254.169.254/', 'file:///etc/passwd', 'https://a.example.com/#x']) {
       const found = await gateway.admin.post('/agent-integrations/fetch-agent-card', { endpoint });

@@ -43,11 +43,14 @@ export function skillsOf(card: JsonObject | null | undefined): CardSkill[] {
  */
 export function usableInterfaces(url: string, card: JsonObject | null | undefined): AgentInterface[] {
   if (!card) return [];
-  const base = withoutTrailingSlashes(url);
+  // As servers read them: `/base/../other` does not lie below `/base`.
+  const plain = (text: string) => withoutTrailingSlashes(URL.parse(text)?.href ?? text);
+  const base = plain(url);
   const all = interfacesOf(card);
-  const isListed = all.some((one) => withoutTrailingSlashes(one.url) === base);
+  const isListed = all.some((one) => plain(one.url) === base);
   const isUsable = (one: AgentInterface): boolean =>
-    URL.parse(one.url)?.origin === URL.parse(url)?.origin && (isListed || one.url === base || one.url.startsWith(`${base}/`));
+    URL.parse(one.url)?.origin === URL.parse(url)?.origin &&
+    (isListed || plain(one.url) === base || plain(one.url).startsWith(`${base}/`));
   return all.filter(isUsable);
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { usableInterfaces } from '../../../admin/resources/agent-integrations/card-schema.ts';
 import { agentIntegrations } from '../../../admin/resources/agent-integrations/entity.ts';
 import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
 import { deriveKey, unseal } from '../../../core/contract/values/secret.ts';
@@ -129,6 +130,17 @@ describe.each(ruleDatabases)('agent integrations and servers, on %s', (database)
     expect((await documentOf('elsewhere')).interfaces).toEqual([]);
     await plane.ask('PUT', `/agent-integrations/${id}`, { body: { url: 'https://agent.example.com/a2a/rpc' } });
     expect((await documentOf('elsewhere')).interfaces).toHaveLength(2);
+  });
+
+  it.each([
+    ['https://agent.example.com/a/b', 1],
+    ['https://agent.example.com/a/../admin', 0],
+    ['https://agent.example.com/a/%2E%2e/admin', 0],
+    ['https://agent.example.com/a/..\\admin', 0],
+    ['https://agent.example.com/ab', 0],
+    ['https://agent.example.com.evil.example/a/b', 0],
+  ])('the interface %s of a card for https://agent.example.com/a counts %d times', (address, count) => {
+    expect(usableInterfaces('https://agent.example.com/a', { name: 'x', url: address })).toHaveLength(count);
   });
 
   it.each([
