@@ -5,6 +5,15 @@ const localPart = String.raw`[^@<>"(),:;\\[\]\p{C}\p{Z}]{1,64}`;
 const label = String.raw`[^@<>"(),:;\\[\]\p{C}\p{Z}.]+`;
 
 /**
+ * Replaces letters of a domain by those that mail servers and browsers read: `ｃorp。example` is `corp.example` (UTS 46). Otherwise a user
+ * could have a second address with the same mailbox.
+ */
+function withPlainDomain(address: string): string {
+  const at = address.lastIndexOf('@') + 1;
+  return address.slice(0, at) + address.slice(at).normalize('NFKC').replaceAll('\u3002', '.');
+}
+
+/**
  * An e-mail address in lower case and in normalised spelling, so that no two users have addresses that look the same. One `@`, no
  * white space, no invisible characters. Only the mail server can check that the mailbox exists.
  */
@@ -12,6 +21,7 @@ export const email = v.pipe(
   v.string(),
   v.trim(),
   v.normalize('NFC'),
+  v.transform(withPlainDomain),
   v.maxLength(254, 'at most 254 characters'),
   v.regex(new RegExp(`^${localPart}@${label}(?:\\.${label})*$`, 'u'), 'an e-mail address is expected'),
   // For the API description: generators cannot build values of the pattern.

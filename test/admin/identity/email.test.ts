@@ -15,6 +15,8 @@ describe('an e-mail address', () => {
     ['jo\u0308rg@b\u00fccher.example', 'j\u00f6rg@b\u00fccher.example'],
     ['J\u00d6RG@b\u00fccher.example', 'j\u00f6rg@b\u00fccher.example'],
     ['\u212aim@x.example', 'kim@x.example'],
+    ['ada@\uff43orp\u3002example', 'ada@corp.example'],
+    ['ada@x\uff61example', 'ada@x.example'],
   ])('in the form %j is stored as %j', (sent, kept) => {
     expect(read(sent)).toBe(kept);
   });
@@ -22,6 +24,8 @@ describe('an e-mail address', () => {
   it.each([
     'a',
     'a@b@c',
+    'a@b\uff20c',
+    'a@\u3002example',
     '@x.example',
     'a@',
     'a b@x.example',
