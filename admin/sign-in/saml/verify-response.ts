@@ -3,6 +3,7 @@ import type { SamlSettings } from '../../resources/sso-connections/saml-settings
 import { SignInRefusal } from '../refusal.ts';
 import { checkDocument } from './check-document.ts';
 import { decryptAssertion } from './decrypt-assertion.ts';
+import { children, parseXml } from './parse-xml.ts';
 import { type Assertion, readAssertion } from './read-assertion.ts';
 
 /** Expected values of a response. */
@@ -36,7 +37,29 @@ export async function verifyResponse(encoded: string, expected: Expected): Promi
     throw new SignInRefusal('invalid_response', `SAML: ${reasonOf(thrown)}`);
   }
   if (!profile?.getAssertion) throw new SignInRefusal('invalid_response', 'SAML: the response contains no assertion');
-  return readAssertion(profile.getAssertion(), expected);
+  const assertion = readAssertion(profile.getAssertion(), expected);
+  checkEnvelope(Buffer.from(encoded, 'base64').toString('utf8'), expected);
+  return assertion;
+}
+
+const protocol = 'urn:oasis:names:tc:SAML:2.0:protocol';
+const success = 'urn:oasis:names:tc:SAML:2.0:status:Success';
+
+/**
+ * Checks the response around the assertion (SAML 2.0 bindings §3.5.5.2, core §3.2.2). Without a signature of the response, its sender may
+ * have written anything here, and the assertion alone counts. Throws SignInRefusal.
+ */
+function checkEnvelope(xml: string, { acsUrl }: Expected): void {
+  const root = parseXml(xml);
+  const destination = root?.getAttribute('Destination') ?? '';
+  if (destination !== '' && destination !== acsUrl) {
+    const message = `SAML: the response was issued for another address (Destination). Expected ${acsUrl}`;
+    throw new SignInRefusal('invalid_response', message);
+  }
+  const [status] = root ? children(root, protocol, 'Status') : [];
+  const [code] = status ? children(status, protocol, 'StatusCode') : [];
+  if (code?.getAttribute('Value') !== success)
+    throw new SignInRefusal('invalid_response', 'SAML: the identity provider reported an error instead of an assertion');
 }
 
 interface Verifier extends SAML {

@@ -246,6 +246,13 @@ describe('forged responses', () => {
     ['only the assertion signed, when the response must be', {}, { want_response_signed: true }, /the response is not signed/],
     ['another audience', { audience: 'https://other.example.com' }, {}, /for another service/],
     ['another recipient', { recipient: 'https://other.example.com/acs' }, {}, /another address \(Recipient\)/],
+    [
+      'another destination',
+      { before: (xml) => xml.replace(/Destination="[^"]*"/, 'Destination="https://other.example.com/acs"') },
+      {},
+      /another address \(Destination\)/,
+    ],
+    ['an error as its status', { before: (xml) => xml.replace('status:Success', 'status:Requester') }, {}, /reported an error/],
     ['an end in the past', { validFrom: -600, validUntil: -60 }, {}, /has expired/],
     ['a begin in the future', { validFrom: 120 }, {}, /not valid yet/],
     ['a validity of more than a day', { validUntil: 90_000 }, {}, /more than a day/],

@@ -375,8 +375,7 @@ describe.each(ruleDatabases)('sign-in with SAML, on %s', (database) => {
       () => ({ metadata_xml: `<!DOCTYPE x [<!ENTITY a "b">]>${provider.metadata()}` }),
       /saml.metadata_xml: must not contain a document type/,
     ],
-    ['metadata that is no XML', () => ({ metadata_xml: '<a><b></a>' }), /saml.metadata_xml: /],
-    ['metadata with elements that are not closed', () => ({ metadata_xml: '<a>'.repeat(50_000) }), /saml.metadata_xml: /],
+    ['metadata that is no XML', () => ({ metadata_xml: '<a>'.repeat(50_000) }), /saml.metadata_xml: /],
     [
       'metadata of a service',
       () => ({ metadata_xml: '<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata"/>' }),
