@@ -75,7 +75,7 @@ export async function storeListed(
   const seen = new Set<string>();
   for (const { type, name, definition } of listed.filter(isStorable)) {
     const key = keyOf({ type, name });
-    // Of two with the same name the first counts.
+    // The first of two with the same name counts.
     if (seen.has(key)) continue;
     seen.add(key);
     const found = gone.get(key);
