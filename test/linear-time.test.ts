@@ -6,6 +6,7 @@ import { readOpenApi } from '../admin/resources/mcp-integrations/rest/read-opena
 import { findSuspicious } from '../admin/resources/mcp-integrations/tool-findings.ts';
 import { createBody } from '../admin/resources/prompt-labels/schema.ts';
 import { checkText, decodeBase64 } from '../admin/sign-in/saml/check-document.ts';
+import { scanXml } from '../admin/sign-in/saml/scan-xml.ts';
 import { partialCall } from '../core/formats/gemini/partial-call.ts';
 import { createMasks } from '../core/journal/mask-content.ts';
 import { redactText } from '../core/log/redact.ts';
@@ -36,6 +37,10 @@ it.each<[string, () => unknown]>([
     'SAML responses with a long algorithm',
     () => expect(() => checkText(Buffer.from(`<EncryptionMethod Algorithm="${'#rsa-oaep'.repeat(n / 8)}"/>`), [])).toThrow(),
   ],
+  ['SAML responses with elements that are not closed', () => scanXml('<a>'.repeat(n))],
+  ['SAML responses with an element of many attributes', () => scanXml(`<a${' b="c"'.repeat(n)}`)],
+  ['SAML responses with many references', () => scanXml(`<a>${'&#65;'.repeat(n)}</a>`)],
+  ['metadata with many beginnings of a comment', () => scanXml(`<a>${'<!--'.repeat(n)}`)],
   ['white space before the mock provider', () => streamedReply(frame, { ...reply, text: ' '.repeat(n) }, null, {})],
   ['white space within a text of the mock provider', () => streamedReply(frame, reply, null, {})],
   ['forms with many fields', () => modelInForm('name=model\n'.repeat(n))],

@@ -16,7 +16,7 @@ import { userInvites } from '../resources/user-invites/entity.ts';
 import { joinWorkspaces } from '../resources/user-invites/join-workspaces.ts';
 import { isStillGranted } from '../resources/user-invites/service.ts';
 import { checkEmailDomain } from '../resources/users/check-email-domain.ts';
-import { type User, users } from '../resources/users/entity.ts';
+import { type User, users, withDeactivated } from '../resources/users/entity.ts';
 import { insertUser } from '../resources/users/service.ts';
 import { addMember, type Making } from '../resources/workspace-users/memberships.ts';
 import { workspaces } from '../resources/workspaces/entity.ts';
@@ -91,10 +91,11 @@ async function accountOf(
   if (row) {
     const user = await change.tx.findOne(users, { id: row.userId, organisationId });
     if (user) return { row, user };
-    throw new SignInRefusal('user_deactivated', 'The directory has deactivated this user. Activate the user in the directory');
+    throw isDeactivated();
   }
   const email = await usableEmail(change.tx, identity);
-  const existing = await change.tx.findOne(users, { organisationId, email });
+  const existing = await change.tx.findOne(users, { organisationId, email }, withDeactivated);
+  if (existing?.deactivatedAt) throw isDeactivated();
   if (existing) await requireUnlinked(change.tx, existing, identity);
   const user = existing ?? (await provision(change, connection, identity, email, making));
   user.emailVerifiedAt ??= new Date(making.now);
@@ -110,6 +111,10 @@ async function accountOf(
   });
   await change.tx.flush();
   return { row: linked, user };
+}
+
+function isDeactivated(): SignInRefusal {
+  return new SignInRefusal('user_deactivated', 'The directory has deactivated this user. Activate the user in the directory');
 }
 
 /** Returns the e-mail if it may identify a user. Throws SignInRefusal. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { users } from '../../../admin/resources/users/entity.ts';
 import { accept, login, newPerson, tokenOf } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { addVerifiedDomain, arrive, newConnection, verifiedDomain } from '../support/sign-in.ts';
@@ -100,6 +101,17 @@ describe.each(ruleDatabases)('accounts of single sign-on, on %s', (database) => 
     const oidc = await arrive(plane, { ...shared, email: `a-${count}@${verifiedDomain}` });
     const saml = await arrive(plane, { ...shared, type: 'saml', email: `b-${count}@${verifiedDomain}` });
     expect(saml.user.id).not.toBe(oidc.user.id);
+  });
+
+  it('are refused for users whom a directory has deactivated, also at the first sign-in', async () => {
+    const connectionId = await newConnection(plane);
+    const who = { connectionId, subject: subject() };
+    const { user } = await arrive(plane, who);
+    const em = plane.control.services.database.em();
+    await em.nativeUpdate(users, { id: user.id, organisationId: plane.organisationId }, { deactivatedAt: new Date() });
+    await expect(arrive(plane, who)).rejects.toMatchObject({ reason: 'user_deactivated' });
+    const other = { connectionId, subject: subject(), email: user.email };
+    await expect(arrive(plane, other)).rejects.toMatchObject({ reason: 'user_deactivated' });
   });
 
   it('are created once by concurrent first sign-ins', async () => {
