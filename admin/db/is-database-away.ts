@@ -5,6 +5,8 @@
 export function isDatabaseAway(error: unknown): boolean {
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
     const code = (at as { code?: unknown }).code;
+    // A value with a zero byte, which ends the text of the statement. PgBouncer uses the same code when it has no connection.
+    if (code === '08P01' && at.message.includes('invalid message format')) return false;
     if (typeof code === 'string' && (socketCodes.has(code) || /^(08...|53...|57P0[1-5]|25006)$/.test(code))) return true;
     if (awayMessages.test(at.message)) return true;
     if (at instanceof AggregateError && at.errors.some((inner) => isDatabaseAway(inner))) return true;

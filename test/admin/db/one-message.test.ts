@@ -1,5 +1,6 @@
 import { IsolationLevel } from '@mikro-orm/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isDatabaseAway } from '../../../admin/db/is-database-away.ts';
 import type { EntityManager } from '../../../admin/db/open-database.ts';
 import { configs } from '../../../admin/resources/configs/entity.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
@@ -47,6 +48,17 @@ describe.each(databases)('the session of a tenant in the message of its statemen
     expect(await own().nativeUpdate(configs, { slug: 'absent' }, { name: 'None' })).toBe(0);
     expect(await own().transactional((tx) => tx.nativeUpdate(configs, { slug: 'same' }, { name: 'Mine' }))).toBe(1);
     expect((await own().find(configs, {})).map((row) => row.name)).toEqual(['Mine']);
+  });
+
+  it('is not an outage if a value contains a zero byte, which would block records of others', async () => {
+    for (const em of [own(), system()]) {
+      const failure = await em.find(configs, { slug: 'a\u0000b' }).then(
+        () => null,
+        (error: unknown) => error,
+      );
+      expect([failure instanceof Error, isDatabaseAway(failure)]).toEqual([true, false]);
+    }
+    await expectClean();
   });
 
   it('ends with a statement that fails', async () => {
