@@ -28,7 +28,7 @@ export function toResponse(completion: JsonObject, usage: Usage | null, call: Op
     model: typeof model === 'string' && model !== '' ? model : call.model,
     ending,
     output: items.output(),
-    usage: usage === null ? null : responseUsage(usage),
+    usage: responseUsage(usage),
   };
   return {
     ...passedFields(completion),

@@ -31,8 +31,9 @@ export function responseStream(chat: Operation, chatCall: OperationCall, call: O
     return { event: String(type), data: { type, sequence_number: sequence++, ...fields } };
   };
   const response = (ending: Ending, error?: JsonObject): JsonObject => {
-    const counts = ending.status === 'in_progress' ? null : reader.usage();
-    const usage = counts === null ? null : responseUsage(counts);
+    const counts = reader.usage();
+    const isFinished = ending.status === 'completed' || ending.status === 'incomplete';
+    const usage = isFinished || (ending.status === 'failed' && counts !== null) ? responseUsage(counts) : null;
     const state = { id, model, ending, output: items.output(), usage, ...(error ? { error } : {}) };
     const whole = { ...passed, ...responseObject(state, call) };
     // A copy, because the stream continues to change the object.

@@ -1,8 +1,12 @@
 import type { JsonObject } from '../../contract/values/json.ts';
-import { totalTokens, type Usage } from '../../contract/values/usage.ts';
+import { emptyUsage, totalTokens, type Usage } from '../../contract/values/usage.ts';
 
-/** Converts usage to the `usage` of a response: `input_tokens` is all input, cached or not. */
-export function responseUsage(usage: Usage): JsonObject {
+/**
+ * Converts usage to the `usage` of a finished response: `input_tokens` is all input, cached or not. Null becomes zeros, because clients
+ * require the counts that OpenAI always returns: the Vercel AI SDK up to version 6 ignores a last event without them.
+ */
+export function responseUsage(given: Usage | null): JsonObject {
+  const usage = given ?? emptyUsage();
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
   return {
     input_tokens: inputTokens + cacheReadTokens + cacheWriteTokens,
