@@ -1,5 +1,6 @@
-import type { Operation, OperationCall, StreamTranslator } from '../../contract/provider/provider.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { converting } from '../converting.ts';
+import { withToolNamespaces } from '../tool-namespaces/tool-namespaces.ts';
 import { customCallStream, withCustomCalls } from './reply.ts';
 import { customNames, withFunctions } from './request.ts';
 import { customItemStream, withCustomItems } from './responses-reply.ts';
@@ -18,50 +19,9 @@ export function withCustomTools(chat: Operation, hasThem?: (call: OperationCall)
   );
 }
 
-/** The same for the Responses API of a provider that has functions only. */
+/** The same for the Responses API of a provider that has functions only. It accepts namespaces of tools too. */
 export function withCustomToolsInResponses(responses: Operation, hasThem?: (call: OperationCall) => boolean): Operation {
   const [request, names] = [withFunctionsInResponses, customNamesInResponses];
-  return converting(responses, { request, names, reply: withCustomItems, stream: customItemStream }, hasThem);
-}
-
-type Names = ReadonlySet<unknown>;
-
-/** The conversion of one format. `asked` holds the parameters of the client. */
-interface Conversion {
-  /** Returns the same object if nothing changes. */
-  request(params: JsonObject, call: OperationCall): JsonObject;
-  /** Returns the names of the custom tools; null if there are none. */
-  names(params: JsonObject): Names | null;
-  reply(reply: JsonObject, names: Names, asked: JsonObject): JsonObject;
-  stream(inner: StreamTranslator | null, names: Names, asked: JsonObject): StreamTranslator;
-}
-
-/** The result of the check of a request, in its call, so that nearly all requests are checked once and their replies not at all. */
-const checked = Symbol('names of custom tools');
-type Call = OperationCall & { [checked]?: Names | null };
-
-function converting(operation: Operation, conversion: Conversion, hasThem?: (call: OperationCall) => boolean): Operation {
-  /** Lines of batches have a reply without a request. */
-  const namesOf = (call: Call): Names | null => {
-    if (call[checked] !== undefined) return call[checked];
-    return hasThem?.(call) ? null : conversion.names(call.params);
-  };
-  return {
-    ...operation,
-    toProvider(params, call: Call) {
-      const body = hasThem?.(call) ? params : conversion.request(params, call);
-      call[checked] = body === params ? null : conversion.names(params);
-      return operation.toProvider?.(body, call) ?? body;
-    },
-    fromProvider(reply, call) {
-      const shaped = operation.fromProvider?.(reply, call) ?? reply;
-      const names = namesOf(call);
-      return names === null ? shaped : conversion.reply(shaped, names, call.params);
-    },
-    translateStream(call) {
-      const inner = operation.translateStream?.(call) ?? null;
-      const names = namesOf(call);
-      return names === null ? inner : conversion.stream(inner, names, call.params);
-    },
-  };
+  const functions = converting(responses, { request, names, reply: withCustomItems, stream: customItemStream }, hasThem);
+  return withToolNamespaces(functions, hasThem);
 }

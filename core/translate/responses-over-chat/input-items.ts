@@ -43,6 +43,8 @@ export function toChatMessages(params: JsonObject, call: OperationCall, understa
     if (spoken !== null) messages.push(...assistantMessages(spoken, call, understands));
     spoken = null;
   };
+  /** Ids of left out calls, whose results are left out too: every API rejects a result without its call. */
+  const leftOut = new Set<unknown>();
   for (const [index, item] of input.entries()) {
     const path = `input[${index}]`;
     if (!isObject(item)) throw badParam(path, 'an item must be an object');
@@ -51,8 +53,10 @@ export function toChatMessages(params: JsonObject, call: OperationCall, understa
     else if (item.role === 'assistant') addText(ofModel(), chatParts(item.content, `${path}.content`, call, understands));
     else if (isDrawn(item) && understands.includes('images')) addImage(ofModel(), item);
     // Other models do not need these items.
-    else if (isServerToolItem(item)) noteOnce(call.dropped, `input.${String(item.type)}`);
-    else if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') {
+    else if (isServerToolItem(item) || (item.type === 'function_call_output' && leftOut.has(item.call_id))) {
+      noteOnce(call.dropped, `input.${String(item.type)}`);
+      if (typeof item.call_id === 'string') leftOut.add(item.call_id);
+    } else if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') {
       endTurn();
       const result = toolResult(item, path, call, understands);
       messages.push(result.message);

@@ -2,6 +2,7 @@ import type { Operation, OperationCall } from '../../contract/provider/provider.
 import { noteOnce } from '../../formats/note-once.ts';
 import { derivedCalls } from '../derived-calls.ts';
 import { type ChatExtras, extrasOf } from '../messages-over-chat/request.ts';
+import { withToolNamespaces } from '../tool-namespaces/tool-namespaces.ts';
 import { toResponse } from './reply.ts';
 import { inCallersTerms, toChatParams } from './request.ts';
 import { responseStream } from './stream.ts';
@@ -19,7 +20,7 @@ export function responsesOverChat(chat: Operation, understands: ChatExtras = [])
   );
   /** True if the provider accepts its own blocks again, so that they can be sent sealed. */
   const opensBlocks = (call: OperationCall): boolean => extrasOf(understands, call).includes('content_blocks');
-  return {
+  return withToolNamespaces({
     path: (call) => chat.path(chatCallOf(call)),
     toProvider: (params, call) => {
       const chatCall = chatCallOf(call, params);
@@ -37,7 +38,7 @@ export function responsesOverChat(chat: Operation, understands: ChatExtras = [])
     usage: chat.usage,
     streamReader: chat.streamReader,
     ...(chat.decodeStream ? { decodeStream: chat.decodeStream } : {}),
-  };
+  });
 }
 
 /**

@@ -1,0 +1,43 @@
+import type { StreamEvent, StreamTranslator } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import type { NamespacedTool } from './request.ts';
+
+type Tools = ReadonlyMap<unknown, NamespacedTool>;
+
+/**
+ * Returns a response in which calls of these tools have the name and the namespace that the client gave. `asked` holds the parameters of
+ * the client, whose tools the response repeats.
+ */
+export function withNamespaces(response: JsonObject, tools: Tools, asked: JsonObject): JsonObject {
+  const { output, tools: repeated, tool_choice: choice } = response;
+  return {
+    ...response,
+    ...(Array.isArray(output) ? { output: output.map((item) => namespacedItem(item, tools)) } : {}),
+    ...(repeated === undefined ? {} : { tools: asked.tools }),
+    ...(choice === undefined ? {} : { tool_choice: asked.tool_choice ?? choice }),
+  };
+}
+
+/** Changes the events of a Responses stream in the same way. `inner` translates the provider's events; null if it needs none. */
+export function namespaceStream(inner: StreamTranslator | null, tools: Tools, asked: JsonObject): StreamTranslator {
+  const convert = (event: StreamEvent): StreamEvent => {
+    const { data } = event;
+    if (!isObject(data)) return event;
+    const { item, response, name } = data;
+    if (isObject(response)) return { ...event, data: { ...data, response: withNamespaces(response, tools, asked) } };
+    const named = namespacedItem(item, tools);
+    if (named !== item) return { ...event, data: { ...data, item: named } };
+    const tool = tools.get(name);
+    return tool ? { ...event, data: { ...data, name: tool.name } } : event;
+  };
+  return {
+    push: (event) => (inner === null ? [event] : inner.push(event)).map(convert),
+    end: () => (inner?.end() ?? []).map(convert),
+  };
+}
+
+function namespacedItem(item: unknown, tools: Tools): unknown {
+  if (!isObject(item) || (item.type !== 'function_call' && item.type !== 'custom_tool_call')) return item;
+  const tool = tools.get(item.name);
+  return tool ? { ...item, ...tool } : item;
+}

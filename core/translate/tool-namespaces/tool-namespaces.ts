@@ -1,0 +1,13 @@
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { converting } from '../converting.ts';
+import { namespaceStream, withNamespaces } from './reply.ts';
+import { namespacedTools, withFlatTools } from './request.ts';
+
+/**
+ * A Responses API that accepts OpenAI's namespaces of tools, for a provider without them. Codex declares the tools of each MCP server in a
+ * namespace, and refuses calls whose item does not name it. `hasThem` selects calls of models that have namespaces themselves.
+ */
+export function withToolNamespaces(responses: Operation, hasThem?: (call: OperationCall) => boolean): Operation {
+  const conversion = { request: withFlatTools, names: namespacedTools, reply: withNamespaces, stream: namespaceStream };
+  return converting(responses, conversion, hasThem);
+}
