@@ -1,4 +1,4 @@
-import type { Operation, OperationCall, StreamReader } from '../../contract/provider/provider.ts';
+import type { Operation, OperationCall, StreamEvent, StreamReader } from '../../contract/provider/provider.ts';
 import type { GatewayError } from '../../contract/values/errors.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 import { isObject } from '../../contract/values/json.ts';
@@ -6,6 +6,7 @@ import type { Usage } from '../../contract/values/usage.ts';
 import { emptyUsage, serviceTierOf } from '../../contract/values/usage.ts';
 import { isSealedHere } from '../../translate/responses-over-chat/sealed-reasoning.ts';
 import { noteOnce } from '../note-once.ts';
+import { errorIn } from './chat-stream-reader.ts';
 import { tokenCount } from './chat-usage.ts';
 import { streamError } from './provider-error.ts';
 
@@ -56,6 +57,17 @@ export function responsesUsage(raw: JsonObject, serviceTier: unknown = null): Us
   };
 }
 
+/**
+ * Returns the error in an event of a Responses stream, null for none: of the type `error`, or in a form of chat completions, which servers
+ * with both APIs use.
+ */
+export function responsesErrorIn(event: StreamEvent): unknown {
+  const { data } = event;
+  const type = isObject(data) ? data.type : null;
+  if (typeof type === 'string' && type.startsWith('response.')) return null;
+  return errorIn(event) ?? (type === 'error' ? data : null);
+}
+
 const unusedMembers = ['delta', 'text', 'sequence_number', 'obfuscation'];
 const terminal = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
@@ -67,10 +79,12 @@ function responsesStreamReader(id: string): StreamReader {
   let error: GatewayError | null = null;
   return {
     unused: unusedMembers,
-    push({ event, data }) {
+    push(given) {
+      const { event, data } = given;
+      const failure = responsesErrorIn(given);
+      if (failure !== null) error ??= streamError(id, failure);
       if (!isObject(data)) return;
       const type = typeof data.type === 'string' ? data.type : event;
-      if (type === 'error') error ??= streamError(id, isObject(data.error) ? data.error : data);
       if (type === null || !terminal.has(type)) return;
       complete = true;
       if (!isObject(data.response)) return;

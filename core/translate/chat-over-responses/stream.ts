@@ -1,6 +1,8 @@
 import type { OperationCall, StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { asChatUsage } from '../../formats/openai/as-chat-usage.ts';
+import { errorObject } from '../../formats/openai/provider-error.ts';
+import { responsesErrorIn } from '../../formats/openai/responses.ts';
 import { createdOf, finishReasonOf, imageOf, isReadItem, reportItem, toChatAnnotations, toolCallOf } from './reply.ts';
 import { betweenSummaries, signatureOf } from './signed-reasoning.ts';
 
@@ -116,10 +118,8 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
   };
   const fail = (error: unknown): StreamEvent[] => {
     if (!started) return [];
-    const { message, code }: JsonObject = isObject(error) ? error : {};
-    return [
-      { event: null, data: { error: { message: message ?? 'unknown', type: 'server_error', param: null, code: code ?? null } } },
-    ];
+    const { message, code } = errorObject(error);
+    return [{ event: null, data: { error: { message, type: 'server_error', param: null, code } } }];
   };
 
   const onEvent = (data: JsonObject): StreamEvent[] => {
@@ -158,8 +158,6 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
         return end(isObject(response) ? response : {});
       case 'response.failed':
         return fail(isObject(response) ? response.error : null);
-      case 'error':
-        return fail(isObject(data.error) ? data.error : data);
       default:
         return [];
     }
@@ -168,6 +166,8 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
   return {
     push(event) {
       reader.push(event);
+      const error = responsesErrorIn(event);
+      if (error !== null) return fail(error);
       return isObject(event.data) ? onEvent(event.data) : [];
     },
     end: () => [],

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { chatStreamReader } from '../../../../core/formats/openai/chat-stream-reader.ts';
 import { responses } from '../../../../core/formats/openai/responses.ts';
 import { mistralAi } from '../../../../core/providers/mistral-ai/index.ts';
+import { chatStream as overResponses } from '../../../../core/translate/chat-over-responses/stream.ts';
 import { callOf } from '../../providers/contract-suite.ts';
 
 const chunk = (index: number, finish: string | null): JsonObject => ({ choices: [{ index, delta: {}, finish_reason: finish }] });
@@ -131,6 +132,22 @@ describe('a stream of response events', () => {
     });
     expect(reader.complete()).toBe(true);
     expect(reader.error?.()?.message).toBe('openai error: The model failed');
+  });
+
+  it.each<JsonObject>([
+    { error: { message: 'boom', type: 'server_error', code: null } },
+    { object: 'error', message: 'boom', code: 503 },
+    { detail: 'boom' },
+    { type: 'error', error: { type: 'x', message: 'boom' } },
+  ])('accepts an error without a type of event: %j', (data) => {
+    const operation = responses('openai', () => '/responses');
+    const reader = operation.streamReader();
+    reader.push({ event: null, data });
+    expect([reader.error?.()?.message, reader.complete()]).toEqual(['openai error: boom', false]);
+
+    const stream = overResponses(operation.streamReader(), callOf({ stream: true }, {}, {}));
+    stream.push({ event: null, data: { type: 'response.output_text.delta', item_id: 'm', output_index: 0, delta: 'a' } });
+    expect(stream.push({ event: null, data })).toMatchObject([{ data: { error: { message: 'boom' } } }]);
   });
 
   it('accepts the error event', () => {
