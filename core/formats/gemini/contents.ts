@@ -22,6 +22,9 @@ export function toConversation(messages: unknown, call: OperationCall): Conversa
   const system: JsonObject[] = [];
   const turns: Turn[] = [];
   const names = new Map<unknown, unknown>();
+  /** The positions of calls in the conversation. */
+  const positions = new Map<unknown, number>();
+  let position = 0;
   for (const [index, message] of messages.entries()) {
     const path = `messages[${index}]`;
     if (!isObject(message)) throw badParam(path, 'a message must be an object');
@@ -33,11 +36,13 @@ export function toConversation(messages: unknown, call: OperationCall): Conversa
       add(turns, 'user', contentParts(message.content, `${path}.content`, call), call);
     } else if (message.role === 'assistant') {
       for (const toolCall of Array.isArray(message.tool_calls) ? message.tool_calls.filter(isObject) : []) {
-        if (isObject(toolCall.function)) names.set(toolCall.id, toolCall.function.name);
+        if (!isObject(toolCall.function)) continue;
+        names.set(toolCall.id, toolCall.function.name);
+        positions.set(toolCall.id, ++position);
       }
       add(turns, 'model', modelParts(message, path, call), call);
     } else if (message.role === 'tool') {
-      add(turns, 'tool', toolParts(message, names, path, call), call);
+      addResult(turns, toolParts(message, names, path, call), positions.get(message.tool_call_id) ?? 0);
     } else {
       throw badParam(`${path}.role`, 'system, developer, user, assistant or tool is expected');
     }
@@ -52,6 +57,22 @@ export function toConversation(messages: unknown, call: OperationCall): Conversa
 interface Turn {
   readonly side: 'user' | 'model' | 'tool';
   readonly parts: JsonObject[];
+  /** The positions of the calls whose results the parts are. */
+  readonly positions?: number[];
+}
+
+/** Adds a result in the order of the calls: models before Gemini 3 have no ids of calls, and match results of one function by order. */
+function addResult(turns: Turn[], parts: JsonObject[], position: number): void {
+  const last = turns.at(-1);
+  const positions = parts.map(() => position);
+  if (!last?.positions) {
+    turns.push({ side: 'tool', parts, positions });
+    return;
+  }
+  const found = last.positions.findIndex((other) => other > position);
+  const at = found < 0 ? last.positions.length : found;
+  last.parts.splice(at, 0, ...parts);
+  last.positions.splice(at, 0, ...positions);
 }
 
 function add(turns: Turn[], side: Turn['side'], parts: JsonObject[], call: OperationCall): void {

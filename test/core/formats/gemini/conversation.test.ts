@@ -18,6 +18,33 @@ function turns(messages: JsonObject[]): JsonObject[] {
   return request({ messages }).body.contents as JsonObject[];
 }
 
+describe('results of parallel calls', () => {
+  const calls = (...ids: string[]): JsonObject => ({
+    ...{ role: 'assistant', content: null },
+    tool_calls: ids.map((id) => ({ id, type: 'function', function: { name: 'weather', arguments: JSON.stringify({ id }) } })),
+  });
+  const result = (id: string, content: unknown = `of ${id}`): JsonObject => ({ role: 'tool', tool_call_id: id, content });
+  const outputs = (messages: JsonObject[]): unknown[] =>
+    turns(messages).map(({ parts }) =>
+      (parts as JsonObject[]).map((part) => (part.functionResponse as JsonObject | undefined)?.response ?? Object.keys(part)[0]),
+    );
+
+  /** Models before Gemini 3 have no ids of calls: they match results of one function by their order. */
+  it('have the order of the calls', () => {
+    const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+    const sent = outputs([calls('a', 'b', 'c'), result('c'), result('a', [{ type: 'text', text: 'of a' }, image]), result('b')]);
+    expect(sent[1]).toEqual([{ output: 'of a' }, 'inlineData', { output: 'of b' }, { output: 'of c' }]);
+  });
+
+  it('have that order in each turn, if ids are repeated', () => {
+    const sent = outputs([calls('a', 'b'), result('b'), result('a'), calls('b', 'a'), result('a'), result('b')]);
+    expect([sent[1], sent[3]]).toEqual([
+      [{ output: 'of a' }, { output: 'of b' }],
+      [{ output: 'of b' }, { output: 'of a' }],
+    ]);
+  });
+});
+
 describe('Gemini content in the next turn', () => {
   const part = (text: string, more: JsonObject = {}) => ({ text, ...more });
   const fn = (id: string, more: JsonObject = {}) => ({ functionCall: { id, name: 'f', args: { n: 1 } }, ...more });
