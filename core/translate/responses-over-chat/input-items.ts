@@ -45,10 +45,10 @@ export function toChatMessages(params: JsonObject, call: OperationCall, understa
   };
   /** Ids of left out calls, whose results are left out too: every API rejects a result without its call. */
   const leftOut = new Set<unknown>();
-  for (const [index, item] of input.entries()) {
+  for (const [index, item] of withResultsTogether(input, call)) {
     const path = `input[${index}]`;
     if (!isObject(item)) throw badParam(path, 'an item must be an object');
-    if (item.type === 'function_call' || item.type === 'custom_tool_call') addCall(ofModel(), item, path);
+    if (isCall(item)) addCall(ofModel(), item, path);
     else if (item.type === 'reasoning') addReasoning(ofModel(), item, call);
     else if (item.role === 'assistant') addText(ofModel(), chatParts(item.content, `${path}.content`, call, understands));
     else if (isDrawn(item) && understands.includes('images')) addImage(ofModel(), item);
@@ -56,7 +56,7 @@ export function toChatMessages(params: JsonObject, call: OperationCall, understa
     else if (isServerToolItem(item) || (item.type === 'function_call_output' && leftOut.has(item.call_id))) {
       noteOnce(call.dropped, `input.${String(item.type)}`);
       if (typeof item.call_id === 'string') leftOut.add(item.call_id);
-    } else if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') {
+    } else if (isResult(item)) {
       endTurn();
       const result = toolResult(item, path, call, understands);
       messages.push(result.message);
@@ -70,6 +70,47 @@ export function toChatMessages(params: JsonObject, call: OperationCall, understa
   endTurn();
   endResults();
   return messages;
+}
+
+/**
+ * Returns the items with their indexes. Messages between calls and their results follow the results, because only the Responses API
+ * accepts them there.
+ */
+function withResultsTogether(input: readonly unknown[], call: OperationCall): (readonly [number, unknown])[] {
+  const results = new Set(
+    input
+      .filter(isObject)
+      .filter(isResult)
+      .map((item) => item.call_id),
+  );
+  const ordered: (readonly [number, unknown])[] = [];
+  const open = new Set<unknown>();
+  let held: (readonly [number, unknown])[] = [];
+  for (const entry of input.entries()) {
+    const item: JsonObject = isObject(entry[1]) ? entry[1] : {};
+    if (isCall(item) && results.has(item.call_id)) open.add(item.call_id);
+    if (isResult(item)) open.delete(item.call_id);
+    if (open.size > 0 && isHeard(item)) held.push(entry);
+    else ordered.push(entry);
+    if (open.size > 0 || held.length === 0) continue;
+    noteOnce(call.adapted, 'input');
+    ordered.push(...held);
+    held = [];
+  }
+  return [...ordered, ...held];
+}
+
+function isCall({ type }: JsonObject): boolean {
+  return type === 'function_call' || type === 'custom_tool_call';
+}
+
+function isResult({ type }: JsonObject): boolean {
+  return type === 'function_call_output' || type === 'custom_tool_call_output';
+}
+
+/** True for a message to the model. */
+function isHeard({ type, role }: JsonObject): boolean {
+  return (type === undefined || type === 'message') && role !== 'assistant';
 }
 
 function addText(spoken: Spoken, parts: readonly JsonObject[]): void {
