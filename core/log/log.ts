@@ -1,6 +1,7 @@
-import { type DestinationStream, pino } from 'pino';
+import { pino } from 'pino';
 import type { Settings } from '../../config/settings.ts';
 import type { Log } from '../contract/values/log.ts';
+import { createOutput, type Output } from './output.ts';
 import { isPretty, prettyLogLine } from './pretty-log.ts';
 import { escapeControls, redactPaths, redactText } from './redact.ts';
 
@@ -15,11 +16,13 @@ export interface LogOptions {
   /** Header prefixes (`x-svc-`) whose `api-key` header must not be printed. */
   readonly headerPrefixes?: readonly string[];
   /** Destination of the lines; absent: standard output, written without waiting. */
-  readonly destination?: DestinationStream;
+  readonly destination?: Pick<Output, 'write'> & Partial<Output>;
 }
 
 /** The log of a process. One line per entry, with secrets removed by name and by pattern, and control characters escaped. */
 export interface ProcessLog extends Log {
+  /** Writes text that is not a log line, such as the first address. */
+  print(text: string): void;
   /** Writes the buffer before it returns. Called before the process exits. */
   flush(): void;
 }
@@ -28,7 +31,7 @@ export interface ProcessLog extends Log {
 export function createLog(options: LogOptions): ProcessLog {
   const { level, name, slot, headerPrefixes = [] } = options;
   const pretty = isPretty(options.format ?? 'auto');
-  const destination = options.destination ?? pino.destination({ dest: 1, sync: false });
+  const destination = options.destination ?? openOutput();
   const logger = pino(
     {
       level,
@@ -45,8 +48,15 @@ export function createLog(options: LogOptions): ProcessLog {
     info: (fields, message) => logger.info(fields, message),
     warn: (fields, message) => logger.warn(fields, message),
     error: (fields, message) => logger.error(fields, message),
-    flush() {
-      if ('flushSync' in destination && typeof destination.flushSync === 'function') destination.flushSync();
-    },
+    print: (text) => destination.write(text),
+    flush: () => destination.flush?.(),
   };
+}
+
+/** Standard output. A reader that is gone also breaks the streams of Node, whose errors would end the process. */
+function openOutput(): Output {
+  const output = createOutput();
+  process.on('exit', output.flush);
+  for (const stream of [process.stdout, process.stderr]) if (stream.listenerCount('error') === 0) stream.on('error', () => {});
+  return output;
 }

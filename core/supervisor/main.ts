@@ -70,7 +70,7 @@ async function main(): Promise<number> {
     controlPlaneEnv: controlPlaneMalloc,
     gatewayNodeFlags: [...nodeFlags, ...sourceFlags],
     isTerminal: process.stdout.isTTY === true,
-    print: (text) => process.stdout.write(text),
+    print: log.print,
     log,
   });
   onStopSignals(process, () => performance.now(), supervisor.stop, supervisor.kill);

@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -81,6 +83,22 @@ it('log: loses no line when the process ends', async () => {
   const lines = (await text(child.stdout)).trim().split('\n');
   expect(lines).toHaveLength(2000);
   expect(JSON.parse(lines.at(-1)!)).toMatchObject({ number: 1999 });
+});
+
+it.each(['the end of its reader', 'a full disk'])('log: the process continues and ends after %s', async (cause) => {
+  const full = openSync('/dev/full', 'w');
+  const module = new URL('../../../core/log/log.ts', import.meta.url).href;
+  const code = `const { createLog } = await import('${module}');
+    const log = createLog({ level: 'info', name: 'child' });
+    for (let at = 0; at < 20; at++) { log.info({}, 'line'); log.print('text\\n'); await new Promise((r) => setTimeout(r, 10)); }
+    log.flush();
+    console.error('continued');
+    process.exit(0);`;
+  const stdout = cause === 'a full disk' ? full : 'pipe';
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['ignore', stdout, 'pipe'] });
+  child.stdout?.destroy();
+  expect(await text(child.stderr as Readable)).toContain('continued');
+  closeSync(full);
 });
 
 it('log: LOG_FORMAT=pretty writes level names, fields and stacks on own lines, without secrets or control characters', () => {
