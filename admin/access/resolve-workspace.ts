@@ -1,3 +1,4 @@
+import type { FilterQuery } from '@mikro-orm/core';
 import { isUuid } from '../../core/contract/values/uuid.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import type { Actor, SignedIn } from '../http/actor.ts';
@@ -33,9 +34,15 @@ export async function resolveWorkspace(
   // An item named by its row id determines its workspace.
   if (route.tenant === 'either' || Object.values(params).some(isUuid)) return null;
   if (route.workspacesWith && params.slug !== undefined) return workspaceWithSlug(em, actor, route.workspacesWith, params.slug);
-  const all = await em.find(workspaces, { organisationId: actor.organisationId, status: 'active' }, { limit: 2 });
+  return onlyWorkspace(em, actor.organisationId);
+}
+
+/** Returns the workspace of an organisation that has only one. Throws AB01 with the names of its workspaces if there are several. */
+export async function onlyWorkspace(em: EntityManager, organisationId: string): Promise<string> {
+  const all = await firstOf(em, { organisationId, status: 'active' });
   if (all.length === 1 && all[0]) return all[0].id;
-  throw invalid('workspace_id: required with an organisation API key');
+  const there = all.length === 0 ? 'The organisation has none' : `The organisation has the workspaces ${listOf(all)}`;
+  throw invalid(`workspace_id: required with an organisation API key. ${there}`);
 }
 
 /** Throws AB01 when query or body name another workspace than the path does. */
@@ -59,11 +66,18 @@ async function workspaceWithSlug(
 ): Promise<string | null> {
   const ids = await workspacesWith(em, actor.organisationId, slug);
   const where = { organisationId: actor.organisationId, status: 'active' as const, id: { $in: [...ids] } };
-  const found = await em.find(workspaces, where, { orderBy: { createdAt: 'asc', id: 'asc' }, limit: ambiguousMax + 1 });
+  const found = await firstOf(em, where);
   if (found.length < 2) return found[0]?.id ?? null;
+  throw invalid(`workspace_id: required, because several workspaces have this slug: ${listOf(found)}`);
+}
+
+function firstOf(em: EntityManager, where: FilterQuery<Workspace>): Promise<Workspace[]> {
+  return em.find(workspaces, where, { orderBy: { createdAt: 'asc', id: 'asc' }, limit: ambiguousMax + 1 });
+}
+
+function listOf(found: readonly Workspace[]): string {
   const listed = found.slice(0, ambiguousMax).map((one) => `${one.slug} (${one.id})`);
-  const more = found.length > ambiguousMax ? ', …' : '';
-  throw invalid(`workspace_id: required, because several workspaces have this slug: ${listed.join(', ')}${more}`);
+  return `${listed.join(', ')}${found.length > ambiguousMax ? ', …' : ''}`;
 }
 
 /** Maximum number of workspaces in one message. */

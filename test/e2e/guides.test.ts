@@ -38,8 +38,11 @@ beforeAll(async () => {
     reply.writeHead(isRead ? 200 : 403).end(JSON.stringify(isRead ? { data: secret } : { errors: ['permission denied'] }));
   });
   await once(vault.listen(0, '127.0.0.1'), 'listening');
-  // Calls with the admin key that name no workspace need an organisation with one workspace.
   gateway = await startGateway();
+  // The commands also work in an organisation with several workspaces.
+  const headers = { 'x-svc-api-key': gateway.adminKey, 'content-type': 'application/json' };
+  const body = JSON.stringify({ name: 'Second', slug: 'ws-second' });
+  expect((await fetch(`${gateway.origin}/v1/admin/workspaces`, { method: 'POST', headers, body })).status).toBe(200);
 });
 afterAll(async () => {
   await gateway?.stop();

@@ -1,12 +1,12 @@
 import { LockMode } from '@mikro-orm/core';
 import { holdWorkspace } from '../../access/hold-workspace.ts';
+import { onlyWorkspace } from '../../access/resolve-workspace.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { AdminError, asReference, conflict, invalid, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
 import type { Dependents } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';
-import { workspaces } from '../workspaces/entity.ts';
 import { type PromptCollection, promptCollections } from './entity.ts';
 
 interface Tenant {
@@ -47,10 +47,7 @@ export async function collectionForNew(change: Change, tenant: Tenant, named: st
 
 /** The workspace of a new item without a collection. Throws AB01 if an organisation key names none and there are several. */
 async function workspaceOf(em: EntityManager, { organisationId, workspaceId }: Tenant): Promise<string> {
-  if (workspaceId !== null) return workspaceId;
-  const [only, ...others] = await em.find(workspaces, { organisationId, status: 'active' }, { limit: 2 });
-  if (!only || others.length > 0) throw invalid('workspace_id: required with an organisation API key');
-  return only.id;
+  return workspaceId ?? onlyWorkspace(em, organisationId);
 }
 
 /** Every active workspace has a default collection. */
