@@ -54,7 +54,7 @@ function readValues(env: Environment): { values: Values; issues: string[] } {
     }
     const result = v.safeParse(row.type.schema, text);
     if (result.success) values[key] = result.output;
-    else issues.push(issue(key, row.secret ? 'the value is invalid' : `got ${JSON.stringify(text.slice(0, 200))}`));
+    else issues.push(issue(key, row.secret ? 'the value is invalid' : `got ${JSON.stringify(shown(text))}`));
   }
   return { values: values as Values, issues: issues.concat(conflicts(values as Values)) };
 }
@@ -126,6 +126,11 @@ function hostToReach(host: string): string {
 function given(env: Environment, key: SettingKey): string | null {
   const text = env[settingsTable[key].name]?.trim();
   return text === undefined || text === '' ? null : text;
+}
+
+/** Without the credentials of a URL, which belong into none of the settings that are shown. */
+function shown(text: string): string {
+  return text.slice(0, 200).replace(/:\/\/[^/@\s]*@/g, '://***@');
 }
 
 function issue(key: SettingKey, found: string): string {

@@ -95,6 +95,29 @@ export function url(schemes: readonly string[], expected: string): SettingType<s
   };
 }
 
+/** An HTTP URL to which paths are appended, so it has no query and no fragment. Credentials in it would not be sent. */
+export function baseUrl(example: string): SettingType<string> {
+  const { schema } = url(['http', 'https'], '');
+  return {
+    schema: v.pipe(
+      schema,
+      v.check((given) => !/[?#]/.test(given) && URL.parse(given)?.username === ''),
+    ),
+    expected: `a URL such as ${example}, without user, query and fragment`,
+  };
+}
+
+/** An IP address or a host name, without a port. */
+export function hostName(): SettingType<string> {
+  return {
+    schema: v.pipe(
+      v.string(),
+      v.check((given) => isIP(given) !== 0 || /^[A-Za-z0-9._-]+$/.test(given)),
+    ),
+    expected: 'an IP address or a host name, without a port',
+  };
+}
+
 /** One URL, or several separated by commas, each with one of these schemes. */
 export function urls(schemes: readonly string[], expected: string): SettingType<string> {
   const one = url(schemes, expected).schema;

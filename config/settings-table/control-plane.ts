@@ -1,4 +1,4 @@
-import { flag, key32, text, url, wholeNumber } from '../setting-types.ts';
+import { baseUrl, flag, key32, text, url, wholeNumber } from '../setting-types.ts';
 import { derived, host, lowerCase, optional, port, row } from './kinds.ts';
 
 const requests = wholeNumber(0, 10_000_000);
@@ -15,25 +15,25 @@ export const controlPlane = {
     'CONTROL_PLANE_URL',
     '`http://<CONTROL_PLANE_HOST>:<CONTROL_PLANE_PORT>`',
     'URL at which gateways reach the control plane.',
-    url(['http', 'https'], 'a URL such as http://10.0.0.5:8788'),
+    baseUrl('http://10.0.0.5:8788'),
   ),
   gatewayUrl: derived<string>(
     'GATEWAY_URL',
     '`http(s)://<HOST>:<PORT>`',
     'URL at which the control plane reaches a gateway, for integration tests and lines of batches.',
-    url(['http', 'https'], 'a URL such as http://10.0.0.4:8787'),
+    baseUrl('http://10.0.0.4:8787'),
   ),
   publicUrl: derived<string>(
     'PUBLIC_URL',
     '`http(s)://<HOST>:<PORT>`',
     'URL at which browsers reach this service. Links in mails and the origin of session cookies use it.',
-    url(['http', 'https'], 'a URL such as https://gateway.example.com'),
+    baseUrl('https://gateway.example.com'),
   ),
   mcpPublicUrl: derived<string>(
     'MCP_PUBLIC_URL',
     'PUBLIC_URL',
     'URL at which clients reach MCP servers, if they have a host name of their own. Their addresses and tokens name it.',
-    url(['http', 'https'], 'a URL such as https://mcp.example.com'),
+    baseUrl('https://mcp.example.com'),
   ),
   databaseUrl: optional(
     'DATABASE_URL',

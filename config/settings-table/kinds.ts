@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { SettingType } from '../setting-types.ts';
-import { text, wholeNumber } from '../setting-types.ts';
+import { hostName, wholeNumber } from '../setting-types.ts';
 
 /** One environment variable. Rows are the single source of parsing, of the type `Settings`, of `--help` and of docs/settings.md. */
 export interface Setting<Value> {
@@ -43,7 +43,7 @@ export function derived<Value>(
   return { name, default: null, defaultShown: shown, meaning, type, ...more } as Setting<Value>;
 }
 
-export const host = text(/^[A-Za-z0-9._:-]+$/, 'an IP address or a host name');
+export const host = hostName();
 export const port = wholeNumber(1, 65_535);
 export const milliseconds = wholeNumber(0, 86_400_000, 'milliseconds');
 /** Per process or tenant; 0 means no limit if the text of the setting states it. */

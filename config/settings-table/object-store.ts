@@ -1,4 +1,4 @@
-import { flag, objectStoreUrl, text, url } from '../setting-types.ts';
+import { baseUrl, flag, objectStoreUrl, text } from '../setting-types.ts';
 import { optional, row } from './kinds.ts';
 
 export const objectStore = {
@@ -10,7 +10,7 @@ export const objectStore = {
   s3Endpoint: optional(
     'S3_ENDPOINT',
     'URL of an S3-compatible server. Unset: Amazon S3 in S3_REGION.',
-    url(['http', 'https'], 'a URL such as https://minio.example.com:9000'),
+    baseUrl('https://minio.example.com:9000'),
   ),
   s3Region: row('S3_REGION', 'us-east-1', 'Region of the bucket.', text(/^[a-z0-9-]{1,50}$/, 'a region such as eu-central-1')),
   s3PathStyle: row(

@@ -199,6 +199,10 @@ describe('loadSettings', () => {
 
   it.each([
     ['HOST', 'a b'],
+    ['HOST', '127.0.0.1:8787'],
+    ['CONTROL_PLANE_HOST', 'localhost:8788'],
+    ['PUBLIC_URL', 'https://gateway.example.com/?a=b'],
+    ['GATEWAY_URL', 'http://gateway#top'],
     ['CONTROL_PLANE_URL', 'ftp://x'],
     ['CONTROL_PLANE_URL', 'nothing'],
     ['HEADER_PREFIX', 'x-svc'],
@@ -218,6 +222,12 @@ describe('loadSettings', () => {
     ['KEEP_ALIVE_WITHOUT_BODY', 'off'],
   ])('loadSettings: rejects %s=%s', (name, value) => {
     expect(issuesOf({ [name]: value })).toEqual([expect.stringContaining(`${name}: got ${JSON.stringify(value)}, expected `)]);
+  });
+
+  it('loadSettings: rejects credentials in a URL that is not sent with them, without repeating them', () => {
+    expect(issuesOf({ CONTROL_PLANE_URL: 'http://me:hunter2@plane' })).toEqual([
+      expect.stringContaining('CONTROL_PLANE_URL: got "http://***@plane", expected a URL such as '),
+    ]);
   });
 
   it.each([
