@@ -1,5 +1,5 @@
 import { SignInRefusal } from '../refusal.ts';
-import { scanXml } from './scan-xml.ts';
+import { messageElementsMax, scanXml } from './scan-xml.ts';
 
 /** Maximum size of a response. Those of real providers have 5 to 40 KB; it bounds the work for hostile ones. */
 const bytesMax = 262_144;
@@ -59,7 +59,7 @@ export function checkText(bytes: Uint8Array, roots: readonly string[]): readonly
   const xml = decode(bytes);
   if (/<!/.test(xml)) throw refused('the message contains a document type, a comment or CDATA. None of them may occur');
   if (/<\?(?!xml\s)/.test(xml) || xml.indexOf('<?', 1) !== -1) throw refused('the message contains a processing instruction');
-  const names = scanXml(xml);
+  const names = scanXml(xml, messageElementsMax);
   if ('reason' in names) throw refused(`the document contains ${names.reason}`);
   if (!roots.includes(names[0] ?? '')) throw refused(`the document is not a SAML message. Expected ${roots.join(' or ')}`);
   if (names.includes('Object')) throw refused('a signature contains an Object element');

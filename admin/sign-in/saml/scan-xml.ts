@@ -1,5 +1,10 @@
-/** Limits of a document. Those of real providers have some hundred elements, and one more for each group of the user. */
-const elementsMax = 2_500;
+/**
+ * Maximum number of elements of a message, whose signature takes quadratic time to verify. Those of real providers have less than a hundred, and
+ * one more for each group of the user.
+ */
+export const messageElementsMax = 2_500;
+/** Maximum number of elements of other documents. Metadata of AD FS has three elements for each claim, several times. */
+const elementsMax = 20_000;
 const attributesMax = 100;
 const depthMax = 64;
 
@@ -20,7 +25,7 @@ const reference = /&(?:(?:lt|gt|amp|quot|apos)|#(?:(\d{1,7})|x([0-9A-Fa-f]{1,6})
  * XML: balanced tags, quoted attributes, references to allowed characters, and few elements. The XML libraries accept much more, and
  * their time grows with the square of what is wrong: 40 KB of opening tags occupy a process for 15 seconds, and anyone can send them.
  */
-export function scanXml(xml: string): readonly string[] | { readonly reason: string } {
+export function scanXml(xml: string, most: number = elementsMax): readonly string[] | { readonly reason: string } {
   if (/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/.test(xml)) return { reason: 'a character that XML does not allow' };
   const names: string[] = [];
   const open: string[] = [];
@@ -44,7 +49,7 @@ export function scanXml(xml: string): readonly string[] | { readonly reason: str
       continue;
     }
     if (open.length === 0 && names.length > 0) return { reason: 'several root elements' };
-    if (names.push(tag.name) > elementsMax) return { reason: `more than ${elementsMax} elements` };
+    if (names.push(tag.name) > most) return { reason: `more than ${most} elements` };
     if (tag.isEmpty) continue;
     if (open.push(tag.qualified) > depthMax) return { reason: `elements nested deeper than ${depthMax}` };
   }
