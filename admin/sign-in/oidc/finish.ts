@@ -42,6 +42,9 @@ export async function finishOidc(
     if (!claims || idToken === undefined)
       throw new SignInRefusal('invalid_response', 'id_token: missing in the reply of the provider');
     checkIds(claims);
+    // openid-client checks it if there are several audiences only (OpenID Connect Core §3.1.3.7).
+    if (claims.azp !== undefined && claims.azp !== client.clientMetadata().client_id)
+      throw new SignInRefusal('invalid_response', 'azp: the ID token was issued for another client');
     checkAccessTokenHash(idToken, claims, tokens.access_token);
     const user = await completed(client, readClaims(claims, own), own, { claims, accessToken: tokens.access_token });
     return {

@@ -145,6 +145,7 @@ describe.each(ruleDatabases)('sign-in with OpenID Connect, on %s', (database) =>
   const attacks: readonly (readonly [string, () => Lies | Promise<Lies>, RegExp])[] = [
     ['a wrong issuer', () => ({ claims: { iss: 'https://evil.example' } }), /"iss"/],
     ['another audience', () => ({ claims: { aud: 'another-client' } }), /"aud"/],
+    ['one audience, issued for another client', () => ({ claims: { azp: 'another-client' } }), /"azp"|azp: /],
     ['several audiences without azp', () => ({ claims: { aud: ['gateway', 'other'] } }), /"aud"|"azp"/],
     ['another nonce', () => ({ claims: { nonce: 'another' } }), /"nonce"/],
     ['no nonce', () => ({ claims: { nonce: undefined } }), /"nonce"/],
