@@ -91,7 +91,10 @@ export function messageReader(to: MessageSink, call: OperationCall): MessageRead
     return true;
   };
   const tool = (toolCall: JsonObject): JsonObject[] => {
-    const { custom, ...others } = toolCall;
+    const { custom, function: fn, ...others } = toolCall;
+    // Some servers send arguments as an object.
+    if (isObject(fn) && isObject(fn.arguments))
+      return to.tool({ ...others, function: { ...fn, arguments: JSON.stringify(fn.arguments) } });
     if (!isObject(custom) || to.hasCustomTools) return to.tool(toolCall);
     adaptInReply(call, 'custom_tool_call');
     const key = toolCall.index ?? toolCall.id;

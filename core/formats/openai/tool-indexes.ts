@@ -1,39 +1,61 @@
 import type { JsonObject } from '../../contract/values/json.ts';
 import { isObject } from '../../contract/values/json.ts';
 
+/** The calls of one choice. */
+interface Calls {
+  /** Their ids by index. */
+  readonly ids: unknown[];
+  /** The index of the last call that came with each index of the provider. */
+  readonly last: Map<number, number>;
+}
+
 /**
- * Adds the `index` to tool calls in a stream's chunks. Some servers leave it out (Mistral since January 2026), and OpenAI's
- * clients reject a call without one. A call with a new id is the next call. A piece without an id belongs to the last one.
- * Returns the same chunk if no index is missing.
+ * Corrects the `index` of tool calls in a stream's chunks. Some servers leave it out (Mistral since January 2026), and OpenAI's
+ * clients reject a call without one. Others give all calls the same. A call with a new id is the next call if it has no index or a new
+ * name. A piece without an id belongs to the last call. Returns the same chunk if no index changes.
  */
 export function withToolIndexes(): (chunk: JsonObject) => JsonObject {
-  /** Ids of calls by choice and index. */
-  const calls = new Map<unknown, unknown[]>();
-  const indexOf = (known: unknown[], id: unknown): number => {
-    if (typeof id !== 'string' || id === '') return Math.max(0, known.length - 1);
-    const at = known.indexOf(id);
-    return at === -1 ? known.push(id) - 1 : at;
-  };
+  const calls = new Map<unknown, Calls>();
   const completed = (choice: unknown): unknown => {
     const toolCalls = toolCallsOf(choice);
     if (!isObject(choice) || !isObject(choice.delta) || toolCalls === null) return choice;
-    const known = calls.get(choice.index) ?? [];
+    const known = calls.get(choice.index) ?? { ids: [], last: new Map() };
     calls.set(choice.index, known);
     const tool_calls = toolCalls.map((call: unknown) => {
       if (!isObject(call)) return call;
-      if (typeof call.index !== 'number') return { index: indexOf(known, call.id), ...call };
-      known[call.index] ??= call.id;
-      return call;
+      const index = typeof call.index === 'number' ? indexOfGiven(known, call, call.index) : indexOfId(known.ids, call.id);
+      return call.index === index ? call : { ...call, index };
     });
+    if (tool_calls.every((call, at) => call === toolCalls[at])) return choice;
     return { ...choice, delta: { ...choice.delta, tool_calls } };
   };
   return (chunk) => {
     const { choices } = chunk;
     if (!Array.isArray(choices) || !choices.some(hasToolCalls)) return chunk;
-    const lacks = choices.some((choice) => toolCallsOf(choice)?.some((call) => isObject(call) && typeof call.index !== 'number'));
-    if (!lacks && calls.size === 0) return chunk;
-    return { ...chunk, choices: choices.map(completed) };
+    const changed = choices.map(completed);
+    return changed.every((choice, at) => choice === choices[at]) ? chunk : { ...chunk, choices: changed };
   };
+}
+
+function indexOfId(ids: unknown[], id: unknown): number {
+  if (!isText(id)) return Math.max(0, ids.length - 1);
+  const at = ids.indexOf(id);
+  return at === -1 ? ids.push(id) - 1 : at;
+}
+
+/** Servers that create a new id for each piece of one call send its name once. */
+function indexOfGiven({ ids, last }: Calls, call: JsonObject, given: number): number {
+  const { id, function: fn } = call;
+  const before = last.get(given);
+  const isNext = isText(ids[before ?? given]) && isText(id) && !ids.includes(id) && isObject(fn) && isText(fn.name);
+  const index = isNext ? ids.length : (before ?? given);
+  last.set(given, index);
+  ids[index] ??= id;
+  return index;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
 }
 
 function hasToolCalls(choice: unknown): boolean {

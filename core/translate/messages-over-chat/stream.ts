@@ -4,6 +4,7 @@ import { messagesErrorType } from '../../contract/values/messages-errors.ts';
 import { emptyUsage } from '../../contract/values/usage.ts';
 import { errorIn } from '../../formats/openai/chat-stream-reader.ts';
 import { errorObject } from '../../formats/openai/provider-error.ts';
+import { withToolIndexes } from '../../formats/openai/tool-indexes.ts';
 import { dropFromReply } from '../../formats/reply-notes.ts';
 import { messageReader } from '../message-events.ts';
 import { idInFormat, keepFields, passedFields } from '../reply-fields.ts';
@@ -23,6 +24,7 @@ export function messagesStream(chat: Operation, chatCall: OperationCall, call: O
   const blocks = blockSequence(call, seals);
   const messages = messageReader(blocks, call);
   let started = false;
+  const indexed = withToolIndexes();
   let over = false;
   /** The choice that stated the finish reason. */
   let last: JsonObject | null = null;
@@ -73,7 +75,8 @@ export function messagesStream(chat: Operation, chatCall: OperationCall, call: O
     }
     if (typeof data === 'string') return data.trim() === '[DONE]' ? finish() : [];
     if (started) keepFields(later, data, opening);
-    const choice = Array.isArray(data.choices) ? data.choices[0] : undefined;
+    const { choices } = indexed(data);
+    const choice = Array.isArray(choices) ? choices[0] : undefined;
     if (!isObject(choice)) return [];
     if (choice.index !== undefined && choice.index !== 0) {
       dropFromReply(call, 'choices');

@@ -2,6 +2,7 @@ import type { Operation, OperationCall, StreamEvent, StreamTranslator } from '..
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { errorIn } from '../../formats/openai/chat-stream-reader.ts';
 import { errorObject } from '../../formats/openai/provider-error.ts';
+import { withToolIndexes } from '../../formats/openai/tool-indexes.ts';
 import { dropFromReply } from '../../formats/reply-notes.ts';
 import { messageReader } from '../message-events.ts';
 import { idInFormat, keepFields, reportChoice } from '../reply-fields.ts';
@@ -22,6 +23,7 @@ export function responseStream(chat: Operation, chatCall: OperationCall, call: O
   /** Top-level fields that the response preserves. */
   const passed: JsonObject = {};
   let { id, model, sequence } = { id: '', model: call.model, sequence: 0 };
+  const indexed = withToolIndexes();
   let over = false;
   let finishReason: string | null = null;
   let tier: string | null = null;
@@ -69,7 +71,8 @@ export function responseStream(chat: Operation, chatCall: OperationCall, call: O
     if (error !== null) return fail(error);
     if (typeof data === 'string') return data.trim() === '[DONE]' ? finish() : [];
     keepFields(passed, data);
-    const choice = Array.isArray(data.choices) ? data.choices[0] : undefined;
+    const { choices } = indexed(data);
+    const choice = Array.isArray(choices) ? choices[0] : undefined;
     if (typeof data.service_tier === 'string') tier = data.service_tier;
     if (!isObject(choice)) return [];
     if (choice.index !== undefined && choice.index !== 0) {

@@ -33,3 +33,30 @@ describe('streamed tool calls without an index', () => {
     expect(withToolIndexes()(given)).toBe(given);
   });
 });
+
+describe('streamed tool calls that share an index', () => {
+  const call = (index: number, id: string | undefined, name: string | undefined, text = ''): JsonObject => ({
+    ...{ index, function: { ...(name === undefined ? {} : { name }), arguments: text } },
+    ...(id === undefined ? {} : { id }),
+  });
+
+  it('are separate calls if id and name are new, and pieces continue the last one', () => {
+    const completed = withToolIndexes();
+    const chunks = [
+      call(0, 'a', 'f'),
+      call(0, undefined, undefined, '{}'),
+      call(0, 'b', 'f'),
+      call(0, undefined, undefined, '{}'),
+      call(1, 'c', 'g'),
+    ];
+    expect(chunks.map((each) => indexesIn(completed(chunk(each)))[0])).toEqual([0, 0, 1, 1, 2]);
+  });
+
+  it('are one call if the id is the same, or only the id is new', () => {
+    const completed = withToolIndexes();
+    const chunks = [call(0, 'a', 'f'), call(0, 'a', 'f', '{'), call(0, 'x', undefined, '}'), call(1, 'b', 'g')].map((each) =>
+      chunk(each),
+    );
+    for (const each of chunks) expect(completed(each)).toBe(each);
+  });
+});
