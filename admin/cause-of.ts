@@ -62,6 +62,10 @@ function causeOfValue(thrown: unknown): Cause {
 }
 
 const databaseMessages: Readonly<Record<string, string>> = {
+  '28000': 'the database rejects the user of DATABASE_URL, or its address',
+  '28P01': 'the database rejects the password in DATABASE_URL',
+  '3D000': 'the database that DATABASE_URL names does not exist',
+  '42501': 'the user of DATABASE_URL lacks a right',
   '25006': 'the database is read-only, such as a standby',
   '53100': 'the disk of the database is full',
   '53300': 'the database has too many connections (max_connections, DB_POOL_SIZE)',

@@ -80,6 +80,15 @@ function conflicts(values: Values): string[] {
   if (values.s3SecretAccessKey && values.s3AccessKeyId === null) {
     issues.push(issue('s3AccessKeyId', 'not set although S3_SECRET_ACCESS_KEY is set'));
   }
+  if (
+    values.deploymentStaleSeconds &&
+    values.deploymentRemovedSeconds &&
+    values.deploymentRemovedSeconds < values.deploymentStaleSeconds
+  ) {
+    issues.push(
+      `DEPLOYMENT_REMOVED_AFTER: got "${values.deploymentRemovedSeconds}", expected at least DEPLOYMENT_STALE_AFTER (${values.deploymentStaleSeconds})`,
+    );
+  }
   if (values.role === 'all' && values.port && values.port === values.controlPlanePort) {
     issues.push(`CONTROL_PLANE_PORT: got "${values.port}", expected another port than PORT`);
   }

@@ -128,6 +128,7 @@ async function openServer(url: string, options: PoolOptions, tables: Tables, log
   };
   const orm: MikroORM = await MikroORM.init({
     ...shared(tables, log),
+    ...server,
     clientUrl: url,
     pool: { min: 0, max: size, idleTimeoutMillis: 30_000 },
     driverOptions: {
@@ -135,7 +136,7 @@ async function openServer(url: string, options: PoolOptions, tables: Tables, log
       ...(hasQueryTimeout ? { query_timeout: timeoutMs } : {}),
     },
   });
-  const migrating = await MikroORM.init({ ...migrationsOnly(tables, log), clientUrl: url, pool: { min: 0, max: 3 } });
+  const migrating = await MikroORM.init({ ...migrationsOnly(tables, log), ...server, clientUrl: url, pool: { min: 0, max: 3 } });
   let sessionOf: TenantSession;
   try {
     sessionOf = await migrateAlone(migrating, tables.migrations, tablesOf(orm), log);
@@ -160,6 +161,9 @@ function migrationsOnly(tables: Tables, log: Log): Options {
   const discovery = { ...options.discovery, warnWhenNoEntities: false };
   return { ...options, discovery, driverOptions: { ...connect, lock_timeout: migrationLockWaitMs } };
 }
+
+/** By default the ORM creates a missing database, so that a misspelt name would start an empty installation. */
+const server = { ensureDatabase: false } as const;
 
 const connect = { connectionTimeoutMillis: 2_000, keepAlive: true, application_name: 'svc-control-plane' };
 

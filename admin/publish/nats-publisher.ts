@@ -4,6 +4,8 @@ import type { Log } from '../../core/contract/values/log.ts';
 import { messageOf } from '../../core/contract/values/message-of.ts';
 import { natsOptions } from '../../core/nats/options.ts';
 
+const warnAfterMs = 5_000;
+
 /** The sending side of the bus between machines. */
 export interface NatsPublisher {
   /** Never throws and never waits. If NATS is not reachable the notice is dropped, and gateways poll for missed changes. */
@@ -23,7 +25,12 @@ export function connectNats(url: string, log: Log): NatsPublisher {
   async function run(): Promise<void> {
     // Services without NATS do not load the client.
     const { connect } = await import('@nats-io/transport-node');
+    // The client tries without limit and reports nothing until its first connection.
+    const warning = setTimeout(() => {
+      if (!closed) log.warn({}, 'no server of NATS_URL accepts a connection; trying again. Gateways poll for changes');
+    }, warnAfterMs).unref();
     const opened = await connect({ ...natsOptions(url, 'svc control plane'), waitOnFirstConnect: true });
+    clearTimeout(warning);
     if (closed) return opened.close();
     connection = opened;
     connected = true;

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { causeOf } from '../../admin/cause-of.ts';
+import { openDatabase } from '../../admin/db/open-database.ts';
 import { configs } from '../../admin/resources/configs/entity.ts';
+import { entities, migrations } from '../../admin/tables.ts';
+import { newMemoryLog } from '../support/memory-log.ts';
 import { type Plane, startPlane } from './support/plane.ts';
-import { databases } from './support/test-database.ts';
+import { databases, postgresMissing } from './support/test-database.ts';
 
 describe.each(databases)('the log of a failure, on %s', (database) => {
   let plane: Plane;
@@ -48,3 +51,19 @@ describe.each(databases)('the log of a failure, on %s', (database) => {
     });
   });
 });
+
+it.skipIf(postgresMissing !== null).each([
+  ['database', { pathname: '/svc_no_such_database' }, '3D000', /DATABASE_URL names does not exist/],
+  ['user', { username: 'svc_no_such_user' }, '28000', /rejects the user of DATABASE_URL/],
+])(
+  'a start with an unknown %s in DATABASE_URL fails, creates nothing, and names the setting',
+  async (_, change, code, message) => {
+    const databaseUrl = Object.assign(new URL(process.env.TEST_DATABASE_URL ?? ''), change).href;
+    const settings = { databaseUrl, dbPoolSize: 1, dataDir: '' };
+    const open = openDatabase(settings, { entities, migrations }, newMemoryLog());
+    expect(causeOf(await open.catch((thrown: unknown) => thrown))).toMatchObject({
+      code,
+      message: expect.stringMatching(message),
+    });
+  },
+);

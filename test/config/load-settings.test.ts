@@ -224,6 +224,12 @@ describe('loadSettings', () => {
     expect(issuesOf({ [name]: value })).toEqual([expect.stringContaining(`${name}: got ${JSON.stringify(value)}, expected `)]);
   });
 
+  it('loadSettings: rejects gateways that are removed before they count as unhealthy', () => {
+    expect(issuesOf({ DEPLOYMENT_STALE_AFTER: '100', DEPLOYMENT_REMOVED_AFTER: '99' })).toEqual([
+      'DEPLOYMENT_REMOVED_AFTER: got "99", expected at least DEPLOYMENT_STALE_AFTER (100)',
+    ]);
+  });
+
   it('loadSettings: rejects credentials in a URL that is not sent with them, without repeating them', () => {
     expect(issuesOf({ CONTROL_PLANE_URL: 'http://me:hunter2@plane' })).toEqual([
       expect.stringContaining('CONTROL_PLANE_URL: got "http://***@plane", expected a URL such as '),
