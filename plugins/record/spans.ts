@@ -12,7 +12,7 @@ const traceIdLength = 32;
 
 /**
  * Returns the ids of the request in a trace: those of its own headers, otherwise a new span below the caller's span of a W3C
- * trace.
+ * trace. The name is that of the header: a name with the path would be different for each file or batch.
  */
 export function spansOf({ gatewayHeaders, request, traceId }: RequestContext): Spans {
   const spans = {
@@ -25,8 +25,8 @@ export function spansOf({ gatewayHeaders, request, traceId }: RequestContext): S
   const parent = traceparent.exec(request.header('traceparent') ?? '');
   if (parent?.[1] !== traceId) return spans;
   return {
+    ...spans,
     spanId: spans.spanId ?? randomBytes(8).toString('hex'),
     parentSpanId: spans.parentSpanId ?? (parent[2] as string),
-    spanName: spans.spanName ?? `${request.method} ${request.path}`.slice(0, 255),
   };
 }
