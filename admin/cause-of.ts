@@ -1,5 +1,5 @@
 import { DriverException } from '@mikro-orm/core';
-import { isDatabaseAway } from './db/is-database-away.ts';
+import { isDatabaseAway } from './is-database-away.ts';
 
 /** Fields of a failure that may be logged. */
 export interface Cause {

@@ -8,7 +8,7 @@ import { messageOf } from '../core/contract/values/message-of.ts';
 import { createLog } from '../core/log/log.ts';
 import { loadProviders } from '../core/provider-host/load-providers.ts';
 import { causeOf } from './cause-of.ts';
-import { isDatabaseAway } from './db/is-database-away.ts';
+import { isDatabaseAway } from './is-database-away.ts';
 import type { ControlPlane } from './start-control-plane.ts';
 import { StartError } from './start-error.ts';
 

@@ -5,10 +5,10 @@ import type { RecordsReply } from '../../core/contract/protocol/internal-api.ts'
 import type { Clock } from '../../core/contract/values/clock.ts';
 import { isObject } from '../../core/contract/values/json.ts';
 import { isUuid } from '../../core/contract/values/uuid.ts';
-import { isDatabaseAway } from '../db/is-database-away.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
 import type { NewRecord, RecordWriter } from '../define-resource.ts';
 import { invalid } from '../http/errors.ts';
+import { isDatabaseAway } from '../is-database-away.ts';
 import { priceRecord, savedCallOf } from '../pricing/price-record.ts';
 import { readPricing } from '../resources/integrations/read-pricing.ts';
 import { compileCheck } from './compile-check.ts';

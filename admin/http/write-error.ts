@@ -1,6 +1,6 @@
 import { OptimisticLockError, UniqueConstraintViolationException } from '@mikro-orm/core';
 import { ClickHouseError } from '../clickhouse/clickhouse.ts';
-import { isDatabaseAway } from '../db/is-database-away.ts';
+import { isDatabaseAway } from '../is-database-away.ts';
 import { ObjectStoreError } from '../object-store/object-store.ts';
 import { AdminError } from './errors.ts';
 import { TooManyRequests } from './rate-limit.ts';

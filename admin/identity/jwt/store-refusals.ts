@@ -2,10 +2,10 @@ import * as v from 'valibot';
 import { type TokenRefusal, tokenRefusals } from '../../../core/contract/protocol/tokens.ts';
 import { type AuditDraft, addAuditEntry } from '../../audit/audit-entry.ts';
 import { causeOf } from '../../cause-of.ts';
-import { isDatabaseAway } from '../../db/is-database-away.ts';
 import { invalid } from '../../http/errors.ts';
 import { createRateLimit } from '../../http/rate-limit.ts';
 import type { AdminServices } from '../../http/route.ts';
+import { isDatabaseAway } from '../../is-database-away.ts';
 import { organisations } from '../../resources/organisations/entity.ts';
 
 /** Maximum number of entries per minute and organisation, from all sources. */

@@ -1,7 +1,7 @@
 import { ClickHouseError } from '../../clickhouse/clickhouse.ts';
-import { isDatabaseAway } from '../../db/is-database-away.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { AdminServices } from '../../http/route.ts';
+import { isDatabaseAway } from '../../is-database-away.ts';
 import type { JobHandler } from '../../jobs/job-runner.ts';
 import { ObjectStoreError } from '../../object-store/object-store.ts';
 import { readContents, withContent } from '../logs/contents.ts';

@@ -10,11 +10,11 @@ import {
   recordContent,
 } from '../../../core/contract/protocol/record-contents.ts';
 import { executeBound } from '../../db/execute-bound.ts';
-import { isDatabaseAway } from '../../db/is-database-away.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { validate } from '../../http/validate.ts';
+import { isDatabaseAway } from '../../is-database-away.ts';
 import { limitedReads } from '../../object-store/limited-reads.ts';
 import { ObjectStoreError } from '../../object-store/object-store.ts';
 import type { SealContext } from '../../secrets/vault.ts';

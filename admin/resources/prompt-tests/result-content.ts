@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { isDatabaseAway } from '../../db/is-database-away.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import { isDatabaseAway } from '../../is-database-away.ts';
 import type { SealContext, Vault } from '../../secrets/vault.ts';
 import type { PromptTestResult } from './entity.ts';
 
