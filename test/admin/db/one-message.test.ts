@@ -1,7 +1,7 @@
 import { IsolationLevel } from '@mikro-orm/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isDatabaseAway } from '../../../admin/db/is-database-away.ts';
 import type { EntityManager } from '../../../admin/db/open-database.ts';
+import { isDatabaseAway } from '../../../admin/is-database-away.ts';
 import { configs } from '../../../admin/resources/configs/entity.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { databases } from '../support/test-database.ts';
