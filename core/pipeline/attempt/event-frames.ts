@@ -45,7 +45,7 @@ export class EventFrames {
     const frames: string[] = [];
     let rest = this.#text.push(chunk);
     if (this.#length > 0) {
-      const end = frameEnd(this.#tail + rest) - this.#tail.length;
+      const end = new FrameEnds(this.#tail + rest).next() - this.#tail.length;
       if (end < 0) {
         this.#keep(rest);
         return frames;
@@ -54,11 +54,13 @@ export class EventFrames {
       frames.push(this.#take());
       rest = rest.slice(end);
     }
-    for (let end = frameEnd(rest); end !== -1; end = frameEnd(rest)) {
-      frames.push(rest.slice(0, end));
-      rest = rest.slice(end);
+    const ends = new FrameEnds(rest);
+    let from = 0;
+    for (let end = ends.next(); end !== -1; end = ends.next()) {
+      frames.push(rest.slice(from, end));
+      from = end;
     }
-    if (rest !== '') this.#keep(rest);
+    if (from < rest.length) this.#keep(rest.slice(from));
     return frames;
   }
 
@@ -72,7 +74,7 @@ export class EventFrames {
   #endsIn(chunk: Uint8Array): boolean {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     const seam = this.#tail + bytes.toString('latin1', 0, 3);
-    if (frameEnd(seam) !== -1 || bytes.includes('\n\n') || bytes.includes('\r')) return true;
+    if (new FrameEnds(seam).next() !== -1 || bytes.includes('\n\n') || bytes.includes('\r')) return true;
     this.#tail = (this.#tail + bytes.toString('latin1', Math.max(0, bytes.length - 3))).slice(-3);
     return false;
   }
@@ -111,16 +113,39 @@ export class EventFrames {
 }
 
 /** Line ends are CR LF, LF and CR, in any mixture. A CR at the end may be the first half of one, so it ends no frame yet. */
-const blankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?=[^\n]))/;
+const blankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?=[^\n]))/g;
 
 /**
- * Returns the index after the first blank line, or -1. It must be that of every client: a frame with a blank line inside would be read as
- * one event here and as several there.
+ * Finds the ends of frames in a text. They must be those of every client: a frame with a blank line inside would be read as one event here
+ * and as several there. A search that finds nothing ahead is not repeated for the next frame: otherwise 1 MB of line ends would take half a
+ * minute.
  */
-function frameEnd(text: string): number {
-  const plain = text.indexOf('\n\n');
-  const carriage = text.indexOf('\r');
-  if (carriage === -1 || (plain !== -1 && plain < carriage)) return plain === -1 ? -1 : plain + 2;
-  const found = blankLine.exec(text);
-  return found === null ? -1 : found.index + found[0].length;
+class FrameEnds {
+  readonly #text: string;
+  #from = 0;
+  /** Index of the next two LF; -1 if none follows. */
+  #plain: number;
+  /** Index of the next CR; -1 if none follows. */
+  #carriage: number;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#plain = text.indexOf('\n\n');
+    this.#carriage = text.indexOf('\r');
+  }
+
+  /** Returns the index after the next blank line, or -1. */
+  next(): number {
+    if (this.#plain !== -1 && this.#plain < this.#from) this.#plain = this.#text.indexOf('\n\n', this.#from);
+    if (this.#carriage !== -1 && this.#carriage < this.#from) this.#carriage = this.#text.indexOf('\r', this.#from);
+    const plain = this.#plain;
+    if (this.#carriage === -1 || (plain !== -1 && plain < this.#carriage)) {
+      if (plain !== -1) this.#from = plain + 2;
+      return plain === -1 ? -1 : this.#from;
+    }
+    blankLine.lastIndex = this.#from;
+    if (!blankLine.test(this.#text)) return -1;
+    this.#from = blankLine.lastIndex;
+    return this.#from;
+  }
 }
