@@ -19,11 +19,18 @@ const scans: { readonly [Name in keyof Scans]: (text: string) => Scans[Name] } =
       Array.from(text.matchAll(/^[ \t]*```[ \t]*([^\s`]+)/gm), ([, word]) => (word as string).slice(0, languageCharsMax)),
     ),
   ],
-  urls: (text) => [...new Set(text.match(/https?:\/\/[^\s<>"'`)\]}]+/g)?.map((url) => url.replace(/[.,;:!?]+$/, '')) ?? [])],
+  urls: (text) => [...new Set(text.match(/https?:\/\/[^\s<>"'`)\]}]+/g)?.map((url) => withoutPunctuation(url)) ?? [])],
   json: findJson,
 };
 
 const languageCharsMax = 64;
+
+/** Returns the text without the punctuation at its end. An expression would search from each mark, in quadratic time. */
+function withoutPunctuation(text: string): string {
+  let end = text.length;
+  while ('.,;:!?'.includes(text.charAt(end - 1)) && end > 0) end--;
+  return text.slice(0, end);
+}
 
 /** Counts without a list of all words, which would take 30 ms for 1 MB. */
 function countWords(text: string): number {
@@ -40,8 +47,8 @@ function countWords(text: string): number {
 
 /** Returns the JSON of a text: of its code blocks first, then of the text from its first brace. Null if there is none. */
 function findJson(text: string): unknown {
-  for (const [, block] of text.matchAll(/```[^\n]*\n([\s\S]*?)```/g)) {
-    const value = parse(block ?? '');
+  for (const block of codeBlocks(text)) {
+    const value = parse(block);
     if (value !== null) return value;
   }
   const start = text.indexOf('{');
@@ -49,6 +56,19 @@ function findJson(text: string): unknown {
   const end = endOfObject(text, start);
   return end < 0 ? null : parse(text.slice(start, end));
 }
+
+/** Yields the texts between fences. An expression would search for the end of the text from each fence, in quadratic time. */
+function* codeBlocks(text: string): Generator<string> {
+  for (let open = text.indexOf(fence); open >= 0; ) {
+    const line = text.indexOf('\n', open + fence.length);
+    const close = line < 0 ? -1 : text.indexOf(fence, line + 1);
+    if (close < 0) return;
+    yield text.slice(line + 1, close);
+    open = text.indexOf(fence, close + fence.length);
+  }
+}
+
+const fence = '```';
 
 /** Returns the index behind the brace that closes the one at `start`; -1 if none does. */
 function endOfObject(text: string, start: number): number {
