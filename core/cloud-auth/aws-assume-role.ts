@@ -63,7 +63,7 @@ function stsBody(fields: Readonly<Record<string, string>>): string {
 /** The reply is a small XML document whose values need no unescaping: keys, base64 and a date. */
 function identityIn(reply: { readonly status: number; readonly body: Uint8Array }): AwsIdentity {
   const text = Buffer.from(reply.body).toString('utf8');
-  const read = (name: string): string | null => new RegExp(`<${name}>\\s*([^<]+?)\\s*</${name}>`).exec(text)?.[1] ?? null;
+  const read = (name: string): string | null => new RegExp(`<${name}>([^<]*)</${name}>`).exec(text)?.[1]?.trim() || null;
   if (reply.status !== 200) {
     const code = read('Code') ?? `status ${reply.status}`;
     throw new GatewayError('upstream_status', {

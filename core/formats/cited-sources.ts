@@ -31,9 +31,10 @@ export function annotateSources(): (reply: JsonObject) => JsonObject {
 function sourcesOf({ citations, search_results: results }: JsonObject): JsonObject[] {
   const found = objectsIn(results);
   if (!Array.isArray(citations)) return found;
+  const titles = new Map(found.map(({ url, title }) => [url, title] as const).reverse());
   return citations.map((citation) => {
     const url = isObject(citation) ? citation.url : citation;
-    return { url, title: found.find((result) => result.url === url)?.title };
+    return { url, title: titles.get(url) };
   });
 }
 

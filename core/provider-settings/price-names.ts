@@ -1,6 +1,6 @@
 /** Returns the base of a fine-tuned model of Azure in the public price list. */
 export function azurePriceName(model: string): string {
-  return model.replace(/\.ft.*$/, '');
+  return model.replace(/\.ft.*/s, '');
 }
 
 /** Returns a Gemini model without its folder and without its context size. */

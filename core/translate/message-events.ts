@@ -57,8 +57,10 @@ export function messageReader(to: MessageSink, call: OperationCall): MessageRead
 
   const annotate = (all: boolean): JsonObject[] => {
     if (waiting.length === 0) return [];
-    const ready = waiting.filter((annotation) => all || endOf(annotation) <= text.length);
-    waiting = waiting.filter((annotation) => !ready.includes(annotation));
+    const ready: JsonObject[] = [];
+    const later: JsonObject[] = [];
+    for (const annotation of waiting) (all || endOf(annotation) <= text.length ? ready : later).push(annotation);
+    waiting = later;
     return ready.flatMap((annotation) => {
       const { start_index: start, end_index: end } = fieldsOf(annotation);
       const cited = typeof start === 'number' && typeof end === 'number' ? text.slice(start, end) : '';

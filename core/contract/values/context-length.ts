@@ -6,7 +6,7 @@ const statuses: ReadonlySet<number> = new Set([400, 413, 422]);
  * compatible servers (2), xAI.
  */
 const texts =
-  /prompt is too long|exceed context limit|input token count .*exceeds|input is too long|too many input tokens|too many tokens: |maximum context (length|size)|exceeds? the (available |model's )?context|maximum prompt length/i;
+  /prompt is too long|exceed context limit|input token count .{0,200}exceeds|input is too long|too many input tokens|too many tokens: |maximum context (length|size)|exceeds? the (available |model's )?context|maximum prompt length/i;
 
 /** The code of OpenAI for such an error, which frameworks look for to shorten the conversation. Null for other errors. */
 export function contextLengthCode(status: number, message: string): string | null {

@@ -13,7 +13,8 @@ export function toolParams(params: JsonObject, call: OperationCall): JsonObject 
   let tools = toolList(params, call);
   const { choice, only } = toolChoice(params);
   if (only !== null) {
-    tools = tools.filter((tool) => only.includes(String(tool.name)));
+    const allowed = new Set(only);
+    tools = tools.filter((tool) => allowed.has(String(tool.name)));
     noteOnce(call.adapted, 'tool_choice');
   }
   if (tools.length === 0) return {};

@@ -44,7 +44,7 @@ function levelsOf(version: number, pro: boolean): readonly string[] {
 
 /** Version as major · 100 + minor: `gemini-3.1-pro-preview` is 301, `gemini-4-argon` 400. */
 function versionOf(model: string): number {
-  const found = /gemini-(?:[a-z-]+-)?(\d{1,2})(?:\.(\d{1,2}))?(?!\d)/.exec(model);
+  const found = /gemini-(?:[a-z-]{1,64}-)?(\d{1,2})(?:\.(\d{1,2}))?(?!\d)/.exec(model);
   if (found) return Number(found[1]) * 100 + Number(found[2] ?? 0);
   return /gemini-(?!embedding)/.test(model) ? 9999 : 0;
 }

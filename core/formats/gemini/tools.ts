@@ -15,7 +15,8 @@ export function toolParams(params: JsonObject, call: OperationCall, options: Gem
   let functions = functionList(params, call);
   if (filter) {
     noteOnce(call.adapted, 'tool_choice');
-    functions = functions.filter((declaration) => only.includes(String(declaration.name)));
+    const allowed = new Set(only);
+    functions = functions.filter((declaration) => allowed.has(String(declaration.name)));
   }
   const native = nativeTools(params.tools);
   const tools = [...(functions.length > 0 ? [{ functionDeclarations: functions }] : []), ...native];

@@ -37,7 +37,7 @@ export function isTimed(params: JsonObject): boolean {
 
 /** True for models that accept only audio and reply with its transcript. */
 export function transcribesOnItsOwn(model: string): boolean {
-  return /gemini-[\w.-]*-transcribe\b/.test(model);
+  return /gemini-[\w.-]{0,64}-transcribe\b/.test(model);
 }
 
 /**

@@ -11,10 +11,10 @@ export function withoutAllowedTools(params: JsonObject, call: OperationCall): Js
   if (!isObject(choice) || choice.type !== 'allowed_tools' || !isObject(choice.allowed_tools) || !Array.isArray(tools))
     return params;
   const { mode, tools: allowed } = choice.allowed_tools;
-  const names = (Array.isArray(allowed) ? allowed : []).map(nameOf);
+  const names = new Set((Array.isArray(allowed) ? allowed : []).map(nameOf));
   noteOnce(call.adapted, 'tool_choice');
   const { tools: _tools, tool_choice: _choice, ...others } = params;
-  const left = tools.filter((tool) => names.includes(nameOf(tool)));
+  const left = tools.filter((tool) => names.has(nameOf(tool)));
   if (left.length === 0) return others;
   return { ...others, tools: left, tool_choice: mode === 'required' ? 'required' : 'auto' };
 }

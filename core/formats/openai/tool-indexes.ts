@@ -1,12 +1,16 @@
 import type { JsonObject } from '../../contract/values/json.ts';
 import { isObject } from '../../contract/values/json.ts';
 
-/** The calls of one choice. */
+/** The calls of one choice, without lists: a provider may begin with any index. */
 interface Calls {
-  /** Their ids by index. */
-  readonly ids: unknown[];
+  /** Indexes by the id of the call. */
+  readonly indexes: Map<string, number>;
+  /** Indexes of calls whose id is known. */
+  readonly identified: Set<number>;
   /** The index of the last call that came with each index of the provider. */
   readonly last: Map<number, number>;
+  /** One more than the largest index. */
+  next: number;
 }
 
 /**
@@ -19,11 +23,11 @@ export function withToolIndexes(): (chunk: JsonObject) => JsonObject {
   const completed = (choice: unknown): unknown => {
     const toolCalls = toolCallsOf(choice);
     if (!isObject(choice) || !isObject(choice.delta) || toolCalls === null) return choice;
-    const known = calls.get(choice.index) ?? { ids: [], last: new Map() };
+    const known = calls.get(choice.index) ?? { indexes: new Map(), identified: new Set(), last: new Map(), next: 0 };
     calls.set(choice.index, known);
     const tool_calls = toolCalls.map((call: unknown) => {
       if (!isObject(call)) return call;
-      const index = typeof call.index === 'number' ? indexOfGiven(known, call, call.index) : indexOfId(known.ids, call.id);
+      const index = typeof call.index === 'number' ? indexOfGiven(known, call, call.index) : indexOfId(known, call.id);
       return call.index === index ? call : { ...call, index };
     });
     if (tool_calls.every((call, at) => call === toolCalls[at])) return choice;
@@ -37,21 +41,28 @@ export function withToolIndexes(): (chunk: JsonObject) => JsonObject {
   };
 }
 
-function indexOfId(ids: unknown[], id: unknown): number {
-  if (!isText(id)) return Math.max(0, ids.length - 1);
-  const at = ids.indexOf(id);
-  return at === -1 ? ids.push(id) - 1 : at;
+function indexOfId(known: Calls, id: unknown): number {
+  if (!isText(id)) return Math.max(0, known.next - 1);
+  const index = known.indexes.get(id) ?? known.next;
+  note(known, id, index);
+  return index;
 }
 
 /** Servers that create a new id for each piece of one call send its name once. */
-function indexOfGiven({ ids, last }: Calls, call: JsonObject, given: number): number {
-  const { id, function: fn } = call;
-  const before = last.get(given);
-  const isNext = isText(ids[before ?? given]) && isText(id) && !ids.includes(id) && isObject(fn) && isText(fn.name);
-  const index = isNext ? ids.length : (before ?? given);
-  last.set(given, index);
-  ids[index] ??= id;
+function indexOfGiven(known: Calls, { id, function: fn }: JsonObject, given: number): number {
+  const before = known.last.get(given) ?? given;
+  const isNext = known.identified.has(before) && isText(id) && !known.indexes.has(id) && isObject(fn) && isText(fn.name);
+  const index = isNext ? known.next : before;
+  known.last.set(given, index);
+  note(known, id, index);
   return index;
+}
+
+function note(known: Calls, id: unknown, index: number): void {
+  known.next = Math.max(known.next, index + 1);
+  if (!isText(id)) return;
+  if (!known.indexes.has(id)) known.indexes.set(id, index);
+  known.identified.add(index);
 }
 
 function isText(value: unknown): value is string {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { OperationCall, StepServices } from '../../contract/provider/provider.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
+import { withoutTrailingSlashes } from '../../contract/values/trailing-slashes.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { type BatchRequest, callOfLine, readBatchRequests } from '../../formats/stored/batch-lines.ts';
 import { fewAtOnce, noteBeside, noteBytes, noteIn, withNote } from '../../formats/stored/batch-note.ts';
@@ -160,7 +161,7 @@ async function* records(
 function outputLocation(given: unknown): string | null {
   if (given === undefined || given === null) return null;
   const { bucket, key } = objectOfId('s3', given, 'provider_options.output_data_config');
-  return `s3://${bucket}/${key.replace(/\/*$/, '/')}`;
+  return `s3://${bucket}/${withoutTrailingSlashes(key)}/`;
 }
 
 /** `<output>/<job>/<input's name>.out`. */
@@ -172,7 +173,7 @@ function outputOf(job: JsonObject): { bucket: string; key: string } | null {
       .split('/')
       .at(-1) ?? '';
   if (!input || !output || id === '') return null;
-  return objectOfId('s3', `${output.replace(/\/*$/, '')}/${id}/${input.split('/').at(-1)}.out`, 'id');
+  return objectOfId('s3', `${withoutTrailingSlashes(output)}/${id}/${input.split('/').at(-1)}.out`, 'id');
 }
 
 function uriIn(config: unknown, name: string): string | null {

@@ -24,11 +24,14 @@ const files = bucketFiles({
     const start = after === null ? '' : `&start-after=${strictly(after)}`;
     const query = `list-type=2&max-keys=${limit}&prefix=${strictly(prefix)}${start}`;
     const xml = await textOf(await callStorage(call, services, { method: 'GET', bucket, query }));
-    const objects = [...xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)].map(([, block = '']) => ({
-      key: tagIn(block, 'Key') ?? '',
-      bytes: Number(tagIn(block, 'Size') ?? 0),
-      createdAt: secondsOf(tagIn(block, 'LastModified')),
-    }));
+    const objects = xml
+      .split('</Contents>')
+      .slice(0, -1)
+      .map((block) => ({
+        key: tagIn(block, 'Key') ?? '',
+        bytes: Number(tagIn(block, 'Size') ?? 0),
+        createdAt: secondsOf(tagIn(block, 'LastModified')),
+      }));
     return { objects, hasMore: tagsIn(xml, 'IsTruncated')[0] === 'true' };
   },
   async describe(call, services, location) {

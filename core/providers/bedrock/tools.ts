@@ -16,7 +16,8 @@ export function toolConfig(params: JsonObject, turns: Conversation['messages'], 
   const { only } = asked;
   let tools = toolList(params, call);
   if (only) {
-    tools = tools.filter((tool) => only.includes(nameOf(tool)));
+    const allowed = new Set(only);
+    tools = tools.filter((tool) => allowed.has(nameOf(tool)));
     noteOnce(call.adapted, 'tool_choice');
   }
   if (params.parallel_tool_calls === false && tools.length > 0) noteOnce(call.dropped, 'parallel_tool_calls');

@@ -12,7 +12,8 @@ export function toolParams(params: JsonObject, call: OperationCall): JsonObject 
   if (given.length === 0) return {};
   if (params.parallel_tool_calls === false) noteOnce(call.dropped, 'parallel_tool_calls');
   const { choice, only } = choiceOf(params);
-  const listed = only === null ? given : given.filter(({ fn }) => only.includes(String(fn.name)));
+  const allowed = only === null ? null : new Set(only);
+  const listed = allowed === null ? given : given.filter(({ fn }) => allowed.has(String(fn.name)));
   if (only !== null) noteOnce(call.adapted, 'tool_choice');
   const strict = listed.filter(({ fn }) => fn.strict === true).length;
   if (strict > 0 && strict < listed.length) noteOnce(call.dropped, 'tools.strict');

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { OperationCall, StepServices } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { withoutTrailingSlashes } from '../../contract/values/trailing-slashes.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { type BatchRequest, callOfLine, readBatchRequests } from '../../formats/stored/batch-lines.ts';
 import { fewAtOnce, noteBeside, noteBytes, noteIn, withNote } from '../../formats/stored/batch-note.ts';
@@ -117,7 +118,7 @@ async function* inputLines(
 function folderOf(job: JsonObject): ObjectLocation | null {
   const directory = isObject(job.outputInfo) ? job.outputInfo.gcsOutputDirectory : null;
   if (typeof directory !== 'string') return null;
-  return objectOfId('gs', directory.replace(/\/*$/, ''), 'id');
+  return objectOfId('gs', withoutTrailingSlashes(directory), 'id');
 }
 
 /** Converts a job to a batch, with its note if the gateway created it. */

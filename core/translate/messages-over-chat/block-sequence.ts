@@ -1,11 +1,11 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { citationOfFile, isRangeless } from '../../formats/document-citations.ts';
-import { objectsIn } from '../../formats/objects-in.ts';
 import { webAddressIn } from '../../formats/openai/url-citations.ts';
 import { adaptInReply, dropFromReply } from '../../formats/reply-notes.ts';
 import { sealBlock } from '../../formats/sealed-blocks.ts';
 import { fieldsOf, inputOf, type MessageSink } from '../message-events.ts';
+import { WholeObject } from '../whole-object.ts';
 
 /** Converts pieces of a reply, in any order, to the content block events of a Messages stream. */
 export interface BlockSequence extends MessageSink {
@@ -24,7 +24,7 @@ interface Block {
   /** Deltas that wait until the block can be sent. */
   waiting: JsonObject[];
   /** Arguments of a tool so far. */
-  text: string;
+  readonly input: WholeObject;
   /** A signature ends a reasoning block. Later pieces belong to the next one. */
   sealed: boolean;
 }
@@ -45,7 +45,7 @@ export function blockSequence(call: OperationCall, seals: boolean): BlockSequenc
   let cites = false;
 
   const open = (kind: Block['kind'], opening: JsonObject, key: unknown = undefined): Block => {
-    const block: Block = { kind, key, opening, waiting: [], text: '', sealed: false };
+    const block: Block = { kind, key, opening, waiting: [], input: new WholeObject(), sealed: false };
     blocks.push(block);
     return block;
   };
@@ -147,7 +147,7 @@ export function blockSequence(call: OperationCall, seals: boolean): BlockSequenc
         tools.set(key, block);
       }
       if (typeof fn.arguments !== 'string' || fn.arguments === '') return advance();
-      block.text += fn.arguments;
+      block.input.push(fn.arguments);
       return add(block, { type: 'input_json_delta', partial_json: fn.arguments });
     },
     finish: () => advance(true),
@@ -157,12 +157,7 @@ export function blockSequence(call: OperationCall, seals: boolean): BlockSequenc
 }
 
 function isWhole(block: Block): boolean {
-  if (block.kind !== 'tool') return true;
-  try {
-    return isObject(JSON.parse(block.text));
-  } catch {
-    return false;
-  }
+  return block.kind !== 'tool' || block.input.isWhole();
 }
 
 /** Builds the blocks of a plain reply from the events of a stream. */
@@ -174,7 +169,7 @@ export function blocksOfEvents(events: readonly JsonObject[]): JsonObject[] {
     const block = blocks.at(-1);
     if (block === undefined) continue;
     if (type === 'content_block_delta' && isObject(delta)) {
-      if (delta.type === 'citations_delta') block.citations = [...objectsIn(block.citations), delta.citation];
+      if (delta.type === 'citations_delta') citationsIn(block).push(delta.citation);
       else if (delta.type === 'input_json_delta') input += String(delta.partial_json);
       else for (const name of ['text', 'thinking', 'signature']) if (name in delta) block[name] = `${block[name]}${delta[name]}`;
     } else if (type === 'content_block_stop' && block.type === 'tool_use') {
@@ -183,4 +178,10 @@ export function blocksOfEvents(events: readonly JsonObject[]): JsonObject[] {
     }
   }
   return blocks;
+}
+
+function citationsIn(block: JsonObject): unknown[] {
+  const citations = Array.isArray(block.citations) ? block.citations : [];
+  block.citations = citations;
+  return citations;
 }

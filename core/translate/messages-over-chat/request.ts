@@ -88,9 +88,9 @@ function isStrictSchema(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.every(isStrictSchema);
   if (!isObject(schema)) return true;
   if (isObject(schema.properties)) {
-    const required = Array.isArray(schema.required) ? schema.required : [];
+    const required = new Set<unknown>(Array.isArray(schema.required) ? schema.required : []);
     if (schema.additionalProperties !== false) return false;
-    if (!Object.keys(schema.properties).every((name) => required.includes(name))) return false;
+    if (!Object.keys(schema.properties).every((name) => required.has(name))) return false;
   }
   return Object.values(schema).every(isStrictSchema);
 }

@@ -34,22 +34,36 @@ export interface OutputItems extends MessageSink {
 export function outputItems(call: OperationCall, seals: boolean): OutputItems {
   const items: OutputItem[] = [];
   const open = new Set<OutputItem>();
-  const tools = new Map<unknown, ToolItem>();
+  /** Positions of open items that are complete. The next item closes them without a search among the others. */
+  const ready = new Set<number>();
+  /** Tool calls and their positions. */
+  const tools = new Map<unknown, [ToolItem, number]>();
   let reasoning: ReturnType<typeof reasoningItem> | null = null;
   let message: ReturnType<typeof messageItem> | null = null;
   /** Characters of text so far. Annotations have offsets in all of the text, items in their own. */
   let spoken = 0;
 
+  const note = (item: OutputItem, position: number): void => {
+    if (open.has(item) && item.isWhole()) ready.add(position);
+    else ready.delete(position);
+  };
   const begin = <Item extends OutputItem>(item: Item): JsonObject[] => {
     const events: JsonObject[] = [];
-    for (const other of open) {
-      if (!other.isWhole()) continue;
+    for (const position of [...ready].sort((a, b) => a - b)) {
+      const other = items[position] as OutputItem;
       events.push(...other.close(false));
       open.delete(other);
     }
+    ready.clear();
     items.push(item);
     open.add(item);
+    note(item, items.length - 1);
     events.push({ type: 'response.output_item.added', output_index: items.length - 1, item: structuredClone(item.value) });
+    return events;
+  };
+  const addTo = (item: ToolItem, position: number, text: string): JsonObject[] => {
+    const events = item.add(text);
+    note(item, position);
     return events;
   };
   const inMessage = (): [NonNullable<typeof message>, JsonObject[]] => {
@@ -104,13 +118,14 @@ export function outputItems(call: OperationCall, seals: boolean): OutputItems {
       const known = tools.get(key);
       const given = called.input ?? called.arguments;
       const text = typeof given === 'string' ? given : '';
-      if (known) return known.add(text);
+      if (known !== undefined) return addTo(...known, text);
       const callId = typeof toolCall.id === 'string' && toolCall.id !== '' ? toolCall.id : call.newId('call_');
       const item = isObject(custom)
         ? customToolItem(call.newId('ctc_'), callId, called.name, items.length)
         : toolItem(call.newId('fc_'), callId, called.name, items.length);
-      tools.set(key, item);
-      return [...begin(item), ...item.add(text)];
+      const position = items.length;
+      tools.set(key, [item, position]);
+      return [...begin(item), ...addTo(item, position, text)];
     },
     image(image) {
       const { url } = isObject(image.image_url) ? image.image_url : {};
@@ -130,6 +145,7 @@ export function outputItems(call: OperationCall, seals: boolean): OutputItems {
       const isEnded = (item: OutputItem): boolean => item.value.type === 'custom_tool_call' || item.isWhole();
       const events = [...open].flatMap((item) => item.close(cut && (item === last || !isEnded(item))));
       open.clear();
+      ready.clear();
       return events;
     },
     output: () => items.map((item) => item.value),

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { WholeObject } from '../whole-object.ts';
 import type { OutputItem } from './output-items.ts';
 
 /** A `function_call` or `custom_tool_call` item. */
@@ -12,7 +13,8 @@ interface ToolKind {
   readonly type: string;
   readonly field: 'arguments' | 'input';
   readonly events: string;
-  isWhole(text: string): boolean;
+  /** True if the text shows its end. */
+  readonly hasEnd: boolean;
   /** Returns the fields of the last event. */
   done(name: unknown, text: string): JsonObject;
 }
@@ -21,7 +23,7 @@ const functionCall: ToolKind = {
   type: 'function_call',
   field: 'arguments',
   events: 'response.function_call_arguments',
-  isWhole: isJsonObject,
+  hasEnd: true,
   // A call without arguments has `{}`, for every provider.
   done: (name, text) => ({ name, arguments: text === '' ? '{}' : text }),
 };
@@ -31,17 +33,17 @@ const customToolCall: ToolKind = {
   type: 'custom_tool_call',
   field: 'input',
   events: 'response.custom_tool_call_input',
-  isWhole: () => false,
+  hasEnd: false,
   done: (_name, input) => ({ input }),
 };
 
 export const toolItem = itemsOf(functionCall);
 export const customToolItem = itemsOf(customToolCall);
 
-function itemsOf({ type, field, events, isWhole, done }: ToolKind) {
+function itemsOf({ type, field, events, hasEnd, done }: ToolKind) {
   return (id: string, callId: string, name: unknown, position: number): ToolItem => {
     const value: JsonObject = { id, type, status: 'in_progress', call_id: callId, name, [field]: '' };
-    let text = '';
+    const input = new WholeObject();
     const event = (kind: string, fields: JsonObject): JsonObject => ({
       type: `${events}.${kind}`,
       item_id: id,
@@ -50,15 +52,15 @@ function itemsOf({ type, field, events, isWhole, done }: ToolKind) {
     });
     return {
       value,
-      isWhole: () => isWhole(text),
+      isWhole: () => hasEnd && input.isWhole(),
       add(piece) {
         if (piece === '') return [];
-        text += piece;
-        value[field] = text;
+        input.push(piece);
+        value[field] = input.text;
         return [event('delta', { delta: piece })];
       },
       close(cut) {
-        const last = done(name, text);
+        const last = done(name, input.text);
         value[field] = last[field];
         value.status = cut ? 'incomplete' : 'completed';
         const item = structuredClone(value);
@@ -66,13 +68,4 @@ function itemsOf({ type, field, events, isWhole, done }: ToolKind) {
       },
     };
   };
-}
-
-function isJsonObject(text: string): boolean {
-  if (!text.endsWith('}')) return false;
-  try {
-    return isObject(JSON.parse(text));
-  } catch {
-    return false;
-  }
 }

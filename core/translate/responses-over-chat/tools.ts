@@ -17,7 +17,7 @@ export function toolParams(params: JsonObject, call: OperationCall, understands:
   });
   const { choice, only } = toolChoice(params.tool_choice, call);
   if (only !== null) {
-    tools = tools.filter((tool) => only.includes(((tool.function ?? tool.custom) as JsonObject).name));
+    tools = tools.filter((tool) => only.has(((tool.function ?? tool.custom) as JsonObject).name));
     noteOnce(call.adapted, 'tool_choice');
   }
   if (tools.length === 0) return {};
@@ -61,7 +61,7 @@ function formatOf(format: unknown): JsonObject {
 }
 
 /** Returns the choice, and the names of the allowed tools if only some are allowed. */
-function toolChoice(asked: unknown, call: OperationCall): { choice: unknown; only: readonly unknown[] | null } {
+function toolChoice(asked: unknown, call: OperationCall): { choice: unknown; only: ReadonlySet<unknown> | null } {
   if (asked === undefined || asked === null) return { choice: null, only: null };
   if (!isObject(asked)) return { choice: asked, only: null };
   if (asked.type === 'function' || asked.type === 'custom') {
@@ -70,7 +70,7 @@ function toolChoice(asked: unknown, call: OperationCall): { choice: unknown; onl
   if (asked.type === 'allowed_tools' && Array.isArray(asked.tools)) {
     return {
       choice: asked.mode === 'required' ? 'required' : 'auto',
-      only: asked.tools.filter(isObject).map((tool) => tool.name),
+      only: new Set(asked.tools.filter(isObject).map((tool) => tool.name)),
     };
   }
   noteOnce(call.dropped, 'tool_choice');
