@@ -7,12 +7,26 @@ import { findSuspicious } from '../admin/resources/mcp-integrations/tool-finding
 import { createBody } from '../admin/resources/prompt-labels/schema.ts';
 import { checkText, decodeBase64 } from '../admin/sign-in/saml/check-document.ts';
 import { scanXml } from '../admin/sign-in/saml/scan-xml.ts';
+import type { OperationCall } from '../core/contract/provider/provider.ts';
+import { contextLengthCode } from '../core/contract/values/context-length.ts';
+import { annotateSources } from '../core/formats/cited-sources.ts';
+import { annotationsOf } from '../core/formats/gemini/grounding.ts';
+import { traitsOf } from '../core/formats/gemini/models.ts';
 import { partialCall } from '../core/formats/gemini/partial-call.ts';
+import { transcribesOnItsOwn } from '../core/formats/gemini/transcription-request.ts';
+import { noteOnce } from '../core/formats/note-once.ts';
+import { withoutAllowedTools } from '../core/formats/openai/allowed-tools.ts';
+import { withToolIndexes } from '../core/formats/openai/tool-indexes.ts';
 import { createMasks } from '../core/journal/mask-content.ts';
 import { redactText } from '../core/log/redact.ts';
+import { EventFrames } from '../core/pipeline/attempt/event-frames.ts';
 import { modelInForm } from '../core/pipeline/request/passed-request.ts';
+import { azurePriceName } from '../core/provider-settings/price-names.ts';
 import { streamedReply } from '../core/providers/mock/reply-format.ts';
+import { blocksOfEvents } from '../core/translate/messages-over-chat/block-sequence.ts';
+import { WholeObject } from '../core/translate/whole-object.ts';
 import { contentFacts } from '../plugins/cache/content-facts.ts';
+import scanText from '../workers/tasks/scan-text.ts';
 
 /**
  * Expressions over texts of clients, providers and other parties run on the main thread, so each takes linear time. A search in quadratic time
@@ -23,6 +37,53 @@ const timeout = 20_000;
 const masks = createMasks([], []);
 const frame = { id: 'i', created: 0, createdSeconds: 0, model: 'm' } as unknown as Parameters<typeof streamedReply>[0];
 const reply = { text: `a${' '.repeat(n)}`, toolCalls: [], finishReason: 'stop', usage: null } as const;
+
+const call = { dropped: [], adapted: [], strict: false, params: {} } as unknown as OperationCall;
+const tools = Array.from({ length: n / 4 }, (_, i) => ({ type: 'function', function: { name: `f${i}` } }));
+const groundedCandidate = {
+  groundingMetadata: {
+    groundingChunks: [{ web: { uri: 'http://a.example', title: 'a' } }],
+    groundingSupports: Array.from({ length: n / 8 }, (_, i) => ({
+      segment: { startIndex: i, endIndex: n + i, text: 'aaaaaaaab' },
+      groundingChunkIndices: [0],
+    })),
+  },
+};
+const citations = Array.from({ length: n / 4 }, () => ({
+  type: 'content_block_delta',
+  delta: { type: 'citations_delta', citation: {} },
+}));
+const listedSources = {
+  citations: Array.from({ length: n / 8 }, (_, i) => `http://a.example/${i}`),
+  search_results: Array.from({ length: n / 8 }, (_, i) => ({ url: `http://a.example/b${i}`, title: 't' })),
+};
+
+function argumentsInPieces(count: number): void {
+  const object = new WholeObject();
+  object.push('{"a":"');
+  for (let i = 0; i < count; i++) {
+    object.push('aaaa');
+    expect(object.isWhole()).toBe(false);
+  }
+  object.push('"}');
+  expect(object.isWhole()).toBe(true);
+}
+
+function unknownParams(count: number): void {
+  const names: string[] = [];
+  for (let i = 0; i < count; i++) noteOnce(names, `name-${i}`);
+  expect(names.length).toBe(500);
+}
+
+/** A call without an index after one with this index. */
+function indexedCalls(index: number): void {
+  const chunk = (toolCall: object) => ({ choices: [{ index: 0, delta: { tool_calls: [toolCall] } }] });
+  const complete = withToolIndexes();
+  complete(chunk({ id: 'other' }));
+  complete(chunk({ id: 'a', index }));
+  expect(complete(chunk({ id: 'b' }))).toEqual(chunk({ id: 'b', index: index + 1 }));
+  expect(complete(chunk({ id: 'a' }))).toEqual(chunk({ id: 'a', index }));
+}
 
 it.each<[string, () => unknown]>([
   ['bodies in logs, with many schemes', () => masks.body('a.'.repeat(n))],
@@ -51,6 +112,21 @@ it.each<[string, () => unknown]>([
   ['names of labels', () => v.safeParse(createBody, { name: `${'a'.repeat(n)}@` })],
   ['words of punctuation in prompts', () => contentFacts(`a${'!'.repeat(n)}a ${'-'.repeat(n)}1 \`${'`'.repeat(n)}x`)],
   ['definitions of tools', () => findSuspicious({ description: `<${' '.repeat(n)}` })],
+  ['streams of line ends LF', () => new EventFrames(() => {}).push(Buffer.from('\n'.repeat(n)))],
+  ['streams of line ends CR LF', () => new EventFrames(() => {}).push(Buffer.from('\r\n'.repeat(n)))],
+  ['replies with many fences', () => scanText({ scan: 'json', text: '```'.repeat(n) })],
+  ['replies with an address before many marks', () => scanText({ scan: 'urls', text: `https://a${'.'.repeat(n)}x` })],
+  ['names of models of Gemini', () => traitsOf('gemini-z'.repeat(n))],
+  ['names of models of Gemini that transcribe', () => transcribesOnItsOwn('gemini-.'.repeat(n))],
+  ['names of models of Azure', () => azurePriceName(`${'.ft'.repeat(n)}\n`)],
+  ['errors of providers', () => contextLengthCode(400, 'input token count '.repeat(n / 8))],
+  ['arguments of tools in small pieces', () => argumentsInPieces(n)],
+  ['unknown parameters', () => unknownParams(n)],
+  ['allowed tools', () => withoutAllowedTools({ tools, tool_choice: { type: 'allowed_tools', allowed_tools: { tools } } }, call)],
+  ['tool calls that begin with a huge index', () => indexedCalls(4_294_967_294)],
+  ['grounded replies', () => annotationsOf(groundedCandidate, `ä${'a'.repeat(n)}`, call)],
+  ['citations of a plain reply', () => blocksOfEvents([{ type: 'content_block_start', content_block: {} }, ...citations])],
+  ['sources with titles', () => annotateSources()({ choices: [{ message: {}, finish_reason: 'stop' }], ...listedSources })],
   ['addresses in cards', () => usableInterfaces('http://a.example', { url: `http://a.example${'/'.repeat(n)}x` })],
 ])('%s take linear time', { timeout }, (_, run) => {
   expect(run).not.toThrow();
