@@ -7,7 +7,7 @@ import { findSuspicious } from '../admin/resources/mcp-integrations/tool-finding
 import { createBody } from '../admin/resources/prompt-labels/schema.ts';
 import { checkText, decodeBase64 } from '../admin/sign-in/saml/check-document.ts';
 import { scanXml } from '../admin/sign-in/saml/scan-xml.ts';
-import type { OperationCall } from '../core/contract/provider/provider.ts';
+import type { OperationCall, StreamEvent } from '../core/contract/provider/provider.ts';
 import { contextLengthCode } from '../core/contract/values/context-length.ts';
 import { annotateSources } from '../core/formats/cited-sources.ts';
 import { annotationsOf } from '../core/formats/gemini/grounding.ts';
@@ -20,6 +20,7 @@ import { withToolIndexes } from '../core/formats/openai/tool-indexes.ts';
 import { createMasks } from '../core/journal/mask-content.ts';
 import { redactText } from '../core/log/redact.ts';
 import { EventFrames } from '../core/pipeline/attempt/event-frames.ts';
+import { EventStream } from '../core/pipeline/attempt/event-stream.ts';
 import { modelInForm } from '../core/pipeline/request/passed-request.ts';
 import { azurePriceName } from '../core/provider-settings/price-names.ts';
 import { streamedReply } from '../core/providers/mock/reply-format.ts';
@@ -57,6 +58,14 @@ const listedSources = {
   citations: Array.from({ length: n / 8 }, (_, i) => `http://a.example/${i}`),
   search_results: Array.from({ length: n / 8 }, (_, i) => ({ url: `http://a.example/b${i}`, title: 't' })),
 };
+
+function readEvent(frame: string, data: string | null): void {
+  const events: unknown[] = [];
+  const reader = { push: (event: StreamEvent) => events.push(event.data), usage: () => null, complete: () => true };
+  const stream = new EventStream(reader, null);
+  stream.push(Buffer.from(`${frame}\n\n`));
+  expect(events).toEqual(data === null ? [] : [data]);
+}
 
 function argumentsInPieces(count: number): void {
   const object = new WholeObject();
@@ -114,6 +123,10 @@ it.each<[string, () => unknown]>([
   ['definitions of tools', () => findSuspicious({ description: `<${' '.repeat(n)}` })],
   ['streams of line ends LF', () => new EventFrames(() => {}).push(Buffer.from('\n'.repeat(n)))],
   ['streams of line ends CR LF', () => new EventFrames(() => {}).push(Buffer.from('\r\n'.repeat(n)))],
+  ['events of many comments', () => readEvent(':\n'.repeat(n), null)],
+  ['events of many unknown fields', () => readEvent(`${'x\r\n'.repeat(n)}data: a\nretry: x\n`, 'a')],
+  ['events of many lines', () => readEvent('data: a\n'.repeat(n), 'a\n'.repeat(n).slice(0, -1))],
+  ['events of many lines that end in CR', () => readEvent('data: a\r'.repeat(n), 'a\n'.repeat(n).slice(0, -1))],
   ['replies with many fences', () => scanText({ scan: 'json', text: '```'.repeat(n) })],
   ['replies with an address before many marks', () => scanText({ scan: 'urls', text: `https://a${'.'.repeat(n)}x` })],
   ['names of models of Gemini', () => traitsOf('gemini-z'.repeat(n))],

@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { ConditionTrace } from '../../core/contract/plugin/route-explanation.ts';
-import { compileQuery, explainQuery, type ReadField } from '../../core/contract/plugin/routing-query.ts';
+import { compileQuery, explainQuery, type PatternCosts, type ReadField } from '../../core/contract/plugin/routing-query.ts';
 import type { StrategyConfig } from '../../core/contract/plugin/strategy-config.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { certainly, type Decision } from './explain.ts';
@@ -19,8 +19,9 @@ export function conditional(
   readerOf: (ctx: RequestContext) => ReadField,
 ): Node {
   const names = children.map((child) => child.name);
+  const costs: PatternCosts = { size: 0 };
   const conditions = (strategy.conditions ?? []).map(({ query, then }, index) => ({
-    holds: compileQuery(query, `strategy.conditions[${index}].query`),
+    holds: compileQuery(query, `strategy.conditions[${index}].query`, costs),
     query,
     then,
     target: names.indexOf(then),

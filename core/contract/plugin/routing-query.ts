@@ -35,14 +35,24 @@ interface ClauseTrace {
 }
 
 const patternLengthMax = 256;
+/** Maximum size of all patterns of a strategy together, in instructions. `^gpt-5` has 9. Compiling them takes up to 30 ms. */
+const patternsSizeMax = 10_000;
+/** Maximum number of instructions times characters for one request. They run on the main thread, at about 4 ns each. */
+const patternStepsMax = 10_000_000;
+
+/** The size of all patterns that were compiled with it. */
+export interface PatternCosts {
+  size: number;
+}
 
 /**
  * Compiles the query language of conditions: fields against a bare value (strict equality) or operators `$eq $ne $gt $gte $lt
- * $lte $in $nin $regex`, joined by `$and` and `$or`. All members of an object must match. Patterns run in linear time (RE2).
- * Throws Error `path: what is wrong` for an invalid query.
+ * $lte $in $nin $regex`, joined by `$and` and `$or`. All members of an object must match. Patterns run in linear time (RE2), over the
+ * beginning of a value: 10 million characters divided by the size of all patterns. `costs` is shared by the queries of a strategy. Throws
+ * Error `path: what is wrong` for an invalid query.
  */
-export function compileQuery(query: unknown, path: string): Predicate {
-  return predicateOf(parseQuery(query, path, ''));
+export function compileQuery(query: unknown, path: string, costs: PatternCosts = { size: 0 }): Predicate {
+  return predicateOf(parseQuery(query, path, '', costs));
 }
 
 /**
@@ -50,7 +60,7 @@ export function compileQuery(query: unknown, path: string): Predicate {
  * `compileQuery` does. Long values are cut. Values of headers that carry credentials are masked, in the query and in the request.
  */
 export function explainQuery(query: unknown, read: ReadField): QueryTrace {
-  const group = parseQuery(query, 'query', '');
+  const group = parseQuery(query, 'query', '', { size: 0 });
   const clauses: ClauseTrace[] = [];
   addClauses(group, read, clauses);
   return { holds: predicateOf(group)(read), clauses };
@@ -89,18 +99,18 @@ interface Test {
   readonly holds: (actual: unknown) => boolean;
 }
 
-function parseQuery(query: unknown, path: string, below: string): Group {
+function parseQuery(query: unknown, path: string, below: string, costs: PatternCosts): Group {
   if (!isObject(query)) throw issue(path, 'must be an object');
-  const parts = Object.entries(query).map(([key, value]) => parseEntry(key, value, path, below));
+  const parts = Object.entries(query).map(([key, value]) => parseEntry(key, value, path, below, costs));
   if (parts.length === 0) throw issue(path, 'is empty and would match every request');
   return { kind: 'all', parts };
 }
 
-function parseEntry(key: string, value: unknown, path: string, below: string): Part {
+function parseEntry(key: string, value: unknown, path: string, below: string, costs: PatternCosts): Part {
   const here = below === '' ? key : `${below}.${key}`;
   if (key === '$and' || key === '$or') {
     if (!Array.isArray(value) || value.length === 0) throw issue(`${path}.${key}`, 'must be a list of queries');
-    const parts = value.map((item, index) => parseQuery(item, `${path}.${key}[${index}]`, `${here}[${index}]`));
+    const parts = value.map((item, index) => parseQuery(item, `${path}.${key}[${index}]`, `${here}[${index}]`, costs));
     return { kind: key === '$and' ? 'all' : 'any', parts };
   }
   if (key.startsWith('$')) throw issue(`${path}.${key}`, 'is not a logical operator; use $and or $or');
@@ -112,7 +122,7 @@ function parseEntry(key: string, value: unknown, path: string, below: string): P
     ? Object.entries(value).map(([operator, operand]) => ({
         operator,
         expected: operand,
-        holds: compileOperator(operator, operand, `${path}.${key}`),
+        holds: compileOperator(operator, operand, `${path}.${key}`, costs),
       }))
     : [{ operator: '$eq', expected: value, holds: (actual) => actual === value }];
   if (tests.length === 0) throw issue(`${path}.${key}`, 'has no operator');
@@ -160,7 +170,7 @@ function shown(value: unknown): unknown {
   return `${text.slice(0, shownCharsMax)}… (${text.length} characters)`;
 }
 
-function compileOperator(operator: string, operand: unknown, path: string): (actual: unknown) => boolean {
+function compileOperator(operator: string, operand: unknown, path: string, costs: PatternCosts): (actual: unknown) => boolean {
   switch (operator) {
     case '$eq':
       return (actual) => actual === operand;
@@ -180,8 +190,9 @@ function compileOperator(operator: string, operand: unknown, path: string): (act
       return operator === '$in' ? (actual) => operand.includes(actual) : (actual) => !operand.includes(actual);
     }
     case '$regex': {
-      const pattern = compilePattern(operand, `${path}.$regex`);
-      return (actual) => typeof actual === 'string' && pattern.matcher(actual).find();
+      const pattern = compilePattern(operand, `${path}.$regex`, costs);
+      return (actual) =>
+        typeof actual === 'string' && pattern.matcher(actual.slice(0, Math.floor(patternStepsMax / costs.size))).find();
     }
     default:
       throw issue(`${path}.${operator}`, 'is not an operator; use $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin or $regex');
@@ -195,15 +206,21 @@ function compare(operand: unknown, path: string, operator: string, test: (left: 
   return (actual: unknown): boolean => test(Number.parseFloat(String(actual)), right);
 }
 
-function compilePattern(operand: unknown, path: string): RE2JS {
+function compilePattern(operand: unknown, path: string, costs: PatternCosts): RE2JS {
   if (typeof operand !== 'string' || operand.length > patternLengthMax)
     throw issue(path, `must be a string of at most ${patternLengthMax} characters`);
+  if (costs.size > patternsSizeMax) throw issue(path, tooLarge);
   try {
-    return RE2JS.compile(operand);
+    const pattern = RE2JS.compile(operand);
+    costs.size += pattern.programSize();
+    if (costs.size <= patternsSizeMax) return pattern;
   } catch (thrown) {
     throw issue(path, `is not a valid RE2 pattern: ${messageOf(thrown)}`);
   }
+  throw issue(path, tooLarge);
 }
+
+const tooLarge = `the patterns of this strategy are too large: at most ${patternsSizeMax} instructions together`;
 
 function issue(path: string, text: string): Error {
   return new Error(`${path}: ${text}`);

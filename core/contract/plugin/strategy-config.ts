@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { BreakerSettings } from './circuits.ts';
 import type { GatewayConfig } from './gateway-config.ts';
-import { compileQuery } from './routing-query.ts';
+import { compileQuery, type PatternCosts } from './routing-query.ts';
 
 const params = v.record(v.string(), v.unknown());
 const whole = (least: number, most: number) => v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most));
@@ -169,9 +169,10 @@ function checkConditions(
 ): void {
   if (!strategy.conditions) errors.push(`${at('strategy.conditions')}: required by the conditional strategy`);
   const names = new Set(targets.map((target) => target.name));
+  const costs: PatternCosts = { size: 0 };
   for (const [index, condition] of (strategy.conditions ?? []).entries()) {
     try {
-      compileQuery(condition.query, at(`strategy.conditions[${index}].query`));
+      compileQuery(condition.query, at(`strategy.conditions[${index}].query`), costs);
     } catch (thrown) {
       errors.push((thrown as Error).message);
     }

@@ -57,6 +57,24 @@ describe('a routing query', () => {
     expect(() => compileQuery(query, 'query')).toThrow(message);
   });
 
+  it('rejects patterns that are too large together, and counts those of all queries of a strategy', () => {
+    const query = { 'params.a': { $regex: '((a{100}){9}){1,}' } };
+    expect(() => compileQuery({ $or: Array.from({ length: 20 }, () => query) }, 'query')).toThrow(
+      '.params.a.$regex: the patterns of this strategy are too large: at most 10000 instructions together',
+    );
+    const costs = { size: 0 };
+    expect(() => {
+      for (let i = 0; i < 20; i++) compileQuery(query, 'query', costs);
+    }).toThrow('too large');
+  });
+
+  it('searches less of a value the larger the patterns are', () => {
+    const value = `${'x'.repeat(20_000)}end`;
+    const small = compileQuery({ 'params.a': { $regex: 'end' } }, 'query');
+    const large = compileQuery({ 'params.a': { $regex: 'end' }, 'params.b': { $regex: '(a{100}){9}|' } }, 'query');
+    expect([small(() => value), large(() => value), large(() => 'end')]).toEqual([true, false, true]);
+  });
+
   it('takes linear time for patterns that make backtracking engines hang', () => {
     const query = compileQuery({ 'params.text': { $regex: '^(a+)+$' } }, 'query');
     expect(query(() => `${'a'.repeat(50_000)}!`)).toBe(false);
