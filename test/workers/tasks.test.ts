@@ -3,6 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { createGatewayTasks, cutForCount } from '../../workers/gateway-tasks.ts';
 import checkSchema from '../../workers/tasks/check-schema.ts';
 import countTokens from '../../workers/tasks/count-tokens.ts';
+import { tasks } from '../../workers/tasks/index.ts';
 import { PatternCostError } from '../../workers/tasks/large-search.ts';
 import matchPattern, { compile } from '../../workers/tasks/match-pattern.ts';
 import { randomFrom } from '../support/random-from.ts';
@@ -156,6 +157,23 @@ describe('check-schema', () => {
       { path: '', message: "must have required property 'b'" },
       { path: '/a', message: 'must be number' },
     ]);
+  });
+
+  it('runs schemas with references or patterns in threads, and compiles them without a value at once', () => {
+    const sizeOf = (given: Record<string, unknown>, json: string | null) =>
+      tasks['check-schema'].inline?.sizeOf({ schema: given, json });
+    const twice = (to: string) => ({ allOf: [{ $ref: to }, { $ref: to }] });
+    const $defs = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`d${i}`, twice(`#/$defs/d${i + 1}`)]));
+    const exponential = { $defs: { ...$defs, d40: {} }, $ref: '#/$defs/d0' };
+    expect(checkSchema({ schema: exponential, json: null })).toEqual([]);
+    expect([sizeOf(exponential, null), sizeOf(exponential, '1'), sizeOf({ pattern: 'a' }, '1'), sizeOf(schema, '{}')]).toEqual([
+      ...[0, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 2],
+    ]);
+  });
+
+  it('rejects patterns that are too large together', () => {
+    const allOf = Array.from({ length: 20 }, (_, i) => ({ pattern: `((a{100}){9}){1,}${i}` }));
+    expect(() => checkSchema({ schema: { allOf }, json: null })).toThrow('at most 10000 instructions together');
   });
 
   it('matches patterns of a schema in linear time', () => {

@@ -10,11 +10,23 @@ const compiled = new LRUCache<string, ValidateFunction>({ max: 100 });
 /** Checks a JSON text against a JSON Schema (draft 2020-12). Throws if the schema or the text is not valid. */
 export default function checkSchema({ schema, json }: SchemaInput): readonly SchemaError[] {
   const validate = compile(schema);
-  if (validate(JSON.parse(json))) return [];
+  if (json === null || validate(JSON.parse(json))) return [];
   return (validate.errors ?? [])
     .slice(0, errorsMax)
     .map(({ instancePath, message }) => ({ path: instancePath, message: message ?? 'does not match' }));
 }
+
+/**
+ * Returns the length of the text as the size of a check. A schema with references has no bound: 1 KB of references to each other can take
+ * exponential time, also for a short text. Patterns take up to 10,000 steps per character. Such checks must run in a thread, which has a
+ * time limit.
+ */
+export function schemaSizeOf({ schema, json }: SchemaInput): number {
+  if (json === null) return 0;
+  return costly.test(JSON.stringify(schema)) ? Number.POSITIVE_INFINITY : json.length;
+}
+
+const costly = /"(?:\$(?:ref|dynamicRef|recursiveRef)|pattern|patternProperties)"/;
 
 /** Returns the compiled schema. Throws with the keyword that is not valid. */
 export function compile(schema: Readonly<Record<string, unknown>>): ValidateFunction {
@@ -26,7 +38,7 @@ export function compile(schema: Readonly<Record<string, unknown>>): ValidateFunc
     allErrors: true,
     strict: false,
     validateFormats: false,
-    code: { regExp: linearPattern },
+    code: { regExp: linearPatterns() },
   }).compile(schema);
   compiled.set(key, validate);
   return validate;
@@ -37,12 +49,21 @@ function library(): typeof import('ajv/dist/2020.js') {
   return createRequire(import.meta.url)('ajv/dist/2020.js');
 }
 
+/** Maximum size of all patterns of a schema together, in instructions. Compiling them takes up to 30 ms. */
+const patternsSizeMax = 10_000;
+
 /** Users write the patterns in schemas. RE2 matches them in linear time. */
-const linearPattern = Object.assign(
-  (pattern: string) => {
+function linearPatterns() {
+  let size = 0;
+  const compilePattern = (pattern: string) => {
+    if (size > patternsSizeMax) throw new Error(tooLarge);
     const expression = RE2JS.compile(pattern);
+    size += expression.programSize();
+    if (size > patternsSizeMax) throw new Error(tooLarge);
     // Ajv stores patterns by this text. Without it all patterns of a schema would be the first one.
     return { test: (text: string) => expression.matcher(text).find(), toString: () => pattern };
-  },
-  { code: 'RE2JS.compile' },
-);
+  };
+  return Object.assign(compilePattern, { code: 'RE2JS.compile' });
+}
+
+const tooLarge = `the patterns are too large: at most ${patternsSizeMax} instructions together`;

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { TaskName, WorkerTasks } from '../../core/contract/plugin/worker-tasks.ts';
 import type { Task } from '../pool.ts';
-import checkSchema from './check-schema.ts';
+import checkSchema, { schemaSizeOf } from './check-schema.ts';
 import findPii from './find-pii.ts';
 import findWords, { wordStepsOf } from './find-words.ts';
 import matchPattern, { stepsOf } from './match-pattern.ts';
@@ -32,7 +32,7 @@ export const tasks: { readonly [Name in TaskName]: Task<WorkerTasks[Name]['input
   },
   'check-schema': {
     file: taskFile('check-schema'),
-    inline: { sizeMax: 8192, sizeOf: ({ json }) => json.length, run: checkSchema },
+    inline: { sizeMax: 8192, sizeOf: schemaSizeOf, run: checkSchema },
   },
   'find-pii': {
     file: taskFile('find-pii'),

@@ -157,7 +157,7 @@ export interface PatternReach {
 export interface SchemaInput {
   readonly schema: Readonly<Record<string, unknown>>;
   /** The value as JSON text. */
-  readonly json: string;
+  readonly json: string | null;
 }
 
 export interface SchemaError {

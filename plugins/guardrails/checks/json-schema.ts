@@ -19,7 +19,7 @@ export const jsonSchema: Check = defineCheck({
   }),
   prepare({ schema, not }, { tasks }) {
     try {
-      tasks.run('check-schema', { schema, json: 'null' });
+      tasks.run('check-schema', { schema, json: null });
     } catch (thrown) {
       throw new Error(`schema: ${messageOf(thrown)}`);
     }
