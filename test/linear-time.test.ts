@@ -113,6 +113,10 @@ it.each<[string, () => unknown]>([
   ['metadata with many beginnings of a comment', () => scanXml(`<a>${'<!--'.repeat(n)}`)],
   ['white space before the mock provider', () => streamedReply(frame, { ...reply, text: ' '.repeat(n) }, null, {})],
   ['white space within a text of the mock provider', () => streamedReply(frame, reply, null, {})],
+  [
+    'many words of the mock provider, which share events',
+    () => expect(streamedReply(frame, { ...reply, text: 'a '.repeat(n) }, null, {}).length).toBeLessThan(6_000),
+  ],
   ['forms with many fields', () => modelInForm('name=model\n'.repeat(n))],
   [
     'paths of partial arguments',

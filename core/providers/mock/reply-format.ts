@@ -65,9 +65,15 @@ function textChoices(reply: MockReply, chunks: number | null): JsonObject[] {
   return [...pieces(reply.text, chunks).map((piece) => choice(piece, null)), choice('', reply.finishReason)];
 }
 
+/** Maximum number of events with a word each. They are built at once: 500,000 would take two seconds and 100 MB. */
+const wordsMax = 5_000;
+
 /** Splits the text into this many pieces of about equal length, or into one per word with the space that follows it. */
 function pieces(text: string, count: number | null): string[] {
-  if (count === null) return text.match(/^\s*\S+\s*|\S+\s*/g) ?? (text === '' ? [] : [text]);
+  if (count === null) {
+    const words = text.match(/^\s*\S+\s*|\S+\s*/g) ?? (text === '' ? [] : [text]);
+    return words.length <= wordsMax ? words : pieces(text, wordsMax);
+  }
   const characters = [...text];
   return Array.from({ length: count }, (_, index) =>
     characters
