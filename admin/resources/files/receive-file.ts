@@ -99,6 +99,11 @@ async function readForm(
     parser.on('error', (error: Error) => reject(new StoreError(400, `The body is not a valid form: ${error.message}`, 'body')));
   });
   finished.catch(fail);
+  // The parser ignores further parts. It would take more than a second for 1 MB of boundaries.
+  let isFull = false;
+  parser.on('partsLimit', () => {
+    isFull = true;
+  });
   parser.on('field', (name, value) => fields.set(name, value));
   parser.on('file', (name, stream: Readable, filename, _encoding, contentType) => {
     if (name !== 'file' || named !== null) {
@@ -121,10 +126,14 @@ async function readForm(
   }
 
   for await (const chunk of upload.body) {
-    if (failed) throw failed;
-    // The parser accepts the next piece once the file's own stream can take more.
-    await Promise.race([failure, new Promise<void>((resolve) => void parser.write(Buffer.from(chunk), () => resolve()))]);
+    for (let from = 0; from < chunk.length && !isFull; from += pieceBytes) {
+      if (failed) throw failed;
+      const piece = Buffer.from(chunk.subarray(from, from + pieceBytes));
+      // The parser accepts the next piece once the file's own stream can take more.
+      await Promise.race([failure, new Promise<void>((resolve) => void parser.write(piece, () => resolve()))]);
+    }
   }
+  if (isFull) throw new StoreError(400, `The form has more than ${partsMax} parts`, 'body');
   parser.end();
   await Promise.race([failure, finished]);
   await storing;
@@ -134,9 +143,16 @@ async function readForm(
   return { fields, filename, contentType, bytes: writer.bytes };
 }
 
+const partsMax = 20;
+/** Bytes that the parser reads at once. */
+const pieceBytes = 16 * 1024;
+
 function openParser(contentType: string): InstanceType<typeof Busboy> {
   try {
-    return new Busboy({ headers: { 'content-type': contentType }, limits: { parts: 20, fieldSize: 64 * 1024, headerPairs: 50 } });
+    return new Busboy({
+      headers: { 'content-type': contentType },
+      limits: { parts: partsMax, fieldSize: 64 * 1024, headerPairs: 50 },
+    });
   } catch (error) {
     throw new StoreError(400, `content-type must be multipart/form-data: ${(error as Error).message}`, 'content-type');
   }

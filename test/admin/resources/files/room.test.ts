@@ -22,6 +22,8 @@ describe.each(ruleDatabases)('the storage limit of files, on %s', (database) => 
     const refused = await store.upload(patternBytes(600_001));
     expect(refused.status).toBe(413);
     expect(refused.body.error).toMatchObject({ param: 'file', message: 'file: larger than 600000 bytes' });
+    const many = await store.upload('x', Object.fromEntries(Array.from({ length: 25 }, (_, i) => [`field-${i}`, 'v'])));
+    expect([many.status, many.body.error.message]).toEqual([400, 'The form has more than 20 parts']);
     expect(await store.rows()).toEqual([]);
     expect(await store.chunkCount()).toBe(0);
     expect((await store.upload(patternBytes(600_000))).status).toBe(200);
