@@ -107,7 +107,7 @@ export class EventStream {
 
   #frame(text: string): string {
     this.#out = null;
-    this.#feed(text);
+    if (text.length >= eventCharsMin) this.#feed(text);
     if (this.#out === sameText) return text;
     return this.#out ?? (this.#translator ? commentsIn(text) : text);
   }
@@ -162,6 +162,9 @@ function readLines(frame: string): string {
     .filter((line) => readLine.test(line))
     .join('\n');
 }
+
+/** Length of the shortest event: `data` and a blank line. Providers may send line ends alone, half a million in 1 MB. */
+const eventCharsMin = 6;
 
 /** Length of a slice for the parser, without the rest of its last line. */
 const sliceChars = 4096;
