@@ -156,7 +156,7 @@ export interface PatternReach {
 
 export interface SchemaInput {
   readonly schema: Readonly<Record<string, unknown>>;
-  /** The value as JSON text. */
+  /** The value as JSON text; null: the schema is compiled only. */
   readonly json: string | null;
 }
 
