@@ -194,10 +194,13 @@ describe('pools', () => {
         return new Promise<void>((resolve) => {
           connection.dispatch(request, {
             onRequestStart: () => {},
+            onResponseStart: () => {},
+            onResponseData: () => {},
             onResponseEnd: () => {
               pool.release(connection, true);
               resolve();
             },
+            onResponseError: () => {},
           });
         });
       }),

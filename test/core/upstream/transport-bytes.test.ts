@@ -2,12 +2,18 @@ import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { UpstreamTransport } from '../../../core/contract/provider/upstream.ts';
 import { localTransport, send } from './outgoing-call.ts';
-import { replies, startRawUpstream } from './raw-upstream.ts';
+import { rawUpstreamOfTest, replies, startRawUpstream } from './raw-upstream.ts';
 import { bodyOf, repeat } from './request-body.ts';
+
+/** Resolves after some turns of the event loop, in which a closed connection is noticed. */
+async function afterTurns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await nextTurn();
+}
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
@@ -84,6 +90,52 @@ describe('transported bytes', () => {
     );
     expect(sha256(await sent.body)).toBe(sha256(body));
     expect(sent.events.at(-1)).toBe('end');
+  });
+
+  const framings: readonly [name: string, head: (size: number) => string, frame: (body: Buffer) => Buffer][] = [
+    ['the end of the connection', () => 'connection: close', (body) => body],
+    ['a length', (size) => `connection: close\r\ncontent-length: ${size}`, (body) => body],
+    [
+      'chunks',
+      () => 'connection: close\r\ntransfer-encoding: chunked',
+      (body) => Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')]),
+    ],
+  ];
+  const closing = framings.flatMap(([name, head, frame]) =>
+    [1, 1000, 65_536, 300_000].map((size) => [name, size, head, frame] as const),
+  );
+
+  it.each(closing)(
+    'return to a reader that has stopped when the provider closes: framed by %s, %i bytes',
+    async (_, size, head, frame) => {
+      const body = randomBytes(size);
+      const upstream = await rawUpstreamOfTest(async ({ socket, receives }) => {
+        await receives('\r\n\r\n');
+        socket.write(`HTTP/1.1 200 OK\r\n${head(size)}\r\n\r\n`);
+        socket.end(frame(body));
+      });
+      const sent = send(
+        transport,
+        { origin: upstream.origin },
+        {
+          takes: (_chunk, exchange) => {
+            void afterTurns(10).then(() => exchange.resume());
+            return false;
+          },
+        },
+      );
+      expect(sha256(await sent.body)).toBe(sha256(body));
+      expect(sent.events.at(-1)).toBe('end');
+    },
+  );
+
+  it('are incomplete for a reader that has stopped when the provider closes too early', async () => {
+    const upstream = await rawUpstreamOfTest(async ({ socket, receives }) => {
+      await receives('\r\n\r\n');
+      socket.end('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 10\r\n\r\nfirst');
+    });
+    const sent = send(transport, { origin: upstream.origin }, { takes: () => false });
+    expect((await sent.error).code).toBe('upstream_reset');
   });
 
   it('return completely to a reader that resumes from within its own and from within another exchange', async () => {
