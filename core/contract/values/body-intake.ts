@@ -29,7 +29,10 @@ export class BodyIntake {
   #turnBytes = 0;
   #isScheduled = false;
 
-  /** Counts bytes that have arrived. Returns false if the body is held back: the bytes are to be stored, and looked at in `goOn`. */
+  /**
+   * Counts bytes that have arrived, or work that takes as long as copying so many. Returns false if the body is held back: the bytes
+   * are to be stored, and looked at in `goOn`.
+   */
   take(body: ArrivingBody, bytes: number): boolean {
     this.#turnBytes += bytes;
     this.#schedule();

@@ -57,8 +57,11 @@ export function attempt(
   });
 }
 
-/** Responses up to this size are never held back. */
-const smallBytes = 64 * 1024;
+/** Responses up to this load are never held back. */
+const smallLoad = 64 * 1024;
+
+/** Load of a chunk, and of an event: each takes as long as about this many bytes of a plain body. */
+const itemLoad = 512;
 
 class Attempt implements UpstreamHandler, ArrivingBody {
   exchange: UpstreamExchange | null = null;
@@ -78,7 +81,8 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   readonly #exchange: CapturedExchange | null;
   /** Reads the usage of a reply that is passed through. */
   #meter: ReplyMeter | null = null;
-  #receivedBytes = 0;
+  /** Bytes received, plus `itemLoad` for each chunk and event. */
+  #load = 0;
   /** Other requests have precedence. */
   #isHeldBack = false;
   /** The client is slower than the provider. */
@@ -144,11 +148,14 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   onData(chunk: Uint8Array): boolean {
     if (this.#exchange !== null) this.#exchange.response.add(chunk);
     try {
+      const before = this.#events === null ? 0 : this.#events.count;
       this.#isBlocked = !this.#pass(chunk);
       // Metering follows the write, so that it does not delay the bytes.
       this.#meter?.push(chunk);
-      this.#receivedBytes += chunk.length;
-      if (this.#receivedBytes > smallBytes) this.#ctx.memory?.intake.take(this, chunk.length);
+      const events = this.#events === null ? 0 : this.#events.count - before;
+      const load = chunk.length + itemLoad * (1 + events);
+      this.#load += load;
+      if (this.#load > smallLoad) this.#ctx.memory?.intake.take(this, load);
       return !this.#isBlocked && !this.#isHeldBack;
     } catch (thrown) {
       this.#fail(toGatewayError(thrown));
@@ -333,7 +340,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   #settle(reply: AttemptReply): void {
     if (this.settled) return;
     this.settled = true;
-    if (this.#receivedBytes > smallBytes) this.#ctx.memory?.intake.leave(this);
+    if (this.#load > smallLoad) this.#ctx.memory?.intake.leave(this);
     this.#resolve(reply);
   }
 }

@@ -32,28 +32,42 @@ describe('large JSON bodies', () => {
 
 describe('a large response', () => {
   const chunk = Buffer.alloc(64 * 1024, 'a');
-  it.each<[name: string, head: string, tail: string, type: string]>([
-    ['of JSON', '{"id":"c","choices":[{"message":{"content":"', '"}}]}', 'application/json'],
-    ['of one stream event', 'data: {"id":"c","choices":[{"delta":{"content":"', '"}}]}\n\ndata: [DONE]\n\n', 'text/event-stream'],
-  ])('%s makes the provider wait after 1 MiB in a turn', async (_name, head, tail, type) => {
+  const event = Buffer.from('data: {"id":"c","choices":[{"delta":{"content":"a"}}]}\n\n');
+  const events = Buffer.concat(Array.from({ length: 100 }, () => event));
+  const done = 'data: [DONE]\n\n';
+  it.each<[name: string, head: string, tail: string, type: string, repeated: Buffer, count: number]>([
+    ['of JSON', '{"id":"c","choices":[{"message":{"content":"', '"}}]}', 'application/json', chunk, 15],
+    [
+      'of one stream event',
+      'data: {"id":"c","choices":[{"delta":{"content":"',
+      `"}}]}\n\n${done}`,
+      'text/event-stream',
+      chunk,
+      15,
+    ],
+    ['of small events, one per chunk,', '', done, 'text/event-stream', event, 970],
+    ['of small events, a hundred per chunk,', '', done, 'text/event-stream', events, 18],
+  ])('%s makes the provider wait after 1 MiB or its equivalent in a turn', async (_name, head, tail, type, repeated, count) => {
     const gateway = createHarness({ memory: new BodyMemory(64 * 1024 * 1024) });
     const accepted: number[] = [];
     gateway.script(async (_call, handler) => {
       handler.onHead(200, ['content-type', type]);
-      handler.onData(Buffer.from(head));
+      // Fills the part of a response that does not count.
+      handler.onData(Buffer.concat([Buffer.from(head), repeated]));
+      while (head === '' && handler.onData(repeated));
       for (let turn = 0; turn < 2; turn++) {
+        await nextTurn();
+        await nextTurn();
         let chunks = 0;
-        while (handler.onData(chunk) && chunks < 100) chunks++;
+        while (handler.onData(repeated) && chunks < 5000) chunks++;
         accepted.push(chunks);
-        await nextTurn();
-        await nextTurn();
       }
       handler.onData(Buffer.from(tail));
       handler.onEnd();
     });
     const reply = await gateway.send({ body: chat(`"stream":${type !== 'application/json'}`) });
     expect(reply.status).toBe(200);
-    expect(accepted).toEqual([16, 16]);
+    expect(accepted).toEqual([count, count]);
   });
 });
 
