@@ -15,6 +15,9 @@ const clientCount = 20;
 /** Clients that get no complete reply leave after this time, in milliseconds. */
 const patienceMs = 2000;
 
+const masked = { 'default.regexReplace': { rule: '/hello/g', redactText: '***' } };
+const denied = { 'default.regexMatch': { rule: '(?:hello){20}', not: true }, deny: true };
+
 let provider: HostileProvider;
 let gateway: LoneGateway;
 
@@ -30,6 +33,9 @@ beforeAll(async () => {
     gateway.putConfig(`${slug}-retry`, { provider: `@${slug}`, retry: { attempts: 2 } });
     gateway.putConfig(`${slug}-timeout`, { provider: `@${slug}`, request_timeout: 200 });
     gateway.putConfig(`${slug}-cache`, { provider: `@${slug}`, cache: { mode: 'simple' } });
+    gateway.putConfig(`${slug}-window`, { provider: `@${slug}`, output_guardrails: [{ ...masked, stream: 'window' }] });
+    gateway.putConfig(`${slug}-buffer`, { provider: `@${slug}`, output_guardrails: [{ ...masked, stream: 'buffer' }] });
+    gateway.putConfig(`${slug}-denied`, { provider: `@${slug}`, output_guardrails: [{ ...denied, stream: 'window' }] });
   }
   gateway.putProvider('mock', 'mock', {});
   const targets = [{ provider: '@oai' }, { provider: '@ant' }, { provider: '@mock', override_params: { model: 'echo' } }];
@@ -42,7 +48,10 @@ afterAll(async () => {
 });
 
 const paths = ['/chat/completions', '/chat/completions', '/messages', '/responses', '/completions', '/embeddings', '/other/path'];
-const configs = ['plain', 'plain', 'retry', 'timeout', 'cache'].flatMap((kind) => [`oai-${kind}`, `ant-${kind}`]);
+const configs = ['plain', 'plain', 'retry', 'timeout', 'cache', 'window', 'buffer', 'denied'].flatMap((kind) => [
+  `oai-${kind}`,
+  `ant-${kind}`,
+]);
 const manners = ['reads', 'reads', 'reads', 'reads slowly', 'stops reading', 'leaves', 'sends slowly'] as const;
 
 /** Makes one request. Resolves when its connection is closed, by either side. */
