@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import { newId } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { AdminError } from '../http/errors.ts';
@@ -57,7 +58,9 @@ export async function finishSignIn(call: Call, identity: VerifiedIdentity) {
   return auditRefusals(call, { organisationId, connectionId, details }, async () => {
     const known = await call.em.findOne(externalIdentities, { organisationId, type, issuer, subject });
     return call.write({ organisationId, userId: known?.userId ?? null }, async (change) => {
-      const connection = await change.tx.findOne(ssoConnections, { id: connectionId, organisationId, isEnabled: true });
+      // Locked, so that no session begins while the connection is being disabled.
+      const where = { id: connectionId, organisationId, isEnabled: true };
+      const connection = await change.tx.findOne(ssoConnections, where, { lockMode: LockMode.PESSIMISTIC_READ });
       if (!connection) throw new SignInRefusal('connection_disabled', 'This connection is disabled or was deleted');
       const making = { apiKeyPepper: call.services.apiKeyPepper, now: call.services.clock.now() };
       const { row, user } = await accountOf(change, connection, identity, making);

@@ -8,6 +8,7 @@ import { conflict, invalid, notFound, unknownReference } from '../../http/errors
 import { itemOf } from '../../http/find-item.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { requireUnchanged } from '../../http/schemas.ts';
+import { sessions } from '../../identity/entity.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { isMasked } from '../../secrets/sealed-fields.ts';
 import { workspaces } from '../workspaces/entity.ts';
@@ -60,7 +61,7 @@ export async function createConnection(
   return row;
 }
 
-/** Changes the sent fields. Throws AB03 unless the actor is an owner. */
+/** Changes the sent fields. Sessions that a connection began end when it is disabled. Throws AB03 unless the actor is an owner. */
 export async function updateConnection(
   change: Change,
   services: Services,
@@ -74,6 +75,7 @@ export async function updateConnection(
   requireUnchanged('type', sent.type, row.type);
   if (sent.name !== undefined) row.name = sent.name;
   if (sent.enabled !== undefined) row.isEnabled = sent.enabled;
+  if (!row.isEnabled) await change.tx.nativeDelete(sessions, { organisationId: row.organisationId, connectionId: row.id });
   if (sent.group_rules !== undefined) row.groupRules = await toGroupRules(change.tx, row.organisationId, sent.group_rules);
   if (sent.oidc !== undefined || sent.saml !== undefined) await putSettings(change.tx, services, row, sent, prepared);
   await planRefresh(change, row);

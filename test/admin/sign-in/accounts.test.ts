@@ -121,12 +121,17 @@ describe.each(ruleDatabases)('accounts of single sign-on, on %s', (database) => 
     expect(new Set(all.map(({ user }) => user.id)).size).toBe(1);
   });
 
-  it('end with their connection: its sessions end, and its users stay', async () => {
+  it('lose their sessions when their connection is disabled or deleted, and their users stay', async () => {
     const connectionId = await newConnection(plane);
     const who = { connectionId, subject: subject() };
-    const { user, auth_token: key } = await arrive(plane, who);
-    await plane.ask('PUT', `/admin/sso-connections/${connectionId}`, { body: { enabled: false } });
+    const { user, auth_token: disabled } = await arrive(plane, who);
+    const enable = (enabled: boolean) => plane.ask('PUT', `/admin/sso-connections/${connectionId}`, { body: { enabled } });
+    await enable(false);
     await expect(arrive(plane, who)).rejects.toMatchObject({ reason: 'connection_disabled' });
+    expect((await plane.ask('GET', '/auth/self', { key: disabled })).status).toBe(401);
+    await enable(true);
+    const { auth_token: key } = await arrive(plane, who);
+    expect((await plane.ask('GET', '/auth/self', { key })).status).toBe(200);
     expect((await plane.ask('DELETE', `/admin/sso-connections/${connectionId}`)).status).toBe(200);
     expect((await plane.ask('GET', '/auth/self', { key })).status).toBe(401);
     expect((await plane.ask('GET', `/admin/users/${user.id}`)).status).toBe(200);
