@@ -11,6 +11,8 @@ export function toUpstreamError(error: unknown, phase: Phase): GatewayError {
   if (error instanceof GatewayError) return error;
   const code = codeOf(error);
   const detail = `${code ?? 'no code'}: ${messageOf(error)}`;
+  // undici asserts some of what a response has to be: a status of at least 100, and no upgrade that nobody asked for.
+  if (code === 'ERR_ASSERTION' && phase !== 'connect') return new GatewayError('upstream_invalid', { detail, cause: error });
   if (code === null || ourErrors.has(code)) return new GatewayError('internal', { detail, cause: error });
   if (phase === 'connect') return new GatewayError('upstream_connect', { detail, cause: error });
   if (isInvalidReply(code, error as Error, phase)) return new GatewayError('upstream_invalid', { detail, cause: error });
@@ -42,7 +44,7 @@ function isInvalidReply(code: string, error: Error, phase: Phase): boolean {
 
 function codeOf(error: unknown): string | null {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
-  // undici's parser errors have a name but, as of 7.30, no code.
+  // undici's parser errors have a name but, as of 8.13, no code.
   if (name === 'HTTPParserError') return parserError;
   return typeof code === 'string' ? code : null;
 }

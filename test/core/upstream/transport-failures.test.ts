@@ -134,6 +134,8 @@ describe('a provider that sends garbage', () => {
     'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
     `HTTP/1.1 200 OK\r\nx-long: ${'a'.repeat(70_000)}\r\n\r\n`,
     `HTTP/1.1 200 OK\r\n${'x-many: 0123456789\r\n'.repeat(5000)}\r\n`,
+    'HTTP/1.1 099 Status\r\ncontent-length: 0\r\n\r\n',
+    'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n',
   ];
   it.each(garbage.map((reply) => [JSON.stringify(reply.slice(0, 60)), reply] as const))(
     'is upstream_invalid: %s',
