@@ -92,7 +92,9 @@ export function onlyEmpty(message: string) {
   return v.optional(
     v.pipe(
       v.unknown(),
-      v.metadata({ jsonSchema: { enum: [null, false, '', []] } }),
+      v.metadata({
+        jsonSchema: { anyOf: [{ type: 'null' }, { const: false }, { const: '' }, { type: 'array', items: {}, maxItems: 0 }] },
+      }),
       v.check(isEmpty, message),
       v.transform(() => undefined),
     ),

@@ -24,7 +24,7 @@ export function headerSchema(name: string): JsonSchema {
 }
 
 const text = { type: 'string' };
-const textOrList = { anyOf: [text, { type: 'array', minItems: 1 }] };
+const textOrList = { anyOf: [text, { type: 'array', items: {}, minItems: 1 }] };
 const bytes = { type: 'string', format: 'binary' };
 const messages = { type: 'array', items: { type: 'object' }, minItems: 1 };
 
@@ -38,7 +38,7 @@ const memberSchemas: Readonly<Record<string, JsonSchema>> = {
     ],
     description: 'Slug of a saved config, or a config. Absent: the config that a request with this key would use',
   },
-  documents: { type: 'array', minItems: 1 },
+  documents: { type: 'array', items: {}, minItems: 1 },
   document: { type: 'object' },
   endpoint: text,
   file: bytes,

@@ -21,6 +21,7 @@ export function describe(schema: v.GenericSchema, typeMode: 'input' | 'output', 
     typeMode,
     errorMode: 'ignore',
     target: 'draft-2020-12',
+    overrideSchema: ({ jsonSchema }) => (isEmptyObject(jsonSchema.default) ? { ...jsonSchema, default: undefined } : null),
     overrideAction: ({ valibotAction }) =>
       valibotAction.type === 'metadata' ? ((valibotAction as { metadata?: Described }).metadata?.jsonSchema as never) : null,
   }) as JsonSchema;
@@ -29,6 +30,11 @@ export function describe(schema: v.GenericSchema, typeMode: 'input' | 'output', 
     shared.set(rename(key), pointElsewhere(part, rename) as JsonSchema);
   }
   return pointElsewhere(root, rename) as JsonSchema;
+}
+
+/** Client generators refuse `{}` as a default. An absent field has the same effect. */
+function isEmptyObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
 }
 
 interface Described {

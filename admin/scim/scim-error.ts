@@ -20,7 +20,7 @@ export const errorSchema = {
   type: 'object',
   required: ['schemas', 'status', 'detail'],
   properties: {
-    schemas: { const: [errorMessage] },
+    schemas: { type: 'array', items: { type: 'string', enum: [errorMessage] }, minItems: 1, maxItems: 1 },
     status: { type: 'string' },
     scimType: { enum: scimTypes },
     detail: { type: 'string' },

@@ -159,6 +159,22 @@ describe('the API description', () => {
     expect(body).toMatchObject({ type: 'object', properties: { name: { pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' } } });
   });
 
+  it('uses only forms of schemas that client generators read', () => {
+    const refused: string[] = [];
+    const walk = (value: unknown, at: string): void => {
+      if (typeof value !== 'object' || value === null) return;
+      const schema = value as JsonSchema;
+      const isSchema = !/\.(properties|example|enum)$/.test(at);
+      if (isSchema && Array.isArray(schema.const)) refused.push(`${at}: a list as const`);
+      if (isSchema && Array.isArray(schema.enum) && schema.enum.some(Array.isArray)) refused.push(`${at}: a list in an enum`);
+      if (isSchema && schema.type === 'array' && !schema.items && !schema.prefixItems) refused.push(`${at}: no items`);
+      if (isSchema && JSON.stringify(schema.default) === '{}') refused.push(`${at}: {} as default`);
+      for (const [key, inner] of Object.entries(value)) walk(inner, `${at}.${key}`);
+    };
+    walk(document, '');
+    expect(refused).toEqual([]);
+  });
+
   it('is reached through a gateway', () => {
     for (const path of ['/v1/openapi.json', '/v1/docs', '/v2/openapi.json', '/v2/docs'])
       expect(matchEndpoint('GET', path)).toBe('control-plane');
