@@ -8,7 +8,7 @@ import { dataPlaneOperations, gatewayErrorSchema, gatewayFailures } from './data
 import { exampleOf } from './example-of.ts';
 import {
   adminErrorSchema,
-  browserReplies,
+  browserRepliesOf,
   failureResponses,
   failuresOf,
   oauthReplies,
@@ -111,6 +111,7 @@ function operationOf(route: AdminRoute | PublicRoute, shared: SharedSchemas, hea
   const operationId = operationIdOf(route);
   const isPublic = !('scopes' in route);
   const hasOAuthErrors = !('scopes' in route) && route.hasOAuthErrors === true;
+  const ofOAuth = hasOAuthErrors ? oauthReplies : {};
   const replying: Replying = { method: route.method, isPublic, hasBody: route.body !== null };
   const query = route.query === undefined ? [] : queryParameters(route.query, operationId, shared);
   const reply = describe(route.reply, 'output', `${operationId}Reply`, shared);
@@ -134,8 +135,7 @@ function operationOf(route: AdminRoute | PublicRoute, shared: SharedSchemas, hea
     responses: {
       ...Object.fromEntries(done),
       ...(protocol ? protocolFailuresOf(replying, protocol) : failuresOf(replying)),
-      ...(isPublic && route.alsoProduces === 'text/html' ? browserReplies : {}),
-      ...(hasOAuthErrors ? oauthReplies : {}),
+      ...(isPublic && route.alsoProduces === 'text/html' ? browserRepliesOf(replying, ofOAuth) : ofOAuth),
     },
   };
 }

@@ -96,8 +96,9 @@ const oauthFailure = (description: string): JsonSchema => ({
   content: { 'application/json': { schema: { anyOf: [{ $ref: '#/components/schemas/Error' }, oauthErrorSchema] } } },
 });
 
-/** Replies of routes that browsers open, by status. */
-export const browserReplies: Readonly<Record<string, JsonSchema>> = {
+const page = { schema: { type: 'string' } };
+
+const redirects: Readonly<Record<string, JsonSchema>> = {
   302: { description: 'Redirect of the browser to another service' },
   303: { description: 'Redirect of the browser within this service' },
 };
@@ -123,6 +124,23 @@ export function failuresOf(route: Replying): Record<string, JsonSchema> {
       .filter(([, [, , sends]]) => sends(route))
       .map(([name, [status]]) => [status, { $ref: `#/components/responses/${name}` }]),
   );
+}
+
+/** Statuses of errors that routes for browsers send as pages. */
+const pageStatuses: ReadonlySet<number> = new Set([400, 401, 403, 404, 502, 503]);
+
+/** Returns the replies of a route for browsers: redirects, and errors as pages or as JSON. */
+export function browserRepliesOf(route: Replying, described: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> {
+  const own = Object.values(failures).filter(([status, , sends]) => pageStatuses.has(status) && sends(route));
+  const all = { ...Object.fromEntries(own.map(([status, text]) => [status, failureOf(status, text)])), ...described };
+  const pages = Object.entries(all).filter(([status]) => pageStatuses.has(Number(status)));
+  return {
+    ...redirects,
+    ...described,
+    ...Object.fromEntries(
+      pages.map(([status, reply]) => [status, { ...reply, content: { ...(reply.content as JsonSchema), 'text/html': page } }]),
+    ),
+  };
 }
 
 /** Returns references to the errors with these statuses. */

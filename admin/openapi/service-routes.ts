@@ -29,6 +29,12 @@ function json(description: string, required: readonly string[], properties: Json
 }
 
 const page = (description: string): JsonSchema => ({ description, content: { 'text/html': { schema: text } } });
+const bytes: JsonSchema = { schema: { type: 'string', format: 'binary' } };
+const exportFiles = {
+  'application/x-ndjson': { schema: text },
+  'application/gzip': bytes,
+  'application/vnd.apache.parquet': bytes,
+};
 const modelMissing = json('The price list does not have the model', ['error'], { error: { const: 'Model not found' } });
 
 /** Refusals that a gateway sends for any path of the control plane, and the control plane for any address. */
@@ -79,7 +85,7 @@ const routes: Readonly<Record<string, ServiceRoute>> = {
     summary: 'Download the file of an export of logs. The download route returns the whole URL with its signature',
     plane: 'control',
     bases: below,
-    responses: { 200: { description: 'The file', content: { 'application/x-ndjson': { schema: text } } } },
+    responses: { 200: { description: 'The file, by its format', content: exportFiles } },
     failures: [...usual, 404],
   },
   '/auth/link': {

@@ -175,6 +175,15 @@ describe('the API description', () => {
     expect(refused).toEqual([]);
   });
 
+  it('describes errors of routes for browsers as pages, and files of exports in each format', () => {
+    const types = (path: string, method: string, status: string) =>
+      Object.keys((document.paths[path]?.[method]?.responses[status]?.content ?? {}) as object);
+    expect(types('/oauth/consent', 'post', '401')).toEqual(['application/json', 'text/html']);
+    expect(types('/oauth/authorize', 'get', '400')).toEqual(['application/json', 'text/html']);
+    expect(types('/auth/callback', 'get', '503')).toEqual(['application/json', 'text/html']);
+    expect(types('/logs/exports/{exportId}/file', 'get', '200')).toContain('application/vnd.apache.parquet');
+  });
+
   it('is reached through a gateway', () => {
     for (const path of ['/v1/openapi.json', '/v1/docs', '/v2/openapi.json', '/v2/docs'])
       expect(matchEndpoint('GET', path)).toBe('control-plane');
