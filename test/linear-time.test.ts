@@ -22,6 +22,7 @@ import { redactText } from '../core/log/redact.ts';
 import { EventFrames } from '../core/pipeline/attempt/event-frames.ts';
 import { EventStream } from '../core/pipeline/attempt/event-stream.ts';
 import { modelInForm } from '../core/pipeline/request/passed-request.ts';
+import { compileTemplate } from '../core/prompts/compile-template.ts';
 import { azurePriceName } from '../core/provider-settings/price-names.ts';
 import { streamedReply } from '../core/providers/mock/reply-format.ts';
 import { blocksOfEvents } from '../core/translate/messages-over-chat/block-sequence.ts';
@@ -124,6 +125,10 @@ it.each<[string, () => unknown]>([
   ],
   ['names of labels', () => v.safeParse(createBody, { name: `${'a'.repeat(n)}@` })],
   ['words of punctuation in prompts', () => contentFacts(`a${'!'.repeat(n)}a ${'-'.repeat(n)}1 \`${'`'.repeat(n)}x`)],
+  ['templates of one long text', () => compileTemplate('a '.repeat(n / 2), { isRaw: false })],
+  ['templates of many tags in a line', () => compileTemplate('{{a}}'.repeat(n / 5), { isRaw: false })],
+  ['templates of many sections in a line', () => compileTemplate(' {{#a}} {{/a}}'.repeat(n / 20), { isRaw: false })],
+  ['tags of much white space', () => compileTemplate(`{{a${' '.repeat(n)}b}}`, { isRaw: false })],
   ['definitions of tools', () => findSuspicious({ description: `<${' '.repeat(n)}` })],
   ['streams of line ends LF', () => new EventFrames(() => {}).push(Buffer.from('\n'.repeat(n)))],
   ['streams of line ends CR LF', () => new EventFrames(() => {}).push(Buffer.from('\r\n'.repeat(n)))],

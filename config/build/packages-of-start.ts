@@ -3,7 +3,7 @@ import type { Plugin } from 'rolldown';
 /** Packages that each start of the product loads, in hundreds of files. A name that ends with `-` or `/` stands for all that begin with it. */
 const names: readonly string[] = `
   @datadog/sketches-js @fastify/busboy @hono/node-server @mikro-orm/ @opentelemetry/api @pydantic/genai-prices @smithy/
-  @valibot/to-json-schema bintrees csv-parse hono ipaddr.js jose kysely lru-cache mustache oauth4webapi openid-client otpauth
+  @valibot/to-json-schema bintrees csv-parse hono ipaddr.js jose kysely lru-cache oauth4webapi openid-client otpauth
   pg pg- postgres- prom-client re2js scim2-parse-filter tdigest valibot ws
 `
   .trim()

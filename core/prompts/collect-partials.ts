@@ -23,6 +23,8 @@ export interface CollectedPartials {
 
 /** Maximum number of partials of one prompt. */
 const partialsMax = 200;
+/** Maximum length of all partials of one prompt together, in characters. Rendering takes no more steps than this. */
+const charsMax = 1_600_000;
 
 /**
  * Reads all partials of a template, also those inside of partials. `variables` null: partials named by variables are left out. Throws
@@ -112,6 +114,7 @@ class Collector {
   readonly #variables: JsonObject | null;
   readonly #sets = new Map<string, WorkspaceSet>();
   readonly #open: Use[] = [];
+  #chars = 0;
   readonly #missing = new Set<string>();
   readonly #missingVariables = new Set<string>();
 
@@ -176,6 +179,12 @@ class Collector {
     }
     if (this.all.length === partialsMax) {
       throw new GatewayError('bad_request', { message: `A prompt can have at most ${partialsMax} partials` });
+    }
+    this.#chars += found.partial.lengthIn('');
+    if (this.#chars > charsMax) {
+      throw new GatewayError('bad_request', {
+        message: `The partials of a prompt can have at most ${charsMax} characters together`,
+      });
     }
     const inside = this.setOf(found.home);
     set.found.set(reference, { partial: found.partial, inside });

@@ -1,17 +1,13 @@
-import mustache, { type TemplateSpans } from 'mustache';
-import { checkTags } from './check-tags.ts';
 import { compileMessages } from './compile-messages.ts';
 import { type Context, contextAfter, escapeForString } from './json-context.ts';
-import type { PartialTag, SectionTag, Segment, Template } from './template.ts';
+import { charsMax, type PartialToken, parseTemplate, type TagToken, type Token } from './parse-template.ts';
+import type { PartialTag, Segment, Template } from './template.ts';
 import { TemplateError } from './template-error.ts';
 
 export interface TemplateOptions {
   /** True: the text becomes JSON only when it is rendered. False: a text that is a JSON list holds messages, any other is plain text. */
   readonly isRaw: boolean;
 }
-
-/** Maximum depth of sections inside sections. */
-const sectionDepthMax = 50;
 
 /** Compiles the template of a prompt, with the grammar of Mustache and `{{>>name}}` for partials named by a variable. Throws TemplateError. */
 export function compileTemplate(text: string, { isRaw }: TemplateOptions): Template {
@@ -24,6 +20,8 @@ export function compileTemplate(text: string, { isRaw }: TemplateOptions): Templ
 export class TemplatePartial {
   readonly #text: string;
   readonly #compiled = new Map<string, readonly Segment[]>();
+  /** Number of lines that are not empty; null before it is needed. */
+  #lines: number | null = null;
 
   /** Throws TemplateError. */
   constructor(text: string) {
@@ -31,9 +29,11 @@ export class TemplatePartial {
     this.segments('text', '');
   }
 
-  /** Length of its text in characters. */
-  get length(): number {
-    return this.#text.length;
+  /** Returns the length of its text in characters, with the indentation of its lines. */
+  lengthIn(indentation: string): number {
+    if (indentation === '') return this.#text.length;
+    this.#lines ??= this.#text.split('\n').filter((line) => line !== '').length;
+    return this.#text.length + this.#lines * indentation.length;
   }
 
   /** Returns its segments for a place, compiled once. Throws TemplateError if its text is not part of a JSON document but its place is. */
@@ -41,6 +41,10 @@ export class TemplatePartial {
     const key = `${context}${indentation}`;
     let segments = this.#compiled.get(key);
     if (segments === undefined) {
+      // Before the text is written: an indentation of a long line times many lines would take all memory.
+      if (this.lengthIn(indentation) > charsMax) {
+        throw new TemplateError(`the text has more than ${charsMax} characters with its indentation`, this.#text, 0);
+      }
       segments = compileSegments(indent(this.#text, indentation), context === 'elements' ? 'structure' : context, true);
       if (this.#compiled.size >= placesMax) this.#compiled.clear();
       this.#compiled.set(key, segments);
@@ -69,35 +73,10 @@ function indent(text: string, indentation: string): string {
 
 /** Compiles a text whose beginning has the given context. `isPartial`: its literal text is not JSON yet if the context is `string`. */
 function compileSegments(text: string, context: Context, isPartial = false): readonly Segment[] {
-  checkTags(text);
-  const tokens = parse(text);
   const compiler = new Compiler(text, isPartial && context === 'string');
-  const { segments, end } = compiler.segments(tokens, context, 0);
+  const { segments, end } = compiler.segments(parseTemplate(text), context);
   if (end !== context) throw new TemplateError('the template ends inside a JSON string', text, text.length);
   return segments;
-}
-
-/** Sections have `nested` tokens. Partials have the white space before them there, their index in the line, and true if text precedes them. */
-type Token = readonly [
-  type: string,
-  value: string,
-  start: number,
-  end: number,
-  nested?: unknown,
-  index?: number,
-  follows?: boolean,
-];
-
-/** The parser of the package, without its cache, which is unbounded. */
-const writer = Object.assign(new mustache.Writer(), { templateCache: undefined });
-
-function parse(text: string): readonly Token[] {
-  try {
-    return writer.parse(text, ['{{', '}}']) as TemplateSpans as readonly Token[];
-  } catch (error) {
-    const [, reason, index] = /^(.*) at (\d+)$/s.exec(String((error as Error).message)) ?? [];
-    throw new TemplateError(reason ?? 'invalid tag', text, Number(index ?? 0));
-  }
 }
 
 class Compiler {
@@ -111,41 +90,40 @@ class Compiler {
   }
 
   /** Compiles tokens and returns the context behind them. */
-  segments(tokens: readonly Token[], start: Context, depth: number): { segments: Segment[]; end: Context } {
+  segments(tokens: readonly Token[], start: Context): { segments: Segment[]; end: Context } {
     const segments: Segment[] = [];
     let context = start;
     tokens.forEach((token, i) => {
-      const [type, value] = token;
+      const { type, value } = token;
       if (type === 'text') {
         segments.push(this.#escapes ? escapeForString(value) : value);
-        context = this.#after(token, context);
-      } else if (type === 'name' || type === '&') {
+        context = this.#after(value, token.end, context);
+      } else if (type === 'value') {
         segments.push({ type: 'value', path: pathOf(value), context: elementsOr(context, tokens[i - 1], tokens[i + 1]) });
-      } else if (type === '#' || type === '^') {
-        segments.push(this.#section(token, context, depth));
-      } else if (type === '>') {
+      } else if (type === 'section' || type === 'inverted') {
+        const isInverted = type === 'inverted';
+        segments.push({ type: 'section', path: pathOf(value), isInverted, body: this.#body(token, context) });
+      } else if (type === 'partial') {
         segments.push(partialTag(token, context, context === 'text' || this.#escapes));
       }
     });
     return { segments, end: context };
   }
 
-  #after([, value, , end]: Token, context: Context): Context {
+  #after(value: string, end: number, context: Context): Context {
     if (this.#escapes) return context;
     const after = contextAfter(value, context);
     if (after === null) throw new TemplateError('a tag follows a backslash in a JSON string', this.#text, end);
     return after;
   }
 
-  #section([type, value, start, , nested]: Token, context: Context, depth: number): SectionTag {
-    if (depth === sectionDepthMax)
-      throw new TemplateError(`more than ${sectionDepthMax} sections inside each other`, this.#text, start);
-    const { segments, end } = this.segments(nested as readonly Token[], context, depth + 1);
+  #body({ value, start, nested }: TagToken, context: Context): Segment[] {
+    const { segments, end } = this.segments(nested, context);
     if (end !== context) {
       const [from, to] = context === 'string' ? ['inside', 'outside'] : ['outside', 'inside'];
       throw new TemplateError(`the section "${value}" begins ${from} a JSON string and ends ${to} of one`, this.#text, start);
     }
-    return { type: 'section', path: pathOf(value), isInverted: type === '^', body: segments };
+    return segments;
   }
 }
 
@@ -155,19 +133,17 @@ function pathOf(name: string): readonly string[] {
 }
 
 function elementsOr(context: Context, before: Token | undefined, after: Token | undefined): Context {
-  if (context !== 'structure' || before?.[0] !== 'text' || after?.[0] !== 'text') return context;
-  return before[1].trimEnd().endsWith('[') && after[1].trimStart().startsWith(']') ? 'elements' : context;
+  if (context !== 'structure' || before?.type !== 'text' || after?.type !== 'text') return context;
+  return before.value.trimEnd().endsWith('[') && after.value.trimStart().startsWith(']') ? 'elements' : context;
 }
 
-function partialTag([, value, , , indentation, index, follows]: Token, context: Context, hasLines: boolean): PartialTag {
+function partialTag({ value, indentation }: PartialToken, context: Context, hasLines: boolean): PartialTag {
   const isVariable = value.startsWith('>');
-  // The package also indents a partial behind other text of its line. The specification of Mustache does not.
-  const isIndented = hasLines && index === 0 && follows !== true && typeof indentation === 'string';
   return {
     type: 'partial',
     reference: isVariable ? value.slice(1).trim() : value,
     isVariable,
     context,
-    indentation: isIndented ? indentation.replace(/[^ \t]/g, '') : '',
+    indentation: hasLines ? indentation.replace(/[^ \t]/g, '') : '',
   };
 }

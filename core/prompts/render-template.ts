@@ -168,7 +168,7 @@ class Run {
     const place = `${tag.context}${tag.indentation}`;
     let segments = places.get(place);
     if (segments === undefined) {
-      this.#step(Math.ceil(partial.length / charactersPerStep));
+      this.#step(Math.ceil(partial.lengthIn(tag.indentation) / charactersPerStep));
       segments = segmentsOf(partial, reference, tag);
       places.set(place, segments);
     }

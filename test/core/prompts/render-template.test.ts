@@ -108,7 +108,6 @@ describe('syntax errors have a line and a column', () => {
     ['{{#a}}\n{{/b}}', 'line 2, column 1: Unclosed section "a"'],
     ['{{=<%=}}', 'line 1, column 1: expected two delimiters'],
     ['{{=<% %>', 'line 1, column 1: the tag is not closed by ='],
-    [`x {{a${' '.repeat(101)}}}`, 'line 1, column 3: the tag has more than 100 white-space characters in a row'],
     [`${'{{#a}}'.repeat(51)}${'{{/a}}'.repeat(51)}`, 'more than 50 sections inside each other'],
     ['x'.repeat(500_001), 'more than 500000 characters'],
   ])('%#', (text, message) => {
@@ -153,6 +152,19 @@ describe('bounds', () => {
     const variables = { l: Array(1_000).fill(1), hide: true };
     expect(render(`{{#l}}${places(3)}{{/l}}`, variables, { partials }).trim()).toBe('');
     expect(() => render(places(8), variables, { partials })).toThrow('more than 400000 steps');
+  });
+
+  test('the steps of a place count its indentation, and its text is bounded before it is written', () => {
+    const partials = { 'pp-a': 'a\n'.repeat(100_000) };
+    const indented = (width: number) => `${' '.repeat(width)}{{>pp-a}}\n`;
+    expect(render(indented(2), {}, { partials })).toBe(`  a\n`.repeat(100_000));
+    const tooLong = 'partial pp-a: line 1, column 1: the text has more than 500000 characters with its indentation';
+    expect(() => render(indented(4), {}, { partials })).toThrow(tooLong);
+    expect(() => render(indented(200_000), {}, { partials })).toThrow('more than 400000 steps');
+    const hidden = { variables: { hide: true }, partials: { 'pp-a': `{{^hide}}${'a\n'.repeat(1_000)}{{/hide}}` } };
+    const places = (count: number) => Array.from({ length: count }, (_, i) => indented(i)).join('');
+    expect(() => render(places(40), hidden.variables, hidden)).not.toThrow();
+    expect(() => render(places(80), hidden.variables, hidden)).toThrow('more than 400000 steps');
   });
 
   test('a partial that includes itself ends', () => {
