@@ -159,6 +159,7 @@ function versionsOf({ organisationId, id }: Prompt) {
 
 /** `model` may be sent as a parameter. */
 function inOneForm(content: Content): Content {
+  if (!Object.hasOwn(content.parameters, 'model')) return content;
   const { model, ...parameters } = content.parameters;
   return { ...content, parameters, model: content.model ?? (typeof model === 'string' && model !== '' ? model : null) };
 }

@@ -43,11 +43,13 @@ export function listsReadAsObjects(input: unknown, output: unknown, root: string
   // valibot returns the same reference for values it did not traverse.
   if (input === output || !isComposite(input) || !isComposite(output)) return [];
   if (Array.isArray(input) && !Array.isArray(output)) return [listIssue(pathOfKeys(path) || root)];
-  return Object.entries(output).flatMap(([key, value]) =>
-    Object.hasOwn(input, key)
-      ? listsReadAsObjects(input[key], value, root, [...path, Array.isArray(output) ? Number(key) : key])
-      : [],
-  );
+  const issues: string[] = [];
+  for (const [key, value] of Object.entries(output)) {
+    // Most members are no objects, and need no path.
+    if (!isComposite(value) || !Object.hasOwn(input, key)) continue;
+    issues.push(...listsReadAsObjects(input[key], value, root, [...path, Array.isArray(output) ? Number(key) : key]));
+  }
+  return issues;
 }
 
 function listIssue(path: string): string {

@@ -54,7 +54,26 @@ describe('strict JSON', () => {
   });
 
   it('agrees with JSON.parse on random texts, except for deliberate rejections', () => {
-    const pieces = ['{', '}', '[', ']', ',', ':', '"a"', '"b"', '1', '-2.5e3', 'true', 'null', ' ', '"\\n"', '0', '.', 'e'];
+    const pieces = [
+      '{',
+      '}',
+      '[',
+      ']',
+      ',',
+      ':',
+      '"a"',
+      '"b"',
+      '"\\":\\\\"',
+      '1',
+      '-2.5e3',
+      'true',
+      'null',
+      ' ',
+      '"\\n"',
+      '0',
+      '.',
+      'e',
+    ];
     let seed = 42;
     const next = () => {
       seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
