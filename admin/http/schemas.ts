@@ -53,12 +53,28 @@ export function requireUnchanged(field: string, sent: string | undefined, ...way
   throw invalid(`${field}: cannot be changed. Create a new one instead`);
 }
 
-/** An ISO 8601 time on a day that exists. */
+/** An ISO 8601 time on a day that exists, in the years that the database can read. */
 export const timestamp = v.pipe(
   v.string(),
   v.isoTimestamp('an ISO 8601 time such as 2030-01-31T12:00:00Z is expected'),
   v.check((value) => isDay(value.slice(0, 10)), 'this date does not exist'),
+  v.check((value) => isReadableYear(new Date(value)), 'must be in the years 1 to 9999 (UTC)'),
 );
+
+/** A time in a query, as Date. A date alone is the start of this day in UTC. */
+export const queryTime = v.pipe(
+  v.string(),
+  v.metadata({ jsonSchema: { type: 'string', format: 'date-time' } }),
+  // A + that was not encoded as %2B arrives as a space.
+  v.transform((text) => text.replace(/ (?=\d\d:?\d\d$)/, '+').replace(/^\d{4}-\d\d-\d\d$/, '$&T00:00:00Z')),
+  timestamp,
+  v.transform((value) => new Date(value)),
+);
+
+/** Returns false for the years 0 and 10000, to which an offset can move a time. */
+export function isReadableYear(time: Date): boolean {
+  return time.getUTCFullYear() >= 1 && time.getUTCFullYear() <= 9999;
+}
 
 function isDay(text: string): boolean {
   const day = new Date(`${text}T00:00:00Z`);

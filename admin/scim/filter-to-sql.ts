@@ -1,5 +1,6 @@
 import type { Filter } from 'scim2-parse-filter';
 import { isUuid } from '../../core/contract/values/uuid.ts';
+import { isReadableYear } from '../http/schemas.ts';
 import { invalidFilter } from './filter.ts';
 
 /** An attribute in a query. `sql` is text of this program, never of a request. */
@@ -137,7 +138,7 @@ function toBoolean(value: unknown, path: string): boolean {
 
 function toTime(value: unknown, path: string): string {
   const time = typeof value === 'string' ? Date.parse(value) : Number.NaN;
-  if (Number.isNaN(time)) throw invalidFilter('filter', `${path}: an ISO 8601 time is expected`);
+  if (!isReadableYear(new Date(time))) throw invalidFilter('filter', `${path}: an ISO 8601 time is expected`);
   return new Date(time).toISOString();
 }
 

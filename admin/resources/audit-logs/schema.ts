@@ -1,18 +1,13 @@
 import * as v from 'valibot';
 import { nullableText, nullableUuid, time as sentTime, uuid } from '../../http/reply-schemas.ts';
-import { currentPage, tenantEntries, timestamp, wholeNumber } from '../../http/schemas.ts';
+import { currentPage, queryTime, tenantEntries, wholeNumber } from '../../http/schemas.ts';
 
 /** Maximum number of entries in one reply: of a page as JSON, and of an export as CSV. */
 export const pageSizeMax = 100;
 export const csvSizeMax = 10_000;
 
 const time = v.pipe(
-  v.string(),
-  v.metadata({ jsonSchema: { type: 'string', format: 'date-time' } }),
-  // A + that was not encoded as %2B arrives as a space.
-  v.transform((text) => text.replace(/ (?=\d\d:?\d\d$)/, '+')),
-  timestamp,
-  v.transform((value) => new Date(value)),
+  queryTime,
   v.check((value) => value.getTime() >= 0, 'must not be before 1970'),
 );
 const word = v.pipe(v.string(), v.maxLength(2_048));

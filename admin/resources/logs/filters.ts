@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { isObject } from '../../../core/contract/values/json.ts';
 import { invalid } from '../../http/errors.ts';
 import { parseStrictJson } from '../../http/parse-strict-json.ts';
-import { timestamp } from '../../http/schemas.ts';
+import { queryTime } from '../../http/schemas.ts';
 
 /** Maximum number of values in one list. */
 const valuesMax = 100;
@@ -25,16 +25,7 @@ function filter<Value>(type: 'string' | 'number', message: string, read: (sent: 
   );
 }
 
-const time = v.optional(
-  v.pipe(
-    v.string(),
-    v.metadata({ jsonSchema: { type: 'string', format: 'date-time' } }),
-    // A + that was not encoded as %2B arrives as a space. A date alone is the start of this day in UTC.
-    v.transform((text) => text.replace(/ (?=\d\d:?\d\d$)/, '+').replace(/^\d{4}-\d\d-\d\d$/, '$&T00:00:00Z')),
-    timestamp,
-    v.transform((value) => new Date(value)),
-  ),
-);
+const time = v.optional(queryTime);
 const amount = filter('number', 'a number from 0 is expected', (sent) => numberFrom(sent, 0));
 const feedback = filter('number', 'a number from −10 to 10 is expected', (sent) => numberFrom(sent, -10, 10));
 const list = filter('string', `a list of at most ${valuesMax} values, separated by commas, is expected`, listFrom);

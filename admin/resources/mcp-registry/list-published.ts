@@ -13,7 +13,7 @@ export interface Published {
   /** True for organisation keys, which see all servers. */
   readonly seesAll: boolean;
   readonly search: string | undefined;
-  readonly updatedSince: string | undefined;
+  readonly updatedSince: Date | undefined;
   /** Id of the last server of the page before; null for the first page. */
   readonly after: string | null;
 }
@@ -29,7 +29,7 @@ export async function listPublished(
     organisationId,
     status: 'active' as const,
     ...(workspaceId === null ? {} : { workspaceId }),
-    ...(updatedSince === undefined ? {} : { lastUpdatedAt: { $gte: new Date(updatedSince) } }),
+    ...(updatedSince === undefined ? {} : { lastUpdatedAt: { $gte: updatedSince } }),
     ...(after === null ? {} : { id: { $gt: after } }),
   };
   const page = { limit, orderBy: { id: 'asc' } } as const;

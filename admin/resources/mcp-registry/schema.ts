@@ -1,13 +1,13 @@
 import * as v from 'valibot';
 import { time } from '../../http/reply-schemas.ts';
-import { search, tenantEntries, wholeNumber } from '../../http/schemas.ts';
+import { queryTime, search, tenantEntries, wholeNumber } from '../../http/schemas.ts';
 
 export const registryQuery = v.strictObject({
   ...tenantEntries,
   limit: v.optional(wholeNumber(1, 100), '30'),
   cursor: v.optional(v.pipe(v.string(), v.uuid('nextCursor of the page before is expected'))),
   search,
-  updated_since: v.optional(v.pipe(v.string(), v.isoTimestamp('a time such as 2026-11-23T00:00:00Z is expected'))),
+  updated_since: v.optional(queryTime),
 });
 
 const server = v.strictObject({

@@ -60,7 +60,8 @@ describe.each(ruleDatabases)('the audit log, on %s', (database) => {
       (await plane.ask('GET', `/audit-logs?start_time=${start}&end_time=9999-12-31T23:59:59Z`)).body;
     expect((await total('2020-01-01T02:00:00+02:00')).total).toBeGreaterThan(0);
     expect((await total('2020-01-01T02:00:00%2B02:00')).total).toBeGreaterThan(0);
-    expect((await total('0000-01-01T00:00:00Z')).data.message).toBe('start_time: must not be before 1970');
+    expect((await total('2020-01-01')).total).toBeGreaterThan(0);
+    expect((await total('1969-12-31')).data.message).toBe('start_time: must not be before 1970');
     expect((await total('2020-02-31T00:00:00Z')).data.message).toBe('start_time: this date does not exist');
     expect((await total('2020-01-01 T00:00:00Z')).data.message).toContain('start_time: an ISO 8601 time');
   });
