@@ -1,4 +1,5 @@
 import { invalid } from '../../../http/errors.ts';
+import { isReadableYear } from '../../../http/schemas.ts';
 
 /** Largest amount that is accepted: a billion US dollars in nano-dollars is beyond exact integers, a million is not. */
 const dollarsMax = 1_000_000;
@@ -11,7 +12,7 @@ export function toDay(value: unknown, place: string): string {
   const day = new Date(time);
   // JavaScript reads February 31 as March 3.
   const isDay = typeof value !== 'string' || isCalendarDay(value.slice(0, 10));
-  if (Number.isNaN(day.getTime()) || !isDay) throw invalid(`${place}: ${got(value)}, expected a time or day such as 2026-11-23`);
+  if (!isDay || !isReadableYear(day)) throw invalid(`${place}: ${got(value)}, expected a time or day such as 2026-11-23`);
   return day.toISOString().slice(0, 10);
 }
 
@@ -38,12 +39,19 @@ function utcMs(text: string): number {
  * that names `place`.
  */
 export function toNanoDollars(value: unknown, place: string, dollars = 1): number {
-  const amount =
-    typeof value === 'number' ? value : typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN;
+  const amount = toNumber(value);
   if (!(Math.abs(amount * dollars) <= dollarsMax))
     throw invalid(`${place}: ${got(value)}, expected an amount such as 12.5, of at most ${dollarsMax} US dollars`);
   return Math.round(amount * dollars * 1e9);
 }
+
+/** Returns NaN for other values, and for spellings that only JavaScript reads, such as `0x10`. */
+function toNumber(value: unknown): number {
+  if (typeof value === 'number') return value;
+  return typeof value === 'string' && decimal.test(value.trim()) ? Number(value) : Number.NaN;
+}
+
+const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /** Throws AB01 unless the currency is the US dollar. */
 export function requireDollars(currency: unknown, place: string): void {
@@ -54,7 +62,7 @@ export function requireDollars(currency: unknown, place: string): void {
 /** Returns a number of tokens; null if there is none. Throws AB01 that names `place`. */
 export function toTokens(value: unknown, place: string): number | null {
   if (value === null || value === undefined || value === '') return null;
-  const count = typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN;
+  const count = toNumber(value);
   if (!Number.isSafeInteger(count) || count < 0 || count > tokensMax) {
     throw invalid(`${place}: ${got(value)}, expected a number of tokens such as 1200`);
   }
