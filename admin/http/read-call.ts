@@ -27,7 +27,7 @@ export function readCall(route: AdminRoute, request: HonoRequest, sent: unknown,
   const sentQuery = withoutPathRepeats(inSnakeCase(readQuery(request.url), queryNames), path, queryNames);
   const query = validate(route.query, sentQuery, 'query') as Naming;
   const sentBody = withoutPathRepeats(sent ?? {}, path, declaredNames(route.body ?? {}));
-  const body = route.body ? (validate(route.body, sentBody, 'body') as Naming) : undefined;
+  const body = route.body ? (validate(route.body, sentBody, 'body') as Naming | readonly Naming[]) : undefined;
   const organisation = pick('organisation_id', query, body);
   if (organisation !== null && organisation.toLowerCase() !== organisationId) throw notFound('Organisation');
   return { params, query, body, workspaceId: pick('workspace_id', query, body) };
@@ -44,13 +44,18 @@ export function namesOf(
   return workspacesWith && params.slug === undefined && first !== undefined ? { ...params, slug: first } : params;
 }
 
-function pick(name: keyof Naming, query: Naming, body: Naming | undefined): string | null {
-  const fromQuery = query[name];
-  const fromBody = body?.[name];
-  if (fromQuery !== undefined && fromBody !== undefined && fromQuery !== fromBody) {
-    throw invalid(`${name}: query and body contain different values. Send one of them`);
+/** Returns the tenant that query and body name; null if neither does. A body may be a list whose entries name it. */
+function pick(name: keyof Naming, query: Naming, body: Naming | readonly Naming[] | undefined): string | null {
+  const parts = [query, ...(Array.isArray(body) ? body : [body])] as (Naming | undefined)[];
+  const named = new Set(parts.flatMap((part) => part?.[name] ?? []));
+  if (named.size > 1) {
+    const [where, what] = Array.isArray(body)
+      ? ['the request contains', 'one request for each']
+      : ['query and body contain', 'one of them'];
+    throw invalid(`${name}: ${where} different values. Send ${what}`);
   }
-  return fromBody ?? fromQuery ?? null;
+  const [value] = named;
+  return value ?? null;
 }
 
 /** Throws AB12 unless `if-match` is absent or names the revision. */

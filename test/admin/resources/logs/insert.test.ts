@@ -83,6 +83,25 @@ describe('inserted logs', () => {
     expect(reply.body.data.errors.join('; ')).toContain(field);
   });
 
+  it('are refused if an entry of a list names another tenant, or entries name different workspaces; so is feedback', async () => {
+    const other = await plane.ask('POST', '/workspaces', { body: { name: 'Other' } });
+    const lists = [
+      ['/logs', { request, response }, key],
+      ['/feedback', { trace_id: 'listed', value: 1 }, plane.workspaceKey],
+    ] as const;
+    for (const [path, one, as] of lists) {
+      const send = (...tenants: object[]) =>
+        plane.ask('POST', path, { key: as, body: tenants.map((tenant) => ({ ...one, ...tenant })) });
+      const own = { workspace_id: plane.workspaceId };
+      const foreign = { workspace_id: other.body.id };
+      expect((await send(own, {}, own)).status).toBe(200);
+      await expectRefusal(plane, () => send(foreign), 403, 'AB03', true);
+      await expectRefusal(plane, () => send({}, { organisation_id: crypto.randomUUID() }), 404, 'AB08', true);
+      const mixed = await expectRefusal(plane, () => send(own, foreign), 400, 'AB01', true);
+      expect(mixed.body.data.message).toContain('workspace_id: the request contains different values');
+    }
+  });
+
   it('need both scopes', async () => {
     for (const scopes of [['logs.write'], ['completions.write']]) {
       const other = await plane.newKey(scopes);
