@@ -377,8 +377,8 @@ export async function startGateway(
       agent.endStreams();
       // Sessions must be closed before the drain time of requests ends.
       const graceMs = Math.max(0, Math.min(settings.realtimeDrainMs, settings.drainTimeoutMs - sessionClosingMs));
-      const [all] = await Promise.all([server.drain(settings.drainTimeoutMs), sessions.drain(graceMs)]);
-      if (!all) log.warn({ open: server.openRequests }, 'drain time is over; closing the remaining requests');
+      const [late] = await Promise.all([server.drain(settings.drainTimeoutMs), sessions.drain(graceMs)]);
+      if (late > 0) log.warn({ requests: late }, 'DRAIN_TIMEOUT is over; the remaining requests were ended with an error');
       server.close();
       plans.close();
       await reports.close(lastReportMs);

@@ -77,10 +77,10 @@ export interface HttpServer {
    */
   reloadTls(): Promise<boolean>;
   /**
-   * Stops listening and replies 503 `draining` to new requests on open connections. Resolves true when the last open request has
-   * ended, false when `timeoutMs` has passed first.
+   * Stops listening and replies 503 `draining` to new requests on open connections. Resolves with 0 when the last open request has
+   * ended. After `timeoutMs` it ends the remaining ones with that error and resolves with their number.
    */
-  drain(timeoutMs: number): Promise<boolean>;
+  drain(timeoutMs: number): Promise<number>;
   /** Closes everything at once. Replies in progress are cut. Safe to call twice. */
   close(): void;
 }
@@ -91,6 +91,8 @@ const messageBytesMaxDefault = 16 * 1024 * 1024;
 const sweepMs = 500;
 /** Time a drain leaves the addon to send the last bytes of finished replies. The addon does not report when they are sent. */
 const flushMs = 500;
+/** Time for the last events of replies that outlast the drain. They are sent after the records of their requests. */
+const lastEventsMs = 1000;
 
 /**
  * The HTTP edge: parses and guards requests, serves its own routes, passes the rest to `handle`. Deadlines: the addon closes a
@@ -119,7 +121,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   let listening: us_listen_socket | null = null;
   let address = { host: '', port: 0 };
   let connections = 0;
-  let openRequests = 0;
+  /** Replies that are not complete. */
+  const open = new Set<UwsReplySink>();
   let closed = false;
   let anchor: CorkAnchor | null = null;
   /** Conditions that are checked whenever a reply or a connection ends. */
@@ -135,7 +138,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       return anchor;
     },
     replyOver(sink: UwsReplySink): void {
-      openRequests--;
+      open.delete(sink);
       if (sink.body !== null) receiving.delete(sink);
       for (const ask of waiters) ask();
     },
@@ -162,7 +165,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     }
     const sink = new UwsReplySink(edge, res, request.method === 'HEAD');
     if (context !== null) sink.offer = readWebSocketOffer(request, context);
-    openRequests++;
+    open.add(sink);
     res.onAborted(() => sink.abort());
     if (request.bodyLength !== 0) receiveBody(request, sink, res);
     else sink.closeAfter = closesWithoutBody || !request.hasLength;
@@ -182,7 +185,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     const preflight = cors?.preflight(request);
     if (preflight) return sink.send(204, preflight, '');
     if (replyBuiltIn(options.builtIns, request, sink, (error) => options.failed('metrics', error))) return;
-    if (openRequests > settings.requestsInFlightMax) return refuse(new GatewayError('overloaded'), request, sink);
+    if (open.size > settings.requestsInFlightMax) return refuse(new GatewayError('overloaded'), request, sink);
     options.handle(request, sink);
   }
 
@@ -295,7 +298,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       return connections;
     },
     get openRequests() {
-      return openRequests;
+      return open.size;
     },
     async listen(host, port) {
       listening = await listenWith(current, host, port);
@@ -322,9 +325,12 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     async drain(timeoutMs) {
       stopListening();
       edge.draining = true;
-      if (!(await settled(() => openRequests === 0, timeoutMs))) return false;
+      const isQuiet = (): boolean => open.size === 0;
+      const late = (await settled(isQuiet, timeoutMs)) ? [] : [...open];
+      for (const sink of late) sink.shutDown(new GatewayError('draining'));
+      if (late.length > 0) await settled(isQuiet, lastEventsMs);
       await settled(() => connections === 0, flushMs);
-      return true;
+      return late.length;
     },
     close() {
       if (closed) return;

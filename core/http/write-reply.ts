@@ -1,5 +1,6 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import type { FrameSocket } from '../contract/plugin/web-socket.ts';
+import type { GatewayError } from '../contract/values/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http.ts';
 import type { CorkAnchor } from './cork-anchor.ts';
 import type { Flushable, TurnClock } from './event-loop-turns.ts';
@@ -86,6 +87,7 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
   private linger: Linger | null = null;
   private drained: (() => void) | null = null;
   private abortCallbacks: (() => void)[] | null = null;
+  private endEarly: ((error: GatewayError) => void) | null = null;
 
   constructor(edge: ReplyEdge, res: HttpResponse, isHead: boolean) {
     this.edge = edge;
@@ -98,6 +100,10 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
     if (this.aborted) this.call(callback);
     else if (this.abortCallbacks === null) this.abortCallbacks = [callback];
     else this.abortCallbacks.push(callback);
+  }
+
+  onShutdown(callback: (error: GatewayError) => void): void {
+    this.endEarly = callback;
   }
 
   onDrain(callback: () => void): void {
@@ -194,6 +200,12 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
     const callbacks = this.abortCallbacks;
     this.over();
     for (const callback of callbacks ?? []) this.call(callback);
+  }
+
+  /** Makes the caller end the reply now. */
+  shutDown(error: GatewayError): void {
+    const { endEarly } = this;
+    if (this.res !== null && !this.ending && endEarly !== null) this.call(() => endEarly(error));
   }
 
   /** Closes the connection because the upload takes too long. The exchange ends as if the client had disconnected. */
@@ -368,6 +380,7 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
     this.queue.clear();
     this.drained = null;
     this.abortCallbacks = null;
+    this.endEarly = null;
     this.edge.replyOver(this);
     this.body?.abort();
   }

@@ -57,7 +57,7 @@ class ToolRequest {
   readonly #running = new Set<InnerSink>();
   #heldBytes = 0;
   #events = 0;
-  /** Set when the time is over. */
+  /** Set when the time is over, or the process ends. */
   #late: GatewayError | null = null;
   /** False if the client receives more slowly than the model sends. */
   #canWrite = true;
@@ -75,11 +75,13 @@ class ToolRequest {
   /** Sends one reply; none to a client that has disconnected. */
   async serve(): Promise<void> {
     const { limits, timers, memory } = this.#parts;
-    const stopTimer = timers.after(limits.timeoutMs, () => {
-      this.#late = lateError(limits.timeoutMs);
-      this.#leave(this.#late);
-    });
+    const endEarly = (error: GatewayError): void => {
+      this.#late = error;
+      this.#leave(error);
+    };
+    const stopTimer = timers.after(limits.timeoutMs, () => endEarly(lateError(limits.timeoutMs)));
     this.#sink.onAbort(() => this.#leave());
+    this.#sink.onShutdown?.(endEarly);
     try {
       await this.#serveBody(await this.#readBody());
     } catch (thrown) {

@@ -104,7 +104,7 @@ export async function runAttempt(
           meterReply: dispatcher.meterReply,
           clock,
           judge,
-          onLeft: () => onLeft(clientClosed()),
+          onLeft: (error) => onLeft({ kind: 'error', error }),
           isFinal: (status) => isFinal(ctx, given, status),
         }));
     steps?.afterSend(ctx, given, attemptReply);

@@ -131,7 +131,22 @@ export function startRequest(options: PipelineOptions, ctx: RequestContext, sink
     if (error) end(options, ctx, { kind: 'failed', status: error.status, error });
     else end(options, ctx, { kind: 'aborted', status: 499, error: new GatewayError('client_closed') });
   });
+  sink.onShutdown?.((error) => endEarly(options, ctx, sink, error));
   void run(options, ctx, sink, match).catch((thrown: unknown) => refuse(options, ctx, sink, toGatewayError(thrown)));
+}
+
+/** Ends a request that outlasts the process: with an error, or with the last event of a stream that has begun. */
+function endEarly(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, error: GatewayError): void {
+  // Its reply waits for its record only.
+  if (ctx.ended) return;
+  if (sink.started && ctx.endStream !== null) return ctx.endStream(error);
+  const { started } = sink;
+  if (!started) refuse(options, ctx, sink, error);
+  ctx.aborted = true;
+  ctx.abortUpstream?.(error);
+  if (!started) return;
+  end(options, ctx, { kind: 'cut', status: error.status, error });
+  sink.destroy();
 }
 
 async function run(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, match: Match): Promise<void> {

@@ -1,3 +1,4 @@
+import { GatewayError } from '../contract/values/errors.ts';
 import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../contract/values/http.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 
@@ -27,6 +28,7 @@ export class FakeSink implements ReplySink {
   #finish: () => void = () => {};
   #onAbort: (() => void)[] = [];
   #onWrite: (() => void) | null = null;
+  #onShutdown: ((error: GatewayError) => void) | null = null;
 
   constructor() {
     this.done = new Promise((resolve) => {
@@ -49,6 +51,15 @@ export class FakeSink implements ReplySink {
   onAbort(callback: () => void): void {
     if (this.aborted) callback();
     else this.#onAbort.push(callback);
+  }
+
+  onShutdown(callback: (error: GatewayError) => void): void {
+    this.#onShutdown = callback;
+  }
+
+  /** Ends the request as a process does that stops. */
+  shutDown(): void {
+    this.#onShutdown?.(new GatewayError('draining'));
   }
 
   send(status: number, headers: HeaderList, body: Uint8Array | string): void {

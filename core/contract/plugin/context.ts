@@ -211,8 +211,10 @@ export class RequestContext {
   /** Headers plugins add to the reply. */
   readonly replyHeaders: HeaderList = [];
   aborted = false;
-  /** Aborts the current upstream exchange. The running attempt sets it. */
-  abortUpstream: (() => void) | null = null;
+  /** Aborts the current upstream exchange; `error` is the result of the attempt, by default `client_closed`. The running attempt sets it. */
+  abortUpstream: ((error?: GatewayError) => void) | null = null;
+  /** Ends a reply that has begun, with a last event in its format. The running attempt sets it. */
+  endStream: ((error: GatewayError) => void) | null = null;
   ended = false;
   /** True once the plan counts this request among its running ones. */
   planEntered = false;

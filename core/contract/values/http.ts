@@ -77,6 +77,11 @@ export interface ReplySink {
    * request, which is a part of another one.
    */
   onAbort(callback: (error?: GatewayError) => void): void;
+  /**
+   * Sets the callback for a reply that outlasts its process. It must end the reply with `error`. A reply without the callback is cut. Absent: the
+   * reply is a part of another one.
+   */
+  onShutdown?(callback: (error: GatewayError) => void): void;
   /** The whole reply at once. */
   send(status: number, headers: HeaderList, body: Uint8Array | string): void;
   /** Begins a streamed reply. With `contentLength` it is framed by length, without it chunked. */

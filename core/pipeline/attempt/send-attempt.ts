@@ -31,8 +31,8 @@ export interface AttemptOptions {
   isFinal(status: number): boolean;
   /** Judges an accepted response that is not held; null if no plugin judges responses. */
   readonly judge: Judge | null;
-  /** Called first when the client disconnects during this attempt. */
-  onLeft(): void;
+  /** Called first when the attempt is aborted, with the reason: the client has disconnected, or the process ends. */
+  onLeft(error: GatewayError): void;
 }
 
 /** Sends one call and handles its response: streamed, passed through, or read whole, as route and plan require. */
@@ -54,6 +54,7 @@ export function attempt(
     // The client may have disconnected, or the transport failed, before `send` returned.
     if (run.settled || ctx.aborted) run.exchange.abort();
     ctx.abortUpstream = run.abort;
+    ctx.endStream = run.endStream;
   });
 }
 
@@ -105,14 +106,19 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     this.#exchange = ctx.content === null ? null : ctx.content.exchange;
   }
 
-  readonly abort = (): void => {
+  readonly abort = (error = new GatewayError('client_closed')): void => {
     // A provider that has received the request processes and bills it, even if the client has disconnected.
     const isAtProvider = this.#status === 0 ? this.exchange?.sent !== false : this.#isAccepted;
     this.exchange?.abort();
     if (this.settled) return;
     if (isAtProvider) this.#countUnfinished();
-    this.#options.onLeft();
-    this.#settle({ kind: 'error', error: new GatewayError('client_closed') });
+    this.#options.onLeft(error);
+    this.#settle({ kind: 'error', error });
+  };
+
+  readonly endStream = (error: GatewayError): void => {
+    this.exchange?.abort();
+    this.onError(error);
   };
 
   onHead(status: number, headers: HeaderList): void {

@@ -156,7 +156,7 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
     waiting[0]?.send(200, [], 'last');
     const last = await busy.reply();
     expect([last.body.toString(), last.headers.connection]).toEqual(['last', 'close']);
-    expect(await drained).toBe(true);
+    expect(await drained).toBe(0);
     await busy.closed();
   });
 
@@ -169,18 +169,37 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
     const client = await openRawClient(edge.port);
     client.send(request('GET /v1/x'));
     await client.receive(1);
-    expect(await edge.server.drain(60_000)).toBe(true);
+    expect(await edge.server.drain(60_000)).toBe(0);
     edge.server.close();
     expect(sha256((await client.reply()).body)).toBe(sha256(body));
   });
 
-  it('drain: ends at its time limit, and close cuts the rest', async () => {
+  it('drain: ends late replies with an error at its time limit, and sends it', async () => {
+    const arrived = newGate();
+    const edge = await start((_given, sink) => {
+      sink.start(200, []);
+      sink.write(Buffer.from('begun '));
+      sink.onShutdown?.((error) => {
+        sink.write(Buffer.from(error.code));
+        setTimeout(() => sink.end(), 20);
+      });
+      arrived.open();
+    });
+    const client = await openRawClient(edge.port);
+    client.send(request('GET /v1/x'));
+    await arrived.opened;
+    expect(await edge.server.drain(1)).toBe(1);
+    edge.server.close();
+    expect((await client.reply()).body.toString()).toBe('begun draining');
+  });
+
+  it('drain: ends at its time limit, and close cuts a reply that cannot end', async () => {
     const arrived = newGate<ReplySink>();
     const edge = await start((_given, sink) => arrived.open(sink));
     const client = await openRawClient(edge.port);
     client.send(request('GET /v1/x'));
     const sink = await arrived.opened;
-    expect(await edge.server.drain(1)).toBe(false);
+    expect(await edge.server.drain(1)).toBe(1);
     edge.server.close();
     await client.closed();
     expect(sink.aborted).toBe(true);

@@ -152,6 +152,24 @@ describe('the loop of model and tools', () => {
     expect([left, served.sink.started]).toEqual([true, false]);
   });
 
+  it('ends a stream with an error event, and its requests with the error, when the process stops', async () => {
+    let left: unknown = null;
+    const { sink } = serve(
+      (_body, inner) => {
+        inner.onAbort((error) => {
+          left = error?.code;
+        });
+        inner.start(200, ['content-type', 'text/event-stream']);
+        inner.write(Buffer.from('event: response.created\ndata: {"type":"response.created","response":{}}\n\n'));
+        sink.shutDown();
+      },
+      { stream: true },
+    );
+    await sink.done;
+    expect(sink.text).toMatch(/^event: response\.created\n.*\n\nevent: error\ndata: .*"code":"draining".*\n\n$/);
+    expect(left).toBe('draining');
+  });
+
   it.each([
     ['cut', (inner: ReplySink) => inner.destroy()],
     ['incomplete', (inner: ReplySink) => inner.end()],
