@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettings, SettingsError } from '../config/load-settings.ts';
 import { type ChangeNotice, changesSubject } from '../core/contract/protocol/documents.ts';
-import { exitCodes } from '../core/contract/protocol/process-messages.ts';
+import { databaseAwayMessage, exitCodes } from '../core/contract/protocol/process-messages.ts';
 import { onStopRequests } from '../core/contract/protocol/stop-requests.ts';
 import { keepObjectsYoung } from '../core/contract/values/keep-objects-young.ts';
 import { messageOf } from '../core/contract/values/message-of.ts';
@@ -53,6 +53,7 @@ export async function runProcess(): Promise<void> {
           );
           warnFromMs = performance.now() + warnEveryMs;
         }
+        process.send?.(databaseAwayMessage, undefined, {}, () => {});
         await sleep(200 + Math.random() * 800);
         continue;
       }

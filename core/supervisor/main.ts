@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -64,8 +63,7 @@ async function main(): Promise<number> {
     env: { NODE_COMPILE_CACHE: join(settings.dataDir, 'compile-cache'), ...env },
     controlPlaneEntry: programAt('../../admin/main'),
     gatewayEntry: programAt('../main'),
-    // Without documents from an earlier run a gateway could only reject requests, so it waits longer.
-    gatewaysWaitMs: existsSync(join(settings.dataDir, 'last-known-good')) ? 5_000 : 60_000,
+    gatewaysWaitMs: 30_000,
     controlPlaneNodeFlags: [...(settings.databaseUrl === null ? embeddedDatabaseFlags : nodeFlags), ...sourceFlags],
     controlPlaneEnv: controlPlaneMalloc,
     gatewayNodeFlags: [...nodeFlags, ...sourceFlags],

@@ -17,7 +17,7 @@ export interface SupervisorOptions {
   readonly controlPlaneEnv?: Readonly<Record<string, string>>;
   readonly controlPlaneEntry: string;
   readonly gatewayEntry: string;
-  /** Milliseconds that gateways wait for the control plane of this machine before they start without it. */
+  /** Milliseconds that gateways wait for the start of this machine's control plane, migrations included, before they start without it. */
   readonly gatewaysWaitMs: number;
   /** Flags of node for the control plane. */
   readonly controlPlaneNodeFlags?: readonly string[];
@@ -95,6 +95,8 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
       if (child.plan.role === 'gateway') for (const gateway of gateways) if (gateway !== child) gateway.send(message);
     } else if (message?.type === 'alive') {
       watch.beat(child);
+    } else if (message?.type === 'database-away') {
+      startGateways?.();
     } else if (message?.type === 'first-start') {
       firstStart = message as FirstStartMessage;
     } else if (message?.type === 'ready') {

@@ -9,7 +9,7 @@ import type { RecallNotice } from './leases.ts';
  * A supervised process stops on the supervisor's message and ignores signals to the process group (`stop-requests.ts`): the
  * supervisor decides the order. It exits when the IPC channel is gone.
  */
-export type ProcessMessage = ReadyMessage | FirstStartMessage | ChangesMessage | CircuitMessage | AliveMessage | RecallMessage;
+export type ProcessMessage = ReadyMessage | DatabaseAwayMessage | FirstStartMessage | ChangesMessage | CircuitMessage | AliveMessage | RecallMessage;
 
 /** Sent once, when the process listens and is ready to serve. */
 interface ReadyMessage {
@@ -17,6 +17,13 @@ interface ReadyMessage {
   readonly role: 'gateway' | 'control-plane';
   readonly port: number;
 }
+
+/** Sent by the control plane before `ready`, when its database cannot be reached. It continues to try. */
+interface DatabaseAwayMessage {
+  readonly type: 'database-away';
+}
+
+export const databaseAwayMessage: DatabaseAwayMessage = { type: 'database-away' };
 
 /** Sent by a gateway repeatedly while its event loop runs. */
 export interface AliveMessage {

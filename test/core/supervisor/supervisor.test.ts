@@ -82,6 +82,7 @@ describe('children', () => {
   it.each([
     ['dies', 'control-plane:crash', '60000'],
     ['is not ready in time', 'control-plane:never-ready', '50'],
+    ['cannot reach its database', 'control-plane:never-ready,control-plane:database-away', '60000'],
   ])('gateways start without a control plane that %s', async (_what, fixture, GATEWAYS_WAIT) => {
     const run = start(fixture, { GATEWAYS_WAIT });
     await run.line(/^log debug ready .*gateway 0/);
