@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { type Environment, loadSettings, SettingsError } from '../../config/load-settings.ts';
@@ -9,6 +8,7 @@ import { version } from '../../config/version.ts';
 import { exitCodes } from '../contract/protocol/process-messages.ts';
 import { createLog } from '../log/log.ts';
 import { busyPorts } from './check-ports.ts';
+import { compileCache } from './compile-cache.ts';
 import { helpText } from './help-text.ts';
 import { holdDataDir } from './hold-data-dir.ts';
 import { onStopSignals } from './stop-signals.ts';
@@ -57,12 +57,12 @@ async function main(): Promise<number> {
   if (hold.error !== null) return refuse([hold.error], exitCodes.configuration);
 
   const log = createLog({ level: settings.logLevel, format: settings.logFormat, name: 'supervisor' });
+  const entries = { controlPlaneEntry: programAt('../../admin/main'), gatewayEntry: programAt('../main') };
   const supervisor = startSupervisor({
     settings,
     // Compiled code is stored between starts, which halves the time until a restarted process serves again.
-    env: { NODE_COMPILE_CACHE: join(settings.dataDir, 'compile-cache'), ...env },
-    controlPlaneEntry: programAt('../../admin/main'),
-    gatewayEntry: programAt('../main'),
+    env: { NODE_COMPILE_CACHE: compileCache(settings.dataDir, [...Object.values(entries), programAt('main')]), ...env },
+    ...entries,
     gatewaysWaitMs: 30_000,
     controlPlaneNodeFlags: [...(settings.databaseUrl === null ? embeddedDatabaseFlags : nodeFlags), ...sourceFlags],
     controlPlaneEnv: controlPlaneMalloc,
