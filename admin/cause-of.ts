@@ -41,7 +41,7 @@ const wasiErrors: Readonly<Record<number, readonly [code: string, message: strin
   2: ['EACCES', 'permission denied in the data directory'],
   19: ['EDQUOT', 'the disk quota of the data directory is used up'],
   29: ['EIO', 'the disk of the data directory failed'],
-  51: ['ENOSPC', 'no space left on the disk of the data directory'],
+  51: ['ENOSPC', 'no space left on the disk of DATA_DIR'],
   69: ['EROFS', 'the data directory is read-only'],
 };
 

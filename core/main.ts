@@ -2,9 +2,9 @@ import { loadSettings, SettingsError } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import { type Setting, settingsTable } from '../config/settings-table.ts';
 import type { Gateway } from './compose/gateway.ts';
+import { startFailure } from './compose/start-failure.ts';
 import { exitCodes } from './contract/protocol/process-messages.ts';
 import { onStopRequests } from './contract/protocol/stop-requests.ts';
-import { toGatewayError } from './contract/values/errors.ts';
 import { keepObjectsYoung } from './contract/values/keep-objects-young.ts';
 import { messageOf } from './contract/values/message-of.ts';
 import { createLog, type ProcessLog } from './log/log.ts';
@@ -62,11 +62,10 @@ async function main(): Promise<void> {
     gateway = await startGateway(settings, slot, log, providers);
     keepObjectsYoung();
   } catch (error) {
-    const message = toGatewayError(error).detail ?? String(error);
-    log.error({ reason: error instanceof Error ? (error.stack ?? message) : message }, 'the gateway cannot start');
+    const { message, exitCode } = startFailure(error, settings.dataDir);
+    log.error({ reason: message, stack: error instanceof Error ? error.stack : undefined }, 'the gateway cannot start');
     process.stderr.write(`the gateway cannot start: ${message}\n`);
-    // A full disk is not an invalid setting: the next start may find space.
-    exit(machineErrors.has((error as { code?: string }).code ?? '') ? 1 : exitCodes.configuration);
+    exit(exitCode);
     return;
   }
   const send = process.send?.bind(process);
@@ -74,9 +73,6 @@ async function main(): Promise<void> {
   await whenReady(gateway, log);
   process.send?.({ type: 'ready', role: 'gateway', port: gateway.port });
 }
-
-/** System errors that may be gone at the next start. */
-const machineErrors: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'ENOMEM', 'EMFILE', 'ENFILE', 'EAGAIN']);
 
 /** Milliseconds between two checks whether a listening gateway is ready. */
 const readyPollMs = 100;

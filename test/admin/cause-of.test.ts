@@ -47,7 +47,7 @@ describe.each(databases)('the log of a failure, on %s', (database) => {
   it('names a full disk under the embedded database', () => {
     expect(causeOf({ name: 'ErrnoError', errno: 51 })).toMatchObject({
       code: 'ENOSPC',
-      message: 'no space left on the disk of the data directory',
+      message: 'no space left on the disk of DATA_DIR',
     });
   });
 });
