@@ -38,11 +38,11 @@ export function causeOf(thrown: unknown): Cause {
 
 /** Error numbers of PGlite's file system, which are WASI's and differ from those of the operating system. */
 const wasiErrors: Readonly<Record<number, readonly [code: string, message: string]>> = {
-  2: ['EACCES', 'permission denied in the data directory'],
-  19: ['EDQUOT', 'the disk quota of the data directory is used up'],
-  29: ['EIO', 'the disk of the data directory failed'],
+  2: ['EACCES', 'permission denied in DATA_DIR'],
+  19: ['EDQUOT', 'the disk quota of DATA_DIR is used up'],
+  29: ['EIO', 'the disk of DATA_DIR failed'],
   51: ['ENOSPC', 'no space left on the disk of DATA_DIR'],
-  69: ['EROFS', 'the data directory is read-only'],
+  69: ['EROFS', 'DATA_DIR is read-only'],
 };
 
 /** Describes a thrown value that is not an Error: PGlite's file system throws objects with a message or a number. */

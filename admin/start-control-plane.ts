@@ -34,7 +34,7 @@ import type { AdminServices } from './http/route.ts';
 import { authenticate } from './identity/authenticate.ts';
 import { startJobRunner } from './jobs/job-runner.ts';
 import { createMailer } from './mail/mailer.ts';
-import { createObjectStore } from './object-store/create-object-store.ts';
+import { createObjectStore, tryObjectStore } from './object-store/create-object-store.ts';
 import { createOutageLog, type DatabaseProblem } from './outage-log.ts';
 import { connectNats } from './publish/nats-publisher.ts';
 import { startRelay } from './publish/relay.ts';
@@ -129,6 +129,8 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     };
     const relay = startRelay(database, publish, log);
     const housekeeping = startHousekeeping(housekeepingTasks, { settings, database, clickhouse, mailer, log, clock });
+    const objects = createObjectStore(settings, clock, log);
+    if (objects) void tryObjectStore(objects);
     let stopping = false;
     const services: AdminServices = {
       callers: { scopesByType, authenticate, resolveWorkspace, inWorkspace, holdWorkspace },
@@ -144,7 +146,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       instances: metrics.instances,
       database,
       vault,
-      objects: createObjectStore(settings, clock, log),
+      objects,
       clickhouse,
       copiesWait: () => (shipper?.failure() ? 'ClickHouse (ANALYTICS_URL) does not reply; records wait in the database' : null),
       readDocument: createReadDocument(documentReaders, { database, vault, clusterKey: settings.clusterKey }),

@@ -35,3 +35,13 @@ export function createObjectStore(settings: ObjectStoreSettings, clock: Pick<Clo
     },
   };
 }
+
+/** Writes and removes an empty object, so that the log names an unusable store at the start. */
+export async function tryObjectStore(store: ObjectStore): Promise<void> {
+  try {
+    await store.put('start-check', new Uint8Array(0));
+    await store.remove('start-check');
+  } catch {
+    // The store has logged the reason.
+  }
+}

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createObjectStore } from '../../../admin/object-store/create-object-store.ts';
+import { createObjectStore, tryObjectStore } from '../../../admin/object-store/create-object-store.ts';
 import type { ObjectStore } from '../../../admin/object-store/object-store.ts';
 import { bucketKeys, type FakeBucket, startFakeBucket } from '../../support/fake-clouds/fake-bucket.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
@@ -138,6 +138,29 @@ describe('bucket', () => {
     expect(log.lines.map(({ level, message }) => [level, message])).toEqual([
       ['warn', 'cannot write to the object store; bodies wait in the database'],
       ['info', 'writes to the object store succeed again'],
+    ]);
+  });
+});
+
+describe('tryObjectStore', () => {
+  it.each(['directory', 'bucket, path style'])('leaves nothing in a usable %s', async (kind) => {
+    await tryObjectStore(open(kind));
+    expect(log.lines).toEqual([]);
+    expect(await readdir(directory)).toEqual([]);
+    expect(await open(kind).get('start-check')).toBeNull();
+  });
+
+  it.each([
+    ['directory', { objectStore: 'file:///dev/null/objects' }, 'ENOTDIR'],
+    ['bucket, path style', { s3SecretAccessKey: 'another secret' }, 'SignatureDoesNotMatch'],
+  ])('logs why a %s cannot be used', async (kind, changes, reason) => {
+    await tryObjectStore(open(kind, changes));
+    expect(log.lines).toEqual([
+      {
+        level: 'warn',
+        message: 'cannot write to the object store; bodies wait in the database',
+        fields: { reason: expect.stringMatching(`^OBJECT_STORE: .*${reason}`) },
+      },
     ]);
   });
 });
