@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto';
 import type { ChangesReply } from '../../core/contract/protocol/internal-api.ts';
 import type { EntityManager } from '../db/open-database.ts';
-import { outbox } from '../publish/entity.ts';
+import { type OutboxEvent, outbox } from '../publish/entity.ts';
 
 /** Newest revision that is committed. */
 export async function readRevision(em: EntityManager): Promise<number> {
@@ -11,18 +12,32 @@ export async function readRevision(em: EntityManager): Promise<number> {
 /** Maximum number of changes in one reply. */
 const changesMax = 5_000;
 
-/** Returns the changes after a revision, oldest first; `reset` if they cannot be listed without a gap. */
-export async function readChanges(em: EntityManager, after: number): Promise<ChangesReply> {
+/**
+ * Returns the changes after a revision, oldest first; `reset` if they cannot be listed without a gap, or if `mark` is not that of the change
+ * with this revision: the database has lost that change, for example in a failover to a standby that was behind.
+ */
+export async function readChanges(em: EntityManager, after: number, mark: string | null): Promise<ChangesReply> {
   // Read before the rows. Changes committed in between appear as rows beyond it, and the next request finds them again.
   const revision = await readRevision(em);
-  if (after > revision) return { revision, reset: true, changes: [] };
-  if (after === revision) return { revision, reset: false, changes: [] };
-  const where = { revision: { $gt: after, $lte: revision } };
-  const rows = await em.find(outbox, where, { orderBy: { revision: 'asc' }, limit: changesMax });
-  if (rows[0]?.revision !== after + 1) return { revision, reset: true, changes: [] };
+  const from = Math.min(after, revision);
+  const where = { revision: { $gte: from, $lte: revision } };
+  const rows = await em.find(outbox, where, { orderBy: { revision: 'asc' }, limit: changesMax + 1 });
+  const known = rows[0]?.revision === from ? rows.shift() : undefined;
+  const isOther = mark !== null && known !== undefined && markOf(known) !== mark;
+  if (after > revision || isOther || (after < revision && rows[0]?.revision !== after + 1)) {
+    const newest = await em.findOne(outbox, { revision });
+    return { revision, reset: true, changes: [], mark: newest && markOf(newest) };
+  }
+  const last = rows.at(-1) ?? known;
   return {
     revision,
     reset: false,
     changes: rows.map(({ revision, kind, documentId, op }) => ({ revision, kind, id: documentId, op })),
+    mark: last ? markOf(last) : null,
   };
+}
+
+/** Two changes with one revision were made at different times. */
+function markOf({ createdAt, kind, documentId }: OutboxEvent): string {
+  return createHash('sha256').update(`${createdAt.getTime()} ${kind} ${documentId}`).digest('base64url').slice(0, 16);
 }

@@ -77,7 +77,7 @@ export function internalApp(services: AdminServices, replies: CachedReplies): Ho
   app.get('/changes', async (c) => {
     const after = Number(c.req.query('after') ?? '0');
     if (!Number.isSafeInteger(after) || after < 0) throw invalid('after: a revision is expected');
-    return c.json(await readChanges(services.database.em(), after));
+    return c.json(await readChanges(services.database.em(), after, c.req.query('mark') ?? null));
   });
 
   app.get('/key-check', async (c) => c.json({ encryption_key: await readKeyCheck(services.database.em(), 'ENCRYPTION_KEY') }));

@@ -42,21 +42,29 @@ export class ChangeFollower {
   #last: number;
   /** All changes up to this revision were applied, as confirmed by the control plane. */
   #read: number;
+  /** Distinguishes the change with this revision; null if unknown. */
+  #mark: string | null;
   #running: Promise<boolean> | null = null;
   #again = false;
   #stopped = false;
   #cancelNext: () => void = () => {};
 
-  /** `lastRevision`: the revision that the store is known to be in step with. Null for an empty store. */
-  constructor(options: ChangeFollowerOptions, lastRevision: number | null) {
+  /** `lastRevision` and `mark`: the change that the store is known to be in step with. Null for an empty store. */
+  constructor(options: ChangeFollowerOptions, lastRevision: number | null, mark: string | null = null) {
     this.#options = options;
     this.#read = lastRevision ?? fromTheEnd;
     this.#last = this.#read;
+    this.#mark = mark;
   }
 
   /** The revision the store is in step with. Null until the control plane has replied to an empty store. */
   get lastRevision(): number | null {
     return this.#read === fromTheEnd ? null : Math.max(this.#last, this.#read);
+  }
+
+  /** The change up to which the control plane has confirmed all changes. Null until it has replied to an empty store. */
+  get confirmed(): { readonly lastRevision: number; readonly mark: string | null } | null {
+    return this.#read === fromTheEnd ? null : { lastRevision: this.#read, mark: this.#mark };
   }
 
   /** Handles a message of the bus: bytes or value. Never throws. */
@@ -106,7 +114,7 @@ export class ChangeFollower {
     for (;;) {
       let reply: ChangesReply;
       try {
-        reply = await this.#options.client.changes(this.#read);
+        reply = await this.#options.client.changes(this.#read, this.#mark);
       } catch {
         return false;
       }
@@ -132,6 +140,7 @@ export class ChangeFollower {
       if (newest !== undefined) this.#read = newest;
     }
     this.#last = this.#read;
+    this.#mark = reply.mark ?? null;
     return this.#read >= reply.revision;
   }
 

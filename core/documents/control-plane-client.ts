@@ -21,7 +21,8 @@ import { createKeyLookUps } from './key-look-ups.ts';
 export interface ControlPlaneClient {
   /** `mayWait`: while the control plane is away, waits for the next trial call instead of failing at once. Default false. */
   document(kind: DocumentKind, id: string, mayWait?: boolean): Promise<DocumentReply>;
-  changes(after: number): Promise<ChangesReply>;
+  /** `mark` of an earlier reply. Null: unknown. */
+  changes(after: number, mark: string | null): Promise<ChangesReply>;
   /** Milliseconds for which calls are rejected without being sent. 0: calls are sent. */
   waitMs(): number;
 }
@@ -89,7 +90,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
         if (isAway) waiting -= 1;
       }
     },
-    changes: (after) => call(`${internalPaths.changes}?after=${after}`, changesReply, {}),
+    changes: (after, mark) => call(`${internalPaths.changes}?after=${after}${mark === null ? '' : `&mark=${mark}`}`, changesReply, {}),
     waitMs,
   };
 

@@ -12,6 +12,8 @@ import type { StoredDocument } from './document-store.ts';
 /** The documents of the process, and the revision they were in step with. */
 export interface KnownGood {
   readonly lastRevision: number;
+  /** Distinguishes the change with this revision; null if unknown. */
+  readonly mark: string | null;
   readonly documents: readonly StoredDocument[];
 }
 
@@ -30,7 +32,7 @@ export interface LastKnownGoodOptions {
  * others up to 64 documents each. Every line is bound to its file and position, so that lines cannot be moved or mixed.
  */
 const head = v.object({ format: v.literal(1), fileId: v.pipe(v.string(), v.uuid()), lines: v.number() });
-const summary = v.object({ lastRevision: v.number() });
+const summary = v.object({ lastRevision: v.number(), mark: v.optional(v.nullable(v.string()), null) });
 const storedDocuments = v.array(
   v.object({
     kind: v.picklist(documentKinds),
@@ -54,7 +56,7 @@ export async function writeLastKnownGood(options: LastKnownGoodOptions, known: K
   const file = await open(draft, 'w', 0o600);
   try {
     await file.write(`${JSON.stringify({ format: 1, fileId, lines })}\n`);
-    await file.write(`${seal(key, JSON.stringify({ lastRevision: known.lastRevision }), contextOf(fileId, 0))}\n`);
+    await file.write(`${seal(key, JSON.stringify({ lastRevision: known.lastRevision, mark: known.mark }), contextOf(fileId, 0))}\n`);
     for (let line = 1; line < lines; line += 1) {
       const part = known.documents.slice((line - 1) * documentsPerLine, line * documentsPerLine);
       await file.write(`${seal(key, JSON.stringify(part), contextOf(fileId, line))}\n`);
@@ -93,10 +95,10 @@ async function readOne(key: Uint8Array, path: string): Promise<KnownGood> {
   const lines = (await readFile(path, 'latin1')).split('\n');
   const { fileId, lines: sealedLines } = v.parse(head, JSON.parse(lines[0] ?? ''));
   const read = (line: number) => JSON.parse(unseal(key, lines[line + 1] ?? '', contextOf(fileId, line)).toString('utf8'));
-  const { lastRevision } = v.parse(summary, read(0));
+  const { lastRevision, mark } = v.parse(summary, read(0));
   const documents: StoredDocument[] = [];
   for (let line = 1; line < sealedLines; line += 1) documents.push(...v.parse(storedDocuments, read(line)));
-  return { lastRevision, documents };
+  return { lastRevision, mark, documents };
 }
 
 function merge(files: KnownGood[]): KnownGood | null {
@@ -106,12 +108,12 @@ function merge(files: KnownGood[]): KnownGood | null {
   for (const file of files) {
     for (const document of file.documents) {
       const key = `${document.kind} ${document.id}`;
-      const fresh = document.fresh && file.lastRevision === newest.lastRevision;
+      const fresh = document.fresh && file.lastRevision === newest.lastRevision && file.mark === newest.mark;
       const known = byKey.get(key);
       if (!known || (fresh && !known.fresh)) byKey.set(key, fresh === document.fresh ? document : { ...document, fresh });
     }
   }
-  return { lastRevision: newest.lastRevision, documents: [...byKey.values()] };
+  return { lastRevision: newest.lastRevision, mark: newest.mark, documents: [...byKey.values()] };
 }
 
 /** A draft of this slot was left by a process that was killed while it wrote. */

@@ -60,7 +60,7 @@ export async function startDocuments(options: DocumentsOptions): Promise<Gateway
 
   const known = await readLastKnownGood(disk);
   const restored = known ? restore(documents, known.documents) : 0;
-  const follower = new ChangeFollower({ client, store: documents, timers, random, log }, known?.lastRevision ?? null);
+  const follower = new ChangeFollower({ client, store: documents, timers, random, log }, known?.lastRevision ?? null, known?.mark);
   let saved = { version: documents.version, additions: documents.additions };
   /** Until then (monotonic ms) new documents of this process alone do not cause another file. */
   let additionsFromMs = 0;
@@ -96,14 +96,14 @@ export async function startDocuments(options: DocumentsOptions): Promise<Gateway
   }
 
   async function write(): Promise<void> {
-    const lastRevision = follower.lastRevision;
+    const { confirmed } = follower;
     const { version, additions } = documents;
     const grown = additions !== saved.additions && (closed || clock.elapsed() >= additionsFromMs);
-    if ((version === saved.version && !grown) || lastRevision === null) return;
+    if ((version === saved.version && !grown) || confirmed === null) return;
     const beganMs = clock.elapsed();
     // Read the revision first: a document that changes while the file is written is then newer than the file states, never older.
     try {
-      await writeLastKnownGood(disk, { lastRevision, documents: documents.keep(storedPerKindMax) });
+      await writeLastKnownGood(disk, { ...confirmed, documents: documents.keep(storedPerKindMax) });
       saved = { version, additions };
       const endedMs = clock.elapsed();
       additionsFromMs = endedMs + additionsPause * (endedMs - beganMs);

@@ -9,7 +9,7 @@ import { changeNotice } from './documents.ts';
  * |---|---|
  * | `GET /internal/v1/documents/{kind}/{encoded id}` | 200 `documentReply`; an unknown id is 200 with `document: null` |
  * | `POST /internal/v1/api-keys` (`keysQuestion`) | 200 `keysReply`: many keys at once, each as in the call above |
- * | `GET /internal/v1/changes?after={revision}` | 200 `changesReply` |
+ * | `GET /internal/v1/changes?after={revision}&mark={mark}` | 200 `changesReply` |
  * | `POST /internal/v1/records` (a JSON array of records, ≤ 1,000 or 4 MiB) | 200 `recordsReply` |
  * | `POST /internal/v1/record-contents` (a JSON array of `recordContent` of `record-contents.ts`, ≤ 100) | 200 `{}` |
  * | `POST /internal/v1/leases` (`leasesBody` of `leases.ts`) | 200 `leasesReply` |
@@ -65,11 +65,17 @@ export const changesReply = v.object({
   /** Newest revision the control plane has. */
   revision: v.number(),
   /**
-   * True if `after` is older than the stored changes (or newer than the newest): drop all documents, then follow from `revision`.
+   * True if `after` is older than the stored changes (or newer than the newest), or is another change than the one of `mark`: drop all
+   * documents, then follow from `revision`.
    */
   reset: v.boolean(),
   /** Oldest first, at most 5,000; when the last one is older than `revision`, ask again. */
   changes: v.array(changeNotice),
+  /**
+   * Distinguishes the last of these changes, or the one of `revision` if there are none, from another change with the same revision. A database
+   * that went back to an older state gives revisions again. Null or absent: unknown.
+   */
+  mark: v.optional(v.nullable(v.string())),
 });
 
 export const recordsReply = v.object({

@@ -141,16 +141,27 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
       revision: events.length,
       reset: false,
       changes: [],
+      mark: all.mark,
     });
     expect((await plane.internal('GET', `/changes?after=${events.length + 1}`)).body).toEqual({
       revision: events.length,
       reset: true,
       changes: [],
+      mark: all.mark,
     });
     expect((await plane.internal('GET', '/changes?after=-1')).status).toBe(400);
 
+    // As after a failover to a standby that had not received the change: another one got its revision.
+    const [at, before] = [events.length, events.length - 1];
+    const earlier = v.parse(changesReply, (await plane.internal('GET', `/changes?after=${before}`)).body);
+    expect(earlier.mark).toBe(all.mark);
+    const asked = (after: number, mark: string) => plane.internal('GET', `/changes?after=${after}&mark=${mark}`);
+    expect((await asked(at, `${all.mark}`)).body).toMatchObject({ reset: false });
+    for (const after of [before, at])
+      expect((await asked(after, 'lost')).body).toEqual({ revision: at, reset: true, changes: [], mark: all.mark });
+
     await plane.control.services.database.em().nativeDelete(outbox, { revision: { $lte: 2 } });
-    expect((await plane.internal('GET', '/changes?after=1')).body).toEqual({ revision: events.length, reset: true, changes: [] });
+    expect((await plane.internal('GET', '/changes?after=1')).body).toMatchObject({ reset: true, changes: [] });
     expect((await plane.internal('GET', '/changes?after=2')).body).toMatchObject({ reset: false });
   });
 });

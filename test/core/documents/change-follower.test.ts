@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ChangeNotice } from '../../../core/contract/protocol/documents.ts';
+import type { ChangesReply } from '../../../core/contract/protocol/internal-api.ts';
 import { ChangeFollower } from '../../../core/documents/change-follower.ts';
 import { createControlPlaneClient } from '../../../core/documents/control-plane-client.ts';
 import { type FakeControlPlane, startFakeControlPlane } from '../../support/fake-control-plane.ts';
@@ -129,6 +130,33 @@ describe('the change follower', () => {
     await follower.catchUp();
     expect(told).toEqual(['reset 1']);
     expect(follower.counts.resets).toBe(1);
+  });
+
+  it('sends the mark of the last change that a reply had, and resets the store if the control plane has another one', async () => {
+    const asked: unknown[] = [];
+    const replies = [
+      { revision: 7, reset: false, changes: [{ revision: 7, kind: 'config', id: 'w/c', op: 'upsert' }], mark: 'a' },
+      { revision: 7, reset: true, changes: [], mark: 'b' },
+      { revision: 7, reset: false, changes: [], mark: 'b' },
+    ] as ChangesReply[];
+    const client = {
+      waitMs: () => 0,
+      async changes(...given: unknown[]) {
+        asked.push(given);
+        return replies.shift() as ChangesReply;
+      },
+    };
+    const store = { apply: () => {}, reset: (revision: number) => void told.push(`reset ${revision}`) };
+    const { timers } = time;
+    const follower = new ChangeFollower({ client, store, timers, random: () => 0.5, log: newMemoryLog() }, 6, 'z');
+    for (let i = 0; i < 3; i++) await follower.catchUp();
+    expect(asked).toEqual([
+      [6, 'z'],
+      [7, 'a'],
+      [7, 'b'],
+    ]);
+    expect(told).toEqual(['reset 7']);
+    expect(follower.confirmed).toEqual({ lastRevision: 7, mark: 'b' });
   });
 
   it('asks at least every five seconds', async () => {

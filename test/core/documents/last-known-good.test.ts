@@ -29,12 +29,12 @@ const stored = (id: string, revision = 1, fresh = true): StoredDocument => ({
 describe('the last-known-good file', () => {
   it('returns what was written', async () => {
     const documents = Array.from({ length: 200 }, (_, i) => stored(`key-${i}`, i + 1));
-    await writeLastKnownGood(disk(0), { lastRevision: 321, documents });
-    expect(await readLastKnownGood(disk(0))).toEqual({ lastRevision: 321, documents });
+    await writeLastKnownGood(disk(0), { lastRevision: 321, mark: 'mark-1', documents });
+    expect(await readLastKnownGood(disk(0))).toEqual({ lastRevision: 321, mark: 'mark-1', documents });
   });
 
   it('reveals none of its content, and is readable by its owner only', async () => {
-    await writeLastKnownGood(disk(0), { lastRevision: 1, documents: [stored('key-a')] });
+    await writeLastKnownGood(disk(0), { lastRevision: 1, mark: null, documents: [stored('key-a')] });
     const path = join(directory, 'slot-0.lkg');
     const text = await readFile(path, 'latin1');
     expect(text).not.toContain('planted');
@@ -44,7 +44,7 @@ describe('the last-known-good file', () => {
   });
 
   it('is complete or absent: leftovers of a killed writer are removed', async () => {
-    await writeLastKnownGood(disk(0), { lastRevision: 1, documents: [stored('key-a')] });
+    await writeLastKnownGood(disk(0), { lastRevision: 1, mark: null, documents: [stored('key-a')] });
     await writeFile(join(directory, '.slot-0.4711.draft'), 'half a fi');
     expect(await readLastKnownGood(disk(0))).toMatchObject({ lastRevision: 1 });
     expect(await readdir(directory)).toEqual(['slot-0.lkg']);
@@ -53,14 +53,14 @@ describe('the last-known-good file', () => {
 
 describe('the last known good is skipped with a warning', () => {
   it('if the file has another key', async () => {
-    await writeLastKnownGood(disk(0), { lastRevision: 1, documents: [stored('key-a')] });
+    await writeLastKnownGood(disk(0), { lastRevision: 1, mark: null, documents: [stored('key-a')] });
     expect(await readLastKnownGood(disk(0, { key: new Uint8Array(32).fill(4) }))).toBeNull();
     expect(log.lines).toMatchObject([{ level: 'warn', fields: { file: 'slot-0.lkg' } }]);
   });
 
   it('if the file was cut or altered anywhere', async () => {
     const path = join(directory, 'slot-0.lkg');
-    await writeLastKnownGood(disk(0), { lastRevision: 1, documents: Array.from({ length: 100 }, (_, i) => stored(`key-${i}`)) });
+    await writeLastKnownGood(disk(0), { lastRevision: 1, mark: null, documents: Array.from({ length: 100 }, (_, i) => stored(`key-${i}`)) });
     const good = await readFile(path);
     for (let i = 1; i <= 20; i++) {
       const at = Math.floor((good.length * i) / 21);
@@ -75,8 +75,8 @@ describe('the last known good is skipped with a warning', () => {
   });
 
   it('if a line comes from another file', async () => {
-    await writeLastKnownGood(disk(0), { lastRevision: 1, documents: [stored('key-a')] });
-    await writeLastKnownGood(disk(1), { lastRevision: 2, documents: [stored('key-a', 2)] });
+    await writeLastKnownGood(disk(0), { lastRevision: 1, mark: null, documents: [stored('key-a')] });
+    await writeLastKnownGood(disk(1), { lastRevision: 2, mark: null, documents: [stored('key-a', 2)] });
     const [a, b] = await Promise.all([0, 1].map((slot) => readFile(join(directory, `slot-${slot}.lkg`), 'latin1')));
     const lines = a!.split('\n');
     lines[2] = b!.split('\n')[2]!;
@@ -93,8 +93,8 @@ describe('the last known good is skipped with a warning', () => {
 
 describe('last-known-good files of several processes', () => {
   it('are shared; documents from an outdated file are read again', async () => {
-    await writeLastKnownGood(disk(0), { lastRevision: 9, documents: [stored('both', 8), stored('first', 3)] });
-    await writeLastKnownGood(disk(1), { lastRevision: 5, documents: [stored('both', 4), stored('second', 5)] });
+    await writeLastKnownGood(disk(0), { lastRevision: 9, mark: null, documents: [stored('both', 8), stored('first', 3)] });
+    await writeLastKnownGood(disk(1), { lastRevision: 5, mark: null, documents: [stored('both', 4), stored('second', 5)] });
     const known = await readLastKnownGood(disk(2));
     expect(known?.lastRevision).toBe(9);
     expect(known?.documents.map(({ id, revision, fresh }) => ({ id, revision, fresh }))).toEqual([

@@ -143,10 +143,11 @@ describe('the stored last known good', () => {
     plane.mode = 503;
     publish(notice);
     expect(second.follower.lastRevision).toBe(notice.revision);
+    const { confirmed } = second.follower;
     await second.close();
     plane.mode = 'ok';
     const documents = await start();
-    expect(plane.requests).toContain(`/internal/v1/changes?after=${notice.revision}`);
+    expect(plane.requests).toContain(`/internal/v1/changes?after=${confirmed?.lastRevision}`);
     expect(await documents.documents.get('config', 'workspace-1/main')).toMatchObject({ versionId: 'two' });
     await documents.close();
   });
