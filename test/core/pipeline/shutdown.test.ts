@@ -45,7 +45,7 @@ describe('a request that outlasts DRAIN_TIMEOUT', () => {
       responsesStream(['a', 'b']),
       /event: error\ndata: \{"type":"error","sequence_number":\d+,"code":"draining"/,
     ],
-  ])('of %s ends its stream with an error event', async (path, script, end) => {
+  ])('%s: a stream ends with an error event', async (path, script, end) => {
     const { sink, records } = await sent(path, true, begun(script), stopsAfterFirstByte);
     expect(sink.text).toMatch(end);
     expect([sink.status, sink.destroyed]).toEqual([200, false]);
