@@ -1,6 +1,7 @@
 import type { HttpResponse, us_socket_context_t, WebSocket, WebSocketBehavior } from 'uWebSockets.js';
 import { closeCodes, type FrameListener, type FrameSocket } from '../contract/plugin/web-socket.ts';
 import { GatewayError } from '../contract/values/errors.ts';
+import { FrameBudget } from './frame-budget.ts';
 import type { ParsedRequest } from './read-request.ts';
 
 /** Data the addon carries from the upgrade to the open socket. */
@@ -18,8 +19,12 @@ export interface WebSocketOffer {
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Buffered bytes from which the sender must pause. */
 const bufferedBytesHigh = 256 * 1024;
+/** Bytes of pongs that may wait for a client that does not read, and approximate bytes of a frame beyond its payload. */
+const pongBytesMax = 256 * 1024;
+const frameBytes = 16;
 /** Interval at which the data waiting in a paused connection is written. */
 const flushEveryMs = 10;
+const tooManyFrames = 'The client sends more frames than the gateway can handle';
 const decoder = new TextDecoder();
 const nothing = (): void => {};
 
@@ -45,6 +50,7 @@ export function webSocketBehavior(
       else socket.received(message, isBinary);
     },
     drain: (ws) => ws.getUserData().socket.drained(),
+    ping: (ws, payload) => ws.getUserData().socket.pinged(payload.byteLength),
     pong: (ws) => ws.getUserData().socket.ponged(),
     close: (ws, code, reason) => ws.getUserData().socket.closed(code, decoder.decode(reason)),
   };
@@ -100,11 +106,14 @@ export function readWebSocketOffer(request: ParsedRequest, context: us_socket_co
 export class UwsFrameSocket implements FrameSocket {
   #ws: WebSocket<Carried> | null = null;
   #listener: FrameListener | null = null;
+  readonly #budget = new FrameBudget();
   #paused = false;
   #pauseScheduled = false;
   #owesDrain = false;
   #refused = false;
   #flusher: NodeJS.Timeout | null = null;
+  /** Bytes of pongs since the client has last accepted everything. */
+  #pongBytes = 0;
   /** Code and reason with which the gateway closed the socket. */
   #closedWith: { code: number; reason: string } | null = null;
   readonly #pauseReading: () => void;
@@ -191,6 +200,7 @@ export class UwsFrameSocket implements FrameSocket {
 
   /** Called by the addon. The bytes are valid in this call only. */
   received(message: ArrayBuffer, isBinary: boolean): void {
+    if (!this.#budget.take()) return this.#cutOff(tooManyFrames);
     if (this.#paused) this.#pauseAfterCallback();
     this.#call(() => this.#listener?.onMessage(Buffer.from(new Uint8Array(message)), isBinary));
   }
@@ -205,7 +215,16 @@ export class UwsFrameSocket implements FrameSocket {
     this.#tellDrained();
   }
 
+  /** Called by the addon, which replies to each ping whether or not the client reads. */
+  pinged(payloadBytes: number): void {
+    if (this.bufferedBytes === 0) this.#pongBytes = 0;
+    else this.#pongBytes += payloadBytes + frameBytes;
+    if (this.#pongBytes > pongBytesMax) this.#cutOff('The client does not read the replies to its pings');
+    else if (!this.#budget.take()) this.#cutOff(tooManyFrames);
+  }
+
   ponged(): void {
+    if (!this.#budget.take()) return this.#cutOff(tooManyFrames);
     this.#call(() => this.#listener?.onPong());
   }
 
@@ -216,6 +235,13 @@ export class UwsFrameSocket implements FrameSocket {
     const byRule = this.#refused || (this.#closedWith === null && code === closeCodes.cut && brokenRules.has(reason));
     this.#call(() => this.#listener?.onClose(close.code, close.reason, byRule));
     this.#over();
+  }
+
+  /** Ends the connection at once, because the client broke a rule. */
+  #cutOff(reason: string): void {
+    this.#refused = true;
+    this.#closedWith ??= { code: closeCodes.cut, reason };
+    this.terminate();
   }
 
   #pauseAgain(): void {

@@ -1,12 +1,8 @@
-import type { FrameSocket } from '../contract/plugin/web-socket.ts';
+import { heldBytesOf, toHeld } from '../contract/plugin/held-messages.ts';
+import type { FrameSocket, SessionMessage } from '../contract/plugin/web-socket.ts';
+import type { Reading } from './reading.ts';
 
-interface Message {
-  readonly data: Uint8Array;
-  readonly isBinary: boolean;
-}
-
-/** Approximate memory per held message beyond its bytes. */
-const messageBytes = 100;
+type Message = Pick<SessionMessage, 'data' | 'isBinary'>;
 
 /**
  * One direction of a session. Messages are forwarded at once while the receiver accepts them. When it does not, the sender is
@@ -14,14 +10,14 @@ const messageBytes = 100;
  * buffered data, which is soon if little work is done per message.
  */
 export class Relay {
-  /** True while reading from the sender is paused. */
-  paused = false;
-  readonly #from: FrameSocket;
+  /** True while the sender is paused because the receiver is full. */
+  #isFull = false;
+  readonly #from: Reading;
   readonly #to: FrameSocket;
   #held: Message[] = [];
   #heldBytes = 0;
 
-  constructor(from: FrameSocket, to: FrameSocket) {
+  constructor(from: Reading, to: FrameSocket) {
     this.#from = from;
     this.#to = to;
   }
@@ -32,21 +28,21 @@ export class Relay {
   }
 
   pass(data: Uint8Array, isBinary: boolean): void {
-    if (this.paused) {
-      this.#held.push({ data, isBinary });
-      this.#heldBytes += data.length + messageBytes;
+    if (this.#isFull) {
+      const message = toHeld({ data, isBinary });
+      this.#held.push(message);
+      this.#heldBytes += heldBytesOf(message);
     } else if (!this.#to.send(data, isBinary)) {
-      this.paused = true;
+      this.#isFull = true;
       this.#from.pause();
     }
   }
 
-  /** Called when the receiver accepts bytes again. Returns true if the sender is read again. */
-  goOn(): boolean {
-    if (!this.paused || !this.#release(false)) return false;
-    this.paused = false;
+  /** Called when the receiver accepts bytes again. */
+  goOn(): void {
+    if (!this.#isFull || !this.#release(false)) return;
+    this.#isFull = false;
     this.#from.resume();
-    return true;
   }
 
   /** Sends all buffered messages even to a slow receiver, because the sender has closed. */
@@ -60,9 +56,9 @@ export class Relay {
     let sent = 0;
     let goOn = true;
     while (sent < held.length && (goOn || all)) {
-      const { data, isBinary } = held[sent++] as Message;
-      this.#heldBytes -= data.length + messageBytes;
-      goOn = this.#to.send(data, isBinary);
+      const message = held[sent++] as Message;
+      this.#heldBytes -= heldBytesOf(message);
+      goOn = this.#to.send(message.data, message.isBinary);
     }
     this.#held = held.slice(sent);
     return goOn;

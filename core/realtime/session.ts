@@ -1,9 +1,10 @@
-import type {
-  FrameSocket,
-  SessionDecision,
-  SessionMessage,
-  SessionOutcome,
-  SessionStart,
+import {
+  closeCodes,
+  type FrameSocket,
+  type SessionDecision,
+  type SessionMessage,
+  type SessionOutcome,
+  type SessionStart,
 } from '../contract/plugin/web-socket.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError } from '../contract/values/errors.ts';
@@ -20,6 +21,7 @@ import {
   tooSlow,
 } from './closing.ts';
 import { Inspection } from './inspection.ts';
+import { Reading } from './reading.ts';
 import { Relay } from './relay.ts';
 import { SessionEstimate } from './session-estimate.ts';
 import { SessionUsage } from './session-usage.ts';
@@ -44,6 +46,7 @@ const farewellMs = 1000;
 /** One side of a session. */
 interface Side {
   readonly socket: FrameSocket;
+  readonly reading: Reading;
   /** Forwards its messages to the other side. */
   readonly relay: Relay;
   /** Null: messages are not inspected. */
@@ -90,18 +93,8 @@ export class Session {
     this.#startedAtMs = clock.elapsed();
     this.#activeAtMs = this.#startedAtMs;
     this.#recordedAtMs = this.#startedAtMs;
-    this.#client = sideOf(
-      given.client,
-      given.provider,
-      this.#startedAtMs,
-      this.#inspection(() => this.#client),
-    );
-    this.#provider = sideOf(
-      given.provider,
-      given.client,
-      this.#startedAtMs,
-      this.#inspection(() => this.#provider),
-    );
+    this.#client = this.#sideOf(given.client, given.provider, () => this.#client);
+    this.#provider = this.#sideOf(given.provider, given.client, () => this.#provider);
     this.#usage = given.readUsage === null ? null : new SessionUsage(given.readUsage);
     this.#estimate = given.isEstimated ? new SessionEstimate() : null;
   }
@@ -157,14 +150,14 @@ export class Session {
         if (passed === null || this.#over) return;
         if (from.inspection) from.inspection.push({ data: passed, isBinary, isFromClient: from === this.#client });
         else from.relay.pass(passed, isBinary);
-        if (from.relay.waitingBytes + (from.inspection?.waitingBytes ?? 0) > this.#limits.bufferedBytesMax) {
-          this.#finish(tooSlow(to === this.#client ? 'client' : 'provider'));
-        }
+        this.#endIfSlow(from);
         // Counted after the message with the usage, so that the client gets its last reply. `look` counts estimates.
         if (this.#isUncounted && this.#usage?.total()) void this.#count();
       },
       // `from` accepts bytes again, so `to` may continue sending.
-      onDrain: () => this.#goOn(to),
+      onDrain: () => {
+        if (!this.#over) to.relay.goOn();
+      },
       onPong: () => {
         from.receivedAtMs = this.#clock.elapsed();
       },
@@ -174,34 +167,45 @@ export class Session {
           this.#finish(closingOf(code, reason, byRule));
           if (to.closed) this.#closed();
         };
-        // The last messages of a side that has closed are inspected before the other side is closed.
-        if (from.inspection) from.inspection.whenIdle(finish);
+        // The last messages of a side that has closed are inspected before the other side is closed. A client without a close frame is
+        // not waiting for their effect.
+        const isGone = from === this.#client && code === closeCodes.cut;
+        if (from.inspection && !isGone) from.inspection.whenIdle(finish);
         else finish();
       },
     });
   }
 
-  #inspection(side: () => Side): Inspection | null {
+  #sideOf(socket: FrameSocket, other: FrameSocket, side: () => Side): Side {
+    const reading = new Reading(socket, () => {
+      side().receivedAtMs = this.#clock.elapsed();
+    });
     const { inspect } = this.#given;
-    return (
+    const inspection =
       inspect &&
-      new Inspection({
+      new Inspection(reading, {
         inspect,
         decided: (message, decision) => this.#follow(side(), message, decision),
         failed: (thrown) => this.#finish(pluginFailed(thrown)),
-      })
-    );
+      });
+    const relay = new Relay(reading, other);
+    const nowMs = this.#startedAtMs;
+    return { socket, reading, relay, inspection, messages: 0, bytes: 0, receivedAtMs: nowMs, pingedAtMs: nowMs, closed: false };
   }
 
   #follow(from: Side, message: SessionMessage, decision: SessionDecision | undefined): void {
     if (this.#over) return;
     for (const { data, isBinary } of decision?.forward ?? [message]) from.relay.pass(data, isBinary);
-    if (decision?.toClient) this.#provider.relay.pass(decision.toClient, false);
+    if (decision?.toClient) {
+      this.#provider.relay.pass(decision.toClient, false);
+      this.#endIfSlow(this.#provider);
+    }
     if (decision?.error) this.#finish(mayNotGoOn(decision.error));
   }
 
-  #goOn(side: Side): void {
-    if (!this.#over && side.relay.goOn()) side.receivedAtMs = this.#clock.elapsed();
+  #endIfSlow(from: Side): void {
+    const waitingBytes = from.relay.waitingBytes + (from.inspection?.waitingBytes ?? 0);
+    if (waitingBytes > this.#limits.bufferedBytesMax) this.#finish(tooSlow(from === this.#client ? 'provider' : 'client'));
   }
 
   #fromProvider(data: Uint8Array, isBinary: boolean): Uint8Array | null {
@@ -287,7 +291,7 @@ export class Session {
 
   #isDead(side: Side, nowMs: number): boolean {
     // A paused side is not read, so its heartbeats cannot arrive.
-    if (side.relay.paused) return false;
+    if (side.reading.isPaused) return false;
     if (nowMs - side.receivedAtMs >= deadAfterMs) return true;
     if (nowMs - side.pingedAtMs < pingEveryMs) return false;
     side.pingedAtMs = nowMs;
@@ -299,6 +303,7 @@ export class Session {
   #finish(closing: Closing): void {
     if (this.#over) return;
     this.#over = true;
+    for (const side of [this.#client, this.#provider]) side.inspection?.stop();
     this.#fill(closing);
     const outcome: SessionOutcome = { kind: closing.kind, error: closing.error };
     this.#given.end(outcome, () => {
@@ -318,8 +323,3 @@ export class Session {
 }
 
 const openBrace = 123;
-
-function sideOf(socket: FrameSocket, other: FrameSocket, nowMs: number, inspection: Inspection | null): Side {
-  const relay = new Relay(socket, other);
-  return { socket, relay, inspection, messages: 0, bytes: 0, receivedAtMs: nowMs, pingedAtMs: nowMs, closed: false };
-}

@@ -34,6 +34,7 @@ export function openWebSocket(
   let attempt: Attempt | null = null;
   let reply: IncomingMessage | null = null;
   let socket: WebSocket | null = null;
+  let connection: Socket | null = null;
   let over = false;
 
   /** Ends the call. Returns true for the first caller only. */
@@ -66,6 +67,7 @@ export function openWebSocket(
       if (over) return void open.destroy();
       open.setNoDelay(true);
       phase = 'head';
+      connection = open;
       created(null, open);
     });
   }
@@ -132,7 +134,12 @@ export function openWebSocket(
     opening.on('open', () => {
       if (!finish()) return opening.terminate();
       opening.removeAllListeners('error');
-      handler.onWebSocket?.(headers, new WsFrameSocket(opening, options.onOver), opening.protocol || null);
+      const frames = new WsFrameSocket(opening, {
+        messageBytesMax: options.messageBytesMax,
+        readBytes: () => connection?.bytesRead ?? 0,
+        over: options.onOver,
+      });
+      handler.onWebSocket?.(headers, frames, opening.protocol || null);
     });
   });
 

@@ -5,20 +5,52 @@ import { closeCodes, type FrameListener, type FrameSocket } from '../contract/pl
 const bufferedBytesHigh = 256 * 1024;
 const bufferedBytesLow = 64 * 1024;
 
-/** A provider's end of a session: an open socket of `ws`, paused until it is resumed. */
+/** Frames that are handled in one event-loop turn before reading stops until the next, except those that are read already. */
+const framesPerTurn = 500;
+/** Bytes of control frames and frame headers that may arrive with one message. */
+const overheadBytesMax = 1024 * 1024;
+
+export interface WsFrameSocketOptions {
+  readonly messageBytesMax: number;
+  /** Returns the bytes read from the connection so far. */
+  readBytes(): number;
+  /** Called once, when the socket has closed. */
+  over(): void;
+}
+
+/**
+ * A provider's end of a session: an open socket of `ws`, paused until it is resumed.
+ *
+ * `ws` keeps the parts of an unfinished message as views of what was read, up to 64 KiB each. Control frames between the parts would
+ * keep all of it. The bytes read since the last whole message are therefore limited.
+ */
 export class WsFrameSocket implements FrameSocket {
   readonly #ws: WebSocket;
+  readonly #options: WsFrameSocketOptions;
+  #readAtMessage: number;
   #listener: FrameListener | null = null;
   #owesDrain = false;
+  #isPaused = true;
+  /** Frames of the current turn. */
+  #frames = 0;
   /** Rule that the provider broke, by error code of `ws`. */
   #error = '';
 
-  /** `over` is called once, when the socket has closed. */
-  constructor(ws: WebSocket, over: () => void) {
+  constructor(ws: WebSocket, options: WsFrameSocketOptions) {
     this.#ws = ws;
+    this.#options = options;
+    this.#readAtMessage = options.readBytes();
     ws.pause();
-    ws.on('message', (data, isBinary) => this.#listener?.onMessage(data as Buffer, isBinary));
-    ws.on('pong', () => this.#listener?.onPong());
+    ws.on('message', (data, isBinary) => {
+      this.#readAtMessage = options.readBytes();
+      this.#countFrame();
+      this.#listener?.onMessage(data as Buffer, isBinary);
+    });
+    ws.on('ping', () => this.#countControlFrame());
+    ws.on('pong', () => {
+      this.#countControlFrame();
+      this.#listener?.onPong();
+    });
     ws.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code?.startsWith('WS_ERR_')) this.#error = error.message;
     });
@@ -26,7 +58,7 @@ export class WsFrameSocket implements FrameSocket {
       if (this.#error !== '') this.#listener?.onClose(closeCodes.cut, this.#error, true);
       else this.#listener?.onClose(code === 0 ? closeCodes.none : code, reason.toString('utf8'), false);
       this.#listener = null;
-      over();
+      options.over();
     });
   }
 
@@ -51,21 +83,44 @@ export class WsFrameSocket implements FrameSocket {
   }
 
   pause(): void {
+    this.#isPaused = true;
     this.#ws.pause();
   }
 
   resume(): void {
-    this.#ws.resume();
+    this.#isPaused = false;
+    if (this.#frames < framesPerTurn) this.#ws.resume();
   }
 
   close(code: number | null, reason: string): void {
     // A paused socket would not read the provider's close frame.
-    this.#ws.resume();
+    this.resume();
     if (code === null) this.#ws.close();
     else this.#ws.close(code, reason);
   }
 
   terminate(): void {
+    this.#ws.terminate();
+  }
+
+  #countFrame(): void {
+    if (this.#frames === 0) setImmediate(this.#turned);
+    this.#frames++;
+    if (this.#frames === framesPerTurn) this.#ws.pause();
+  }
+
+  readonly #turned = (): void => {
+    const wasPaused = this.#frames >= framesPerTurn;
+    this.#frames = 0;
+    if (wasPaused && !this.#isPaused) this.#ws.resume();
+  };
+
+  #countControlFrame(): void {
+    this.#countFrame();
+    const { readBytes, messageBytesMax } = this.#options;
+    const bytesMax = messageBytesMax + overheadBytesMax;
+    if (readBytes() - this.#readAtMessage <= bytesMax) return;
+    this.#error ||= `Too many control frames: ${bytesMax} bytes without a whole message`;
     this.#ws.terminate();
   }
 

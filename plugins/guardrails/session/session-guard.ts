@@ -1,4 +1,5 @@
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
+import { heldBytesOf, toHeld } from '../../../core/contract/plugin/held-messages.ts';
 import type { SessionDecision, SessionMessage } from '../../../core/contract/plugin/web-socket.ts';
 import type { Clock } from '../../../core/contract/values/clock.ts';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
@@ -7,7 +8,8 @@ import type { Guardrail } from '../compile.ts';
 import { denialText, deniedResults, isDenied, mayDeny } from '../hook-results.ts';
 import { after } from '../maybe.ts';
 import { type GuardrailResult, runGuardrails } from '../run.ts';
-import { contentOfClient, contentOfResponse, type MessageContent, transcriptOf } from './session-texts.ts';
+import { ResponseTexts } from './response-texts.ts';
+import { contentOfClient, type MessageContent, transcriptOf } from './session-texts.ts';
 
 export interface SessionGuardOptions {
   readonly input: readonly Guardrail[];
@@ -16,7 +18,7 @@ export interface SessionGuardOptions {
   record(results: readonly GuardrailResult[]): void;
 }
 
-/** Maximum bytes of one response that are held for its verdict. A longer one is denied. */
+/** Maximum memory of one response that is held for its verdict. A longer one is denied. */
 const heldBytesMax = 8 * 1024 * 1024;
 
 /**
@@ -31,6 +33,7 @@ export class SessionGuard {
   #heldBytes = 0;
   /** Ids of responses whose events are held. */
   readonly #open = new Set<string>();
+  readonly #texts = new ResponseTexts();
 
   constructor(options: SessionGuardOptions) {
     this.#options = options;
@@ -58,14 +61,16 @@ export class SessionGuard {
     if (event?.type === 'response.done') return this.#endResponse(ctx, message, event);
     if (this.#output.first.length === 0 || !isOfResponse(event)) return undefined;
     this.#hold(message, event);
+    this.#texts.add(event === null ? null : responseIdOf(event), event);
     if (this.#heldBytes <= heldBytesMax) return { forward: [] };
     const judged = this.#endIfDenied(this.#judge(ctx, this.#output, 'unreadable'), event, 'after');
     return after(judged, (decision) => decision ?? { forward: this.#release() });
   }
 
   #hold(message: SessionMessage, event: JsonObject | null): void {
-    this.#held.push(message);
-    this.#heldBytes += message.data.length;
+    const held = toHeld(message);
+    this.#held.push(held);
+    this.#heldBytes += heldBytesOf(held);
     const id = event === null ? null : responseIdOf(event);
     if (id !== null) this.#open.add(id);
   }
@@ -74,11 +79,13 @@ export class SessionGuard {
     const held = this.#held;
     this.#held = [];
     this.#heldBytes = 0;
+    this.#texts.clear();
     return held;
   }
 
   #endResponse(ctx: RequestContext, message: SessionMessage, event: JsonObject): Maybe<SessionDecision | undefined> {
-    const ended = this.#endIfDenied(this.#judge(ctx, this.#output, contentOfResponse(event)), event, 'after');
+    const content = this.#texts.take(responseIdOf(event), event);
+    const ended = this.#endIfDenied(this.#judge(ctx, this.#output, content), event, 'after');
     return after(ended, (decision) => {
       if (decision || this.#output.first.length === 0) return decision;
       this.#hold(message, event);
@@ -143,7 +150,7 @@ function listsOf(guardrails: readonly Guardrail[], isFirst: (guardrail: Guardrai
 /** Returns true for events with texts or audio of a response that is being produced, and for messages that are not events. */
 function isOfResponse(event: JsonObject | null): boolean {
   if (event === null) return true;
-  const type = String(event.type);
+  const type = typeof event.type === 'string' ? event.type : '';
   if (type.startsWith('response.')) return true;
   // Items of the user are repeated to the client, also without a response.
   return (

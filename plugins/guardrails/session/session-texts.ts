@@ -36,7 +36,8 @@ export function contentOfResponse({ response }: JsonObject): MessageContent {
   return contentOfItems(isObject(response) && Array.isArray(response.output) ? response.output : []);
 }
 
-function contentOfItems(items: readonly unknown[]): MessageContent {
+/** Returns the content of items: of messages, and of calls of tools. */
+export function contentOfItems(items: readonly unknown[]): MessageContent {
   const all: string[] = [];
   for (const item of items) {
     if (!isObject(item)) continue;

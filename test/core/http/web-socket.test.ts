@@ -124,6 +124,22 @@ describe.each(uwsBinaries)('the WebSocket edge on %s', (binary) => {
     edge.close();
   });
 
+  it('ends the connection of a client that sends pings and reads no replies', async () => {
+    const { edge, url, accepted } = await accepting();
+    const client = await openSession(url, {});
+    const { socket, heard } = await accepted;
+    client.socket.pause();
+    // The replies to pings wait behind these.
+    while (socket.send(Buffer.alloc(500_000), true));
+    for (let i = 0; i < 4000; i++) client.socket.ping(Buffer.alloc(125));
+    expect(await within(heard.closed, 'the close')).toEqual({
+      code: 1006,
+      reason: 'The client does not read the replies to its pings',
+      byRule: true,
+    });
+    edge.close();
+  });
+
   it('reports no protocol violation if a client just ends its connection', async () => {
     const { edge, url, accepted } = await accepting();
     const client = await openSession(url, {});

@@ -120,6 +120,28 @@ describe('guardrails of a realtime session', () => {
       'in arguments of a tool',
       [{ type: 'response.done', response: { id: 'r1', output: [{ type: 'function_call', arguments: '{"a":"secret"}' }] } }],
     ],
+    ['in deltas that its end does not repeat', [delta('a sec'), delta('ret'), { type: 'response.done', response: { id: 'r1' } }]],
+    [
+      'in a whole text that its end does not repeat',
+      [
+        { type: 'response.output_audio_transcript.done', response_id: 'r1', transcript: 'a secret' },
+        { type: 'response.done', response: { id: 'r1', status: 'cancelled', output: [] } },
+      ],
+    ],
+    [
+      'in an item that its end does not repeat',
+      [
+        { type: 'response.output_item.done', response_id: 'r1', item: { type: 'function_call', arguments: '{"a":"secret"}' } },
+        { type: 'response.done', response: { id: 'r1', output: [] } },
+      ],
+    ],
+    [
+      'in audio whose end has no transcript',
+      [
+        { type: 'response.output_audio.delta', response_id: 'r1', delta: 'AAAA' },
+        { type: 'response.done', response: { id: 'r1', output: [] } },
+      ],
+    ],
     [
       'in audio without a transcript',
       [{ type: 'response.done', response: { id: 'r1', output: [{ content: [{ type: 'output_audio' }] }] } }],

@@ -4,9 +4,9 @@ import type { UpstreamCall, UpstreamHandler } from '../../../core/contract/provi
 import type { GatewayError } from '../../../core/contract/values/errors.ts';
 import { parseTrustedHosts } from '../../../core/contract/values/outbound-url.ts';
 import { createTransport } from '../../../core/upstream/transport.ts';
-import { type FakeRealtime, refuseWith, startFakeRealtime } from '../../support/fake-realtime.ts';
+import { type FakeRealtime, type FakeSession, refuseWith, startFakeRealtime } from '../../support/fake-realtime.ts';
 import { newGate } from '../../support/gate.ts';
-import { within } from '../../support/until.ts';
+import { until, within } from '../../support/until.ts';
 
 let provider: FakeRealtime;
 beforeAll(async () => {
@@ -141,4 +141,41 @@ it('upstream WebSocket: a transport that closes waits for open sockets', async (
   expect(closed).toBe(false);
   socket?.terminate();
   await within(closing, 'the end of the transport');
+});
+
+it('upstream WebSocket: control frames between the parts of a message end the connection, and others do not', async () => {
+  const transport = createTransport({ trusted: parseTrustedHosts(['127.0.0.1']), messageBytesMax: 1024 * 1024 });
+  const closed = newGate<unknown[]>();
+  const messages: number[] = [];
+  const opened = newGate<FakeSession>();
+  provider.onSession = (session) => opened.open(session);
+  transport.send(call(), {
+    onHead: () => {},
+    onData: () => true,
+    onEnd: () => {},
+    onError: (error) => closed.open([error]),
+    onWebSocket: (_headers, socket) => {
+      const onClose = (...how: unknown[]) => closed.open(how);
+      socket.listen({ onMessage: (data) => messages.push(data.length), onDrain() {}, onPong() {}, onClose });
+      socket.resume();
+    },
+  });
+  const { socket } = await opened.opened;
+  const sendPongs = () => {
+    for (let i = 0; i < 12_000; i++) socket.pong(Buffer.alloc(125));
+  };
+  for (let i = 0; i < 3; i++) {
+    sendPongs();
+    socket.send('x');
+  }
+  await until(() => messages.length === 3);
+  socket.send('a', { fin: false });
+  sendPongs();
+  sendPongs();
+  expect(await within(closed.opened, 'the close')).toEqual([
+    1006,
+    'Too many control frames: 2097152 bytes without a whole message',
+    true,
+  ]);
+  await transport.close();
 });

@@ -1,0 +1,69 @@
+import { expect, it } from 'vitest';
+import type { RequestContext } from '../../../core/contract/plugin/context.ts';
+import {
+  closeCodes,
+  type FrameListener,
+  type FrameSocket,
+  type SessionOutcome,
+  type SessionStart,
+} from '../../../core/contract/plugin/web-socket.ts';
+import { Session } from '../../../core/realtime/session.ts';
+
+/** A socket of a peer that reads nothing. */
+class DeafSocket implements FrameSocket {
+  bufferedBytes = 0;
+  listener: FrameListener | null = null;
+  readonly calls: string[] = [];
+  listen(listener: FrameListener) {
+    this.listener = listener;
+  }
+  send() {
+    return false;
+  }
+  ping() {}
+  pause() {}
+  resume() {}
+  close(code: number | null) {
+    this.calls.push(`close ${code}`);
+  }
+  terminate() {
+    this.calls.push('terminate');
+  }
+}
+
+function start(inspect: NonNullable<SessionStart['inspect']>, bufferedBytesMax = 1_000_000) {
+  const client = new DeafSocket();
+  const provider = new DeafSocket();
+  const outcomes: SessionOutcome[] = [];
+  const given = {
+    ...{ client, provider, inspect, readUsage: null, readsBinary: false, isEstimated: false },
+    ctx: { plan: { onChunk: [] } } as unknown as RequestContext,
+    counted: () => null,
+    looked: () => null,
+    checkpoint: () => {},
+    end(outcome: SessionOutcome, recorded: () => void) {
+      outcomes.push(outcome);
+      recorded();
+    },
+  };
+  const limits = { idleMs: 0, totalMs: 0, recordMs: 0, bufferedBytesMax };
+  new Session(given, limits, { now: () => 0, elapsed: () => 0 }, () => {}).start();
+  const send = (text: string) => client.listener?.onMessage(Buffer.from(text), false);
+  return { client, provider, outcomes, send };
+}
+
+it('session: ends if a client does not read the events about its denied messages', () => {
+  const { outcomes, send, client } = start(() => ({ forward: [], toClient: Buffer.alloc(1000) }));
+  for (let i = 0; i < 10_000 && outcomes.length === 0; i++) send('denied');
+  expect(outcomes).toMatchObject([{ kind: 'cut', error: { message: 'The client receives messages too slowly' } }]);
+  expect(client.calls).toEqual(['close 1013']);
+});
+
+it('session: ends at once if the client disconnects while its messages are inspected', () => {
+  const { outcomes, send, client, provider } = start(() => new Promise(() => {}));
+  send('one');
+  send('two');
+  client.listener?.onClose(closeCodes.cut, '', false);
+  expect(outcomes).toMatchObject([{ kind: 'aborted' }]);
+  expect(provider.calls).toEqual(['close 1001']);
+});
