@@ -10,6 +10,7 @@ import { compileCors } from './cors.ts';
 import { acceptsEmptyNames } from './empty-names.ts';
 import { TurnClock } from './event-loop-turns.ts';
 import { loadUws } from './load-uws.ts';
+import { PartBudget } from './part-budget.ts';
 import { compileRequestRules, type ParsedRequest, readRequest } from './read-request.ts';
 import { UwsRequestBody } from './request-body.ts';
 import { openApp } from './tls-app.ts';
@@ -195,8 +196,10 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     sink.body = body;
     sink.closeAfter = request.bodyLength === -1;
     receiving.set(sink, sweptAtMs + bodyTimeoutMs + sweepEveryMs);
+    const budget = new PartBudget();
     res.onData((chunk, last) => {
       sink.enterCallback();
+      if (!budget.take()) return sink.expire();
       if (last) receiving.delete(sink);
       try {
         body.receive(chunk, last);

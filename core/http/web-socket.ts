@@ -1,7 +1,7 @@
 import type { HttpResponse, us_socket_context_t, WebSocket, WebSocketBehavior } from 'uWebSockets.js';
 import { closeCodes, type FrameListener, type FrameSocket } from '../contract/plugin/web-socket.ts';
 import { GatewayError } from '../contract/values/errors.ts';
-import { FrameBudget } from './frame-budget.ts';
+import { PartBudget } from './part-budget.ts';
 import type { ParsedRequest } from './read-request.ts';
 
 /** Data the addon carries from the upgrade to the open socket. */
@@ -106,7 +106,7 @@ export function readWebSocketOffer(request: ParsedRequest, context: us_socket_co
 export class UwsFrameSocket implements FrameSocket {
   #ws: WebSocket<Carried> | null = null;
   #listener: FrameListener | null = null;
-  readonly #budget = new FrameBudget();
+  readonly #budget = new PartBudget();
   #paused = false;
   #pauseScheduled = false;
   #owesDrain = false;

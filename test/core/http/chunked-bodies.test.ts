@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { toGatewayError } from '../../../core/contract/values/errors.ts';
 import { errorReply } from '../../../core/http/write-error.ts';
 import { type Edge, startEdge, uwsBinaries } from '../../support/edge-server.ts';
@@ -74,4 +74,24 @@ describe.each(uwsBinaries)('chunked bodies on %s', (binary) => {
     await later.closed();
     expect(edge.handled.map(({ path }) => path)).toEqual(['/v1/x', '/v1/x']);
   });
+});
+
+it('a body in small chunks that keeps the event loop busy ends its connection', async () => {
+  let nowMs = 0;
+  const edge = await startEdge(uwsBinaries[0] as string, (request, sink) => {
+    // Each chunk takes a hundredth of a millisecond.
+    vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    const onChunk = () => {
+      nowMs += 0.01;
+    };
+    request.body.bytes(1_000_000, undefined, onChunk).then(
+      () => sink.send(200, [], 'read'),
+      () => {},
+    );
+  });
+  const client = await openRawClient(edge.port);
+  client.send(`${head}${'1\r\na\r\n'.repeat(100_000)}0\r\n\r\n`);
+  expect((await client.closed()).toString('latin1')).toBe('');
+  vi.restoreAllMocks();
+  edge.close();
 });
