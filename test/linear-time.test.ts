@@ -24,11 +24,14 @@ import { EventStream } from '../core/pipeline/attempt/event-stream.ts';
 import { modelInForm } from '../core/pipeline/request/passed-request.ts';
 import { compileTemplate } from '../core/prompts/compile-template.ts';
 import { azurePriceName } from '../core/provider-settings/price-names.ts';
+import { eventStream } from '../core/providers/bedrock/event-stream.ts';
 import { streamedReply } from '../core/providers/mock/reply-format.ts';
+import { payloadStream } from '../core/providers/sagemaker/payload-stream.ts';
 import { blocksOfEvents } from '../core/translate/messages-over-chat/block-sequence.ts';
 import { WholeObject } from '../core/translate/whole-object.ts';
 import { contentFacts } from '../plugins/cache/content-facts.ts';
 import scanText from '../workers/tasks/scan-text.ts';
+import { frame as awsFrame } from './core/providers/bedrock/frames.ts';
 
 /**
  * Expressions over texts of clients, providers and other parties run on the main thread, so each takes linear time. A search in quadratic time
@@ -66,6 +69,24 @@ function readEvent(frame: string, data: string | null): void {
   const stream = new EventStream(reader, null);
   stream.push(Buffer.from(`${frame}\n\n`));
   expect(events).toEqual(data === null ? [] : [data]);
+}
+
+/** One line in the smallest parts, one event of the service for each. */
+function lineInParts(count: number): void {
+  const decoder = payloadStream.create();
+  const part = awsFrame({ ':message-type': 'event' }, 'a');
+  for (let i = 0; i < count; i++) decoder.push(part);
+  decoder.push(awsFrame({ ':message-type': 'event' }, '\n{"a":1}\r\n'));
+  expect(decoder.end()).toEqual([]);
+}
+
+/** One long frame in small chunks. */
+function frameInChunks(length: number): void {
+  const decoder = eventStream.create();
+  const bytes = awsFrame({ ':message-type': 'event', ':event-type': 'a' }, '"'.repeat(length));
+  let events = 0;
+  for (let at = 0; at < bytes.length; at += 10) events += decoder.push(bytes.subarray(at, at + 10)).length;
+  expect(events).toBe(1);
 }
 
 function argumentsInPieces(count: number): void {
@@ -138,6 +159,8 @@ it.each<[string, () => unknown]>([
   ['events of many lines that end in CR', () => readEvent('data: a\r'.repeat(n), 'a\n'.repeat(n).slice(0, -1))],
   ['replies with many fences', () => scanText({ scan: 'json', text: '```'.repeat(n) })],
   ['replies with an address before many marks', () => scanText({ scan: 'urls', text: `https://a${'.'.repeat(n)}x` })],
+  ['streams of SageMaker with a line in many parts', () => lineInParts(n)],
+  ['frames of Bedrock in small chunks', () => frameInChunks(10 * n)],
   ['names of models of Gemini', () => traitsOf('gemini-z'.repeat(n))],
   ['names of models of Gemini that transcribe', () => transcribesOnItsOwn('gemini-.'.repeat(n))],
   ['names of models of Azure', () => azurePriceName(`${'.ft'.repeat(n)}\n`)],

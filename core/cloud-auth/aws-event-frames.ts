@@ -20,34 +20,60 @@ export const awsEventStreamType = 'application/vnd.amazon.eventstream';
 /** Lengths, prelude checksum and message checksum. */
 const overheadBytes = 16;
 const preludeBytes = 12;
-/** Longest frame that is accepted. The format allows payloads of 16 MiB (newer services 24 MiB) and headers of 128 KiB. */
+/** Longest frame and headers that are accepted. The format allows payloads of 16 MiB (newer services 24 MiB) and headers of 128 KiB. */
 const frameBytesMax = 25 * 1024 * 1024;
+const headerBytesMax = 128 * 1024;
+/** Unfinished frames up to this length are not reported to `onGrow`. */
+const ordinaryBytes = 64 * 1024;
 
 /**
  * Reads AWS event streams (docs.aws.amazon.com/transcribe/latest/dg/streaming-setting-up.html, "event stream encoding"): frames
  * of total length, header length, their CRC-32, headers, payload, and the CRC-32 of all of it. Integers are big-endian. Errors
- * name `provider`.
+ * name `provider`. `onGrow` is called with the growth of an unfinished frame beyond the longest one so far, from 64 KiB on.
  */
-export function createAwsFrameReader(provider: string): AwsFrameReader {
-  /** Bytes that have not been read. They are joined only when the frame they begin is complete. */
-  let parts: Buffer[] = [];
+export function createAwsFrameReader(provider: string, onGrow: (length: number) => void = () => {}): AwsFrameReader {
+  /** The unfinished frame: the first `size` bytes of `held`, which grows by doubling. */
+  let held: Buffer = Buffer.alloc(0);
   let size = 0;
   let wanted = preludeBytes;
+  let longest = ordinaryBytes;
   const damaged = (how: string): GatewayError =>
     new GatewayError('upstream_invalid', { message: `${provider} error: the event stream is damaged: ${how}` });
+
+  function hold(bytes: Buffer): void {
+    if (size + bytes.length > held.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(2 * held.length, size + bytes.length));
+      held.copy(larger, 0, 0, size);
+      held = larger;
+    }
+    bytes.copy(held, size);
+    size += bytes.length;
+    if (size <= longest) return;
+    onGrow(size - longest);
+    longest = size;
+  }
+
   return {
     push(chunk) {
-      parts.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
-      size += chunk.byteLength;
+      const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
       const frames: AwsFrame[] = [];
-      if (size < wanted) return frames;
-      let rest = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
+      if (size + bytes.length < wanted) {
+        hold(bytes);
+        return frames;
+      }
+      let rest = bytes;
+      if (size > 0) {
+        hold(bytes);
+        rest = held.subarray(0, size);
+      }
       for (wanted = frameLength(rest, damaged); rest.length >= wanted; wanted = frameLength(rest, damaged)) {
         frames.push(frameOf(rest.subarray(0, wanted), damaged));
         rest = rest.subarray(wanted);
       }
-      parts = rest.length === 0 ? [] : [rest];
-      size = rest.length;
+      // The frames are views of `held`.
+      held = Buffer.alloc(0);
+      size = 0;
+      if (rest.length > 0) hold(rest);
       return frames;
     },
     end() {
@@ -67,6 +93,7 @@ function frameLength(bytes: Buffer, damaged: Damaged): number {
   if (crc32(bytes.subarray(0, 8)) !== bytes.readUInt32BE(8)) throw damaged('the checksum of a prelude is wrong');
   const headersLength = bytes.readUInt32BE(4);
   if (length < overheadBytes + headersLength || length > frameBytesMax) throw damaged(`a frame claims ${length} bytes`);
+  if (headersLength > headerBytesMax) throw damaged(`a frame claims ${headersLength} bytes of headers`);
   return length;
 }
 

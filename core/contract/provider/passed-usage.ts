@@ -1,7 +1,7 @@
 import type { HeaderList } from '../values/http.ts';
 import type { JsonObject } from '../values/json.ts';
 import type { Usage } from '../values/usage.ts';
-import type { StreamDecoder } from './provider.ts';
+import type { StreamDecoding } from './provider.ts';
 
 /** Reads usage from replies in all known formats, for pass-through routes. */
 export interface PassedUsage {
@@ -16,8 +16,8 @@ export interface PassedUsage {
   read(counts: JsonObject, serviceTier: unknown): Usage | null;
   /** Returns the counts in the headers of a reply, or null. */
   readHeaders(headers: HeaderList): JsonObject | null;
-  /** For binary replies: their content type, and a reader of the JSON events in them. */
-  readonly frames: { readonly contentType: string; create(): StreamDecoder };
+  /** For binary replies: a reader of the JSON events in them. */
+  readonly frames: StreamDecoding;
 }
 
 /** Members of a JSON value by name. `true` selects the value. An object selects members inside the value. */

@@ -225,8 +225,8 @@ export interface Operation {
   readonly passesJson?: boolean;
   /** Absent, or null: the provider's event stream passes unchanged. */
   translateStream?(call: OperationCall): StreamTranslator | null;
-  /** For streams that are not server-sent events: their content type, and a reader of their events. */
-  readonly decodeStream?: { readonly contentType: string; create(): StreamDecoder };
+  /** For streams that are not server-sent events. */
+  readonly decodeStream?: StreamDecoding;
   /** Reads tokens from the provider's own (untranslated) plain reply. */
   usage(reply: JsonObject, call?: OperationCall): Usage | null;
   /** Usage that the request itself determines (characters of speech input), if the reply has no counts. */
@@ -357,6 +357,13 @@ export interface OperationCall {
 export interface StreamEvent {
   readonly event: string | null;
   readonly data: JsonObject | string;
+}
+
+/** The content type of a framed binary stream, and a reader of its events. */
+export interface StreamDecoding {
+  readonly contentType: string;
+  /** `onGrow` is called with the bytes that an unfinished event adds to what the stream holds at most. */
+  create(onGrow?: (length: number) => void): StreamDecoder;
 }
 
 /** Reads events from a framed binary stream. Throws GatewayError `upstream_invalid` on a damaged frame. */

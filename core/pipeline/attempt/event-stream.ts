@@ -1,5 +1,11 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser';
-import type { StreamDecoder, StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider/provider.ts';
+import type {
+  StreamDecoder,
+  StreamDecoding,
+  StreamEvent,
+  StreamReader,
+  StreamTranslator,
+} from '../../contract/provider/provider.ts';
 import { isObject } from '../../contract/values/json.ts';
 import { EventFrames } from './event-frames.ts';
 import { RepeatedEvents } from './repeated-events.ts';
@@ -23,20 +29,20 @@ export class EventStream {
   #out: string | null = null;
 
   /**
-   * `decoder` reads providers whose streams are not server-sent events; they need a translator. `onGrow` is called with the bytes
+   * `decoding` reads providers whose streams are not server-sent events; they need a translator. `onGrow` is called with the bytes
    * that an unfinished event adds to what the stream holds at most.
    */
   constructor(
     reader: StreamReader,
     translator: StreamTranslator | null,
-    decoder: StreamDecoder | null = null,
+    decoding: StreamDecoding | null = null,
     onGrow: (length: number) => void = () => {},
   ) {
-    this.#decoder = decoder;
+    this.#decoder = decoding?.create(onGrow) ?? null;
     this.#frames = new EventFrames(onGrow);
     this.#reader = reader;
     this.#translator = translator;
-    const isRead = translator === null && decoder === null && reader.unused !== undefined;
+    const isRead = translator === null && decoding === null && reader.unused !== undefined;
     this.#repeats = isRead ? new RepeatedEvents(reader.unused ?? []) : null;
     this.#parser = createParser({ onEvent: (event) => this.#take({ event: event.event ?? null, data: parseData(event.data) }) });
   }

@@ -36,7 +36,7 @@ export class PassingEvents {
     this.#operation = operation;
     this.#headed = { dropped: call.dropped.length, adapted: call.adapted.length };
     this.#reader = operation.streamReader();
-    this.#events = new EventStream(this.#reader, translator, operation.decodeStream?.create() ?? null, onGrow);
+    this.#events = new EventStream(this.#reader, translator, operation.decodeStream, onGrow);
   }
 
   /** Events so far. */

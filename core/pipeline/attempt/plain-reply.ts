@@ -139,7 +139,7 @@ function streamReply(
   const { headers, body } = given;
   const translator = operation.translateStream?.(call) ?? null;
   const reader = operation.streamReader();
-  const events = new EventStream(reader, translator, operation.decodeStream?.create() ?? null);
+  const events = new EventStream(reader, translator, operation.decodeStream);
   const text = events.push(body) + events.end();
   const usage = reader.usage();
   const error = reader.error?.() ?? (reader.complete() ? null : new GatewayError('stream_incomplete'));

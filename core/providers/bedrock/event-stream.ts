@@ -1,12 +1,12 @@
 import { type AwsFrame, awsEventStreamType, createAwsFrameReader } from '../../cloud-auth/aws-event-frames.ts';
-import type { Operation, StreamDecoder, StreamEvent } from '../../contract/provider/provider.ts';
+import type { StreamDecoder, StreamDecoding, StreamEvent } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 
 /** The service's streams: events and exceptions by name, and events of the models' own formats wrapped in `chunk` events. */
-export const eventStream: NonNullable<Operation['decodeStream']> = { contentType: awsEventStreamType, create: createDecoder };
+export const eventStream: StreamDecoding = { contentType: awsEventStreamType, create: createDecoder };
 
-function createDecoder(): StreamDecoder {
-  const frames = createAwsFrameReader('bedrock');
+function createDecoder(onGrow?: (length: number) => void): StreamDecoder {
+  const frames = createAwsFrameReader('bedrock', onGrow);
   return {
     push: (chunk) => frames.push(chunk).flatMap((frame) => eventOf(frame) ?? []),
     end() {

@@ -1,5 +1,5 @@
 import { type AwsFrame, awsEventStreamType, createAwsFrameReader } from '../../cloud-auth/aws-event-frames.ts';
-import type { Operation, StreamDecoder, StreamEvent } from '../../contract/provider/provider.ts';
+import type { StreamDecoder, StreamDecoding, StreamEvent } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { parseObject } from '../../contract/values/json.ts';
 
@@ -7,20 +7,30 @@ import { parseObject } from '../../contract/values/json.ts';
  * Decodes the frames of InvokeEndpointWithResponseStream. The joined bytes of its `PayloadPart` events are the container's own
  * stream: either server-sent events or one JSON object per line.
  */
-export const payloadStream: NonNullable<Operation['decodeStream']> = { contentType: awsEventStreamType, create: createDecoder };
+export const payloadStream: StreamDecoding = { contentType: awsEventStreamType, create: createDecoder };
 
 /** Maximum line length. It limits the memory that a container can fill by never ending a line. */
 const lineLengthMax = 32 * 1024 * 1024;
 
-function createDecoder(): StreamDecoder {
-  const frames = createAwsFrameReader('sagemaker');
+/** Unfinished lines up to this length are not reported to `onGrow`. */
+const ordinaryLength = 64 * 1024;
+
+function createDecoder(onGrow: (length: number) => void = () => {}): StreamDecoder {
+  const frames = createAwsFrameReader('sagemaker', onGrow);
   const text = new TextDecoder('utf-8');
+  /** The unfinished line. It is searched only once. */
   let rest = '';
+  let longest = ordinaryLength;
   const readLines = (more: string): StreamEvent[] => {
-    const lines = (rest + more).split(/\r\n|\n/);
-    rest = lines.pop() ?? '';
+    const lines = more.split('\n');
+    lines[0] = rest + lines[0];
+    rest = lines.pop() as string;
     if (rest.length > lineLengthMax) {
       throw new GatewayError('upstream_invalid', { message: 'sagemaker error: a line of the stream has no end' });
+    }
+    if (rest.length > longest) {
+      onGrow(rest.length - longest);
+      longest = rest.length;
     }
     return lines.flatMap((line) => eventOfLine(line) ?? []);
   };

@@ -89,6 +89,23 @@ describe('a damaged AWS event stream', () => {
     expect(() => eventStream.create().push(claim(0, 0))).toThrow('a frame claims 0 bytes');
   });
 
+  it('is rejected if its headers are longer than the format allows', () => {
+    expect(() => read([withHeaders(Buffer.alloc(128 * 1024 + 1))])).toThrow('a frame claims 131073 bytes of headers');
+  });
+
+  it('reports the growth of an unfinished frame once', () => {
+    const grown: number[] = [];
+    const decoder = eventStream.create((bytes) => grown.push(bytes));
+    const long = frame({ ':message-type': 'event', ':event-type': 'a' }, JSON.stringify({ text: 'a'.repeat(100_000) }));
+    for (let i = 0; i < 2; i++) {
+      expect(decoder.push(long.subarray(0, 50_000))).toEqual([]);
+      for (let at = 50_000; at < 90_000; at += 10_000) decoder.push(long.subarray(at, at + 10_000));
+      expect(decoder.push(long.subarray(90_000))).toHaveLength(1);
+    }
+    expect(grown.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThan(long.length - 64 * 1024 + 1);
+    expect(grown.reduce((sum, bytes) => sum + bytes, 0)).toBeGreaterThan(90_000 - 64 * 1024 - 1);
+  });
+
   it('is rejected if a header exceeds the headers or has an unknown type', () => {
     expect(() => read([withHeaders(Buffer.from([5, 97]))])).toThrow('a header is longer than the headers');
     expect(() => read([withHeaders(Buffer.from([1, 97, 7, 0, 9, 98]))])).toThrow('a header is longer than the headers');

@@ -103,7 +103,7 @@ function streamed(
   const bytes = wire.frames?.(events) ?? Buffer.from(events.map(encodeEvent).join(''));
   const reader = operation.streamReader();
   const translator = operation.translateStream?.(call) ?? null;
-  const stream = new EventStream(reader, translator, operation.decodeStream?.create() ?? null);
+  const stream = new EventStream(reader, translator, operation.decodeStream);
   const text = stream.push(bytes);
   const owed = stream.end();
   const shown = translator === null ? bytes.toString('utf8') : text;
