@@ -195,9 +195,14 @@ class Attempt implements UpstreamHandler, ArrivingBody {
 
   #end(): void {
     if (this.settled) return;
-    if (this.#meter) this.#count(this.#meter.usage(), 0);
-    if (this.#stream) this.#endStream();
-    else this.#endPlain();
+    try {
+      if (this.#meter) this.#count(this.#meter.usage(), 0);
+      if (this.#stream) this.#endStream();
+      else this.#endPlain();
+    } catch (thrown) {
+      // Such as a binary stream that ends inside a frame. An attempt that is never settled would leave its client waiting.
+      this.#fail(toGatewayError(thrown));
+    }
   }
 
   onError(error: GatewayError): void {
@@ -284,14 +289,10 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     if (error) this.#countUnfinished();
     else if (!this.#meter) this.#count(this.#events?.usage ?? usageOfCall(this.#outgoing), this.#events?.count ?? 0);
     if (error && !this.#sink.started) return this.#settle({ kind: 'error', error });
-    try {
-      if (error === null) stream.end(rest);
-      else {
-        if (rest !== '') stream.write(Buffer.from(rest));
-        stream.start();
-      }
-    } catch (thrown) {
-      return this.#fail(toGatewayError(thrown));
+    if (error === null) stream.end(rest);
+    else {
+      if (rest !== '') stream.write(Buffer.from(rest));
+      stream.start();
     }
     this.#settle({ kind: 'streamed', status: this.#status, error, errorSent, raw: this.#events === null });
   }

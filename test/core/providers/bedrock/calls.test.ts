@@ -246,6 +246,20 @@ describe('a streamed reply of Bedrock', () => {
     expect(harness.calls).toHaveLength(2);
   });
 
+  it.each([
+    ['/v1/chat/completions', converseFrames(chunksOf('chat-a-text'))],
+    ['/v1/messages', chunkFrames(chunksOf('messages-native'))],
+  ])('from %s that ends inside a frame ends with an error, after some events or none', async (path, bytes) => {
+    for (const length of [bytes.length - 1, 5]) {
+      const harness = createHarness();
+      harness.script(framed(bytes.subarray(0, length)));
+      const reply = await send(harness, { ...question, stream: true }, { path });
+      expect(reply.text).toContain('bedrock error: the event stream is damaged: it ends inside a frame');
+      expect(reply.text).not.toContain('[DONE]');
+      expect(harness.records[0]).toMatchObject({ errorCode: 'upstream_invalid' });
+    }
+  });
+
   it('without a stop event is incomplete', async () => {
     const harness = createHarness();
     harness.script(framed(converseFrames(chunksOf('chat-a-text').slice(0, 4))));
