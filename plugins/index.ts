@@ -1,4 +1,4 @@
-// The chain. Each plugin names its stage and the plugins it comes after; core/compose/order-plugins.ts sorts by these. A request passes
+// The chain. Each plugin names its stage and the plugins it comes after; core/compose/sort-plugins.ts sorts by these. A request passes
 // the stages top to bottom and its reply bottom to top: record, auth, config, limits, input-guardrails, cache, strategy,
 // output-guardrails. `record` comes first so that its `onEnd` runs last and sees the results of all others.
 export { auth } from './auth/index.ts'; //                            auth: verifies the caller

@@ -11,10 +11,10 @@ import { PlanStore } from '../pipeline/plan/plan-store.ts';
 import type { OpenGuardrail } from '../pipeline/plan/saved-guardrails.ts';
 import { createProviderCalls, type ProviderCalls } from '../pipeline/provider-calls.ts';
 import { timePlugin, timeStage } from '../plugin-host/time-hooks.ts';
-import { sortPlugins } from './order-plugins.ts';
+import { sortPlugins } from './sort-plugins.ts';
 
 /** The services that the composition adds itself. */
-type Added = 'newSlot' | 'slot' | 'callProvider';
+type Added = 'slot' | 'callProvider';
 
 export interface ChainParts {
   readonly services: Omit<CoreServices, Added>;
@@ -49,9 +49,8 @@ export function composeChain({ services: given, keys, added, checks, planEntries
 } {
   const plans = new PlanStore(planEntriesMax, limits);
   let slots = 0;
-  const newSlot = (): number => slots++;
   const slot = <T>(): Slot<T> => {
-    const index = newSlot();
+    const index = slots++;
     return {
       get: (ctx) => ctx.slots[index] as T | undefined,
       set(ctx, value) {
@@ -60,7 +59,7 @@ export function composeChain({ services: given, keys, added, checks, planEntries
     };
   };
   const callProvider: CallProvider = (call) => providerCalls.call(call);
-  const withoutChecks = { ...given, newSlot, slot, callProvider };
+  const withoutChecks = { ...given, slot, callProvider };
   const services: CoreServices = { ...withoutChecks, ...(checks ? { addedChecks: distinct(checks(withoutChecks)) } : {}) };
   const own = builtInPlugins(keys);
   const chain = compileChain(mergePlugins(own, added.map(timePlugin)), services);

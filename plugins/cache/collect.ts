@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { CoreHooks } from '../../core/contract/plugin/core-plugin.ts';
+import type { Slot } from '../../core/contract/plugin/plugin.ts';
 import type { SavedCall } from '../../core/contract/plugin/record.ts';
 import { recordedUsage } from '../../core/contract/plugin/recorded-usage.ts';
 import { cachedBytesMax, type EntryLabels, type LeadResult } from '../../core/contract/protocol/cached-replies.ts';
@@ -8,7 +9,7 @@ import { formOfReply } from './forms/convert.ts';
 import type { SemanticRequest } from './semantic.ts';
 
 /** State of a request that missed, used to store its reply. */
-interface Collecting {
+export interface Collecting {
   readonly end: (result: LeadResult) => void;
   readonly maxAgeSeconds: number | null;
   readonly semantic: SemanticRequest | null;
@@ -22,35 +23,35 @@ const defaultMaxAgeSeconds = 604_800;
 
 /** Begins to collect the reply of a request, to end its flight with it. */
 export function collectReply(
-  slot: number,
+  slot: Slot<Collecting>,
   ctx: RequestContext,
   end: (result: LeadResult) => void,
   maxAgeSeconds: number | null,
   semantic: SemanticRequest | null,
 ): void {
-  ctx.slots[slot] = {
+  slot.set(ctx, {
     ...{ end, semantic, maxAgeSeconds: maxAgeSeconds ?? askedMaxAge(ctx) },
     ...{ contentType: null, contentEncoding: null, chunks: [], bytes: 0 },
-  } satisfies Collecting;
+  });
 }
 
 /** Ends the flight that this request leads, without a reply if none is given. */
-export function leave(slot: number, ctx: RequestContext, result: LeadResult = 'failed'): void {
-  (ctx.slots[slot] as Collecting | undefined)?.end(result);
-  ctx.slots[slot] = undefined;
+export function leave(slot: Slot<Collecting>, ctx: RequestContext, result: LeadResult = 'failed'): void {
+  slot.get(ctx)?.end(result);
+  slot.set(ctx, undefined);
 }
 
 /** Hooks that collect replies and store them at their end. */
-export function collectingHooks(slot: number): CoreHooks {
+export function collectingHooks(slot: Slot<Collecting>): CoreHooks {
   return {
     onReply(ctx, head) {
-      const collecting = ctx.slots[slot] as Collecting | undefined;
+      const collecting = slot.get(ctx);
       if (!collecting || head.status !== 200) return;
       collecting.contentType = findHeader(head.headers, 'content-type') ?? 'application/json';
       collecting.contentEncoding = findHeader(head.headers, 'content-encoding') ?? null;
     },
     onChunk(ctx, chunk) {
-      const collecting = ctx.slots[slot] as Collecting | undefined;
+      const collecting = slot.get(ctx);
       if (!collecting?.contentType) return chunk;
       collecting.bytes += chunk.length;
       if (collecting.bytes > cachedBytesMax) {
@@ -62,7 +63,7 @@ export function collectingHooks(slot: number): CoreHooks {
       return chunk;
     },
     onEnd(ctx, outcome) {
-      const collecting = ctx.slots[slot] as Collecting | undefined;
+      const collecting = slot.get(ctx);
       if (!collecting) return;
       const { contentType, contentEncoding, chunks, bytes, maxAgeSeconds, semantic } = collecting;
       if (outcome.kind === 'aborted') return collecting.end('aborted');

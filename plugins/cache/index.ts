@@ -1,10 +1,10 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { type CoreHooks, type CorePlugin, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
 import type { CacheRule } from '../../core/contract/plugin/plan.ts';
-import type { Reply } from '../../core/contract/plugin/plugin.ts';
+import type { Reply, Slot } from '../../core/contract/plugin/plugin.ts';
 import type { CachedReply, CacheKey, Joined, ReplyCache } from '../../core/contract/protocol/cached-replies.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
-import { collectingHooks, collectReply, labelsOf, leave } from './collect.ts';
+import { type Collecting, collectingHooks, collectReply, labelsOf, leave } from './collect.ts';
 import { convertReply, formOf } from './forms/convert.ts';
 import { isCached } from './is-cached.ts';
 import { type CacheDigest, createCacheDigest } from './key.ts';
@@ -25,7 +25,7 @@ export function cache(): CorePlugin {
       const [first = null] = targets.map((target) => target.cache);
       if (targets.every((target) => target.cache === null)) return null;
       store ??= {
-        ...{ replies: services.replies, slot: services.newSlot() },
+        ...{ replies: services.replies, slot: services.slot<Collecting>() },
         ...{ digest: createCacheDigest(services), semantic: createSemantic(services) },
       };
       // If all targets share one rule, look up the cache before a target is chosen.
@@ -42,7 +42,7 @@ export function cache(): CorePlugin {
 
 interface Store {
   readonly replies: ReplyCache;
-  readonly slot: number;
+  readonly slot: Slot<Collecting>;
   readonly digest: CacheDigest;
   readonly semantic: Semantic;
 }

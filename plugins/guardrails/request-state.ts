@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
-import type { AttemptResponse, Reply } from '../../core/contract/plugin/plugin.ts';
+import type { AttemptResponse, Reply, Slot } from '../../core/contract/plugin/plugin.ts';
 import type { Clock } from '../../core/contract/values/clock.ts';
 import { isPromise, type JsonObject } from '../../core/contract/values/json.ts';
 import type { BatchGuard } from './batch-guard.ts';
@@ -56,7 +56,7 @@ export const observedBytesMax = 4 * 1024 * 1024;
 /** The guardrails of all requests of one config, and their records. */
 export class RequestStates {
   readonly #services: CoreServices;
-  readonly #slot: ReturnType<CoreServices['slot']>;
+  readonly #slot: Slot<State>;
 
   constructor(services: CoreServices) {
     this.#services = services;
@@ -65,7 +65,7 @@ export class RequestStates {
 
   /** Returns the state of a request for which guardrails have run; undefined if none have. */
   known(ctx: RequestContext): State | undefined {
-    return this.#slot.get(ctx) as State | undefined;
+    return this.#slot.get(ctx);
   }
 
   of(ctx: RequestContext): State {

@@ -39,7 +39,7 @@ function budgetsFirst(one: Meter, other: Meter): number {
 
 function createHooks(services: CoreServices, leases: Leases): CoreHooks {
   const { clock, documents } = services;
-  const slot = services.newSlot();
+  const slot = services.slot<Reservations>();
   /** By the caller's identity and the workspace document. Both are one object per document. */
   const ofCaller = new WeakMap<Identity, { workspace: WorkspaceDocument | null; meters: readonly Meter[] }>();
   const ofProvider = new WeakMap<ProviderDocument, readonly Meter[]>();
@@ -63,7 +63,7 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
     },
 
     onAttempt(ctx, target) {
-      const state = ctx.slots[slot] as Reservations | undefined;
+      const state = slot.get(ctx);
       // A retry.
       if (state?.target === target) return undefined;
       const { workspace, providerSlug: slug } = ctx;
@@ -81,7 +81,7 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
     },
 
     onSend(ctx) {
-      (ctx.slots[slot] as Reservations | undefined)?.noteTaken();
+      slot.get(ctx)?.noteTaken();
     },
 
     onError(ctx, error) {
@@ -89,7 +89,7 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
     },
 
     onSessionUsage(ctx) {
-      const state = ctx.slots[slot] as Reservations | undefined;
+      const state = slot.get(ctx);
       if (!state?.target || ctx.model === state.pricedModel) return state?.renew();
       // A session may name its model only after it has opened.
       state.pricedModel = ctx.model;
@@ -102,11 +102,11 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
     },
 
     onCheckpoint(ctx) {
-      (ctx.slots[slot] as Reservations | undefined)?.note();
+      slot.get(ctx)?.note();
     },
 
     onEnd(ctx, outcome) {
-      (ctx.slots[slot] as Reservations | undefined)?.settle(outcome);
+      slot.get(ctx)?.settle(outcome);
     },
   };
 
@@ -118,7 +118,7 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
     const own = all.filter(({ unit }) => unit === 'tokens');
     const meters = document ? [...own, ...toolMeters(ctx, document)].sort(budgetsFirst) : own;
     if (meters.length === 0) return undefined;
-    const state = (ctx.slots[slot] as Reservations | undefined) ?? stateOf(ctx);
+    const state = slot.get(ctx) ?? stateOf(ctx);
     return state.admit(meters, state.own);
   }
 
@@ -144,7 +144,7 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
   ): Maybe<undefined> {
     const own = provider ? providerMeters(provider) : none;
     const meters = policies ? [...own, ...policyMeters(ctx, target, provider, policies)].sort(budgetsFirst) : own;
-    const state = ctx.slots[slot] as Reservations | undefined;
+    const state = slot.get(ctx);
     if (meters.length === 0 && !state?.hasCost && !state?.target) return undefined;
     return enter(ctx, target, state ?? stateOf(ctx), meters);
   }
@@ -220,7 +220,7 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
 
   function stateOf(ctx: RequestContext): Reservations {
     const state = new Reservations(ctx, clock);
-    ctx.slots[slot] = state;
+    slot.set(ctx, state);
     return state;
   }
 

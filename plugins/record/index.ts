@@ -21,8 +21,8 @@ export const record = (): CorePlugin =>
     config: v.optional(v.strictObject({})),
     onConfig(_config, _scope, services) {
       const { journal, clock, contents } = services;
-      const slot = services.newSlot();
-      const heldSlot = services.newSlot();
+      const checkpoints = services.slot<number>();
+      const heldTargets = services.slot<string | null>();
       return {
         onRequest() {
           // A request that cannot be recorded is rejected. Otherwise a full disk would make calls free.
@@ -41,15 +41,15 @@ export const record = (): CorePlugin =>
             }),
         onSend(ctx) {
           // A retry at the same target is the same call.
-          if (ctx.slots[heldSlot] === ctx.targetPath) return undefined;
-          ctx.slots[heldSlot] = ctx.targetPath;
+          if (heldTargets.get(ctx) === ctx.targetPath) return undefined;
+          heldTargets.set(ctx, ctx.targetPath);
           journal.hold(toHold(ctx));
           // An admitted call is on disk before a provider can bill it. Calls without limits do not wait.
           return ctx.reservations === null ? undefined : new Promise((resolve) => journal.whenSafe(resolve));
         },
         onCheckpoint(ctx) {
-          const checkpoint = ((ctx.slots[slot] as number | undefined) ?? 0) + 1;
-          ctx.slots[slot] = checkpoint;
+          const checkpoint = (checkpoints.get(ctx) ?? 0) + 1;
+          checkpoints.set(ctx, checkpoint);
           append({ ...toRecord(ctx, stillOpen, clock.elapsed()), checkpoint });
         },
         onEnd(ctx, outcome) {

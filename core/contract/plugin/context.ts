@@ -218,7 +218,7 @@ export class RequestContext {
   ended = false;
   /** True once the plan counts this request among its running ones. */
   planEntered = false;
-  /** Typed slots that plugins own, by index from `Services.newSlot()`. */
+  /** Values of plugins for this request. Plugins reach their own with `Services.slot()`. */
   readonly slots: unknown[] = [];
 
   constructor(init: {

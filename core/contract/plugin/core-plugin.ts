@@ -101,8 +101,6 @@ export interface CoreServices extends Services {
   readonly circuits: Circuits;
   /** This process's shares of limits; absent: nothing is limited. */
   readonly leases?: Leases;
-  /** Returns an index in `ctx.slots` that belongs to the caller alone. Call it once, at start. */
-  newSlot(): number;
   /** Signs calls to AWS. */
   readonly signAws: SignAws;
   /** Runs CPU work, off the main thread if the input is large. */

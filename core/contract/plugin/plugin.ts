@@ -186,7 +186,7 @@ export interface PluginRequest {
 /** A value per request. */
 export interface Slot<T> {
   get(ctx: RequestContext): T | undefined;
-  set(ctx: RequestContext, value: T): void;
+  set(ctx: RequestContext, value: T | undefined): void;
 }
 
 /** Documents by kind and id. A hit in memory comes back at once, a miss as a promise; null means "does not exist". */

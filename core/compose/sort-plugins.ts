@@ -3,7 +3,7 @@ import { stages } from '../contract/plugin/plugin.ts';
 
 /**
  * Sorts built-in plugins by stage, then by their `after`, then by name. An unknown plugin or a cycle keeps its position, and
- * `orderPlugins` reports it.
+ * `checkOrder` reports it.
  */
 export function sortPlugins(plugins: readonly CorePlugin[]): CorePlugin[] {
   const waiting = [...plugins].sort(

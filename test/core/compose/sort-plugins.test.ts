@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { expect, it } from 'vitest';
 import { builtInPlugins } from '../../../core/compose/compose-chain.ts';
-import { sortPlugins } from '../../../core/compose/order-plugins.ts';
+import { sortPlugins } from '../../../core/compose/sort-plugins.ts';
 import type { CorePlugin } from '../../../core/contract/plugin/core-plugin.ts';
 
 const plugin = (name: string, stage: CorePlugin['stage'], after: string[] = []): CorePlugin => ({
