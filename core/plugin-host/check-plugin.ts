@@ -1,6 +1,8 @@
-import { nearestName } from '../../config/did-you-mean.ts';
-import { apiVersion, type Extension, hookNames, type Plugin } from '../contract/plugin/plugin.ts';
+import { didYouMean } from '../../config/did-you-mean.ts';
+import { apiVersion, type Extension, hookNames, type Plugin, stages } from '../contract/plugin/plugin.ts';
 import { checksIssueOf } from './declared-checks.ts';
+import { isValibot } from './json-schema.ts';
+import { misspeltField } from './misspelt-field.ts';
 
 const extensionFields = ['apiVersion', 'name', 'checks'] as const;
 const hookFields = ['stage', 'after', 'reads', 'config', 'example', 'hookTimeoutMs', 'onConfig'] as const;
@@ -15,6 +17,7 @@ export function checkPlugin(plugin: unknown): string | null {
   if (typeof plugin !== 'object' || plugin === null) return 'exports no plugin: export it as `plugin` or as default';
   const { apiVersion: version, name, stage, config, onConfig, reads, after, hookTimeoutMs } = plugin as Partial<Plugin>;
   if (typeof name !== 'string') return 'has no name';
+  if (!/^[a-z][a-z0-9-]*$/.test(name)) return `has the name ${JSON.stringify(name)}, expected kebab-case, such as my-plugin`;
   const issue = (text: string): string => `(${name}) ${text}`;
   const misspelt = misspeltField(plugin, pluginFields);
   if (version !== apiVersion && misspelt === null)
@@ -26,8 +29,10 @@ export function checkPlugin(plugin: unknown): string | null {
   const checksIssue = checksIssueOf(plugin as Extension);
   if (checksIssue !== null) return issue(checksIssue);
   if (!hasHooks(plugin as Extension) && misspelt === null) return null;
-  if (typeof stage !== 'string' && misspelt === null) return issue('has no stage');
-  if (config !== undefined && (typeof config !== 'object' || config === null))
+  if (stage === undefined && misspelt === null) return issue('has no stage');
+  if (stage !== undefined && !stages.includes(stage))
+    return issue(`stage: got ${JSON.stringify(stage)}, expected one of ${stages.join(', ')}${didYouMean(String(stage), stages)}`);
+  if (config !== undefined && !isValibot(config))
     return issue('config: expected a valibot schema, or no such field if the plugin has no settings');
   if (misspelt !== null) return issue(misspelt);
   if (typeof onConfig !== 'function') return issue('has no onConfig function');
@@ -68,25 +73,4 @@ function checkReads(reads: unknown): string | null {
       return `reads.${part}: got ${JSON.stringify(value)}, expected one of ${allowed.join(', ')}`;
   }
   return null;
-}
-
-/** Returns the first unknown field that is named like a hook or similar to one. Other unknown fields belong to the plugin. */
-function misspeltField(given: object, known: readonly string[]): string | null {
-  for (const field of fieldsOf(given)) {
-    if (known.includes(field)) continue;
-    const meant = nearestName(field, known);
-    if (meant !== null) return `${field}: unknown field; did you mean ${meant}?`;
-    if (/^on[A-Z]/.test(field))
-      return `${field}: unknown hook; expected one of ${known.filter((each) => each.startsWith('on')).join(', ')}`;
-  }
-  return null;
-}
-
-/** Returns the names of own fields and of those that a class gives its instances. */
-function fieldsOf(given: object): Set<string> {
-  const names = new Set<string>();
-  for (let each: object | null = given; each !== null && each !== Object.prototype; each = Object.getPrototypeOf(each)) {
-    for (const name of Object.getOwnPropertyNames(each)) names.add(name);
-  }
-  return names;
 }

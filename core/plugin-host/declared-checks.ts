@@ -5,7 +5,8 @@ import type { PluginCheck } from '../contract/plugin/plugin-check.ts';
 import { issueText } from '../contract/values/input-issues.ts';
 import { isObject } from '../contract/values/json.ts';
 import { messageOf } from '../contract/values/message-of.ts';
-import { isJsonSchema, schemaOf } from './json-schema.ts';
+import { isJsonSchema, isValibot, schemaOf } from './json-schema.ts';
+import { misspeltField } from './misspelt-field.ts';
 
 /** Returns the first error in the checks of a plugin, to be read behind its name; null if there is none. */
 export function checksIssueOf({ name, checks }: Extension): string | null {
@@ -23,6 +24,8 @@ export function checksIssueOf({ name, checks }: Extension): string | null {
 /** Prefixes of built-in checks. */
 const reservedPrefixes: ReadonlySet<string> = new Set(['default', 'svc']);
 
+const checkFields = [...['id', 'about', 'sides', 'parameters', 'example'], ...['changes', 'readsNoText', 'timeoutMs', 'check']];
+
 function checkIssue(check: PluginCheck, seen: Set<string>): string | null {
   const { id, about, sides, parameters, example, timeoutMs } = check;
   if (typeof id !== 'string' || !/^[a-z][a-zA-Z0-9-]{0,63}$/.test(id))
@@ -30,6 +33,8 @@ function checkIssue(check: PluginCheck, seen: Set<string>): string | null {
   if (seen.has(id)) return `id: there are two checks ${id}`;
   seen.add(id);
   const of = (text: string): string => `(${id}) ${text}`;
+  const misspelt = misspeltField(check, checkFields);
+  if (misspelt !== null) return of(misspelt);
   if (typeof about !== 'string' || about === '') return of('has no about: one sentence for the list of checks');
   if (!Array.isArray(sides) || sides.length === 0 || !sides.every((side) => guardrailSides.includes(side)))
     return of(`sides: expected a list of ${guardrailSides.join(', ')}`);
@@ -48,8 +53,4 @@ function checkIssue(check: PluginCheck, seen: Set<string>): string | null {
   } catch (thrown) {
     return of(`parameters: ${messageOf(thrown)}`);
   }
-}
-
-function isValibot(schema: unknown): boolean {
-  return isObject(schema) && schema.kind === 'schema' && typeof schema['~run'] === 'function';
 }

@@ -13,7 +13,7 @@ class MalformedResult extends Error {}
 /** Returns a copy of the reply with header names in lower case. Undefined for none. Throws MalformedResult. */
 export function readReply(result: unknown): Reply | undefined {
   if (isNothing(result)) return undefined;
-  if (typeof result !== 'object') throw malformed('a result', result, 'a reply { status, headers, body } or undefined');
+  if (typeof result !== 'object') throw malformed('result', result, 'a reply { status, headers, body } or undefined');
   const { status, headers, body } = result as Record<string, unknown>;
   checkStatus('reply.status', status);
   if (typeof body !== 'string' && !types.isUint8Array(body)) throw malformed('reply.body', body, 'a string or a Uint8Array');
@@ -40,13 +40,13 @@ export function checkHead(head: { status: number; readonly headers: HeaderList }
 /** Returns the chunk to send. Null drops it. Throws MalformedResult. */
 export function readChunk(result: unknown): Uint8Array | null {
   if (result === null || types.isUint8Array(result)) return result;
-  throw malformed('a result', result, 'a Uint8Array, or null to drop the chunk');
+  throw malformed('result', result, 'a Uint8Array, or null to drop the chunk');
 }
 
 /** Returns a copy of the verdict. Undefined for none. Throws MalformedResult. */
 export function readVerdict(result: unknown): Verdict | undefined {
   if (isNothing(result)) return undefined;
-  if (typeof result !== 'object') throw malformed('a result', result, 'a verdict { action, … } or undefined');
+  if (typeof result !== 'object') throw malformed('result', result, 'a verdict { action, … } or undefined');
   const { action, body, status, reply, error, reason } = result as Record<string, unknown>;
   if (reason !== undefined && typeof reason !== 'string') throw malformed('verdict.reason', reason, 'a string');
   const because = reason === undefined ? {} : { reason };

@@ -9,6 +9,11 @@ export function isJsonSchema(schema: unknown): schema is JsonSchema {
   return isObject(schema) && schema.type === 'object' && typeof schema['~run'] !== 'function';
 }
 
+/** True for a schema of valibot, also of a copy that a plugin brings. */
+export function isValibot(schema: unknown): boolean {
+  return isObject(schema) && schema.kind === 'schema' && typeof schema['~run'] === 'function';
+}
+
 /** Returns the schema of a check's parameters for valibot. Throws an Error if the JSON Schema is invalid. */
 export function schemaOf(parameters: PluginCheck['parameters']): v.GenericSchema {
   if (parameters === undefined) return v.strictObject({});

@@ -26,13 +26,11 @@ const entryStages: ReadonlySet<string> = new Set(['record', 'auth', 'config']);
  * Checks the plugin list once, at start: unique names, stages in order, `after` satisfied. Throws an Error naming the plugin
  * and the fix.
  */
-export function orderPlugins(plugins: readonly CorePlugin[]): readonly CorePlugin[] {
+export function checkOrder(plugins: readonly CorePlugin[]): readonly CorePlugin[] {
   const seen = new Set<string>();
   let stage = 0;
   for (const plugin of plugins) {
     const position = stages.indexOf(plugin.stage);
-    if (position === -1) throw new Error(`plugin ${plugin.name}: unknown stage ${plugin.stage}; use one of ${stages.join(', ')}`);
-    if (!/^[a-z][a-z0-9-]*$/.test(plugin.name)) throw new Error(`plugin ${plugin.name}: the name must be kebab-case`);
     if (seen.has(plugin.name)) throw new Error(`plugin ${plugin.name}: another plugin has the same name; rename one of the two`);
     if (position < stage)
       throw new Error(`plugin ${plugin.name}: stage ${plugin.stage} is listed after ${stages[stage]}; move it up in the list`);
@@ -55,7 +53,7 @@ export function mergePlugins(builtIn: readonly CorePlugin[], added: readonly Cor
 
 /** Compiles what does not depend on any config. `services` may be completed afterwards; plugins only keep the reference. */
 export function compileChain(plugins: readonly CorePlugin[], services: CoreServices): Chain {
-  const ordered = orderPlugins(plugins);
+  const ordered = checkOrder(plugins);
   const scope: PlanScope = { config: {}, targets: [], slug: null, stateKey: null };
   const entryHooks = new Map<string, CoreHooks | null>();
   let beforeBody = 0;

@@ -171,6 +171,7 @@ describe('declarations of checks', () => {
       'checks[0]: (a) its schema rejects its example: n:',
     ],
     [[{ ...good, timeoutMs: 0 }], 'checks[0]: (a) timeoutMs:'],
+    [[{ ...good, paramters: {} }], 'checks[0]: (a) paramters: unknown field; did you mean parameters?'],
     [[{ ...good, changes: false }], 'checks[0]: (a) changes: expected true'],
   ])('%j stop the start', (checks, issue) => {
     expect(checkPlugin(plugin(checks))).toContain(`(acme) ${issue}`);

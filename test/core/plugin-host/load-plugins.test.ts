@@ -19,7 +19,7 @@ afterAll(() => {
 });
 
 const source = (name: string, how: string) =>
-  `${how} { apiVersion: 1, name: '${name}', stage: 'limits', config: {}, onConfig: () => null };\n`;
+  `${how} { apiVersion: 1, name: '${name}', stage: 'limits', onConfig: () => null };\n`;
 function install(name: string, manifest: object, files: Record<string, string>): void {
   const where = join(folder, 'node_modules', name);
   mkdirSync(where, { recursive: true });
@@ -61,7 +61,7 @@ describe('a plugin', () => {
 });
 
 const refusing = `import { definePlugin, GatewayError } from 'svc-gateway/plugin';
-export default definePlugin({ apiVersion: 1, name: 'refusing', stage: 'limits', config: {}, onConfig: () => ({
+export default definePlugin({ apiVersion: 1, name: 'refusing', stage: 'limits', onConfig: () => ({
   onRequest() { throw new GatewayError('forbidden'); } }) });\n`;
 
 it('rejects two plugins with the same name', async () => {
@@ -110,16 +110,28 @@ it.each([
   ['./future.mjs', "export default { apiVersion: 2, name: 'a' }", '(a) has apiVersion 2; this gateway supports apiVersion 1'],
   ['./stageless.mjs', "export default { apiVersion: 1, name: 'a' }", '(a) has no stage'],
   [
+    './name.mjs',
+    "export default { apiVersion: 1, name: 'My Plugin', checks: [] }",
+    'has the name "My Plugin", expected kebab-case',
+  ],
+  [
+    './stage.mjs',
+    "export default { apiVersion: 1, name: 'a', stage: 'limit' }",
+    '(a) stage: got "limit", expected one of record, auth, config, limits',
+  ],
+  ['./near-stage.mjs', "export default { apiVersion: 1, name: 'a', stage: 'limit' }", 'did you mean limits?'],
+  [
+    './json-schema.mjs',
+    "export default { apiVersion: 1, name: 'a', stage: 'limits', config: { type: 'object' } }",
+    '(a) config: expected a valibot',
+  ],
+  [
     './schemaless.mjs',
     "export default { apiVersion: 1, name: 'a', stage: 'limits', config: 5 }",
     '(a) config: expected a valibot',
   ],
-  ['./idle.mjs', "export default { apiVersion: 1, name: 'a', stage: 'limits', config: {} }", '(a) has no onConfig'],
-  [
-    './near.mjs',
-    "export default { apiVersion: 1, name: 'a', stage: 'limits', config: {}, onConifg: () => null }",
-    'did you mean onConfig?',
-  ],
+  ['./idle.mjs', "export default { apiVersion: 1, name: 'a', stage: 'limits' }", '(a) has no onConfig'],
+  ['./near.mjs', "export default { apiVersion: 1, name: 'a', stage: 'limits', onConifg: () => null }", 'did you mean onConfig?'],
   ['./hook.mjs', source('a', 'export default').replace(' };', ', onRequest() {} };'), '(a) onRequest: unknown hook'],
   ['./reads.mjs', source('a', 'export default').replace(' };', ', reads: { reply: 1 } };'), '(a) reads.reply: unknown field'],
   ['./time.mjs', source('a', 'export default').replace(' };', ', hookTimeoutMs: 0 };'), '(a) hookTimeoutMs: expected'],

@@ -4,7 +4,7 @@ import { builtInPlugins } from '../../../../core/compose/compose-chain.ts';
 import { type CoreHooks, type CorePlugin, defineCorePlugin } from '../../../../core/contract/plugin/core-plugin.ts';
 import type { GatewayConfig } from '../../../../core/contract/plugin/gateway-config.ts';
 import type { Stage } from '../../../../core/contract/plugin/plugin.ts';
-import { mergePlugins, orderPlugins } from '../../../../core/pipeline/plan/compile-plan.ts';
+import { checkOrder, mergePlugins } from '../../../../core/pipeline/plan/compile-plan.ts';
 import { compileTargets as compile } from '../../../../core/pipeline/plan/compile-targets.ts';
 import { settingNames } from '../../../../core/providers/declarations.ts';
 import { createHarness } from '../../../support/pipeline-harness.ts';
@@ -20,7 +20,7 @@ function plugin(name: string, stage: Stage, more: Partial<CorePlugin> = {}): Cor
 
 describe('the plugin order', () => {
   it('is the built-in one without third-party plugins', () => {
-    expect(() => orderPlugins(builtInPlugins({ apiKeyPepper: new Uint8Array(32) }))).not.toThrow();
+    expect(() => checkOrder(builtInPlugins({ apiKeyPepper: new Uint8Array(32) }))).not.toThrow();
   });
 
   it('puts third-party plugins after the built-in ones of their stage', () => {
@@ -31,12 +31,10 @@ describe('the plugin order', () => {
 
   it.each([
     ['a name that is taken', [plugin('auth', 'auth'), plugin('auth', 'auth')], /auth: another plugin has the same name/],
-    ['a name that is no kebab-case', [plugin('My Plugin', 'auth')], /must be kebab-case/],
-    ['a stage nobody knows', [plugin('x', 'nowhere' as Stage)], /x: unknown stage nowhere/],
     ['stages out of order', [plugin('b', 'cache'), plugin('a', 'auth')], /a: stage auth is listed after cache/],
     ['a plugin it needs but has not', [plugin('a', 'auth', { after: ['z'] })], /a: needs z earlier/],
   ])('is rejected at start for %s, naming the plugin', (_name, list, message) => {
-    expect(() => orderPlugins(list)).toThrow(message);
+    expect(() => checkOrder(list)).toThrow(message);
   });
 });
 
