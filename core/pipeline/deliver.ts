@@ -65,6 +65,7 @@ async function endStream(options: PipelineOptions, ctx: RequestContext, sink: Re
     const outcome: Outcome = { kind: reply.status < 400 ? 'success' : 'failed', status: reply.status, error: null };
     return finish(options, ctx, outcome, () => sink.end());
   }
+  logInternal(options, ctx, reply.error);
   const format = ctx.endpoint?.format ?? 'plain';
   const outcome: Outcome = { kind: 'cut', status: reply.status, error: reply.error };
   const isCut = format === 'plain' || reply.raw;
@@ -97,11 +98,7 @@ export function refuse(options: PipelineOptions, ctx: RequestContext, sink: Repl
     if (!sink.finished) sink.destroy();
     return;
   }
-  if (error.code === 'internal')
-    options.services.log.error(
-      { requestId: ctx.id, reason: error.detail, cause: stackOf(error.cause) },
-      'internal error while processing a request',
-    );
+  logInternal(options, ctx, error);
   void askOnError(ctx, error)
     .catch((thrown: unknown) => {
       options.services.log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'onError of a plugin failed');
@@ -131,6 +128,12 @@ export function refuse(options: PipelineOptions, ctx: RequestContext, sink: Repl
       end(options, ctx, { kind: 'cut', status: error.status, error });
       sink.destroy();
     });
+}
+
+/** Replies do not show the reason of an internal error. */
+function logInternal({ services }: PipelineOptions, ctx: RequestContext, { code, detail, cause }: GatewayError): void {
+  if (code !== 'internal') return;
+  services.log.error({ requestId: ctx.id, reason: detail, cause: stackOf(cause) }, 'internal error while processing a request');
 }
 
 /** A pass-through path without a provider, or with a key that may not call models, may be a misspelt route of the service. */
@@ -214,7 +217,7 @@ export function end({ plans, services }: PipelineOptions, ctx: RequestContext, o
     try {
       hook(ctx, outcome);
     } catch (thrown) {
-      services.log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'onEnd of a plugin failed');
+      services.log.error({ requestId: ctx.id, reason: reasonOf(thrown), cause: stackOf(thrown) }, 'onEnd of a plugin failed');
     }
   }
   if (ctx.planEntered) plans.leave(ctx.plan);

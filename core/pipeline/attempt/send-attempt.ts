@@ -207,7 +207,11 @@ class Attempt implements UpstreamHandler, ArrivingBody {
 
   onError(error: GatewayError): void {
     if (this.settled) return;
-    if (this.#isAccepted) this.#countUnfinished();
+    try {
+      if (this.#isAccepted) this.#countUnfinished();
+    } catch {
+      // A third-party adapter cannot read its usage. The attempt must end in any case, with its first error.
+    }
     if (this.#sink.started)
       this.#settle({ kind: 'streamed', status: this.#status, error, errorSent: false, raw: this.#events === null });
     else this.#settle({ kind: 'error', error });

@@ -237,6 +237,7 @@ describe('a streamed reply of Bedrock', () => {
   it.each([
     ['an exception comes first', converseFrames([{ event: 'throttlingException', data: { message: 'Slow down.' } }])],
     ['the first frame is damaged', Buffer.from(converseFrames(chunksOf('chat-a-text'))).fill(0, 20, 30)],
+    ['the stream ends inside its first frame', converseFrames(chunksOf('chat-a-text')).subarray(0, 20)],
   ])('continues with another target if %s', async (_, bytes) => {
     const harness = createHarness();
     harness.script(framed(bytes), replyWith(200, chatReply('hello from another')));

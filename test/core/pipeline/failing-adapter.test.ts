@@ -1,0 +1,23 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import type { Operation } from '../../../core/contract/provider/provider.ts';
+import { providers } from '../../../core/providers/index.ts';
+import { chatStream, createHarness } from '../../support/pipeline-harness.ts';
+
+afterEach(() => vi.restoreAllMocks());
+
+it('a stream whose usage its adapter cannot read ends, is recorded, and is logged with the reason', async () => {
+  const chat = providers.get('openai')?.operations.chatComplete as Operation;
+  const usage = (): never => {
+    throw new Error('odd counts');
+  };
+  vi.spyOn(chat, 'streamReader').mockImplementation(() => ({ push: () => {}, complete: () => true, usage }));
+  const harness = createHarness();
+  harness.script(chatStream(['hel', 'lo']));
+  const reply = await harness.send({
+    headers: { 'x-svc-provider': '@one' },
+    body: { model: 'm', stream: true, messages: [{ role: 'user', content: 'hello' }] },
+  });
+  expect(reply.text).toContain('Something went wrong');
+  expect(harness.records).toMatchObject([{ outcome: 'cut', errorCode: 'internal' }]);
+  expect(harness.logs).toMatchObject([{ level: 'error', fields: { reason: 'odd counts' } }]);
+});
