@@ -2,6 +2,8 @@ import { withClientCredentials } from '../cloud-auth/oauth-client-credentials.ts
 import { type TokenExchange, withFederation } from '../cloud-auth/workload-federation.ts';
 import type { ProviderAdapter } from '../contract/provider/provider.ts';
 import { storedResponses } from '../formats/stored/stored-responses.ts';
+import { guardAdapter } from '../provider-host/guard-adapter.ts';
+import { addedProviders } from '../provider-settings/added-providers.ts';
 import { withCustomTools, withCustomToolsInResponses } from '../translate/custom-tools/custom-tools.ts';
 import { estimatedTokenCount } from '../translate/estimated-token-count.ts';
 import { messagesOverChat } from '../translate/messages-over-chat/messages-over-chat.ts';
@@ -11,8 +13,9 @@ import { declarations } from './declarations.ts';
 
 const modules = new Set(await Promise.all(declarations.map((declaration) => declaration.load())));
 const adapters: ReadonlyMap<string, ListedAdapter> = new Map(
-  [...modules].flatMap((module) => module.adapters).map((adapter) => [adapter.id, adapter]),
+  [...modules].flatMap((module) => module.adapters ?? []).map((adapter) => [adapter.id, adapter]),
 );
+const added: ReadonlySet<string> = new Set(addedProviders().map(({ id }) => id));
 
 /**
  * The adapters by id and alias. An alias leads to the adapter of its id. Each has the operations and authentication modes that are
@@ -20,8 +23,9 @@ const adapters: ReadonlyMap<string, ListedAdapter> = new Map(
  */
 export const providers: ReadonlyMap<string, ProviderAdapter> = new Map(
   declarations.flatMap(({ id, aliases }) => {
-    const adapter = adapters.get(id);
-    if (!adapter) throw new Error(`core/providers: the module that ${id} loads exports no adapter of this id`);
+    const listed = adapters.get(id);
+    if (!listed) throw new Error(`PROVIDERS: the module that ${id} loads has no adapter of this id in its export adapters`);
+    const adapter: ListedAdapter = added.has(id) ? guardAdapter(listed) : listed;
     const authenticated = withClientCredentials(withAdapters(adapter));
     const complete = adapter.federation ? withFederation(authenticated, adapter.federation) : authenticated;
     return [id, ...aliases].map((name) => [name, complete] as const);

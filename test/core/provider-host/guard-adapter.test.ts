@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import type { Operation, ProviderAdapter } from '../../../core/contract/provider/provider.ts';
+import { emptyUsage } from '../../../core/contract/values/usage.ts';
+import { guardAdapter } from '../../../core/provider-host/guard-adapter.ts';
+
+function adapterOf(chat: object, more: object = {}): ProviderAdapter {
+  const operation = { path: () => '/chat', usage: () => null, streamReader: () => readerOf(null), ...chat } as Operation;
+  return {
+    ...{ id: 'acme-ai', baseUrl: () => 'https://acme.example', headers: () => [], error: () => null },
+    ...{ operations: { chatComplete: operation }, ...more },
+  } as unknown as ProviderAdapter;
+}
+
+const readerOf = (usage: unknown) => ({ push: () => {}, usage: () => usage, complete: () => true });
+const usageOf = (usage: unknown) => {
+  const adapter = guardAdapter(adapterOf({ usage: () => usage, streamReader: () => readerOf(usage) }));
+  const chat = adapter.operations.chatComplete as Operation;
+  return [() => chat.usage({}), () => chat.streamReader().usage()];
+};
+
+describe('the adapter of a third-party provider', () => {
+  it.each([
+    ['without a function', adapterOf({}, { headers: undefined }), 'the adapter of acme-ai: headers: expected a function'],
+    ['without operations', adapterOf({}, { operations: undefined }), 'operations: expected an object'],
+    ['with a misspelt operation', adapterOf({}, { operations: { chat: {} } }), 'operations.chat: unknown operation'],
+    ['with an incomplete operation', adapterOf({ usage: undefined }), 'operations.chatComplete.usage: expected a function'],
+    [
+      'with an operation that is an instance of a class',
+      adapterOf({}, { operations: { chatComplete: Object.create(adapterOf({}).operations.chatComplete as object) } }),
+      'operations.chatComplete.path: expected a function',
+    ],
+  ])('%s is rejected with the name of the member', (_, adapter, message) => {
+    expect(() => guardAdapter(adapter)).toThrow(`PROVIDERS: the adapter of acme-ai: ${message.replace(/^the .*?: /, '')}`);
+  });
+
+  it.each([null, emptyUsage(), { ...emptyUsage(), outputTokens: 5, units: { pages: 2 } }])('may read the usage %j', (usage) => {
+    for (const read of usageOf(usage)) expect(read()).toEqual(usage);
+  });
+
+  it.each([
+    [{ input: 1 }, 'usage: expected null, or emptyUsage() with counts'],
+    [{ ...emptyUsage(), inputTokens: Number.NaN }, 'usage.inputTokens: got NaN, expected a number of at least 0'],
+    [{ ...emptyUsage(), outputTokens: '5' }, 'usage.outputTokens: got string'],
+    [{ ...emptyUsage(), units: { pages: -1 } }, 'usage.units.pages: got -1'],
+  ])('cannot read the usage %j', (usage, message) => {
+    for (const read of usageOf(usage)) expect(read).toThrow(message);
+  });
+});
