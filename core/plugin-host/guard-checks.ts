@@ -2,8 +2,8 @@ import type { Extension, Services } from '../contract/plugin/plugin.ts';
 import type { AddedCheck, AddedDecision, CheckContext, PluginCheck } from '../contract/plugin/plugin-check.ts';
 import { reasonOf } from '../contract/values/errors.ts';
 import { isObject, isPromise, type Maybe } from '../contract/values/json.ts';
-import { publicServices } from './guard-plugin.ts';
 import { isJsonSchema, schemaOf } from './json-schema.ts';
+import { publicServices } from './public-services.ts';
 
 /** Returns the checks of plugins, which were checked before, by their full id and behind guards. */
 export function guardChecks(

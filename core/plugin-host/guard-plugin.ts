@@ -6,6 +6,7 @@ import { type HookName, type Hooks, hookNames, type Plugin, type Services } from
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import { checkHooks } from './check-plugin.ts';
 import { checkHead, readChunk, readHeaders, readReply, readReplyOrDenial, readVerdict } from './hook-results.ts';
+import { publicServices } from './public-services.ts';
 
 /**
  * Returns the plugin with every hook checked. A result that the contract does not allow, an exception and a promise that takes
@@ -39,20 +40,6 @@ function callOnConfig(plugin: Plugin, ...given: Parameters<Plugin['onConfig']>):
   } catch (thrown) {
     throw named(plugin.name, 'onConfig', thrown);
   }
-}
-
-/** The services of the public contract only. */
-export function publicServices(services: Services): Services {
-  return {
-    log: services.log,
-    clock: services.clock,
-    random: () => services.random(),
-    newId: () => services.newId(),
-    documents: { get: (kind, id) => services.documents.get(kind, id) },
-    countTokens: (texts, timeoutMs) => services.countTokens(texts, timeoutMs),
-    fetch: (request) => services.fetch(request),
-    slot: () => services.slot(),
-  };
 }
 
 function guardHooks(plugin: string, hooks: Hooks, timeoutMs: number, services: Services): Hooks {

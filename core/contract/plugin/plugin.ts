@@ -166,7 +166,7 @@ export interface Services {
   countTokens(texts: readonly string[], timeoutMs: number): Promise<number>;
   /**
    * Sends an HTTP request under the gateway's rules for outgoing calls: private addresses need TRUSTED_CUSTOM_HOSTS, redirects are not
-   * followed, the response holds at most 1 MiB. Rejects with a GatewayError.
+   * followed, the response holds at most 1 MiB. Rejects with an Error that names the origin and the reason.
    */
   fetch(request: PluginRequest): Promise<Reply & { readonly body: Uint8Array }>;
   /** Storage for one value per request that only the caller can reach. Ask once, in `onConfig`. */

@@ -53,7 +53,7 @@ export function createTokenFetch(options: TokenFetchOptions): TokenFetch {
           timeouts: { connectMs: timeoutMs, firstByteMs: timeoutMs, idleMs: timeoutMs, totalMs: timeoutMs },
         },
         replyBytesMax,
-        () => new GatewayError('upstream_invalid', { message: 'The reply of a token endpoint is too large' }),
+        () => new GatewayError('upstream_invalid', { message: 'The response is larger than 1 MiB' }),
       );
     },
   };

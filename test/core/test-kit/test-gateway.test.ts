@@ -134,9 +134,25 @@ describe('test kit: services', () => {
   });
 
   it.each([
-    ['https://unreachable.example', 502],
-    ['http://10.0.0.1', 400],
-  ])('rejects calls to %s', async (url, status) => {
-    expect((await start(asking).send({ metadata: { url } })).status).toBe(status);
+    ['https://unreachable.example/a', 'services.fetch https://unreachable.example: the service could not be reached'],
+    ['http://10.0.0.1/a', 'services.fetch http://10.0.0.1: Invalid custom host: '],
+    ['nowhere', 'services.fetch of no URL: Invalid custom host: '],
+  ])('a call to %s fails the request of a plugin that does not catch its error', async (url, reason) => {
+    const gateway = start(asking);
+    const { status, json } = await gateway.send({ metadata: { url } });
+    expect([status, json.message]).toEqual([500, 'Something went wrong in the plugin tested']);
+    expect(gateway.logs[0]?.fields.reason).toContain(`plugin tested, onRequest: ${reason}`);
+  });
+
+  it('names the argument of a call that is malformed', async () => {
+    const gateway = start(
+      pluginOf((_config, _scope, services) => ({
+        async onRequest() {
+          await services.fetch({ url: 'https://policy.example', headers: { a: 'b' } as never });
+        },
+      })),
+    );
+    await gateway.send();
+    expect(gateway.logs[0]?.fields.reason).toContain('services.fetch: headers: got object, expected a flat list');
   });
 });

@@ -1,0 +1,38 @@
+import type { PluginRequest, Services } from '../contract/plugin/plugin.ts';
+import { type ErrorCode, toGatewayError } from '../contract/values/errors.ts';
+import { isObject } from '../contract/values/json.ts';
+import { readHeaders } from './hook-results.ts';
+
+/** Returns the services of the public contract only. */
+export function publicServices(services: Services): Services {
+  return {
+    log: services.log,
+    clock: services.clock,
+    random: () => services.random(),
+    newId: () => services.newId(),
+    documents: { get: (kind, id) => services.documents.get(kind, id) },
+    countTokens: (texts, timeoutMs) => services.countTokens(texts, timeoutMs),
+    fetch: (request) => fetchFor(request, services),
+    slot: () => services.slot(),
+  };
+}
+
+/** Rejects with an Error that names the origin. The errors of `fetch` itself are about providers and their hosts. */
+async function fetchFor(request: PluginRequest, { fetch }: Services): ReturnType<Services['fetch']> {
+  if (!isObject(request) || typeof request.url !== 'string') throw new Error('services.fetch: expected { url, … }');
+  const headers = readHeaders('services.fetch: headers', request.headers ?? []);
+  try {
+    return await fetch({ ...request, headers });
+  } catch (thrown) {
+    const { code, detail, message } = toGatewayError(thrown);
+    const reason = `${failures[code] ?? message}${detail === null ? '' : ` (${detail})`}`;
+    throw new Error(`services.fetch ${URL.parse(request.url)?.origin ?? 'of no URL'}: ${reason}`, { cause: thrown });
+  }
+}
+
+const failures: Partial<Record<ErrorCode, string>> = {
+  upstream_connect: 'the service could not be reached',
+  upstream_reset: 'the service closed the connection before it replied',
+  upstream_invalid: 'the response is malformed or larger than 1 MiB',
+  request_timeout: 'the service did not reply in time',
+};
