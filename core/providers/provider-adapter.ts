@@ -1,12 +1,25 @@
 /** Adapters of third-party providers (`svc-gateway/provider-adapter`). Only gateways load them. */
 
 export type {
+  BytesReply,
+  Credentials,
   Operation,
   OperationCall,
   OperationName,
+  OutgoingCall,
   ProviderAdapter,
+  ProviderError,
   ProviderSettings,
+  RequestContent,
+  StepReply,
+  StepServices,
+  StreamEvent,
+  StreamReader,
+  StreamTranslator,
 } from '../contract/provider/provider.ts';
 export { GatewayError } from '../contract/values/errors.ts';
+export type { HeaderList } from '../contract/values/http.ts';
+export type { JsonObject } from '../contract/values/json.ts';
+export { emptyUsage, type Usage } from '../contract/values/usage.ts';
 export { openAiCompatible } from '../formats/openai/openai-compatible.ts';
 export { declared } from '../provider-settings/declaration.ts';

@@ -132,8 +132,9 @@ export function createTestGateway(options: TestGatewayOptions): TestGateway {
         ...request.headers,
       };
       const body = request.body ?? defaultBody(path, request);
+      const earlier = { records: harness.records.length, logs: harness.logs.length };
       const sink = await harness.send({ ...(method === undefined ? {} : { method }), path, headers, body });
-      return toReply(sink, harness.records);
+      return toReply(sink, () => recordOf(sink, harness, earlier));
     },
     get providerCalls() {
       return harness.calls.map(({ method, origin, path, headers, body }) => ({
@@ -183,8 +184,7 @@ function defaultBody(path: string, { text = 'hi', stream }: TestRequest): JsonOb
   return { model: '@openai/gpt-5', messages, ...asked };
 }
 
-function toReply(sink: FakeSink, records: readonly RequestRecord[]): TestReply {
-  const traceId = findHeader(sink.headers, headerParam('trace-id'));
+function toReply(sink: FakeSink, record: () => RequestRecord): TestReply {
   return {
     status: sink.status,
     headers: sink.headers,
@@ -201,11 +201,20 @@ function toReply(sink: FakeSink, records: readonly RequestRecord[]): TestReply {
       return contentOf(sink.text);
     },
     get record() {
-      const record = records.find((each) => each.traceId === traceId) ?? records.at(-1);
-      if (!record) throw new Error('the request left no record');
-      return record;
+      return record();
     },
   };
+}
+
+/** Returns the record of a request among those that were written since it was sent. Throws an Error with the errors that were logged since. */
+function recordOf(sink: FakeSink, { records, logs }: Harness, earlier: { records: number; logs: number }): RequestRecord {
+  const since = records.slice(earlier.records);
+  const traceId = findHeader(sink.headers, headerParam('trace-id'));
+  const record = since.length === 1 ? since[0] : since.find((each) => each.traceId === traceId);
+  if (record) return record;
+  const errors = logs.slice(earlier.logs).filter(({ level }) => level === 'error');
+  const reasons = errors.map(({ message, fields }) => `; ${message}: ${fields.reason}`).join('');
+  throw new Error(`the request has no record${reasons}`);
 }
 
 function serviceTransport(services: ReadonlyMap<string, ServiceHandler>): UpstreamTransport {

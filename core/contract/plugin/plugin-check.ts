@@ -5,7 +5,8 @@ import type { Services } from './plugin.ts';
 
 /**
  * A guardrail check that a plugin adds. Configs name it `<plugin>.<id>`, with its parameters. A check that throws, rejects, takes too long or
- * returns something else cannot decide: it counts as failed in a guardrail that denies, unless `failOnError` of the config is false.
+ * returns something else cannot decide. It then counts as failed in a guardrail that denies, unless its parameters in the config have
+ * `failOnError: false`.
  */
 export interface PluginCheck<Parameters = unknown> {
   /** Letters, digits and hyphens, beginning with a lower-case letter. */

@@ -195,8 +195,13 @@ export interface DocumentReader {
 }
 
 export type { Clock } from '../values/clock.ts';
+export type { HeaderList } from '../values/http.ts';
+export type { JsonObject } from '../values/json.ts';
 export type { Log } from '../values/log.ts';
 export { promptTexts } from '../values/prompt-text.ts';
+export type { AttemptResult, Identity, Outcome, RequestContext } from './context.ts';
+export type { GatewayConfig } from './gateway-config.ts';
+export type { Target } from './plan.ts';
 export type { CheckContext, CheckDecision, JsonSchema, PluginCheck } from './plugin-check.ts';
 export { replyTexts, rewriteText } from './text/rewrite-text.ts';
 export type { TextRewriter } from './text/text-rewriter.ts';

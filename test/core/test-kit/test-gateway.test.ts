@@ -60,6 +60,21 @@ describe('test kit', () => {
     expect(JSON.stringify(gateway.logs)).toContain('plugin tested, onRequest: a mistake');
   });
 
+  it('returns the record of the request itself, or an error with the reason why there is none', async () => {
+    const gateway = start(
+      pluginOf(() => ({
+        onRequest(ctx) {
+          if (ctx.metadata.broken) ctx.attempts = null as never;
+        },
+      })),
+    );
+    const headers = { 'x-svc-trace-id': 'same' };
+    const [first, second] = [await gateway.send({ headers, text: 'a' }), await gateway.send({ headers, metadata: { n: '2' } })];
+    expect([first.record.metadata, second.record.metadata]).toEqual([{}, { n: '2' }]);
+    const broken = await gateway.send({ headers, metadata: { broken: 'yes' } });
+    expect(() => broken.record).toThrow(/^the request has no record; .*onEnd of a plugin failed: /);
+  });
+
   it('throws what stops the start of a gateway', () => {
     expect(() => start({ ...pluginOf(() => null), apiVersion: 2 as never })).toThrow('supports apiVersion 1');
     expect(() => start(pluginOf(() => ({ onReqest: () => {} }) as never, { example: {} }))).toThrow('did you mean onRequest?');
