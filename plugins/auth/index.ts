@@ -35,7 +35,7 @@ export const auth = (keys: AuthKeys): CorePlugin =>
     stage: 'auth',
     config: v.optional(v.strictObject({})),
     onConfig: (_config, _scope, services: CoreServices) => createHooks(services, keys),
-  }) as CorePlugin;
+  });
 
 /** A credential that was verified once. It stays valid while the document it was verified against is in memory. */
 interface Verified {

@@ -37,7 +37,7 @@ export function cache(): CorePlugin {
             targets.map((target) => target.cache),
           );
     },
-  }) as CorePlugin;
+  });
 }
 
 interface Store {

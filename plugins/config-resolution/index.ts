@@ -23,7 +23,7 @@ export const configResolution = (): CorePlugin =>
     after: ['auth'],
     config: v.optional(v.strictObject({})),
     onConfig: (_config, _scope, services) => createHooks(services),
-  }) as CorePlugin;
+  });
 
 function createHooks(services: CoreServices): CoreHooks {
   const mapped = services.headersToMetadata ?? noHeaders;

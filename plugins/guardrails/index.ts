@@ -23,7 +23,7 @@ export const guardrails = (): CorePlugin =>
       const isShared = compiled.every(({ input }) => input === first.input) && targets.every(({ promptId }) => promptId === null);
       return hooksOf(compiled, services, isShared);
     },
-  }) as CorePlugin;
+  });
 
 /** `isShared`: all targets have the same input guardrails, which then run once and before the cache is asked. */
 function hooksOf(compiled: readonly Compiled[], services: CoreServices, isShared: boolean): CoreHooks {

@@ -28,7 +28,7 @@ export function limits(): CorePlugin {
       hooks ??= createHooks(services, services.leases);
       return hooks;
     },
-  }) as CorePlugin;
+  });
 }
 
 const none: readonly Meter[] = [];

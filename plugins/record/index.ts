@@ -80,7 +80,7 @@ export const record = (): CorePlugin =>
         }
       }
     },
-  }) as CorePlugin;
+  });
 
 function capture(ctx: RequestContext, workspace: WorkspaceDocument | null, { bodyBytesMax }: ContentLog): void {
   const mode = contentMode(ctx, workspace);

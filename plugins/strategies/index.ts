@@ -53,7 +53,7 @@ export const strategies = (): CorePlugin =>
         },
       } satisfies CoreHooks;
     },
-  }) as CorePlugin;
+  });
 
 function explain(root: Node, ctx: RequestContext, { warnings }: Walk): RouteExplanation {
   // An explanation must not add to the decisions noted for sent requests.

@@ -153,6 +153,6 @@ export interface Journal {
 }
 
 /** Lets the compiler check a built-in plugin where it is written. */
-export function defineCorePlugin<Config>(plugin: CorePlugin<Config>): CorePlugin<Config> {
-  return plugin;
+export function defineCorePlugin<Config>(plugin: CorePlugin<Config>): CorePlugin {
+  return plugin as CorePlugin;
 }
