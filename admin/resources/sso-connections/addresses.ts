@@ -1,12 +1,12 @@
 import type { Settings } from '../../../config/settings.ts';
-import type { OidcSettings, SsoConnection } from './entity.ts';
+import { oidcSettingsOf, type SsoConnection } from './entity.ts';
 
 /** Addresses of this service that the provider of a connection is configured with. */
 export function oidcAddresses(
   { publicUrl }: Pick<Settings, 'publicUrl'>,
   { id, settings }: Pick<SsoConnection, 'id' | 'settings'>,
 ) {
-  const { shared_callback: isShared } = settings as unknown as OidcSettings;
+  const { shared_callback: isShared } = oidcSettingsOf({ settings });
   return {
     redirect_uri: `${publicUrl}/v2/auth/callback${isShared ? '' : `/${id}`}`,
     post_logout_redirect_uri: `${publicUrl}/v2/auth/signed-out`,

@@ -61,6 +61,11 @@ export const ssoConnections = defineEntity({
 
 export type SsoConnection = InferEntity<typeof ssoConnections>;
 
+/** Returns the settings of a connection of the type `oidc`. */
+export function oidcSettingsOf({ settings }: Pick<SsoConnection, 'settings'>): OidcSettings {
+  return settings as unknown as OidcSettings;
+}
+
 /** A user's account at an identity provider. `(type, issuer, subject)` identifies it; the e-mail does not. */
 export const externalIdentities = defineEntity({
   name: 'ExternalIdentity',

@@ -7,7 +7,7 @@ import { type Change, writeChange } from '../../publish/write-change.ts';
 import { type SsoConnection, ssoConnections } from './entity.ts';
 import { readMetadata } from './put-saml.ts';
 import type { ProviderMetadata } from './saml-metadata.ts';
-import type { SamlSettings } from './saml-settings.ts';
+import { samlSettingsOf } from './saml-settings.ts';
 
 export const refreshMetadataKind = 'refresh-saml-metadata';
 
@@ -78,7 +78,7 @@ type Outcome = { readonly metadata: ProviderMetadata } | { readonly error: strin
 async function readAgain(services: AdminServices, row: SsoConnection, url: string): Promise<Outcome> {
   try {
     const metadata = await readMetadata(services, row.organisationId, { metadata_url: url });
-    const { idp_entity_id: known } = row.settings as unknown as SamlSettings;
+    const { idp_entity_id: known } = samlSettingsOf(row);
     if (metadata?.idp_entity_id === known) return { metadata };
     return {
       error: `saml.metadata_url: the entityID is no longer ${known}. Save the connection again if the provider was replaced`,
@@ -94,7 +94,7 @@ function differs({ settings }: SsoConnection, metadata: ProviderMetadata): boole
 }
 
 function metadataUrlOf({ type, settings }: SsoConnection): string | null {
-  return type === 'saml' ? (settings as unknown as SamlSettings).metadata_url : null;
+  return type === 'saml' ? samlSettingsOf({ settings }).metadata_url : null;
 }
 
 function draftOf({ id, organisationId }: SsoConnection, { certificates, ...addresses }: ProviderMetadata, url: string) {

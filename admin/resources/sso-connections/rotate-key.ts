@@ -7,9 +7,9 @@ import type { AdminServices } from '../../http/route.ts';
 import { id } from '../../http/schemas.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { newClientKey } from './client-key.ts';
-import type { OidcSettings, SsoConnection } from './entity.ts';
+import { oidcSettingsOf, type SsoConnection } from './entity.ts';
 import { newSamlKey } from './saml-key.ts';
-import type { SamlSettings } from './saml-settings.ts';
+import { samlSettingsOf } from './saml-settings.ts';
 import { connectionSecrets } from './secrets.ts';
 
 /** Steps of a rotation. Both keys are published after `add` and after `activate`. */
@@ -32,7 +32,7 @@ export async function prepareKey(
   step: (typeof steps)[number],
   now: number,
 ): Promise<NewKey | null> {
-  if (type === 'oidc' && (settings as unknown as OidcSettings).token_endpoint_auth_method !== 'private_key_jwt') {
+  if (type === 'oidc' && oidcSettingsOf({ settings }).token_endpoint_auth_method !== 'private_key_jwt') {
     throw invalid('oidc.token_endpoint_auth_method: only connections with private_key_jwt have a key');
   }
   if (step !== 'add') return null;
@@ -81,7 +81,7 @@ function after({ current, next, previous }: Keys, step: (typeof steps)[number], 
 async function readKeys(tx: EntityManager, vault: AdminServices['vault'], row: SsoConnection): Promise<Keys> {
   const name = nameOf(row);
   const secrets = await connectionSecrets.open(tx, vault, row);
-  const saml = row.settings as unknown as SamlSettings;
+  const saml = samlSettingsOf(row);
   const keyOf = (key: string | undefined, certificate: string | null | undefined) =>
     key === undefined ? null : { key, certificate: certificate ?? null };
   return {

@@ -19,7 +19,7 @@ import { samlAddresses } from './addresses.ts';
 import type { SsoConnection } from './entity.ts';
 import { findSamlConnection } from './find-saml-connection.ts';
 import { rejectedPage } from './rejected-page.ts';
-import type { SamlSettings } from './saml-settings.ts';
+import { samlSettingsOf } from './saml-settings.ts';
 
 const relayState = v.optional(v.pipe(v.string(), v.maxLength(512, 'at most 512 characters')), '');
 const message = v.optional(v.pipe(v.string(), v.maxLength(524_288, 'at most 512 KiB')));
@@ -62,7 +62,7 @@ async function receive(call: Call, state: string, read: (expected: ExpectedLogou
   const address = params.connectionId ?? '';
   const connection = await findSamlConnection(em, address);
   const { organisationId, id: connectionId } = connection;
-  const settings = connection.settings as unknown as SamlSettings;
+  const settings = samlSettingsOf(connection);
   const { logout_url: logoutUrl } = samlAddresses(services.settings, address);
   try {
     const received = await auditRefusals(call, { organisationId, connectionId }, () =>
@@ -83,7 +83,7 @@ async function receive(call: Call, state: string, read: (expected: ExpectedLogou
 
 function endSessionsOf(call: Call, connection: SsoConnection, request: LogoutRequest): Promise<void> {
   const { organisationId, id: connectionId, settings } = connection;
-  const own = settings as unknown as SamlSettings;
+  const own = samlSettingsOf({ settings });
   return call.write({ organisationId, userId: null }, async ({ tx, about }) => {
     about(connectionId);
     await endProviderSessions(tx, {

@@ -13,7 +13,7 @@ import { samlAddresses } from './addresses.ts';
 import { findSamlConnection } from './find-saml-connection.ts';
 import { refreshSoon } from './refresh-metadata.ts';
 import { rejectedPage } from './rejected-page.ts';
-import type { SamlSettings } from './saml-settings.ts';
+import { type SamlSettings, samlSettingsOf } from './saml-settings.ts';
 import { connectionSecrets } from './secrets.ts';
 
 const responseForm = v.objectWithRest(
@@ -57,7 +57,7 @@ export const samlRoutes: readonly PublicRoute[] = [
       const { generateServiceProviderMetadata } = await import('@node-saml/node-saml');
       const secrets = await connectionSecrets.open(em, services.vault, connection);
       const { saml_key: key = '', next_saml_key: nextKey = key } = secrets;
-      const own = connection.settings as unknown as SamlSettings;
+      const own = samlSettingsOf(connection);
       const { acs_url: callbackUrl, entity_id: issuer, logout_url: logoutCallbackUrl } = samlAddresses(services.settings, id);
       const xml = generateServiceProviderMetadata({
         ...{ issuer, callbackUrl, identifierFormat: null, wantAssertionsSigned: own.want_assertion_signed },

@@ -1,3 +1,5 @@
+import type { SsoConnection } from './entity.ts';
+
 /** Settings of a SAML identity provider, without secrets. */
 export interface SamlSettings {
   /** Name of the provider (`entityID`). */
@@ -26,4 +28,9 @@ export interface SamlSettings {
   /** Certificates of the second key during a rotation: the one that will sign, or the one that signed. */
   readonly next_certificate?: string | null;
   readonly previous_certificate?: string | null;
+}
+
+/** Returns the settings of a connection of the type `saml`. */
+export function samlSettingsOf({ settings }: Pick<SsoConnection, 'settings'>): SamlSettings {
+  return settings as unknown as SamlSettings;
 }

@@ -1,13 +1,13 @@
 import type { Settings } from '../../../config/settings.ts';
 import { masked } from '../../secrets/sealed-fields.ts';
 import { oidcAddresses, samlAddresses } from './addresses.ts';
-import type { OidcSettings, SsoConnection } from './entity.ts';
-import type { SamlSettings } from './saml-settings.ts';
+import { oidcSettingsOf, type SsoConnection } from './entity.ts';
+import { samlSettingsOf } from './saml-settings.ts';
 
 /** A connection as replies show it, without its secrets. */
 export function toReply(settings: Pick<Settings, 'publicUrl'>, row: SsoConnection) {
   const hint = row.secretHints.client_secret;
-  const own = row.settings as unknown as OidcSettings;
+  const own = oidcSettingsOf(row);
   return {
     id: row.id,
     slug: row.slug,
@@ -37,7 +37,7 @@ function samlOf(settings: Pick<Settings, 'publicUrl'>, row: SsoConnection) {
   return {
     next_certificate: null,
     previous_certificate: null,
-    ...(row.settings as unknown as SamlSettings),
+    ...samlSettingsOf(row),
     metadata_checked_at: row.metadataCheckedAt?.toISOString() ?? null,
     metadata_error: row.metadataError ?? null,
     ...samlAddresses(settings, row.id),

@@ -1,7 +1,7 @@
 import { buildAuthorizationUrl, calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier } from 'openid-client';
 import * as v from 'valibot';
 import { oidcAddresses } from '../../resources/sso-connections/addresses.ts';
-import type { OidcSettings } from '../../resources/sso-connections/entity.ts';
+import { oidcSettingsOf } from '../../resources/sso-connections/entity.ts';
 import { beginAttempt } from '../attempts.ts';
 import type { BeginSignIn } from '../begin-sign-in.ts';
 import { asRefusal } from './as-refusal.ts';
@@ -13,7 +13,7 @@ export const oidcAttempt = v.object({ nonce: v.string(), verifier: v.string() })
 /** Prepares the redirect to an OpenID Connect provider: PKCE, nonce and state. */
 export const beginOidc: BeginSignIn = async (call, connection, { email, returnTo }) => {
   const client = await asRefusal(() => oidcClient(call.em, call.services, connection));
-  const own = connection.settings as unknown as OidcSettings;
+  const own = oidcSettingsOf(connection);
   const verifier = randomPKCECodeVerifier();
   const nonce = randomNonce();
   const challenge = await calculatePKCECodeChallenge(verifier);

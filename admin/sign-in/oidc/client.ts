@@ -15,7 +15,7 @@ import {
 import type { EntityManager } from '../../db/open-database.ts';
 import { createOutboundFetch } from '../../http/outbound-fetch.ts';
 import type { AdminServices } from '../../http/route.ts';
-import type { OidcSettings, SsoConnection } from '../../resources/sso-connections/entity.ts';
+import { type OidcSettings, oidcSettingsOf, type SsoConnection } from '../../resources/sso-connections/entity.ts';
 import { connectionSecrets } from '../../resources/sso-connections/secrets.ts';
 
 export type ClientServices = Pick<AdminServices, 'settings' | 'log' | 'vault' | 'database'>;
@@ -54,7 +54,7 @@ function cacheOf(database: object): LRUCache<string, Promise<Configuration>> {
 }
 
 async function discover(em: EntityManager, services: ClientServices, connection: SsoConnection): Promise<Configuration> {
-  const own = connection.settings as unknown as OidcSettings;
+  const own = oidcSettingsOf(connection);
   const send = createOutboundFetch(services, connection.organisationId);
   const metadata = { id_token_signed_response_alg: own.id_token_signing_alg, [clockTolerance]: skewSeconds };
   const client = await discovery(

@@ -2,7 +2,12 @@ import { authorizationCodeGrant, type Configuration, fetchUserInfo } from 'openi
 import * as v from 'valibot';
 import type { PublicCall } from '../../http/public-route.ts';
 import { oidcAddresses } from '../../resources/sso-connections/addresses.ts';
-import type { OidcSettings, SignInAttempt, SsoConnection } from '../../resources/sso-connections/entity.ts';
+import {
+  type OidcSettings,
+  oidcSettingsOf,
+  type SignInAttempt,
+  type SsoConnection,
+} from '../../resources/sso-connections/entity.ts';
 import { takeAttempt } from '../attempts.ts';
 import type { VerifiedIdentity } from '../finish-sign-in.ts';
 import { SignInRefusal } from '../refusal.ts';
@@ -27,7 +32,7 @@ export async function finishOidc(
   query: CallbackQuery,
 ): Promise<VerifiedIdentity> {
   const data = v.parse(oidcAttempt, await takeAttempt(call.em, call.services, attempt, call.requestHeader('cookie')));
-  const own = connection.settings as unknown as OidcSettings;
+  const own = oidcSettingsOf(connection);
   if (own.shared_callback && query.iss === undefined) {
     throw new SignInRefusal('invalid_response', 'iss: required with shared_callback, but the identity provider did not send it');
   }

@@ -4,7 +4,7 @@ import { isObject } from '../../../core/contract/values/json.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { createOutboundFetch } from '../../http/outbound-fetch.ts';
 import { oidcAddresses } from '../../resources/sso-connections/addresses.ts';
-import type { OidcSettings, SsoConnection } from '../../resources/sso-connections/entity.ts';
+import { oidcSettingsOf, type SsoConnection } from '../../resources/sso-connections/entity.ts';
 import type { EndedAtProvider } from '../end-sessions.ts';
 import { SignInRefusal } from '../refusal.ts';
 import { asRefusal } from './as-refusal.ts';
@@ -27,7 +27,7 @@ export async function verifyLogoutToken(
   token: string,
 ): Promise<EndedAtProvider> {
   const client = await asRefusal(() => oidcClient(em, services, connection));
-  const own = connection.settings as unknown as OidcSettings;
+  const own = oidcSettingsOf(connection);
   const { issuer, jwks_uri: address = '' } = client.serverMetadata();
   const send = createOutboundFetch(services, connection.organisationId);
   const claims = await asRefusal(async () => {

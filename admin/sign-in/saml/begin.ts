@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { samlAddresses } from '../../resources/sso-connections/addresses.ts';
-import type { SamlSettings } from '../../resources/sso-connections/saml-settings.ts';
+import { samlSettingsOf } from '../../resources/sso-connections/saml-settings.ts';
 import { connectionSecrets } from '../../resources/sso-connections/secrets.ts';
 import { beginAttempt } from '../attempts.ts';
 import type { BeginSignIn } from '../begin-sign-in.ts';
@@ -12,7 +12,7 @@ export const samlAttempt = v.object({ requestId: v.string() });
 /** Prepares the redirect to a SAML provider, with a signed request if the connection signs. */
 export const beginSaml: BeginSignIn = async (call, connection, { returnTo }) => {
   const { SAML } = await import('@node-saml/node-saml');
-  const own = connection.settings as unknown as SamlSettings;
+  const own = samlSettingsOf(connection);
   const requestId = `_${randomUUID()}`;
   const { saml_key: key } = own.sign_requests ? await connectionSecrets.open(call.em, call.services.vault, connection) : {};
   const { acs_url: callbackUrl, entity_id: issuer } = samlAddresses(call.services.settings, connection.id);

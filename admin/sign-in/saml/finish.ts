@@ -4,7 +4,7 @@ import { hashOf } from '../../identity/one-time-secret.ts';
 import { email } from '../../identity/schema.ts';
 import { samlAddresses } from '../../resources/sso-connections/addresses.ts';
 import type { SignInAttempt, SsoConnection } from '../../resources/sso-connections/entity.ts';
-import type { SamlSettings } from '../../resources/sso-connections/saml-settings.ts';
+import { type SamlSettings, samlSettingsOf } from '../../resources/sso-connections/saml-settings.ts';
 import { connectionSecrets } from '../../resources/sso-connections/secrets.ts';
 import { takeAttempt } from '../attempts.ts';
 import type { VerifiedIdentity } from '../finish-sign-in.ts';
@@ -27,7 +27,7 @@ export async function finishSaml(
   { response, address }: { readonly response: string; readonly address: string },
 ): Promise<VerifiedIdentity> {
   const { em, services } = call;
-  const settings = connection.settings as unknown as SamlSettings;
+  const settings = samlSettingsOf(connection);
   if (attempt === null && !settings.allow_idp_initiated) {
     throw new SignInRefusal(
       'attempt_expired',

@@ -6,7 +6,7 @@ import type { EntityManager } from '../../db/open-database.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { samlAddresses } from '../../resources/sso-connections/addresses.ts';
 import type { SsoConnection } from '../../resources/sso-connections/entity.ts';
-import type { SamlSettings } from '../../resources/sso-connections/saml-settings.ts';
+import { samlSettingsOf } from '../../resources/sso-connections/saml-settings.ts';
 import { connectionSecrets } from '../../resources/sso-connections/secrets.ts';
 import type { Assertion } from './read-assertion.ts';
 
@@ -38,7 +38,7 @@ export async function samlLogoutUrl(
   connection: SsoConnection,
   { subject, hint, providerSession }: SignedIn,
 ): Promise<string | null> {
-  if (!(connection.settings as unknown as SamlSettings).slo_url) return null;
+  if (!samlSettingsOf(connection).slo_url) return null;
   const { format, nameQualifier, spNameQualifier } = v.parse(hintSchema, JSON.parse(hint));
   const saml = await newSaml(em, services, connection, connection.id);
   const person = {
@@ -60,7 +60,7 @@ export async function samlLogoutReplyUrl(
   connection: SsoConnection,
   { requestId, relayState, address }: { readonly requestId: string; readonly relayState: string; readonly address: string },
 ): Promise<string | null> {
-  if (!(connection.settings as unknown as SamlSettings).slo_url) return null;
+  if (!samlSettingsOf(connection).slo_url) return null;
   const saml = await newSaml(em, services, connection, address);
   return asSigned(await saml.getLogoutResponseUrlAsync({ ID: requestId } as unknown as Profile, relayState, {}, true));
 }
@@ -74,7 +74,7 @@ function asSigned(address: string): string {
 
 async function newSaml(em: EntityManager, services: Services, connection: SsoConnection, address: string): Promise<SAML> {
   const { SAML } = await import('@node-saml/node-saml');
-  const own = connection.settings as unknown as SamlSettings;
+  const own = samlSettingsOf(connection);
   const { saml_key: privateKey = '' } = await connectionSecrets.open(em, services.vault, connection);
   const { acs_url: callbackUrl, entity_id: issuer } = samlAddresses(services.settings, address);
   return new SAML({
