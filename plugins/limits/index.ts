@@ -1,14 +1,14 @@
 import * as v from 'valibot';
-import type { EntityLimits, Identity, RequestContext } from '../../core/contract/plugin/context.ts';
+import type { Identity, RequestContext } from '../../core/contract/plugin/context.ts';
 import { type CoreHooks, type CorePlugin, type CoreServices, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
-import type { ProviderDocument, WorkspaceDocument } from '../../core/contract/protocol/documents.ts';
+import type { ProviderDocument } from '../../core/contract/protocol/documents.ts';
 import type { Leases, ModelRates } from '../../core/contract/protocol/leases.ts';
-import type { UsagePolicy, WorkspacePoliciesDocument } from '../../core/contract/protocol/policies.ts';
+import type { WorkspacePoliciesDocument } from '../../core/contract/protocol/policies.ts';
 import type { GatewayError } from '../../core/contract/values/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
-import { type Meter, metersOf } from './meters.ts';
-import { WorkspacePolicies } from './policies.ts';
+import { DocumentMeters } from './document-meters.ts';
+import type { Meter } from './meters.ts';
 import { modelOf } from './policy-values.ts';
 import { refusalHeaders, unknownLimit } from './refusal.ts';
 import { Reservations } from './reservations.ts';
@@ -31,8 +31,6 @@ export function limits(): CorePlugin {
   });
 }
 
-const none: readonly Meter[] = [];
-
 function budgetsFirst(one: Meter, other: Meter): number {
   return Number(other.isBudget) - Number(one.isBudget);
 }
@@ -40,19 +38,13 @@ function budgetsFirst(one: Meter, other: Meter): number {
 function createHooks(services: CoreServices, leases: Leases): CoreHooks {
   const { clock, documents } = services;
   const slot = services.slot<Reservations>();
-  /** By the caller's identity and the workspace document. Both are one object per document. */
-  const ofCaller = new WeakMap<Identity, { workspace: WorkspaceDocument | null; meters: readonly Meter[] }>();
-  const ofProvider = new WeakMap<ProviderDocument, readonly Meter[]>();
-  const compiledPolicies = new WeakMap<WorkspacePoliciesDocument, WorkspacePolicies>();
-  const toolPolicies = new WeakMap<WorkspacePoliciesDocument, WorkspacePolicies>();
-  const agentPolicies = new WeakMap<WorkspacePoliciesDocument, WorkspacePolicies>();
+  const documentMeters = new DocumentMeters(leases);
 
   return {
     onRequest(ctx) {
       const identity = ctx.identity;
       if (!identity) return undefined;
-      const known = ofCaller.get(identity);
-      const all = known && known.workspace === ctx.workspace ? known.meters : callerMeters(identity, ctx.workspace);
+      const all = documentMeters.ofCaller(identity, ctx.workspace);
       // A call by the gateway costs the caller money, but is no request of the caller.
       const meters = ctx.purpose === null ? all : all.filter((meter) => meter.isBudget);
       if (identity.rejectUnmetered || ctx.workspace?.rejectUnmetered) refuseUnmetered(ctx);
@@ -112,28 +104,11 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
 
   /** Requests of key and workspace were counted before. Their tokens are counted for tools and agents only, by estimates. */
   function admitTool(ctx: RequestContext, document: WorkspacePoliciesDocument | null): Maybe<undefined> {
-    const identity = ctx.identity as Identity;
-    const known = ofCaller.get(identity);
-    const all = known && known.workspace === ctx.workspace ? known.meters : callerMeters(identity, ctx.workspace);
-    const own = all.filter(({ unit }) => unit === 'tokens');
-    const meters = document ? [...own, ...toolMeters(ctx, document)].sort(budgetsFirst) : own;
+    const own = documentMeters.ofCaller(ctx.identity as Identity, ctx.workspace).filter(({ unit }) => unit === 'tokens');
+    const meters = document ? [...own, ...documentMeters.ofToolPolicies(document, ctx)].sort(budgetsFirst) : own;
     if (meters.length === 0) return undefined;
     const state = slot.get(ctx) ?? stateOf(ctx);
     return state.admit(meters, state.own);
-  }
-
-  function toolMeters(ctx: RequestContext, document: WorkspacePoliciesDocument): readonly Meter[] {
-    const compiled = ctx.agent === null ? toolPolicies : agentPolicies;
-    let policies = compiled.get(document);
-    if (!policies) {
-      policies = new WorkspacePolicies(leases, {
-        ...document,
-        usage: document.usage.filter((policy) => countsCalls(policy, ctx.agent === null ? 'mcp_tools' : 'agents')),
-        rate: ctx.agent === null ? document.toolRate : document.agentRate,
-      });
-      compiled.set(document, policies);
-    }
-    return policies.metersOf({ ctx, target: null, providerId: null });
   }
 
   function enterWith(
@@ -142,28 +117,11 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
     provider: ProviderDocument | null,
     policies: WorkspacePoliciesDocument | null,
   ): Maybe<undefined> {
-    const own = provider ? providerMeters(provider) : none;
-    const meters = policies ? [...own, ...policyMeters(ctx, target, provider, policies)].sort(budgetsFirst) : own;
+    const own = provider ? documentMeters.ofProvider(provider) : [];
+    const meters = policies ? [...own, ...documentMeters.ofPolicies(policies, ctx, target, provider)].sort(budgetsFirst) : own;
     const state = slot.get(ctx);
     if (meters.length === 0 && !state?.hasCost && !state?.target) return undefined;
     return enter(ctx, target, state ?? stateOf(ctx), meters);
-  }
-
-  function policyMeters(
-    ctx: RequestContext,
-    target: Target,
-    provider: ProviderDocument | null,
-    document: WorkspacePoliciesDocument,
-  ): readonly Meter[] {
-    let policies = compiledPolicies.get(document);
-    if (!policies) {
-      const usage = document.usage.filter(({ target }) => target === null || target === 'llm');
-      policies = new WorkspacePolicies(leases, { ...document, usage });
-      compiledPolicies.set(document, policies);
-    }
-    const meters = policies.metersOf({ ctx, target, providerId: provider?.id ?? null });
-    // A call by the gateway costs the caller money, but is no request of the caller.
-    return ctx.purpose === null ? meters : meters.filter((meter) => meter.isBudget && meter.unit !== 'requests');
   }
 
   /** Enters a target with its reservations. A retry at the same target uses them too; after a failure it asks again. */
@@ -223,57 +181,6 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
     slot.set(ctx, state);
     return state;
   }
-
-  function callerMeters(identity: Identity, workspace: WorkspaceDocument | null): readonly Meter[] {
-    const { organisationId } = identity;
-    const key = identity.limits ? metersOf(leases, { scope: 'key', id: identity.keyId, organisationId }, identity.limits) : [];
-    const own = workspace ? limitsOf(workspace.usageLimits, null, workspace.rateLimits) : null;
-    const shared = own && workspace ? metersOf(leases, { scope: 'workspace', id: workspace.id, organisationId }, own) : [];
-    // Budgets of key and workspace, then the rate limits of workspace and key.
-    const meters = [...key.filter((one) => one.isBudget), ...shared, ...key.filter((one) => !one.isBudget)];
-    ofCaller.set(identity, { workspace, meters: meters.length === 0 ? none : meters });
-    return meters;
-  }
-
-  function providerMeters(document: ProviderDocument): readonly Meter[] {
-    const known = ofProvider.get(document);
-    if (known) return known;
-    const { organisationId, workspaceId, integrationId, integrationLimits: shared } = document;
-    const own = limitsOf(document.usageLimits, document.usageResetAt, document.rateLimits);
-    const ofIntegration = shared ? limitsOf(shared.usageLimits, shared.usageResetAt, shared.rateLimits) : null;
-    const id = `${integrationId}-${workspaceId}`;
-    const all = [
-      ...(ofIntegration ? metersOf(leases, { scope: 'integration', id, organisationId }, ofIntegration) : []),
-      ...(own ? metersOf(leases, { scope: 'provider', id: document.id, organisationId }, own) : []),
-    ];
-    // Budgets before rate limits.
-    const meters = [...all.filter((one) => one.isBudget), ...all.filter((one) => !one.isBudget)];
-    ofProvider.set(document, meters);
-    return meters;
-  }
-}
-
-const keysOf: Readonly<Record<'mcp_tools' | 'agents', readonly string[]>> = {
-  mcp_tools: ['mcp_server', 'mcp_tool'],
-  agents: ['agent_server'],
-};
-
-/** Tools and agents have no cost. A budget of requests without a target counts their calls if it names one of their keys. */
-function countsCalls({ type, target, conditions, groupBy }: UsagePolicy, of: keyof typeof keysOf): boolean {
-  if (target !== null) return target === of;
-  const named = [...conditions.map(({ key }) => key), ...groupBy];
-  return type === 'tokens' || (type === 'requests' && named.some((key) => keysOf[of].includes(key)));
-}
-
-/** Returns null if nothing is limited, which is the usual case. */
-function limitsOf(
-  usage: EntityLimits['usageLimits'] | EntityLimits['usageLimits'][number] | null | undefined,
-  usageResetAt: string | null | undefined,
-  rateLimits: EntityLimits['rateLimits'] | undefined,
-): EntityLimits | null {
-  const usageLimits = usage ? [usage].flat() : [];
-  if (usageLimits.length === 0 && !rateLimits?.length) return null;
-  return { usageLimits, usageResetAt: usageResetAt ?? null, rateLimits: rateLimits ?? [] };
 }
 
 /** True for requests that use no tokens: reading files, batches and models, managing stored resources, and counting tokens. */
