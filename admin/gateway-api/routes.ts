@@ -34,7 +34,7 @@ import { storeToolReport } from './store-tool-report.ts';
 const batchBytesMax = 4_259_840;
 
 /** Milliseconds between two checks for budget notices. */
-const tellEveryMs = 1_000;
+const reportEveryMs = 1_000;
 /** The maximum number of ids, each of maximum length. */
 const keysBytesMax = 131_072;
 /** Maximum size for a thousand asks about limits, with a margin. */
@@ -111,7 +111,7 @@ export function internalApp(services: AdminServices, replies: CachedReplies): Ho
     const reply: RecordsReply = await storeBatch(services.storeRecords, bytes);
     if (reply.rejected.length > 0)
       services.log.warn({ ids: reply.rejected.slice(0, 20), count: reply.rejected.length }, 'could not store records');
-    services.background.run(tellOfBudgets);
+    services.background.run(reportBudgets);
     services.background.run(() => reportPolicyEvents(services));
     return c.json(reply);
   });
@@ -132,9 +132,9 @@ export function internalApp(services: AdminServices, replies: CachedReplies): Ho
   return app;
 
   /** At most as often as people could read the notices. */
-  async function tellOfBudgets(): Promise<void> {
+  async function reportBudgets(): Promise<void> {
     const nowMs = services.clock.elapsed();
-    if (nowMs - warnedAtMs < tellEveryMs) return;
+    if (nowMs - warnedAtMs < reportEveryMs) return;
     warnedAtMs = nowMs;
     await reportCrossedBudgets(services.database.em(), services.mailer);
   }

@@ -24,7 +24,7 @@ export interface PolicyEvent {
 }
 
 /** Notifies others of an event in the transaction that marks it as reported. */
-export type TellPolicyEvent = (tx: EntityManager, event: PolicyEvent) => Promise<void>;
+export type PublishPolicyEvent = (tx: EntityManager, event: PolicyEvent) => Promise<void>;
 
 /** Counters in one transaction. */
 const batchMax = 100;
@@ -34,15 +34,19 @@ const microUsd = 1_000_000;
  * Writes an audit entry for each counter of a policy that has crossed its threshold, and one for each that is exhausted. Returns the
  * number of counters. The rows of the counters are locked before the audit chains, as in every change.
  */
-export async function auditCrossedPolicies(em: EntityManager, auditKey: Uint8Array, tell: TellPolicyEvent): Promise<number> {
+export async function auditCrossedPolicies(
+  em: EntityManager,
+  auditKey: Uint8Array,
+  publish: PublishPolicyEvent,
+): Promise<number> {
   for (let total = 0; ; ) {
-    const count = await em.fork().transactional((tx) => auditBatch(tx, auditKey, tell));
+    const count = await em.fork().transactional((tx) => auditBatch(tx, auditKey, publish));
     total += count;
     if (count < batchMax) return total;
   }
 }
 
-async function auditBatch(tx: EntityManager, auditKey: Uint8Array, tell: TellPolicyEvent): Promise<number> {
+async function auditBatch(tx: EntityManager, auditKey: Uint8Array, publish: PublishPolicyEvent): Promise<number> {
   const crossed = await tx.execute<Crossed[]>(
     `select b.key, b.organisation_id, p.workspace_id, p.id as policy_id, p.name as policy_name, b.value_key, b.unit, b.used, b.capacity,
        b.alert_threshold, b.threshold_crossed_at is not null and b.threshold_told_at is null as is_threshold,
@@ -55,8 +59,8 @@ async function auditBatch(tx: EntityManager, auditKey: Uint8Array, tell: TellPol
     'all',
   );
   for (const counter of crossed) {
-    if (counter.is_threshold) await addEntry(tx, auditKey, counter, 'threshold', tell);
-    if (counter.is_exhausted) await addEntry(tx, auditKey, counter, 'exhausted', tell);
+    if (counter.is_threshold) await addEntry(tx, auditKey, counter, 'threshold', publish);
+    if (counter.is_exhausted) await addEntry(tx, auditKey, counter, 'exhausted', publish);
   }
   if (crossed.length > 0) {
     await tx.execute(
@@ -76,7 +80,7 @@ async function addEntry(
   auditKey: Uint8Array,
   counter: Crossed,
   event: 'threshold' | 'exhausted',
-  tell: TellPolicyEvent,
+  publish: PublishPolicyEvent,
 ): Promise<void> {
   const amount = (units: number | string) => Number(units) / (counter.unit === 'cost' ? microUsd : 1);
   const facts = {
@@ -103,7 +107,7 @@ async function addEntry(
     clientIp: '',
   } as const;
   await addAuditEntry(tx, auditKey, draft, { status: 200, errorCode: null, resourceId: counter.policy_id });
-  await tell(tx, {
+  await publish(tx, {
     organisationId: counter.organisation_id,
     workspaceId: counter.workspace_id,
     event: `policy.${event}`,

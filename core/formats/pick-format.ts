@@ -2,7 +2,7 @@ import type { Operation, OperationCall, StreamReader } from '../contract/provide
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 
 /** Functions that distinguish two formats. */
-export interface Telling {
+export interface FormatRules {
   /** Selects the format of a request. */
   isOther(call: OperationCall): boolean;
   /** Selects the format of a reply by its content, because a reader of token counts receives nothing else. */
@@ -12,20 +12,20 @@ export interface Telling {
 }
 
 /** Returns one operation of a provider that uses another format for some calls. */
-export function oneOfTwo(main: Operation, other: Operation, tell: Telling): Operation {
-  const of = (call: OperationCall): Operation => (tell.isOther(call) ? other : main);
+export function oneOfTwo(main: Operation, other: Operation, rules: FormatRules): Operation {
+  const of = (call: OperationCall): Operation => (rules.isOther(call) ? other : main);
   return {
     path: (call) => of(call).path(call),
     toProvider: (params, call) => of(call).toProvider?.(params, call) ?? params,
     fromProvider: (reply, call) => of(call).fromProvider?.(reply, call) ?? reply,
     translateStream: (call) => of(call).translateStream?.(call) ?? null,
-    usage: (reply) => (tell.isOtherReply(reply) ? other : main).usage(reply),
-    streamReader: () => readerOfTwo(main.streamReader(), other.streamReader(), tell),
+    usage: (reply) => (rules.isOtherReply(reply) ? other : main).usage(reply),
+    streamReader: () => readerOfTwo(main.streamReader(), other.streamReader(), rules),
   };
 }
 
 /** Feeds both readers until an event shows the format of the stream. */
-function readerOfTwo(main: StreamReader, other: StreamReader, { isOtherEvent }: Telling): StreamReader {
+function readerOfTwo(main: StreamReader, other: StreamReader, { isOtherEvent }: FormatRules): StreamReader {
   let chosen: StreamReader | null = null;
   const reader = (): StreamReader => chosen ?? main;
   return {

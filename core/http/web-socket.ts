@@ -109,7 +109,7 @@ export class UwsFrameSocket implements FrameSocket {
   readonly #budget = new PartBudget();
   #paused = false;
   #pauseScheduled = false;
-  #owesDrain = false;
+  #isDrainAwaited = false;
   #refused = false;
   #flusher: NodeJS.Timeout | null = null;
   /** Bytes of pongs since the client has last accepted everything. */
@@ -148,14 +148,14 @@ export class UwsFrameSocket implements FrameSocket {
     this.#ws.send(data, isBinary, false);
     this.#pauseAgain();
     if (this.bufferedBytes < bufferedBytesHigh) return true;
-    this.#owesDrain = true;
+    this.#isDrainAwaited = true;
     return false;
   }
 
   ping(): void {
     this.#ws?.ping();
     this.#pauseAgain();
-    if (this.#owesDrain) setImmediate(this.#tellDrained);
+    if (this.#isDrainAwaited) setImmediate(this.#callDrained);
   }
 
   pause(): void {
@@ -172,7 +172,7 @@ export class UwsFrameSocket implements FrameSocket {
     ws.ping();
     if (ws.getBufferedAmount() > 0) return;
     // The addon reports no drain event for a write that empties the buffer.
-    if (this.#owesDrain) setImmediate(this.#tellDrained);
+    if (this.#isDrainAwaited) setImmediate(this.#callDrained);
     this.#resumeReading.call(ws);
     // Resuming sets the addon's timeout for HTTP. Sending a frame removes it.
     ws.ping();
@@ -212,7 +212,7 @@ export class UwsFrameSocket implements FrameSocket {
 
   drained(): void {
     this.#pauseAgain();
-    this.#tellDrained();
+    this.#callDrained();
   }
 
   /** Called by the addon, which replies to each ping whether or not the client reads. */
@@ -261,9 +261,9 @@ export class UwsFrameSocket implements FrameSocket {
     this.#pauseAgain();
   };
 
-  readonly #tellDrained = (): void => {
-    if (!this.#owesDrain || this.#ws === null || this.bufferedBytes > 0) return;
-    this.#owesDrain = false;
+  readonly #callDrained = (): void => {
+    if (!this.#isDrainAwaited || this.#ws === null || this.bufferedBytes > 0) return;
+    this.#isDrainAwaited = false;
     this.#call(() => this.#listener?.onDrain());
   };
 
@@ -273,12 +273,12 @@ export class UwsFrameSocket implements FrameSocket {
     if (this.#ws === null || !this.#paused) return;
     this.#ws.cork(nothing);
     this.#pauseAgain();
-    this.#tellDrained();
+    this.#callDrained();
   };
 
-  #call(tell: () => void): void {
+  #call(callBack: () => void): void {
     try {
-      tell();
+      callBack();
     } catch (error) {
       this.#failed(error);
       this.terminate();

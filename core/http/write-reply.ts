@@ -82,7 +82,7 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
   private closing = false;
   private ending = false;
   private cutting = false;
-  private owesDrain = false;
+  private isDrainAwaited = false;
   /** Set while the reply waits for the upload, and afterwards. */
   private linger: Linger | null = null;
   private drained: (() => void) | null = null;
@@ -142,7 +142,7 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
     if (this.queue.bytes < corkBytesMax) this.flushSoon();
     else this.flushOrDefer();
     const goOn = this.deferred ? this.queue.bytes < queuedBytesMax : !this.blocked && (this.joining || this.queue.bytes === 0);
-    if (!goOn) this.owesDrain = true;
+    if (!goOn) this.isDrainAwaited = true;
     return goOn;
   }
 
@@ -292,7 +292,7 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
       }
     }
     if (this.ending) this.writeEnd(res);
-    else if (this.owesDrain) this.tellDrained();
+    else if (this.isDrainAwaited) this.callDrained();
   }
 
   /** Returns false if the socket is full. `res` is null when the reply is complete. */
@@ -368,8 +368,8 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
     return true;
   }
 
-  private tellDrained(): void {
-    this.owesDrain = false;
+  private callDrained(): void {
+    this.isDrainAwaited = false;
     if (this.drained !== null) this.call(this.drained);
   }
 

@@ -155,7 +155,7 @@ export class Spool implements Journal {
     }
     // Requests in progress still need space for their records.
     const full = this.#bytes >= this.#options.bytesMax * 0.95;
-    if (full !== this.#full) this.#tellFull(full);
+    if (full !== this.#full) this.#logFull(full);
     return !full;
   }
 
@@ -258,7 +258,7 @@ export class Spool implements Journal {
     if (last.bytes === 0) this.#remove(last);
   }
 
-  #tellFull(full: boolean): void {
+  #logFull(full: boolean): void {
     this.#full = full;
     const fields = { bytes: this.#bytes, bytesMax: this.#options.bytesMax };
     if (!full) return this.#options.log.info(fields, 'the spool has space again');

@@ -17,7 +17,7 @@ export interface RefusalsOptions {
 }
 
 /** Milliseconds between two reports, and the time during which the same refusal is reported once. */
-const tellEveryMs = 2_000;
+const reportEveryMs = 2_000;
 const onceEveryMs = 60_000;
 /** Maximum number of different refusals that wait. Further ones are dropped. */
 const waitingMax = 500;
@@ -41,11 +41,11 @@ export class Refusals {
   /** Time of the last report of each refusal. */
   readonly #reportedMs = new LRUCache<string, number>({ max: 5_000 });
   readonly #timer: NodeJS.Timeout;
-  #telling: Promise<void> | null = null;
+  #reporting: Promise<void> | null = null;
 
   constructor(options: RefusalsOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.tell(), tellEveryMs).unref();
+    this.#timer = setInterval(() => void this.report(), reportEveryMs).unref();
   }
 
   note(ask: TokenAsk, error: GatewayError, use: TokenUse): void {
@@ -79,18 +79,18 @@ export class Refusals {
    * Reports the refusals that are due; `all`: also those that are not due yet. Never rejects: failed reports are sent again
    * later.
    */
-  tell(all = false): Promise<void> {
-    this.#telling ??= this.#send(all).finally(() => {
-      this.#telling = null;
+  report(all = false): Promise<void> {
+    this.#reporting ??= this.#send(all).finally(() => {
+      this.#reporting = null;
     });
-    return this.#telling;
+    return this.#reporting;
   }
 
   /** Sends all waiting refusals a last time. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#telling;
-    await this.tell(true);
+    await this.#reporting;
+    await this.report(true);
   }
 
   #takesTokens(organisationId: string): boolean {

@@ -116,7 +116,7 @@ export class Account implements LeaseAccount {
 
   /** True while calls wait or are in progress, or the ledger's figure is outdated. */
   get isNeeded(): boolean {
-    return this.hasWaiters || this.owesReport || this.#lease.holds > 0 || !this.#left.isEmpty;
+    return this.hasWaiters || this.isUnreported || this.#lease.holds > 0 || !this.#left.isEmpty;
   }
 
   get hasWaiters(): boolean {
@@ -124,8 +124,8 @@ export class Account implements LeaseAccount {
   }
 
   /** True while the ledger's figure for a lease differs from this process's figure. */
-  get owesReport(): boolean {
-    return this.#lease.owesReport || this.#left.owesReport;
+  get isUnreported(): boolean {
+    return this.#lease.isUnreported || this.#left.isUnreported;
   }
 
   take(least: number, most: number): Maybe<number> {
@@ -230,7 +230,7 @@ export class Account implements LeaseAccount {
    */
   recall(): void {
     this.#exactUntilMs = this.#host.clock.elapsed() + exactMs;
-    if (this.#lease.held === 0 && !this.owesReport) return;
+    if (this.#lease.held === 0 && !this.isUnreported) return;
     if (this.asking) this.#isRecalled = true;
     else this.#giveBackForOthers();
   }

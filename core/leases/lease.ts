@@ -42,13 +42,13 @@ export class Lease {
   }
 
   /** True while the ledger's figure differs from `held`. */
-  get owesReport(): boolean {
+  get isUnreported(): boolean {
     return this.#reported !== this.held;
   }
 
   /** True when nothing more has to be reported about a lease that was left. */
   get isOver(): boolean {
-    return this.holds === 0 && !this.owesReport;
+    return this.holds === 0 && !this.isUnreported;
   }
 }
 

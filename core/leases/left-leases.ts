@@ -14,8 +14,8 @@ export class LeftLeases {
     return this.#leases.length === 0;
   }
 
-  get owesReport(): boolean {
-    return this.#leases.some((lease) => lease.owesReport);
+  get isUnreported(): boolean {
+    return this.#leases.some((lease) => lease.isUnreported);
   }
 
   add(lease: Lease, startMs: number): void {
@@ -36,7 +36,7 @@ export class LeftLeases {
   }
 
   ask(): ReturnType<Lease['ask']>[] {
-    this.#asked = this.#leases.filter((lease) => lease.owesReport).slice(0, leftMax);
+    this.#asked = this.#leases.filter((lease) => lease.isUnreported).slice(0, leftMax);
     return this.#asked.map((lease) => lease.ask());
   }
 

@@ -65,9 +65,9 @@ export function startLeases(options: LeasesOptions): LeaseClient {
   let flushing = false;
   let pausedUntilMs = 0;
   let closed = false;
-  let telling = false;
+  let isReleasing = false;
   let cancelTick = timers.after(tickMs, tick);
-  let cancelEarlier = timers.after(0, tellOfEarlier);
+  let cancelEarlier = timers.after(0, releaseEarlier);
   const recall = createRecall(options.channels ?? [], (key) => accounts.get(key)?.recall());
 
   return {
@@ -87,7 +87,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
       cancelTick();
       cancelEarlier();
       recall.close();
-      const giving = [...accounts.values()].filter((account) => account.giveBack() || account.owesReport);
+      const giving = [...accounts.values()].filter((account) => account.giveBack() || account.isUnreported);
       for (let at = 0; at < giving.length; at += asksMax) await send(giving.slice(at, at + asksMax));
     },
   };
@@ -105,7 +105,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
       again.add(account);
       return;
     }
-    // Its meter may have kept it although it was removed.
+    // A meter may still hold an account that was removed.
     if (!accounts.has(account.key)) accounts.set(account.key, account);
     asking.add(account);
     if (flushing) return;
@@ -165,24 +165,24 @@ export function startLeases(options: LeasesOptions): LeaseClient {
     for (const account of accounts.values()) {
       if (account.asking || account.hasWaiters) continue;
       const idleMs = nowMs - account.usedAtMs;
-      if ((idleMs > tickMs && account.giveBack()) || account.owesReport || account.isAgeing()) wake(account, 0);
+      if ((idleMs > tickMs && account.giveBack()) || account.isUnreported || account.isAgeing()) wake(account, 0);
       else if (idleMs > unusedMs && !account.isNeeded) accounts.delete(account.key);
     }
     cancelTick = timers.after(tickMs, tick);
   }
 
   /** Frees the unspent units of earlier processes as soon as the control plane has all their records. */
-  function tellOfEarlier(): void {
+  function releaseEarlier(): void {
     const { earlier } = holders;
     if (earlier.length === 0) return;
-    cancelEarlier = timers.after(earlierMs, tellOfEarlier);
-    if (telling || !earlierRecordsAreIn()) return;
-    telling = true;
+    cancelEarlier = timers.after(earlierMs, releaseEarlier);
+    if (isReleasing || !earlierRecordsAreIn()) return;
+    isReleasing = true;
     exchange([], earlier.slice(0, endedHoldersMax))
       .then(() => holders.forget(earlier.slice(0, endedHoldersMax)))
       .catch((error: unknown) => log.debug({ reason: String(error) }, 'could not release leases of previous processes'))
       .finally(() => {
-        telling = false;
+        isReleasing = false;
       });
   }
 }

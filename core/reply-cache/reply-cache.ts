@@ -74,7 +74,7 @@ export function createReplyCache(options: ReplyCacheOptions): RunningReplyCache 
     similar: async (key, similar, minScore) => remote?.similar(key, similar, minScore) ?? null,
     refresh(key) {
       memory.delete(key.digest);
-      tellOthers(key);
+      notifyOthers(key);
       return leadOf(key, { followers: new Set(), overtaken: false }, true);
     },
     close() {
@@ -119,13 +119,13 @@ export function createReplyCache(options: ReplyCacheOptions): RunningReplyCache 
       memory.set(key.digest, { reply: result.reply, generation: key.generation }, { ttl: result.ttlMs });
       const storing = remote?.store(key, result);
       // Between the first notice and now, other processes may have read the old entry from the store again.
-      if (isRefresh) void storing?.then(() => tellOthers(key));
+      if (isRefresh) void storing?.then(() => notifyOthers(key));
       endFlight(key, flight, { kind: 'hit', reply: result.reply });
     };
     return { kind: 'lead', end };
   }
 
-  function tellOthers({ digest }: CacheKey): void {
+  function notifyOthers({ digest }: CacheKey): void {
     for (const channel of channels) channel.send({ digest });
   }
 

@@ -97,7 +97,7 @@ function guardedLookup(resolve: Resolve, judge: (address: string) => string | nu
       const waiters = waiting;
       waiting = [];
       const failure = error ?? refusalOf(hostname, addresses, judge);
-      for (const tell of waiters) tell(failure, failure === null ? addresses : []);
+      for (const callBack of waiters) callBack(failure, failure === null ? addresses : []);
     });
   };
 }

@@ -209,16 +209,16 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
 
   #failCut(error: GatewayError): void {
     this.#cut();
-    this.#tell(error);
+    this.#callBack(error);
   }
 
   #fail(error: GatewayError): void {
     this.#finish(false);
-    if (this.#sending) queueMicrotask(() => this.#tell(error));
-    else this.#tell(error);
+    if (this.#sending) queueMicrotask(() => this.#callBack(error));
+    else this.#callBack(error);
   }
 
-  #tell(error: GatewayError): void {
+  #callBack(error: GatewayError): void {
     if (this.#aborted) return;
     try {
       this.#handler.onError(error);

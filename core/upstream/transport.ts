@@ -146,10 +146,10 @@ function refusalOf(call: UpstreamCall, closing: boolean): GatewayError | null {
 
 /** Wraps the handler so that its errors go to `onHandlerError`: `ws` and `node:http` would emit them without a listener. */
 function guarded(handler: UpstreamHandler, onHandlerError: (error: unknown) => void): UpstreamHandler {
-  const safely = <Args extends unknown[]>(tell: (...args: Args) => void): ((...args: Args) => void) => {
+  const safely = <Args extends unknown[]>(callBack: (...args: Args) => void): ((...args: Args) => void) => {
     return (...args) => {
       try {
-        tell(...args);
+        callBack(...args);
       } catch (error) {
         onHandlerError(error);
       }

@@ -29,7 +29,7 @@ export class WsFrameSocket implements FrameSocket {
   readonly #options: WsFrameSocketOptions;
   #readAtMessage: number;
   #listener: FrameListener | null = null;
-  #owesDrain = false;
+  #isDrainAwaited = false;
   #isPaused = true;
   /** Frames of the current turn. */
   #frames = 0;
@@ -74,7 +74,7 @@ export class WsFrameSocket implements FrameSocket {
     if (this.#ws.readyState !== this.#ws.OPEN) return true;
     this.#ws.send(data, { binary: isBinary }, this.#written);
     if (this.#ws.bufferedAmount < bufferedBytesHigh) return true;
-    this.#owesDrain = true;
+    this.#isDrainAwaited = true;
     return false;
   }
 
@@ -125,8 +125,8 @@ export class WsFrameSocket implements FrameSocket {
   }
 
   readonly #written = (): void => {
-    if (!this.#owesDrain || this.#ws.bufferedAmount > bufferedBytesLow) return;
-    this.#owesDrain = false;
+    if (!this.#isDrainAwaited || this.#ws.bufferedAmount > bufferedBytesLow) return;
+    this.#isDrainAwaited = false;
     this.#listener?.onDrain();
   };
 }

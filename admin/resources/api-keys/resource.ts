@@ -1,6 +1,6 @@
 import { defineResource, idOfReply, type Sample, type SamplesMade, type SampleTenant } from '../../define-resource.ts';
 import { apiKeys } from './entity.ts';
-import { forgetOldSecrets, tellOfRotations } from './rotation-notices.ts';
+import { announceRotations, forgetOldSecrets } from './rotation-notices.ts';
 import { apiKeyRoutes } from './routes.ts';
 import { readApiKeyDocuments } from './to-document.ts';
 import { deleteKeysOfUser, releaseGrantsOfUser } from './user-keys.ts';
@@ -57,7 +57,7 @@ export const apiKeysResource = defineResource({
     },
     {
       name: 'mail rotation notices',
-      run: ({ database, mailer, clock }) => tellOfRotations(database.em(), mailer, new Date(clock.now())),
+      run: ({ database, mailer, clock }) => announceRotations(database.em(), mailer, new Date(clock.now())),
     },
   ],
   samples: [

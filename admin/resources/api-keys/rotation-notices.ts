@@ -10,7 +10,7 @@ const keysMax = 500;
  * the managers of its workspace or organisation, and its own alert addresses. Several processes may run this at once. Without a
  * mail server, no notice is marked as sent.
  */
-export async function tellOfRotations(em: EntityManager, mailer: Pick<Mailer, 'on' | 'send'>, now: Date): Promise<number> {
+export async function announceRotations(em: EntityManager, mailer: Pick<Mailer, 'on' | 'send'>, now: Date): Promise<number> {
   if (!mailer.on) return 0;
   const due = await em.execute<DueKey[]>(
     // Materialized: PostgreSQL may run a subquery in the condition once per row, and would then update more than the limit.

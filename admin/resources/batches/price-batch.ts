@@ -47,8 +47,8 @@ export function priceBatchJob(services: AdminServices): JobHandler {
     // Delay of the first poll, because no batch ends at once.
     if (ageMs < services.settings.batchPollMs) return { againInMs: services.settings.batchPollMs - ageMs };
     const { document } = await services.readDocument('provider', `${made.workspaceId}/${made.providerSlug}`);
-    const giveUp = (why: string) => {
-      services.log.warn({ batch: key, why }, 'the cost of a batch is unknown and not recorded');
+    const giveUp = (reason: string) => {
+      services.log.warn({ batch: key, reason }, 'the cost of a batch is unknown and not recorded');
       return 'done' as const;
     };
     if (!document) return giveUp('the provider was deleted');

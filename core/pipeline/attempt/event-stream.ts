@@ -88,11 +88,11 @@ export class EventStream {
 
   /** Returns the text to send after the provider's last byte. */
   end(): string {
-    if (this.#decoder) return this.#decoded(this.#decoder.end()) + this.#owed();
+    if (this.#decoder) return this.#decoded(this.#decoder.end()) + this.#lastEvents();
     // A last event without its blank line counts: otherwise its content would be lost.
     const last = this.#frames.rest();
     const sent = last === '' ? '' : this.#frame(`${last}\n\n`);
-    return this.#translator ? sent + this.#owed() : '';
+    return this.#translator ? sent + this.#lastEvents() : '';
   }
 
   #decoded(events: readonly StreamEvent[]): string {
@@ -105,7 +105,7 @@ export class EventStream {
     return sent;
   }
 
-  #owed(): string {
+  #lastEvents(): string {
     let sent = '';
     for (const event of this.#translator?.end() ?? []) sent += encodeEvent(event);
     return sent;

@@ -31,7 +31,7 @@ const note = async (claims = {}, clientAddress = '192.0.2.1', error = new Gatewa
 describe('rejected JWTs', () => {
   it('are reported with their claims, never with their text', async () => {
     await note({ sub: 'ada@example.com' });
-    await refusals.tell();
+    await refusals.report();
     const refusal = { status: 401, code: 'invalid_api_key', subject: 'ada@example.com', kid: test.key.kid, count: 1, ...use };
     expect(told).toMatchObject([{ organisationId, clientAddress: '192.0.2.1', ...refusal }]);
     expect(JSON.stringify(told)).not.toContain('eyJ');
@@ -39,22 +39,22 @@ describe('rejected JWTs', () => {
 
   it('are reported without characters that a database or terminal cannot hold', async () => {
     await note({ sub: `a\0b\ud800c\n${'x'.repeat(300)}` });
-    await refusals.tell();
+    await refusals.report();
     expect(told[0]?.subject).toBe(`a\ufffdb\ufffdc\ufffd${'x'.repeat(249)}`);
   });
 
   it('are one entry a minute per reason and address, with a count', async () => {
     for (let i = 0; i < 50; i++) await note();
-    await refusals.tell();
+    await refusals.report();
     for (let i = 0; i < 20; i++) await note();
     await note({}, '192.0.2.2');
-    await refusals.tell();
+    await refusals.report();
     expect(told.map(({ count, clientAddress }) => [count, clientAddress])).toEqual([
       [50, '192.0.2.1'],
       [1, '192.0.2.2'],
     ]);
     test.nowMs += 60_000;
-    await refusals.tell();
+    await refusals.report();
     expect(told[2]).toMatchObject({ count: 20, clientAddress: '192.0.2.1' });
   });
 
@@ -63,14 +63,14 @@ describe('rejected JWTs', () => {
     for (let i = 0; i < 2_000; i++) {
       refusals.note({ token, workspace: null, clientAddress: `a${i}` }, new GatewayError('invalid_api_key'), use);
     }
-    for (let i = 0; i < 10; i++) await refusals.tell();
+    for (let i = 0; i < 10; i++) await refusals.report();
     expect(told).toHaveLength(500);
   });
 
   it('are kept while the control plane is away', async () => {
     await note();
     status = 503;
-    await refusals.tell();
+    await refusals.report();
     await note();
     expect(told).toEqual([]);
     status = 200;
@@ -84,7 +84,7 @@ describe('rejected JWTs', () => {
     }
     await note({ svc_oid: otherOrganisationId });
     await note({ svc_oid: 'none' });
-    await refusals.tell();
+    await refusals.report();
     expect(told).toEqual([]);
   });
 });

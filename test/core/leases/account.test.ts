@@ -116,7 +116,7 @@ describe('an account of a rate limit', () => {
     expect(account.giveBack()).toBe(true);
     expect(account.question()).toMatchObject({ kept: 1, need: 0, want: 0 });
     account.failed();
-    expect([account.available, account.owesReport]).toEqual([0, true]);
+    expect([account.available, account.isUnreported]).toEqual([0, true]);
     expect(account.question()).toMatchObject({ kept: 1, need: 0, want: 0 });
   });
 
@@ -239,17 +239,17 @@ describe('an account of a budget', () => {
     // 300 are in hand and 100 are in flight.
     expect(account.question()).toMatchObject({ lease: 'lease-2', kept: 0, left: [{ lease: 'lease-1', seq: 2, kept: 100 }] });
     account.failed();
-    expect(account.owesReport).toBe(true);
+    expect(account.isUnreported).toBe(true);
     expect(account.question()).toMatchObject({ left: [{ lease: 'lease-1', seq: 3, kept: 100 }] });
     grant(0, { startMs: 8, leaseMs: 300_000 });
-    expect([account.owesReport, account.isNeeded]).toEqual([false, true]);
+    expect([account.isUnreported, account.isNeeded]).toEqual([false, true]);
     // 60 of them are used.
     account.put(40, 7, 'lease-1');
     account.release('lease-1');
-    expect(account.owesReport).toBe(true);
+    expect(account.isUnreported).toBe(true);
     expect(account.question()).toMatchObject({ left: [{ lease: 'lease-1', seq: 4, kept: 60 }] });
     grant(0, { startMs: 8, leaseMs: 300_000 });
-    expect([account.owesReport, account.isNeeded, account.available]).toEqual([false, false, 0]);
+    expect([account.isUnreported, account.isNeeded, account.available]).toEqual([false, false, 0]);
     expect(account.question()).toMatchObject({ left: [] });
   });
 
@@ -258,10 +258,10 @@ describe('an account of a budget', () => {
     account.giveBack();
     expect(account.question()).toMatchObject({ kept: 100 });
     account.failed();
-    expect(account.owesReport).toBe(true);
+    expect(account.isUnreported).toBe(true);
     expect(account.question()).toMatchObject({ kept: 100, need: 0, want: 0 });
     grant(0, { startMs: 7, leaseMs: 300_000 });
-    expect(account.owesReport).toBe(false);
+    expect(account.isUnreported).toBe(false);
   });
 
   it('returns units granted to a former lease', () => {

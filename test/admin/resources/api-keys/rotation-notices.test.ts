@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Mail } from '../../../../admin/mail/mailer.ts';
 import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
-import { forgetOldSecrets, tellOfRotations } from '../../../../admin/resources/api-keys/rotation-notices.ts';
+import { announceRotations, forgetOldSecrets } from '../../../../admin/resources/api-keys/rotation-notices.ts';
 import { noticeMs } from '../../../../admin/resources/api-keys/rotation-policy.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
@@ -18,7 +18,7 @@ describe.each(ruleDatabases)('rotation notices, on %s', (database) => {
 
   async function tell(now: Date, on = true): Promise<Mail[]> {
     const mails: Mail[] = [];
-    await tellOfRotations(em(), { on, send: (mail) => void mails.push(mail) }, now);
+    await announceRotations(em(), { on, send: (mail) => void mails.push(mail) }, now);
     return mails;
   }
 
