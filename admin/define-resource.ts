@@ -113,7 +113,7 @@ export interface JobKind {
   handler(services: AdminServices): JobHandler;
 }
 
-/** How one item of a resource is created, found and changed through the API. */
+/** Paths and bodies that create, find and change an item of a resource through the API. */
 export interface Sample {
   /** Path of the create route, as in the API description. */
   readonly create: string;

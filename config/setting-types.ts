@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import { isIP } from 'node:net';
 import * as v from 'valibot';
 
-/** How one setting is read: from the text of the environment to a value, with a description of the expected text for messages. */
+/** Type of a setting: converts the text of the environment to a value, and describes the expected text for messages. */
 export interface SettingType<Value> {
   readonly schema: v.GenericSchema<string, Value>;
   /** Completes the sentence "expected …". */

@@ -19,7 +19,7 @@ export async function resolveWorkspace(
   params: Readonly<Record<string, string>>,
 ): Promise<string | null> {
   const isOfOrganisation = route.tenant === 'organisation' || isSignedIn(route, actor);
-  // Such a route needs no workspace, but a named one that the caller may not use is not found.
+  // The route needs no workspace. A named workspace that the caller may not use is still reported as not found.
   if (isOfOrganisation && named !== null && actor.workspaceId === null) await findWorkspace(em, actor.organisationId, named);
   if (actor.workspaceId !== null && named !== null) await requireOwn(em, actor, actor.workspaceId, named);
   if (params.workspaceId !== undefined && named !== null) await requireSame(em, actor, params.workspaceId, named);

@@ -40,7 +40,7 @@ export function createClickHouse(url: string): ClickHouse {
     password: decodeURIComponent(password),
     database: decodeURIComponent(pathname.slice(1)) || 'default',
     application: 'svc-gateway',
-    // Its entries repeat rows and statements.
+    // Log entries of the client repeat rows and statements.
     log: { level: ClickHouseLogLevel.OFF },
     request_timeout: timeoutMs,
     max_open_connections: connectionsMax,

@@ -3,7 +3,7 @@ interface Client {
   query(...parameters: unknown[]): unknown;
 }
 
-/** How the ORM begins each transaction, and starts the statement that sets the variables of its session. */
+/** Texts with which the ORM begins each transaction, and the statement that sets the variables of its session. */
 const begin = 'begin';
 const session = 'select set_config(';
 

@@ -21,7 +21,7 @@ export function joinSession(connection: AbstractSqlConnection): void {
   };
 }
 
-/** How the ORM sends a statement: values are part of its text. */
+/** The form in which the ORM sends a statement: values are part of its text. */
 type Execute = (query: CompiledQuery, options?: object) => Promise<unknown>;
 type CompiledQuery = Extract<Parameters<Executor['executeQuery']>[0], { sql: string }>;
 type Executor = ReturnType<AbstractSqlConnection['getClient']>;

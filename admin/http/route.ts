@@ -88,7 +88,7 @@ export interface AdminRoute {
   handle(call: AdminCall<never, never>): Promise<unknown>;
 }
 
-/** How a protocol replies. */
+/** Replies of a protocol. */
 export interface ReplyProtocol {
   readonly mediaType: string;
   /** Statuses of success. Those without a body are 204 and 304. */

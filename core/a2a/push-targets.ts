@@ -12,9 +12,9 @@ const members: readonly string[] = [
 ];
 
 export interface PushTarget {
-  /** Its place in the parameters. */
+  /** JSON path in the parameters. */
   readonly path: string;
-  /** Not a text if the client sent something else, of which an agent may make a text. */
+  /** As the client sent it. An agent may convert values of other types to text. */
   readonly url: unknown;
 }
 

@@ -42,7 +42,7 @@ export interface StoredDocument {
   readonly fresh: boolean;
 }
 
-/** How long an id counts as unknown, and an unusable document as unusable. */
+/** Time for which an id counts as unknown, and an unusable document as unusable. */
 const absentMs = 5000;
 const unusableMs = 1000;
 /** Pause after the control plane failed to reply to a refresh. The old document serves meanwhile. */

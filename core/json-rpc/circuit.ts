@@ -4,7 +4,7 @@ import { GatewayError } from '../contract/values/errors.ts';
 /** An MCP server or an agent. */
 export interface CircuitOwner {
   readonly kind: 'mcp' | 'agent';
-  /** Its kind in errors. */
+  /** The kind of target that errors name. */
   readonly label: string;
   readonly document: {
     readonly organisationId: string;

@@ -29,7 +29,7 @@ const refreshMs = 30_000;
 const firstRetryMs = 5_000;
 /** Sets in use are read again in the background after this time, so that a removed key does not stay valid forever. */
 const agedMs = 600_000;
-/** How long a set stays valid while its host is unreachable. */
+/** Time for which a set stays valid while its host is unreachable. */
 const staleMs = 86_400_000;
 const setsMax = 2_000;
 /** Maximum concurrent fetches of all organisations together. */

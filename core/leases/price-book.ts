@@ -5,7 +5,7 @@ import { type ModelRates, type PricedCall, ratesReply } from '../contract/protoc
 import type { Clock } from '../contract/values/clock.ts';
 import type { Maybe } from '../contract/values/json.ts';
 
-/** How long a price is cached. It serves only for estimates: the control plane computes the billed amount. */
+/** Time for which a price is cached. Prices here serve estimates only: the control plane computes the billed amount. */
 const freshMs = 300_000;
 /** Maximum number of models, because callers choose the names. */
 const entriesMax = 5_000;

@@ -7,7 +7,7 @@ import { notCached } from './revisions/translated-reader.ts';
 /** The first one is offered to clients that ask for another. */
 const revisions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26'];
 
-/** How a server that the gateway itself is introduces itself. */
+/** Description of a server that is implemented by the gateway, for the reply to `initialize`. */
 export interface LocalServer {
   readonly name: string;
   readonly title: string;

@@ -21,7 +21,7 @@ const sseRevision = '2024-11-05';
 const refusedDetail = 'status 400';
 const replyBytesMax = 8 * 1024 * 1024;
 
-/** How the gateway talks to a server on its own behalf. */
+/** A session that the gateway opens with a server on its own behalf. */
 export interface OwnSession {
   readonly revision: string;
   /** Null if the server keeps no sessions. */

@@ -51,7 +51,7 @@ export function messageReader(reading: Reading): MessageReader {
       if (dropsTaskResults && tellsToolResult(message)) return '';
       // A client could take these for the response, and read a result that was not checked.
       if (isAmbiguous(message) || otherMember(message) !== null) return mustRead ? '' : null;
-      // Only a response can be that of another request.
+      // Notifications and requests of the server belong to no request of the client.
       if (message.result === undefined && message.error === undefined) return null;
       if (message.id === null) return null;
       if (message.id !== call.id) return session === 'open' ? null : '';

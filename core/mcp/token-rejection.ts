@@ -4,7 +4,7 @@ const scopeLengthMax = 1_024;
 /** Scopes of RFC 6749, separated by single spaces. */
 const scopeList = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
 
-/** Why a server rejected a token. */
+/** Reason for which a server rejected a token. */
 export interface Rejection {
   /** Scopes that the server demands, separated by spaces; null: it demands none. */
   readonly scope: string | null;

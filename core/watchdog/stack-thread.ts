@@ -18,7 +18,7 @@ const framesMax = 30;
 let seen = 0;
 let missed = 0;
 
-// Not unref'd: without it the thread would end.
+// The timer is not unref'd, because the thread would end without it.
 setInterval(() => {
   const now = Atomics.load(beats, 0);
   missed = now === seen ? missed + 1 : 0;

@@ -16,7 +16,7 @@ export interface Guardrail
   extends Pick<GuardrailRule, 'type' | 'deny' | 'softDeny' | 'async' | 'sequential' | 'message' | 'onSuccess' | 'onFail'> {
   readonly id: string;
   readonly side: Side;
-  /** How streams are checked. */
+  /** Mode in which streams are checked. */
   readonly stream: StreamMode;
   readonly checks: readonly PreparedCheck[];
 }

@@ -87,7 +87,7 @@ function capture(ctx: RequestContext, workspace: WorkspaceDocument | null, { bod
   if (mode !== 'none') ctx.content = new ContentCapture(bodyBytesMax, mode === 'errors');
 }
 
-/** Not for calls of the gateway itself: their texts are those of the request they serve. */
+/** Calls of the gateway itself are not captured: their texts are those of the request they serve. */
 function contentMode(ctx: RequestContext, workspace: WorkspaceDocument | null): 'all' | 'errors' | 'none' {
   const { purpose, identity, endpoint } = ctx;
   if (purpose !== null || identity === null || !endpoint || endpoint.isRealtime || isDebugOff(ctx, workspace)) return 'none';

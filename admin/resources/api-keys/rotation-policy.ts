@@ -3,7 +3,7 @@ import { invalid } from '../../http/errors.ts';
 import type { ApiKey } from './entity.ts';
 import type { RotationPolicyBody } from './schema.ts';
 
-/** How often a key is rotated. Both null: once, on a given day. */
+/** Period of the rotation of a key. Both null: once, on a given day. */
 export interface Cadence {
   readonly period: 'weekly' | 'monthly' | null;
   /** 1 to 365. */

@@ -4,7 +4,7 @@ import type { Change } from '../../publish/write-change.ts';
 import { type MappingTable, mappedIntegrations } from './mapping-table.ts';
 
 interface Kind<Row> {
-  /** How errors name the users, in the plural. */
+  /** Noun for the users in errors, in the plural. */
   readonly what: string;
   readonly mappings: MappingTable;
   /** Scopes of which one allows the error to name them. */

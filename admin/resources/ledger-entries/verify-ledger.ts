@@ -37,7 +37,7 @@ interface Compared {
   readonly until: Spans['until'];
 }
 
-/** Not all requests are in the grains of users. */
+/** Grains of users do not contain all requests. */
 const comparedSums: readonly Compared[] = summedSpans
   .flatMap(({ grains: pairs, until }) => pairs.map(([summed, sums]) => ({ hours: hoursOf(summed), sums, until })))
   .filter(({ hours }) => hours !== grains.hourUser);

@@ -2,7 +2,7 @@ import type { toLog } from '../logs/to-log.ts';
 
 type Log = ReturnType<typeof toLog>;
 
-/** How a field appears in Parquet. `JSON` is an object as text. */
+/** Type of a field in Parquet. `JSON` is an object as text. */
 type ColumnType = 'STRING' | 'BOOLEAN' | 'DOUBLE' | 'INT32' | 'TIME' | 'JSON';
 
 interface FieldRule {

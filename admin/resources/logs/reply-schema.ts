@@ -184,10 +184,10 @@ export const logListReply = v.strictObject({
 });
 
 const headersShown = v.record(v.string(), v.string());
-/** Why a body is missing or not whole; README.md explains the reasons. Null: nothing is missing. */
+/** Reason for which a body is missing or not whole; README.md explains the reasons. Null: nothing is missing. */
 const omitted = v.nullable(v.picklist(['cut', 'binary', 'not_held', 'not_stored', 'unreadable', 'unavailable']));
 
-/** Why a body between gateway and provider is missing or not whole. `unchanged`: it is the body of `request` or `response`. */
+/** Reason for which a body between gateway and provider is missing or not whole. `unchanged`: it is the body of `request` or `response`. */
 const exchangedOmitted = v.nullable(v.picklist(['cut', 'binary', 'not_held', 'unchanged']));
 const sentRequest = v.nullable(
   v.strictObject({ url: v.string(), method: v.string(), headers: headersShown, body: v.unknown(), omitted: exchangedOmitted }),

@@ -19,7 +19,7 @@ export interface BilledLine {
 /** Reads one format. Throws AB01 that names the place in `data`. */
 type ReadBill = (data: unknown) => BilledLine[];
 
-/** How to read each format, and the provider that it belongs to. */
+/** Reader of each format, and the provider that it belongs to. */
 const formats = {
   openai_costs: { provider: 'openai', read: readOpenAiCosts },
   anthropic_costs: { provider: 'anthropic', read: readAnthropicCosts },

@@ -12,7 +12,7 @@ export const createBody = v.strictObject({
 
 export const rotateBody = v.strictObject({
   organisation_id: v.optional(id),
-  /** How long the old secret stays valid. 0: it ends at once. */
+  /** Time for which the old secret stays valid. 0: it ends at once. */
   transition_period_ms: v.optional(
     v.pipe(
       v.number(),

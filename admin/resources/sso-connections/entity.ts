@@ -32,7 +32,7 @@ export interface GroupRule {
   readonly workspaces: readonly { readonly id: string; readonly role: WorkspaceRole }[];
 }
 
-/** How an organisation's users sign in with an identity provider. */
+/** A connection with which users of an organisation sign in at an identity provider. */
 export const ssoConnections = defineEntity({
   name: 'SsoConnection',
   tableName: 'sso_connections',

@@ -34,7 +34,7 @@ interface GuardrailActions {
   readonly async: boolean;
   /** True: checks run one after the other, each on the text that the one before has left. */
   readonly sequential: boolean;
-  /** How streams are checked; null: not set. See `streamModes`. */
+  /** Mode in which streams are checked; null: not set. See `streamModes`. */
   readonly stream: StreamMode | null;
   /** The text that clients receive with a denial; null: the common text. */
   readonly message: string | null;

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { isObject, type JsonObject } from '../values/json.ts';
 import { circuit, forwardHeaders } from './mcp.ts';
 
-/** How the gateway authenticates to the agent: not at all, or with fixed headers. */
+/** Authentication at the agent: none, or fixed headers. */
 export const agentAuthTypes = ['none', 'headers'] as const;
 export type AgentAuthType = (typeof agentAuthTypes)[number];
 

@@ -61,7 +61,7 @@ export interface StoredReply {
   readonly similar: SimilarKey | null;
 }
 
-/** How a request that leads a flight has ended: with a reply to store, without one, or because its client left. */
+/** End of a request that leads a flight: a reply to store, no reply, or a client that disconnected. */
 export type LeadResult = StoredReply | 'failed' | 'aborted';
 
 /** Equal requests at the same time form a flight. The first one leads: it calls the provider, and the others wait for its reply. */

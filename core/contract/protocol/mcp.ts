@@ -37,7 +37,7 @@ const disabled = v.object({
   resource_template: v.array(v.string()),
 });
 
-/** How the server learns who calls. */
+/** Form in which the server receives the identity of the caller. */
 export const identityMethods = ['claims_header', 'bearer', 'jwt_header'] as const;
 
 const identityForwarding = v.object({

@@ -26,7 +26,7 @@ export const batchUsagePart = v.object({
   /** Operation of the requests (`chatComplete`); null if it is unknown. */
   operation: v.nullable(v.string()),
   serviceTier: v.nullable(v.string()),
-  /** How many of `sizeStarts` each request's input is beyond: prices may depend on it. */
+  /** Number of `sizeStarts` that each request's input is beyond: prices may depend on it. */
   sizeClass: count,
   requests: count,
   inputTokens: count,

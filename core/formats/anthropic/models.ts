@@ -1,10 +1,10 @@
 /** Differences between Claude models in the parameters they accept. */
 export interface ModelTraits {
-  /** How reasoning is requested: by `adaptive` with an effort since 4.6, by a `budget` of tokens before. */
+  /** Form of a request for reasoning: `adaptive` with an effort since 4.6, a `budget` of tokens before. */
   readonly thinking: 'adaptive' | 'budget';
   /** Reasons without a request for it: everything since 5.0. */
   readonly thinksByDefault: boolean;
-  /** How reasoning is switched off: by omitting the field, by a `thinking` type, or not at all. */
+  /** Form that switches reasoning off: an omitted field, a `thinking` type, or none. */
   readonly off: 'omit' | 'disabled' | 'between_tools' | 'never';
   /** Accepts temperature, top_p and top_k: everything before 4.7. Later models return 400. */
   readonly sampling: boolean;

@@ -1,6 +1,6 @@
 /** Differences between Gemini models in the parameters they accept. */
 export interface GeminiTraits {
-  /** How reasoning is controlled: by a level since 3, by a budget of tokens at 2.5, not at all before. */
+  /** Control of reasoning: a level since 3, a budget of tokens at 2.5, none before. */
   readonly thinking: 'level' | 'budget' | 'none';
   /** Levels from least to most. Empty for models without levels. */
   readonly levels: readonly string[];

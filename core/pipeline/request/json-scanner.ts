@@ -1,6 +1,6 @@
 import type { Locations } from '../../contract/provider/passed-usage.ts';
 
-/** How a string value counts, by the name of its member: `data` as text of at most `dataBytesMax`, `item` as one of `items`. */
+/** Kind of a string value, by the name of its member. Counted are `data` as text of at most `dataBytesMax`, `item` as one of `items`. */
 export type TextKind = 'text' | 'data' | 'item';
 
 export interface ScanTable {

@@ -78,7 +78,7 @@ export function peekBody(
             if (ended) consumer.onEnd();
             else if (more) control.resume();
           };
-          // As for every body: deferred until the consumer has its control object.
+          // Deferred until the consumer has its control object, as for every body.
           process.nextTick(begin);
           return { resume: () => (begun ? control.resume() : undefined), discard: () => control.discard() };
         },

@@ -7,7 +7,7 @@ export interface ClaudeTraits {
    * How reasoning is requested: by `adaptive` with an effort since 4.6, by a `budget` of tokens since 3.7, not at all before.
    */
   readonly thinking: 'adaptive' | 'budget' | 'none';
-  /** How reasoning is switched off: by omitting the field, by a `thinking` type, or not at all. */
+  /** Form that switches reasoning off: an omitted field, a `thinking` type, or none. */
   readonly off: 'omit' | 'disabled' | 'between_tools' | 'never';
   /** Accepts temperature and top_p: everything before 4.7. */
   readonly sampling: boolean;

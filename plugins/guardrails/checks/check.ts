@@ -38,7 +38,7 @@ export interface Outcome {
   readonly data: JsonObject | null;
   /** The check could not decide. */
   readonly error?: { readonly name: string; readonly message: string } | undefined;
-  /** Why, for the log. Results in replies do not show it. */
+  /** Reason for the log. Results in replies do not show it. */
   readonly reason?: string;
   /** The changed body; absent: nothing was changed. */
   readonly body?: JsonObject | undefined;

@@ -21,7 +21,7 @@ export interface WindowCheck {
 /** A text of the reply that is not complete. */
 interface OpenText {
   readonly windows: readonly TextWindow[];
-  /** Its last event, as the model of one for the text that is held back at the end. */
+  /** The last event, copied for the text that is held back at the end. */
   event: JsonObject;
   at: EventText;
 }
