@@ -38,8 +38,9 @@ export interface Plan {
   readonly onReply: HookList<'onReply'>;
   readonly onChunk: HookList<'onChunk'>;
   readonly onError: HookList<'onError'>;
-  /** The first plugin that inspects messages of sessions; null: none. */
+  /** The hook of the first plugin that checks the lines of batches; null: none. */
   readonly onBatch: NonNullable<CoreHooks['onBatch']> | null;
+  /** The hook of the first plugin that inspects messages of sessions; null: none. */
   readonly onSessionMessage: NonNullable<CoreHooks['onSessionMessage']> | null;
   readonly onToolCall: HookList<'onToolCall'>;
   readonly onSessionUsage: HookList<'onSessionUsage'>;
@@ -49,7 +50,7 @@ export interface Plan {
   readonly onClose: HookList<'onClose'>;
   /** True when a plugin judges whole responses: streams are held until they are complete. */
   readonly readsReply: boolean;
-  /** Decide the same for single requests. */
+  /** Hooks that decide for single requests if their streams are held. */
   readonly holdsStream: HookList<'holdsStream'>;
   /** True when a plugin needs a request body even on a pass-through route. */
   readonly readsBody: boolean;
