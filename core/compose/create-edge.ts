@@ -12,9 +12,9 @@ import type { PlanStore } from '../pipeline/plan/plan-store.ts';
 import type { Handle } from '../pipeline/run.ts';
 import type { createMetricsPeer } from '../telemetry/metrics-ipc.ts';
 import type { composeMcp } from './compose-mcp.ts';
-import { refusedRecord } from './edge-refusal-record.ts';
 import type { internalRoutes } from './internal-routes.ts';
 import type { measuredJournal } from './measured-journal.ts';
+import { refusedRecord } from './refused-record.ts';
 import type { GatewayState } from './start-state.ts';
 
 /** States nothing about the caller's key. With a different ENCRYPTION_KEY no key can be verified. */

@@ -35,7 +35,7 @@ import { otlpUrl } from '../telemetry/otlp/options.ts';
 import { createTransport } from '../upstream/transport.ts';
 import { addGauges } from './add-gauges.ts';
 import { bodyLimitsOf } from './body-limits.ts';
-import { createTurnClock } from './cached-clock.ts';
+import { createCachedClock } from './cached-clock.ts';
 import { composeAgents } from './compose-agents.ts';
 import { composeChain } from './compose-chain.ts';
 import { composeMcp } from './compose-mcp.ts';
@@ -87,7 +87,7 @@ export async function startGateway(
   log: ProcessLog,
   addedProviders: readonly ProviderEntry[] = [],
 ): Promise<Gateway> {
-  const clock = createTurnClock();
+  const clock = createCachedClock();
   const metricsUrl = otlpUrl(settings, 'metrics');
   const prefixes = [settings.headerPrefix, ...settings.headerPrefixAliases];
   const trusted = parseTrustedHosts(settings.trustedCustomHosts);

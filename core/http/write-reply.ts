@@ -3,10 +3,10 @@ import type { FrameSocket } from '../contract/plugin/web-socket.ts';
 import type { GatewayError } from '../contract/values/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http.ts';
 import type { CorkAnchor } from './cork-anchor.ts';
-import type { Flushable, TurnClock } from './event-loop-turns.ts';
 import { Linger } from './linger.ts';
 import { addToHead, prepareHead, prepareUpgradeHead, type ReplyHead, writeHead, writeLargeHead } from './reply-head.ts';
 import type { BodySource, UwsRequestBody } from './request-body.ts';
+import type { Flushable, TurnClock } from './turn-clock.ts';
 import { UwsFrameSocket, type WebSocketOffer } from './web-socket.ts';
 import { WriteQueue } from './write-queue.ts';
 

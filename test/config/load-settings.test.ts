@@ -220,17 +220,17 @@ describe('loadSettings', () => {
     ['UWS_BINARY', 'mine'],
     ['UWS_BINARY', 'uws.node'],
     ['KEEP_ALIVE_WITHOUT_BODY', 'off'],
-  ])('loadSettings: rejects %s=%s', (name, value) => {
+  ])('rejects %s=%s', (name, value) => {
     expect(issuesOf({ [name]: value })).toEqual([expect.stringContaining(`${name}: got ${JSON.stringify(value)}, expected `)]);
   });
 
-  it('loadSettings: rejects gateways that are removed before they count as unhealthy', () => {
+  it('rejects gateways that are removed before they count as unhealthy', () => {
     expect(issuesOf({ DEPLOYMENT_STALE_AFTER: '100', DEPLOYMENT_REMOVED_AFTER: '99' })).toEqual([
       'DEPLOYMENT_REMOVED_AFTER: got "99", expected at least DEPLOYMENT_STALE_AFTER (100)',
     ]);
   });
 
-  it('loadSettings: rejects credentials in a URL that is not sent with them, without repeating them', () => {
+  it('rejects credentials in a URL that is not sent with them, without repeating them', () => {
     expect(issuesOf({ CONTROL_PLANE_URL: 'http://me:hunter2@plane' })).toEqual([
       expect.stringContaining('CONTROL_PLANE_URL: got "http://***@plane", expected a URL such as '),
     ]);
@@ -248,7 +248,7 @@ describe('loadSettings', () => {
     ['SMTP_URL', 'http://me:hunter2-hunter2@mail'],
     ['BOOTSTRAP_ADMIN_KEY', 'svc_ws_hunter2-hunter2'],
     ['BOOTSTRAP_WORKSPACE_KEY', 'svc_admin_hunter2-hunter2'],
-  ])('loadSettings: rejects an invalid %s without repeating it', (name, value) => {
+  ])('rejects an invalid %s without repeating it', (name, value) => {
     const issues = issuesOf({ [name]: value });
     expect(issues).toHaveLength(1);
     expect(issues[0]).toMatch(new RegExp(`^${name}: the value is invalid, expected `));

@@ -13,7 +13,6 @@ import { toFeedbackReply } from './feedback-reply.ts';
 import { logFilterEntries } from './filters.ts';
 import { logGroupRoutes } from './group-routes.ts';
 import { withoutMetadataHeaders } from './hide-metadata.ts';
-import { toCustomRecord } from './insert-log.ts';
 import { type LogStore, logStoreOf } from './log-store.ts';
 import { logReadScopes, logVisibility } from './log-visibility.ts';
 import { readNames } from './read-names.ts';
@@ -21,6 +20,7 @@ import { replayBody, replayLog, replayReply } from './replay-log.ts';
 import { logDetailReply, logListReply } from './reply-schema.ts';
 import { searchLogs } from './search-logs.ts';
 import { type LogQuery, matchingLogs, seenLogs } from './seen-logs.ts';
+import { toCustomRecord } from './to-custom-record.ts';
 import { toLog } from './to-log.ts';
 
 /** Maximum number of records that `current_page` skips: the database reads all of them. Cursors have no limit. */

@@ -8,7 +8,7 @@ import { hashOf } from '../../identity/one-time-secret.ts';
 import { signInRedirect } from '../../identity/sign-in-redirect.ts';
 import { signedInUser } from '../../identity/signed-in.ts';
 import { routePage } from '../../pages/layout.ts';
-import { findUsableServer } from '../mcp-servers/may-use-server.ts';
+import { findUsableServer } from '../mcp-servers/find-usable-server.ts';
 import { optionsOf } from './authorisation-server.ts';
 import { oauthFetch, openAuthorisation, prepareAuthorisation, storeAuthorisation } from './begin-authorisation.ts';
 import { mcpAuthorisations, mcpConnections } from './entity.ts';

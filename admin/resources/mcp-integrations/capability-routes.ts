@@ -13,9 +13,9 @@ import {
   testReply,
 } from './capability-schema.ts';
 import { inspectIntegration, toTestReply } from './inspect.ts';
-import { toCapabilityPage } from './list-capabilities.ts';
 import { capabilitiesOf, findRestApi, infoOf } from './rest/rest-api.ts';
 import { mcpIntegrationAccess } from './service.ts';
+import { toCapabilityPage } from './to-capability-page.ts';
 
 const scopes = (action: string) => [`organisation_mcp_integrations.${action}`, `workspace_mcp_integrations.${action}`];
 const shared = { tenant: 'either', resource: 'mcp_integrations', query: tenantQuery, body: null } as const;

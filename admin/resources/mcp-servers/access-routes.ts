@@ -11,8 +11,8 @@ import {
 } from '../mcp-integrations/capability-schema.ts';
 import { type McpIntegration, mcpIntegrations } from '../mcp-integrations/entity.ts';
 import { inspectIntegration, toTestReply } from '../mcp-integrations/inspect.ts';
-import { toCapabilityPage } from '../mcp-integrations/list-capabilities.ts';
 import { metadataReply } from '../mcp-integrations/schema.ts';
+import { toCapabilityPage } from '../mcp-integrations/to-capability-page.ts';
 import { toMetadata } from '../mcp-integrations/to-reply.ts';
 import { listServerCapabilities, setServerFlags } from './capabilities.ts';
 import type { McpServer } from './entity.ts';

@@ -4,7 +4,7 @@ import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { keyOf, listCapabilities } from '../mcp-integrations/capabilities.ts';
 import type { SentFlags } from '../mcp-integrations/capability-schema.ts';
-import type { FlaggedCapability } from '../mcp-integrations/list-capabilities.ts';
+import type { FlaggedCapability } from '../mcp-integrations/to-capability-page.ts';
 import { type McpServer, mcpServerCapabilities } from './entity.ts';
 
 /** The capabilities of a server: those of its integration, with both flags. */

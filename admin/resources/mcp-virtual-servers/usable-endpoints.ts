@@ -1,7 +1,7 @@
 import { scopesOfKnownUser } from '../../access/user-scopes.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { mcpServers } from '../mcp-servers/entity.ts';
-import { findUsableServer } from '../mcp-servers/may-use-server.ts';
+import { findUsableServer } from '../mcp-servers/find-usable-server.ts';
 import type { User } from '../users/entity.ts';
 import { mcpVirtualServers } from './entity.ts';
 

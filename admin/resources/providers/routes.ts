@@ -2,7 +2,7 @@ import { invalid } from '../../http/errors.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { forceQuery, tenantQuery } from '../../http/schemas.ts';
-import { refuseWhileNamed } from '../configs/configs-naming.ts';
+import { refuseWhileNamed } from '../configs/refuse-while-named.ts';
 import { createProviderFromBody } from './create-from-body.ts';
 import { listProviders } from './list-providers.ts';
 import { readProvider } from './read-provider.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { isUuid } from '../../../core/contract/values/uuid.ts';
-import { requireMemberships, requireRank } from '../../access/may-give-role.ts';
+import { requireMemberships, requireRank } from '../../access/require-rank.ts';
 import { invalid, notFound, unknownReference } from '../../http/errors.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
 import { searchIn } from '../../http/search-in.ts';

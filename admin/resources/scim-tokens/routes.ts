@@ -1,4 +1,4 @@
-import { requireRank } from '../../access/may-give-role.ts';
+import { requireRank } from '../../access/require-rank.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf } from '../../http/schemas.ts';
 import { nothing } from '../../identity/schema.ts';

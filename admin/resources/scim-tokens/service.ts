@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 import { isUuid } from '../../../core/contract/values/uuid.ts';
-import { requireRank } from '../../access/may-give-role.ts';
+import { requireRank } from '../../access/require-rank.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/actor.ts';

@@ -1,5 +1,5 @@
 import { isUuid } from '../../../core/contract/values/uuid.ts';
-import { requireMemberships, requireRank } from '../../access/may-give-role.ts';
+import { requireMemberships, requireRank } from '../../access/require-rank.ts';
 import { AdminError, forbidden, notFound } from '../../http/errors.ts';
 import { hashingDeadlineMs } from '../../http/hashing-deadline.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { requireRank } from '../../access/may-give-role.ts';
+import { requireRank } from '../../access/require-rank.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/actor.ts';
 import { conflict, invalid } from '../../http/errors.ts';

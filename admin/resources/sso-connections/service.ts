@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
-import { requireRank } from '../../access/may-give-role.ts';
+import { requireRank } from '../../access/require-rank.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/actor.ts';

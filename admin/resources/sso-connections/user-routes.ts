@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { isUuid } from '../../../core/contract/values/uuid.ts';
-import { requireRank } from '../../access/may-give-role.ts';
+import { requireRank } from '../../access/require-rank.ts';
 import { notFound } from '../../http/errors.ts';
 import { emptyReply, listOf, nullableText, time, uuid } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';

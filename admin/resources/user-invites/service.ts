@@ -1,5 +1,5 @@
 import { isUuid } from '../../../core/contract/values/uuid.ts';
-import { requireMemberships, requireRank } from '../../access/may-give-role.ts';
+import { requireMemberships, requireRank } from '../../access/require-rank.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor, OrganisationRole } from '../../http/actor.ts';

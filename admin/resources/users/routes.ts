@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { requireMemberships, requireRank } from '../../access/may-give-role.ts';
+import { requireMemberships, requireRank } from '../../access/require-rank.ts';
 import { notFound } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { newLink } from '../../identity/links.ts';

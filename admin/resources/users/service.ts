@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
 import { isUuid } from '../../../core/contract/values/uuid.ts';
 import { closeUser } from '../../access/hold-user.ts';
-import { requireMemberships, requireRank } from '../../access/may-give-role.ts';
+import { requireMemberships, requireRank } from '../../access/require-rank.ts';
 import { announceUserKeys } from '../../announce/user-keys.ts';
 import { announceUser, announceUsers } from '../../announce/users.ts';
 import { newId } from '../../db/new-id.ts';

@@ -1,5 +1,5 @@
 import { isUuid } from '../../../core/contract/values/uuid.ts';
-import { requireMemberships, requireWorkspaceRank } from '../../access/may-give-role.ts';
+import { requireMemberships, requireWorkspaceRank } from '../../access/require-rank.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor, WorkspaceRole } from '../../http/actor.ts';
 import { AdminError, conflict, invalid, notFound } from '../../http/errors.ts';
