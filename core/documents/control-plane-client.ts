@@ -90,7 +90,8 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
         if (isAway) waiting -= 1;
       }
     },
-    changes: (after, mark) => call(`${internalPaths.changes}?after=${after}${mark === null ? '' : `&mark=${mark}`}`, changesReply, {}),
+    changes: (after, mark) =>
+      call(`${internalPaths.changes}?after=${after}${mark === null ? '' : `&mark=${mark}`}`, changesReply, {}),
     waitMs,
   };
 

@@ -56,7 +56,9 @@ export async function writeLastKnownGood(options: LastKnownGoodOptions, known: K
   const file = await open(draft, 'w', 0o600);
   try {
     await file.write(`${JSON.stringify({ format: 1, fileId, lines })}\n`);
-    await file.write(`${seal(key, JSON.stringify({ lastRevision: known.lastRevision, mark: known.mark }), contextOf(fileId, 0))}\n`);
+    await file.write(
+      `${seal(key, JSON.stringify({ lastRevision: known.lastRevision, mark: known.mark }), contextOf(fileId, 0))}\n`,
+    );
     for (let line = 1; line < lines; line += 1) {
       const part = known.documents.slice((line - 1) * documentsPerLine, line * documentsPerLine);
       await file.write(`${seal(key, JSON.stringify(part), contextOf(fileId, line))}\n`);

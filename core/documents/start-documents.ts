@@ -60,7 +60,11 @@ export async function startDocuments(options: DocumentsOptions): Promise<Gateway
 
   const known = await readLastKnownGood(disk);
   const restored = known ? restore(documents, known.documents) : 0;
-  const follower = new ChangeFollower({ client, store: documents, timers, random, log }, known?.lastRevision ?? null, known?.mark);
+  const follower = new ChangeFollower(
+    { client, store: documents, timers, random, log },
+    known?.lastRevision ?? null,
+    known?.mark,
+  );
   let saved = { version: documents.version, additions: documents.additions };
   /** Until then (monotonic ms) new documents of this process alone do not cause another file. */
   let additionsFromMs = 0;

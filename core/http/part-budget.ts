@@ -1,4 +1,4 @@
-import { TurnClock } from './event-loop-turns.ts';
+import { TurnClock } from './turn-clock.ts';
 
 /** Parts of one turn that are accepted however long they take, and the time in milliseconds that more of them may take. */
 const partsMin = 10_000;

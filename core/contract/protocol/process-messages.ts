@@ -9,7 +9,14 @@ import type { RecallNotice } from './leases.ts';
  * A supervised process stops on the supervisor's message and ignores signals to the process group (`stop-requests.ts`): the
  * supervisor decides the order. It exits when the IPC channel is gone.
  */
-export type ProcessMessage = ReadyMessage | DatabaseAwayMessage | FirstStartMessage | ChangesMessage | CircuitMessage | AliveMessage | RecallMessage;
+export type ProcessMessage =
+  | ReadyMessage
+  | DatabaseAwayMessage
+  | FirstStartMessage
+  | ChangesMessage
+  | CircuitMessage
+  | AliveMessage
+  | RecallMessage;
 
 /** Sent once, when the process listens and is ready to serve. */
 interface ReadyMessage {

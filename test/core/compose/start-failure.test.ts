@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { startFailure } from '../../../core/compose/start-failure.ts';
 
-const failed = (message: string, code?: string) => startFailure(Object.assign(new Error(message), code ? { code } : {}), '/srv/data');
+const failed = (message: string, code?: string) =>
+  startFailure(Object.assign(new Error(message), code ? { code } : {}), '/srv/data');
 
 it.each([
   ['ENOSPC', 1],

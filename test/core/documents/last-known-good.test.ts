@@ -60,7 +60,11 @@ describe('the last known good is skipped with a warning', () => {
 
   it('if the file was cut or altered anywhere', async () => {
     const path = join(directory, 'slot-0.lkg');
-    await writeLastKnownGood(disk(0), { lastRevision: 1, mark: null, documents: Array.from({ length: 100 }, (_, i) => stored(`key-${i}`)) });
+    await writeLastKnownGood(disk(0), {
+      lastRevision: 1,
+      mark: null,
+      documents: Array.from({ length: 100 }, (_, i) => stored(`key-${i}`)),
+    });
     const good = await readFile(path);
     for (let i = 1; i <= 20; i++) {
       const at = Math.floor((good.length * i) / 21);
