@@ -19,8 +19,18 @@ export async function readInternalJson(request: HonoRequest, bytesMax: number): 
   return parseStrictJson(decode(await readBytes(request, bytesMax)));
 }
 
-/** Returns the bytes of a body. Stops reading when it is longer than `bytesMax`. */
+/** Returns the bytes of a body. Stops reading when it is longer than `bytesMax`. Throws AB01 if its end does not arrive. */
 export async function readBytes(request: HonoRequest, bytesMax: number): Promise<Uint8Array> {
+  try {
+    return await readAll(request, bytesMax);
+  } catch (thrown) {
+    if (thrown instanceof AdminError) throw thrown;
+    // Node's error has the code of a connection that the database has reset.
+    throw invalid('body: the connection ended before the body was complete');
+  }
+}
+
+async function readAll(request: HonoRequest, bytesMax: number): Promise<Uint8Array> {
   const announced = Number(request.header('content-length') ?? 0);
   if (announced > bytesMax) throw tooLarge(bytesMax);
   // Node reads no more than the announced bytes. This needs no web stream.

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { until } from '../../support/until.ts';
 import { expectRefusal } from '../support/outcomes.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { ruleDatabase } from '../support/test-database.ts';
@@ -53,6 +56,25 @@ describe('bodies, queries and headers of admin requests', () => {
     };
     expect((await fetch(`${plane.url}/v1/configs`, init as RequestInit)).status).toBe(413);
   });
+
+  it.each(['content-length: 100', 'transfer-encoding: chunked'])(
+    'are rejected, not logged as failures of the database, if the client disconnects too early: %s',
+    async (framing) => {
+      const lines = () => plane.log.lines.filter(({ fields }) => fields.route === 'POST /configs');
+      const before = lines().length;
+      const { hostname, port } = new URL(plane.url);
+      const socket = connect(Number(port), hostname);
+      await once(socket, 'connect');
+      const head = `host: gateway\r\nx-svc-api-key: ${plane.adminKey}\r\ncontent-type: application/json\r\n${framing}`;
+      const part = framing.startsWith('content') ? '{' : '1\r\n{\r\n';
+      await new Promise((sent) => socket.write(`POST /v1/configs HTTP/1.1\r\n${head}\r\n\r\n${part}`, sent));
+      await plane.ask('GET', '/configs');
+      socket.destroy();
+      await until(() => lines().length > before);
+      const [line] = lines().slice(before);
+      expect([line?.level, line?.fields.status]).toEqual(['info', 400]);
+    },
+  );
 
   it('with unknown, repeated and contradicting query parameters are rejected', async () => {
     await expectRefusal(plane, () => plane.ask('GET', '/configs?colour=red'), 400, 'AB01', false);
