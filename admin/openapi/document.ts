@@ -117,7 +117,9 @@ function operationOf(route: AdminRoute | PublicRoute, shared: SharedSchemas, hea
   const reply = describe(route.reply, 'output', `${operationId}Reply`, shared);
   const also = route.alsoProduces ? { [route.alsoProduces]: { schema: { type: 'string' } } } : {};
   const protocol = 'protocol' in route ? route.protocol : undefined;
-  const content = { [protocol?.mediaType ?? 'application/json']: { schema: reply }, ...also };
+  // Routes whose reply has no members send pages alone.
+  const isPageOnly = route.alsoProduces !== undefined && Object.keys((reply.properties ?? {}) as object).length === 0;
+  const content = { ...(isPageOnly ? {} : { [protocol?.mediaType ?? 'application/json']: { schema: reply } }), ...also };
   const headers = replyHeaders(replying, headerPrefix);
   const done = (protocol?.done ?? [200]).map((status) => [
     status,
