@@ -1,5 +1,6 @@
-import { availableParallelism } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import * as v from 'valibot';
+import { bodyMemoryDefault } from './body-memory-default.ts';
 import type { Settings } from './settings.ts';
 import { type Setting, type SettingKey, type SettingValues, settingsTable } from './settings-table.ts';
 
@@ -98,6 +99,8 @@ function conflicts(values: Values): string[] {
 function complete(values: Values): Settings {
   const all = values as SettingValues;
   const publicUrl = values.publicUrl ?? `${values.tlsCert ? 'https' : 'http'}://${hostToReach(all.host)}:${all.port}`;
+  const gatewayProcesses = values.gatewayProcesses ?? Math.max(2, availableParallelism() - 1);
+  const controlPlanes = all.role === 'all' ? 1 : 0;
   const controlPlaneHost = values.controlPlaneHost ?? (all.role === 'control-plane' ? all.host : '127.0.0.1');
   return {
     ...all,
@@ -110,7 +113,8 @@ function complete(values: Values): Settings {
       '',
     ),
     controlPlaneUrl: values.controlPlaneUrl ?? `http://${hostToReach(controlPlaneHost)}:${all.controlPlanePort}`,
-    gatewayProcesses: values.gatewayProcesses ?? Math.max(2, availableParallelism() - 1),
+    gatewayProcesses,
+    bodyMemoryBytesMax: values.bodyMemoryBytesMax ?? bodyMemoryDefault(memoryBytes(), gatewayProcesses + controlPlanes),
     // Always in padded form, so that two machines with the same key in different spellings use the same bearer.
     clusterKeyText: Buffer.from(all.clusterKey).toString('base64'),
     headerPrefixAliases: (values.headerPrefixAliases ?? []).filter((alias) => alias !== all.headerPrefix),
@@ -124,6 +128,11 @@ function complete(values: Values): Settings {
     providers: values.providers ?? [],
     metricsLabels: values.metricsLabels ?? [],
   };
+}
+
+/** The limit of the container, or the memory of the machine. Without a limit Node returns 0 or more than there is. */
+function memoryBytes(): number {
+  return Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
 }
 
 /** A host that listens on all addresses is reached through loopback on this machine. */

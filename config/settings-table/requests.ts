@@ -138,10 +138,10 @@ export const limits = {
     bytes(1024, 1_099_511_627_776),
   ),
   headerBytesMax: row('HEADERS_MAX', '65536', 'Bytes of a request’s header block.', bytes(4096, 1_048_576)),
-  bodyMemoryBytesMax: row(
+  bodyMemoryBytesMax: derived<number>(
     'BODY_MEMORY_MAX',
-    '536870912',
-    'Bytes of request and reply bodies that one gateway process holds before it replies 503. Its resident memory stays below 400 MiB plus three times this, cached documents aside.',
+    '536870912, or less if memory is limited',
+    'Bytes of request and reply bodies that one gateway process holds before it replies 503. Its resident memory stays below 400 MiB plus three times this, cached documents aside. The default is at least 112 MiB and fits the limit of the container, or the memory of the machine.',
     bytes(1_048_576, 1_099_511_627_776),
   ),
   requestsInFlightMax: row(

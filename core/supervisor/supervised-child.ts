@@ -24,6 +24,8 @@ export interface Death {
   readonly pid: number | undefined;
   readonly code: number | null;
   readonly signal: string | null;
+  /** True if `kill` was called. */
+  readonly wasKilled: boolean;
   /** True if the process that ended had become ready. */
   readonly wasReady: boolean;
   /** Milliseconds until the restart, if `onDeath` allows it. */
@@ -49,6 +51,7 @@ export class SupervisedChild {
   readonly #clock: SupervisorClock;
   #worker: Worker | null = null;
   #deaths = 0;
+  #killed = false;
   #cancelRestart: (() => void) | null = null;
 
   constructor(plan: ChildPlan, events: ChildEvents, clock: SupervisorClock) {
@@ -76,6 +79,7 @@ export class SupervisedChild {
     cluster.setupPrimary({ exec: this.plan.entry, args: [], execArgv: [...this.plan.nodeFlags] });
     const worker = cluster.fork(this.plan.env);
     this.#worker = worker;
+    this.#killed = false;
     let ended = false;
     const end = (code: number | null, signal: string | null): void => {
       if (ended) return;
@@ -103,6 +107,7 @@ export class SupervisedChild {
   }
 
   kill(): void {
+    this.#killed = true;
     this.#worker?.process.kill('SIGKILL');
   }
 
@@ -118,7 +123,7 @@ export class SupervisedChild {
     this.ready = false;
     this.#deaths = this.#clock.elapsed() - startedAt > provenAfterMs ? 1 : this.#deaths + 1;
     const restartInMs = restartDelayMs(this.#deaths, wasReady);
-    if (!this.#events.onDeath(this, { pid, code, signal, wasReady, restartInMs })) return;
+    if (!this.#events.onDeath(this, { pid, code, signal, wasKilled: this.#killed, wasReady, restartInMs })) return;
     this.#cancelRestart = this.#clock.after(restartInMs, () => {
       this.#cancelRestart = null;
       this.start();

@@ -127,7 +127,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
       stop(exitCodes.configuration);
       return false;
     }
-    log.error({ ...fields, restartInMs: death.restartInMs }, 'process died; restarting it');
+    log.error({ ...fields, ...probableCause(death), restartInMs: death.restartInMs }, 'process died; restarting it');
     // Gateways can serve documents from earlier runs, so they do not wait for a failing control plane.
     startGateways?.();
     return true;
@@ -191,6 +191,15 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     advanceStop();
   }
 }
+
+/** Explains a signal that neither the process nor this supervisor has sent. */
+function probableCause({ signal, wasKilled }: Death): { readonly probableCause?: string } {
+  if (signal === 'SIGKILL' && !wasKilled) return { probableCause: outOfMemory };
+  return signal === 'SIGABRT' ? { probableCause: 'its heap was full, or its code failed; standard error has the reason' } : {};
+}
+
+const outOfMemory =
+  'the kernel killed it because memory was short. Compare the memory limit with GATEWAY_PROCESSES and BODY_MEMORY_MAX (docs/operations.md, Sizing)';
 
 /** Returns the children that run on this machine. */
 function plansOf(options: SupervisorOptions): ChildPlan[] {

