@@ -1,7 +1,10 @@
+import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';
 import * as v from 'valibot';
@@ -43,7 +46,9 @@ async function startAs(right: 'createrole' | 'nocreaterole'): Promise<Plane> {
   };
 }
 
-describe.each(ways)('row-level security, on $name', ({ start, forced }) => {
+const toolsMissing = spawnSync('pg_dump', ['--version']).error !== undefined;
+
+describe.each(ways)('row-level security, on $name', ({ name, start, forced }) => {
   let plane: Plane;
   let other: Tenant;
   beforeAll(async () => {
@@ -69,6 +74,14 @@ describe.each(ways)('row-level security, on $name', ({ start, forced }) => {
     );
     expect(tables.length).toBeGreaterThan(10);
     for (const table of tables) expect(table).toEqual({ name: table.name, enabled: true, forced, policies: 1 });
+  });
+
+  it.skipIf(name === 'PGlite' || toolsMissing)('lets the pg_dump of the guide read the rows of all organisations', () => {
+    const guide = readFileSync(join(import.meta.dirname, '../../../docs/guides/backup-and-upgrade.md'), 'utf8');
+    const options = /^pg_dump (?<options>.*) --format/m.exec(guide)?.groups?.options?.split(' ') ?? [];
+    const all = [...options, '--data-only', '--table=configs', plane.settings.databaseUrl as string];
+    const dump = execFileSync('pg_dump', all, { encoding: 'utf8' });
+    expect([dump.includes('\tmine\t'), dump.includes('\ttheirs\t')]).toEqual([true, true]);
   });
 
   it('gives requests of tenants no access to partitions, which have no policies of their own', async () => {
