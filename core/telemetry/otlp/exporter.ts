@@ -1,8 +1,8 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import * as v from 'valibot';
+import { reasonOf } from '../../contract/values/errors.ts';
 import type { Log } from '../../contract/values/log.ts';
-import { messageOf as reasonOf } from '../../contract/values/message-of.ts';
 import type { Timers } from '../../contract/values/timers.ts';
 import type { Signal } from './messages.ts';
 import type { OtlpOptions } from './options.ts';

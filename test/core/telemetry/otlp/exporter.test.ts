@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { postOtlp } from '../../../../admin/telemetry/post-otlp.ts';
 import type { RequestRecord } from '../../../../core/contract/plugin/record.ts';
+import { GatewayError } from '../../../../core/contract/values/errors.ts';
 import { realTimers } from '../../../../core/contract/values/timers.ts';
 import { OtlpExporter } from '../../../../core/telemetry/otlp/exporter.ts';
 import { messageOf } from '../../../../core/telemetry/otlp/messages.ts';
@@ -10,6 +11,7 @@ import { requestSpans } from '../../../../core/telemetry/otlp/request-spans.ts';
 import { attributesAsObject, itemsOf, officialTypes, startFakeCollector } from '../../../support/fake-collector.ts';
 import { newMemoryLog } from '../../../support/memory-log.ts';
 import { sampleRecord } from '../../../support/sample-record.ts';
+import { until } from '../../../support/until.ts';
 
 type Collector = Awaited<ReturnType<typeof startFakeCollector>>;
 const open: Collector[] = [];
@@ -236,4 +238,28 @@ it('spans: attempts and guardrails are below the request, which continues the tr
   const [, , { startTimeUnixNano, endTimeUnixNano }] = spans as [object, object, Record<string, string>];
   expect(startTimeUnixNano).toBe(`${Date.parse('2026-11-21T01:02:03.456Z') + 5}000000`);
   expect(BigInt(endTimeUnixNano as string) - BigInt(startTimeUnixNano as string)).toBe(9_000_000n);
+});
+
+it('exporter: logs the reason of a collector that cannot be reached, as the runtime names it', async () => {
+  const log = newMemoryLog();
+  const post = async () => {
+    throw new GatewayError('upstream_connect', { detail: 'ECONNREFUSED: connect ECONNREFUSED 127.0.0.1:4318' });
+  };
+  const toMessage = messages.traces;
+  const exporter = new OtlpExporter<RequestRecord>({
+    ...{
+      signal: 'traces',
+      url: 'http://127.0.0.1:4318/v1/traces',
+      otlp: defaults,
+      toMessage,
+      post,
+      timers: realTimers,
+      random: () => 0,
+      log,
+    },
+  });
+  exporter.add(sampleRecord());
+  await until(() => log.lines.length > 0);
+  await exporter.close(0);
+  expect(log.lines[0]?.fields.reason).toBe('ECONNREFUSED: connect ECONNREFUSED 127.0.0.1:4318');
 });
