@@ -14,6 +14,7 @@ import type { AttemptReply } from '../attempt-reply.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { unfinishedUsage, usageOfCall } from '../usage/estimate-usage.ts';
 import { type MeterReply, type ReplyMeter, usageWithoutResponse } from '../usage/reply-meter.ts';
+import { sendDecoded } from './decoded-response.ts';
 import { HeldReply } from './held-reply.ts';
 import { deniedResponse, isHeld, type Judge } from './judge-response.ts';
 import type { Outgoing } from './outgoing-call.ts';
@@ -50,7 +51,8 @@ export function attempt(
   ctx.streamFilter = null;
   return new Promise((resolve) => {
     const run = new Attempt(ctx, sink, resolved, outgoing, options, resolve);
-    run.exchange = options.sender.send(outgoing.call, run);
+    // Responses of pass-through routes stay byte for byte.
+    run.exchange = outgoing.operation ? sendDecoded(options.sender, outgoing.call, run) : options.sender.send(outgoing.call, run);
     // The client may have disconnected, or the transport failed, before `send` returned.
     if (run.settled || ctx.aborted) run.exchange.abort();
     ctx.abortUpstream = run.abort;

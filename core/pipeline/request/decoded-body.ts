@@ -1,21 +1,7 @@
-import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { bodyTooLarge } from '../../contract/values/body-too-large.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { BodyConsumer, BodyControl, HeaderList, InboundRequest, RequestBody } from '../../contract/values/http.ts';
-
-type Decoder = ReturnType<typeof createGunzip> | ReturnType<typeof createBrotliDecompress>;
-
-const chunkSize = 64 * 1024;
-const gunzip = (): Decoder => createGunzip({ chunkSize });
-
-/** Content codings of requests. The window of zstd is the largest that HTTP allows (RFC 9659): a frame may name one of gigabytes. */
-const decoders: Readonly<Record<string, () => Decoder>> = {
-  gzip: gunzip,
-  'x-gzip': gunzip,
-  deflate: () => createInflate({ chunkSize }),
-  br: () => createBrotliDecompress({ chunkSize }),
-  zstd: () => createZstdDecompress({ chunkSize, params: { [constants.ZSTD_d_windowLogMax]: 23 } }),
-};
+import { codings, decoderOf } from '../content-codings.ts';
 
 /**
  * Returns the request with its body decoded and without `content-encoding`, for routes whose body is read. Coding agents compress long
@@ -74,8 +60,8 @@ class DecodedBody implements RequestBody {
   }
 
   pipe(to: BodyConsumer, maxBytes: number): BodyControl {
-    const decoder = Object.hasOwn(decoders, this.#coding) ? decoders[this.#coding]?.() : undefined;
-    if (!decoder) return this.#refuse(to, maxBytes, unknownCoding(this.#coding));
+    const decoder = decoderOf(this.#coding);
+    if (decoder === null) return this.#refuse(to, maxBytes, unknownCoding(this.#coding));
     let isOver = false;
     let size = 0;
     const stop = (): boolean => {
@@ -127,7 +113,7 @@ class DecodedBody implements RequestBody {
 
 function unknownCoding(coding: string): GatewayError {
   return new GatewayError('bad_request', {
-    message: `content-encoding: ${coding.slice(0, 100)} is not supported. Send ${Object.keys(decoders).join(', ')} or no coding`,
+    message: `content-encoding: ${coding.slice(0, 100)} is not supported. Send ${codings.join(', ')} or no coding`,
     param: 'content-encoding',
   });
 }

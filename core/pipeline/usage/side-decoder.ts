@@ -1,14 +1,4 @@
-import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
-
-type Decoder = ReturnType<typeof createGunzip> | ReturnType<typeof createBrotliDecompress>;
-
-const makers: Readonly<Record<string, () => Decoder>> = {
-  gzip: createGunzip,
-  'x-gzip': createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-  zstd: createZstdDecompress,
-};
+import { type Decoder, decoderOf } from '../content-codings.ts';
 
 /** Encoded bytes that may wait to be decoded. */
 const waitingBytesMax = 1024 * 1024;
@@ -27,8 +17,8 @@ export class SideDecoder {
 
   /** Null: no decoder for this encoding. */
   static of(encoding: string, onData: (chunk: Uint8Array) => void): SideDecoder | null {
-    const make = Object.hasOwn(makers, encoding.toLowerCase()) ? makers[encoding.toLowerCase()] : undefined;
-    return make ? new SideDecoder(make(), onData) : null;
+    const decoder = decoderOf(encoding);
+    return decoder && new SideDecoder(decoder, onData);
   }
 
   private constructor(decoder: Decoder, onData: (chunk: Uint8Array) => void) {
