@@ -5,22 +5,29 @@ import { type OwnClientParts, type OwnSession, request } from './own-client.ts';
 import type { OwnSessions } from './own-sessions.ts';
 import type { ServerSettings } from './server-settings.ts';
 
-/** Pages of one list. A server could name further pages without end. */
+/** Pages of one list, and their length as JSON. A server could name further pages without end. */
 const pagesMax = 200;
+const listLengthMax = 16 * 1024 * 1024;
 
-/** Returns all items of a list of a server, page by page, up to `capabilitiesMax` and `pagesMax`. Throws GatewayError `upstream_…`. */
+/**
+ * Returns all items of a list of a server, page by page, up to `capabilitiesMax`, `pagesMax` and `listLengthMax`. A cursor that comes twice
+ * ends the list. Throws GatewayError `upstream_…`.
+ */
 export async function listItems(parts: OwnClientParts, session: OwnSession, method: keyof typeof lists): Promise<JsonObject[]> {
   const member = lists[method]?.member ?? '';
   const all: JsonObject[] = [];
+  const cursors = new Set<unknown>();
   let cursor: unknown;
-  let pages = 0;
+  let length = 0;
   do {
     const result = await request(parts, session, method, cursor === undefined ? {} : { cursor });
     const items = result[member];
     if (Array.isArray(items)) for (const item of items) if (isObject(item)) all.push(item);
-    cursor = typeof result.nextCursor === 'string' && result.nextCursor !== cursor ? result.nextCursor : undefined;
-    pages += 1;
-  } while (cursor !== undefined && all.length < capabilitiesMax && pages < pagesMax);
+    cursor = result.nextCursor;
+    if (typeof cursor !== 'string' || cursor === '' || cursors.has(cursor)) break;
+    cursors.add(cursor);
+    length += JSON.stringify(result).length;
+  } while (all.length < capabilitiesMax && cursors.size < pagesMax && length < listLengthMax);
   return all.slice(0, capabilitiesMax);
 }
 

@@ -90,14 +90,19 @@ async function startLiar(lists: (authorization?: string) => string, opens: objec
 
 const unknownMethod = '"error":{"code":-32601,"message":"Method not found"}';
 
-it('a list without a last page ends', async () => {
+it.each<[string, (page: number) => string, number, number]>([
+  ['without a last page', (page) => `"result":{"tools":[],"nextCursor":"${page}"}`, 200, 1_000],
+  ['whose cursors go round in a circle', (page) => `"result":{"tools":[],"nextCursor":"${page % 3}"}`, 4, 20],
+  ['of huge pages', (page) => `"result":{"tools":[{"name":"${'a'.repeat(7_000_000)}"}],"nextCursor":"${page}"}`, 3, 20],
+  ['with an empty cursor', () => `"result":{"tools":[],"nextCursor":""}`, 1, 5],
+])('a list %s ends', async (what, list, pagesMin, pagesMax) => {
   let pages = 0;
-  const endless = await startLiar(() => `"result":{"tools":[],"nextCursor":"${pages++}"}`);
+  const endless = await startLiar(() => list(pages++));
   try {
-    const { integration } = await client.addServer('endless', endless.url);
+    const { integration } = await client.addServer(`endless-${what.length}`, endless.url);
     await gateway.admin.post(`/mcp-integrations/${integration}/sync`, {});
-    expect(pages).toBeGreaterThanOrEqual(200);
-    expect(pages).toBeLessThan(1_000);
+    expect(pages).toBeGreaterThanOrEqual(pagesMin);
+    expect(pages).toBeLessThan(pagesMax);
   } finally {
     await endless.close();
   }
