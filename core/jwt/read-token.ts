@@ -26,12 +26,12 @@ export function readToken(token: string, nowMs: number): ReadToken {
   const [header, payload] = decode(token);
   if (header.alg !== 'RS256') throw invalid('expected alg RS256 in the header');
   if (typeof header.kid !== 'string' || header.kid === '') throw invalid('expected a kid in the header');
-  if (header.typ !== undefined && !types.has(String(header.typ).toLowerCase())) throw invalid('expected typ JWT in the header');
+  if (header.typ !== undefined && !types.has(lowerCase(header.typ))) throw invalid('expected typ JWT in the header');
   const own = ownKey.find((name) => name in header);
   if (own !== undefined) throw invalid(`${own} is not allowed in the header`);
   const named = payload.svc_oid ?? payload.organisation_id;
   if (named === undefined) throw invalid('the claim svc_oid or organisation_id is missing');
-  const organisationId = String(named).toLowerCase();
+  const organisationId = lowerCase(named);
   if (!isUuid(organisationId)) throw invalid('the claim svc_oid or organisation_id must be the id of an organisation');
   if (typeof payload.exp !== 'number') throw invalid('the claim exp is missing');
   if ((payload.exp + skewSeconds) * 1000 <= nowMs) throw expired();
@@ -43,7 +43,7 @@ export function describeToken(token: string): { organisationId: string | null; k
   try {
     if (token.length > tokenLengthMax) throw invalid('too long');
     const [header, payload] = decode(token);
-    const organisationId = String(payload.svc_oid ?? payload.organisation_id).toLowerCase();
+    const organisationId = lowerCase(payload.svc_oid ?? payload.organisation_id);
     return {
       organisationId: isUuid(organisationId) ? organisationId : null,
       kid: typeof header.kid === 'string' ? shown(header.kid) : null,
@@ -61,6 +61,11 @@ export function subjectOf(payload: Readonly<JsonObject>): string | null {
     if (typeof value === 'string' && value !== '') return shown(value);
   }
   return null;
+}
+
+/** Returns a text in small letters; empty for other values. `String` throws for an object with a `toString` that is no function. */
+function lowerCase(value: unknown): string {
+  return typeof value === 'string' ? value.toLowerCase() : '';
 }
 
 /** Returns at most 255 characters of a text. U+FFFD replaces characters that databases or terminals reject. */

@@ -22,7 +22,7 @@ describe('the organisation claim', () => {
     expect((await test.verify(second)).identity.organisationId).toBe(organisationId);
   });
 
-  it.each([undefined, 'acme', 7])('is rejected as %s', async (svc_oid) => {
+  it.each([undefined, 'acme', 7, { toString: 1, valueOf: 1 }])('is rejected as %j', async (svc_oid) => {
     expect((await test.refusal(test.sign({ svc_oid }))).message).toContain('svc_oid');
   });
 });
