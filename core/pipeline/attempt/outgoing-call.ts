@@ -71,8 +71,24 @@ export function outgoingCall(
 }
 
 function callOf(ctx: RequestContext, target: Target, resolved: ResolvedTarget, options: OutgoingOptions): Outgoing {
-  if (ctx.endpoint?.operation) return shapedCall(ctx, target, resolved, options);
+  if (ctx.endpoint?.operation) {
+    try {
+      return shapedCall(ctx, target, resolved, options);
+    } catch (thrown) {
+      throw isWithoutText(thrown) ? new GatewayError('bad_request', { message: withoutText, cause: thrown }) : thrown;
+    }
+  }
   return passedCall(ctx, target, resolved, options, timeoutsOf(ctx, target, options, null));
+}
+
+const withoutText = 'The body has an object or a list where a text is expected';
+
+/**
+ * True for the error that V8 throws when an object whose members `toString` and `valueOf` are no functions is used as text. Adapters use
+ * many fields of requests as texts, for comparisons and notes.
+ */
+function isWithoutText(thrown: unknown): boolean {
+  return thrown instanceof TypeError && thrown.message === 'Cannot convert object to primitive value';
 }
 
 /** Returns the call of a shaped route: the adapter's path and body, its headers, and the few client headers that it names. */
