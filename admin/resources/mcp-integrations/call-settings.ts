@@ -10,6 +10,7 @@ import { isMasked, lastCharacters, masked } from '../../secrets/sealed-fields.ts
 import type { SealContext, Vault } from '../../secrets/vault.ts';
 import { type CallSettings, callSettings, type SentCallSettings } from './call-settings-schema.ts';
 import type { McpIntegration } from './entity.ts';
+import type { SentConfigurations } from './schema.ts';
 
 /**
  * Returns the settings of calls after a change. Omitted members stay, null removes one. A masked secret keeps the stored one while the host
@@ -58,14 +59,17 @@ async function putSecret(
   settings.jwt_validation = { ...rules, introspectClientSecret: known?.introspectClientSecret };
 }
 
-/** Returns the addresses among the settings that gateways call, with their paths. */
-export function calledUrls(sent: SentCallSettings | null | undefined): [path: string, url: string][] {
+/** Returns the URLs in these settings that a gateway or a browser is sent to, with their paths. */
+export function calledUrls(sent: SentConfigurations): [path: string, url: string][] {
   const { jwksUri, introspectEndpoint } = sent?.jwt_validation ?? {};
-  const named: [string, string | undefined][] = [
+  const { authorization_endpoint, token_endpoint } = sent?.oauth_metadata ?? {};
+  const named: [string, string | null | undefined][] = [
     ['configurations.jwt_validation.jwksUri', jwksUri],
     ['configurations.jwt_validation.introspectEndpoint', introspectEndpoint],
+    ['configurations.oauth_metadata.authorization_endpoint', authorization_endpoint],
+    ['configurations.oauth_metadata.token_endpoint', token_endpoint],
   ];
-  return named.filter((one): one is [string, string] => one[1] !== undefined);
+  return named.filter((one): one is [string, string] => typeof one[1] === 'string');
 }
 
 type Part = Pick<McpServerDocument, 'timeoutMs' | 'circuit' | 'identity' | 'externalTokens'>;

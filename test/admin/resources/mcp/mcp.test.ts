@@ -178,6 +178,14 @@ describe.each(ruleDatabases)('MCP integrations and servers, on %s', (database) =
     ],
     ['configurations.jwt_validation.jwksUri', { configurations: { jwt_validation: { jwksUri: 'http://169.254.169.254/' } } }],
     [
+      'configurations.oauth_metadata.token_endpoint',
+      { auth_type: 'oauth_auto', configurations: { oauth_metadata: { token_endpoint: 'http://10.0.0.1/token' } } },
+    ],
+    [
+      'configurations.oauth_metadata.authorization_endpoint',
+      { auth_type: 'oauth_auto', configurations: { oauth_metadata: { authorization_endpoint: 'javascript:alert(1)' } } },
+    ],
+    [
       'configurations.jwt_validation: jwks.keys[1].d is a private parameter',
       { configurations: { jwt_validation: { jwks: { keys: [{ kty: 'RSA' }, { kty: 'RSA', d: 'secret' }] } } } },
     ],
