@@ -52,16 +52,29 @@ type McpSettings = Pick<
   'clusterKey' | 'publicUrl' | 'mcpPublicUrl' | 'corsOrigins' | 'mcpRequestTimeoutMs' | 'connectTimeoutMs'
 >;
 
+interface Parts {
+  readonly settings: McpSettings;
+  readonly parseTokenUrl: OutboundParsers['parseTokenUrl'];
+  readonly sender: UpstreamSender;
+  readonly services: CoreServices;
+  readonly secretManagers: SecretManagers;
+  readonly fetch: InternalFetch;
+  readonly log: Log;
+  /** Reach the other gateway processes. */
+  readonly channels: readonly NoticeChannel<PeerNotice>[];
+}
+
 /** Puts the MCP gateway together. */
-export function composeMcp(
-  settings: McpSettings,
-  { parseTokenUrl }: OutboundParsers,
-  sender: UpstreamSender,
-  services: CoreServices,
-  secretManagers: SecretManagers,
-  reports: { readonly fetch: InternalFetch; readonly log: Log },
-  channels: readonly NoticeChannel<PeerNotice>[],
-): ComposedMcp {
+export function composeMcp({
+  settings,
+  parseTokenUrl,
+  sender,
+  services,
+  secretManagers,
+  fetch,
+  log,
+  channels,
+}: Parts): ComposedMcp {
   const { clock, documents, circuits } = services;
   const { mcpRequestTimeoutMs: ms, connectTimeoutMs: connectMs, publicUrl, mcpPublicUrl } = settings;
   const openStreams = createOpenStreams();
@@ -81,7 +94,7 @@ export function composeMcp(
     sessionIds: createSessionIds(deriveKey(settings.clusterKey, keyPurposes.mcpSession)),
     ownSessions: createOwnSessions(sender, clock, timeouts, circuits, initializeOrDiscover, openStreams),
     routedSessions,
-    toolLists: createToolLists(routedSessions, clock, createToolReports(reports.fetch, reports.log)),
+    toolLists: createToolLists(routedSessions, clock, createToolReports(fetch, log)),
     revisions: createServerRevisions(clock),
     sseSessions,
     clientQuestions: createClientQuestions(peers, ms),
@@ -92,7 +105,7 @@ export function composeMcp(
     signIdentity: signer.sign,
     requestTimeoutMs: ms,
     connectTimeoutMs: connectMs,
-    tokens: createUpstreamTokens({ documents, clock, fetch: reports.fetch, openToken: mcpTokenOpener(settings.clusterKey) }),
+    tokens: createUpstreamTokens({ documents, clock, fetch, openToken: mcpTokenOpener(settings.clusterKey) }),
   });
   return {
     handle,

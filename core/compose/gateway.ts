@@ -171,7 +171,12 @@ export async function startGateway(
   const bodies = bodyLimitsOf(settings);
   const ownStoreAdapter = { ...ownStore, inProcess: { origin: ownStoreOrigin, ...ownStoreCalls } };
   const sessions = openSessions(settings, clock);
-  const mcp = composeMcp(settings, outbound, transport, services, secretManagers, { fetch, log }, channelsOf(peerSubject));
+  const mcp = composeMcp({
+    ...{ settings, services, secretManagers, fetch, log },
+    parseTokenUrl: outbound.parseTokenUrl,
+    sender: transport,
+    channels: channelsOf(peerSubject),
+  });
   const agent = composeAgents(settings, outbound, services);
   const handle = composePipeline({
     chain: composed,

@@ -86,7 +86,7 @@ export async function createGuardrail(
   });
   await change.tx.flush();
   const content = { ...splitSecrets(toStoredChecks(sent.checks)), actions: toStoredActions(sent.actions), sides };
-  await addVersion(change.tx, vault, row, 1, content, author, now);
+  await addVersion(change.tx, vault, row, { number: 1, content, ownerId: author, createdAt: now });
   announce(change, row, 'upsert');
   return row;
 }
@@ -117,7 +117,7 @@ export async function updateGuardrail(
   }
   if (!isDeepStrictEqual(next, { ...before, actions: current.actions, sides: current.sides })) {
     row.versionId = newId();
-    await addVersion(tx, vault, row, current.number + 1, next, author, now);
+    await addVersion(tx, vault, row, { number: current.number + 1, content: next, ownerId: author, createdAt: now });
   }
   row.updatedBy = author;
   row.lastUpdatedAt = now;
@@ -177,22 +177,20 @@ async function addVersion(
   tx: EntityManager,
   vault: Vault,
   { id, versionId, organisationId, workspaceId }: Guardrail,
-  number: number,
-  { checks, secrets, actions, sides }: Content,
-  ownerId: string,
-  createdAt: Date,
+  {
+    content,
+    ...version
+  }: { readonly number: number; readonly content: Content; readonly ownerId: string; readonly createdAt: Date },
 ): Promise<void> {
-  const sealed = await sealSecrets(tx, vault, { id: versionId, organisationId }, secrets);
-  const content = { checks, actions, sides, secrets: sealed };
+  const secrets = await sealSecrets(tx, vault, { id: versionId, organisationId }, content.secrets);
   tx.create(guardrailVersions, {
     id: versionId,
     guardrailId: id,
     organisationId,
     workspaceId: workspaceId ?? null,
-    number,
+    ...version,
     ...content,
-    ownerId,
-    createdAt,
+    secrets,
   });
 }
 
