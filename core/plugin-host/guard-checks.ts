@@ -4,6 +4,7 @@ import { reasonOf } from '../contract/values/errors.ts';
 import { isObject, isPromise, type Maybe } from '../contract/values/json.ts';
 import { isJsonSchema, schemaOf } from './json-schema.ts';
 import { publicServices } from './public-services.ts';
+import { withinTime } from './within-time.ts';
 
 /** Returns the checks of plugins, which were checked before, by their full id and behind guards. */
 export function guardChecks(
@@ -41,7 +42,7 @@ function run(check: PluginCheck, id: string, timeoutMs: number, text: string, co
   try {
     const decision = check.check(text, context);
     if (!isPromise(decision)) return readDecision(decision, check);
-    return inTime(decision, timeoutMs)
+    return withinTime(decision, timeoutMs, () => new Error(`no result within ${timeoutMs} ms`))
       .then((settled) => readDecision(settled, check))
       .catch((thrown: unknown) => {
         throw failed(thrown);
@@ -49,16 +50,6 @@ function run(check: PluginCheck, id: string, timeoutMs: number, text: string, co
   } catch (thrown) {
     throw failed(thrown);
   }
-}
-
-/** Settles as the promise does, or rejects after `timeoutMs`. */
-function inTime<T>(pending: Promise<T>, timeoutMs: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no result within ${timeoutMs} ms`)), timeoutMs);
-    Promise.resolve(pending)
-      .then(resolve, reject)
-      .finally(() => clearTimeout(timer));
-  });
 }
 
 /** Maximum bytes of a decision's `data`: it is added to the body of the reply. */

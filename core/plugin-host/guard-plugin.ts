@@ -4,9 +4,11 @@ import type { CorePlugin } from '../contract/plugin/core-plugin.ts';
 import type { Plan } from '../contract/plugin/plan.ts';
 import { type HookName, type Hooks, hookNames, type Plugin, type Services } from '../contract/plugin/plugin.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
+import { isPromise } from '../contract/values/json.ts';
 import { checkHooks } from './check-plugin.ts';
 import { checkHead, readChunk, readHeaders, readReply, readReplyOrDenial, readVerdict } from './hook-results.ts';
 import { publicServices } from './public-services.ts';
+import { withinTime } from './within-time.ts';
 
 /**
  * Returns the plugin with every hook checked. A result that the contract does not allow, an exception and a promise that takes
@@ -82,7 +84,7 @@ function asynchronous(read: (result: unknown, given: readonly unknown[]) => unkn
       const given = [ctx, ...more];
       try {
         const result = hook(ctx, ...more);
-        return isThenable(result) ? inTime(result, ctx, given, of, read) : checked(read, result, given);
+        return isPromise(result) ? inTime(result, ctx, given, of, read) : checked(read, result, given);
       } catch (thrown) {
         throw named(of.plugin, of.name, thrown);
       }
@@ -95,7 +97,7 @@ function synchronous(read: (result: unknown, given: readonly unknown[]) => unkno
     (...given: unknown[]) => {
       try {
         const result = hook(...given);
-        if (isThenable(result)) {
+        if (isPromise(result)) {
           const fields = { plugin: of.plugin, hook: of.name };
           result.then(undefined, (thrown: unknown) =>
             of.services.log.error(
@@ -144,16 +146,13 @@ function inTime(
 ): Promise<unknown> {
   const requestMs = of.name === 'onRequest' ? remainingMs(ctx, of.services) : timeoutOf(ctx);
   const ofRequest = requestMs !== null && requestMs < of.timeoutMs;
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(ofRequest ? requestTimedOut(ctx, of) : failure(of.plugin, of.name, `no result within ${of.timeoutMs} ms`)),
-      ofRequest ? Math.max(1, requestMs) : of.timeoutMs,
-    );
-    Promise.resolve(pending)
-      .then((result) => checked(read, result, given))
-      .then(resolve, (thrown: unknown) => reject(named(of.plugin, of.name, thrown)))
-      .finally(() => clearTimeout(timer));
-  });
+  const late = (): GatewayError =>
+    ofRequest ? requestTimedOut(ctx, of) : failure(of.plugin, of.name, `no result within ${of.timeoutMs} ms`);
+  return withinTime(pending, ofRequest ? Math.max(1, requestMs) : of.timeoutMs, late)
+    .then((result) => checked(read, result, given))
+    .catch((thrown: unknown) => {
+      throw named(of.plugin, of.name, thrown);
+    });
 }
 
 /** Returns the rest of the request's own timeout before a provider is called. */
@@ -196,10 +195,6 @@ function failure(plugin: string, hook: string, reason: string, cause?: unknown):
     detail: `plugin ${plugin}, ${hook}: ${reason}`,
     cause,
   });
-}
-
-function isThenable(result: unknown): result is PromiseLike<unknown> {
-  return typeof result === 'object' && result !== null && typeof (result as { then?: unknown }).then === 'function';
 }
 
 function ignored(): undefined {

@@ -33,8 +33,8 @@ export async function loadPlugins(names: readonly string[]): Promise<PluginEntry
 }
 
 /**
- * Compiles the `example` of each plugin once, or no settings if it has none, and closes the resulting hooks. Returns their names by plugin. Guarded plugins throw if the hooks violate the
- * contract. A schema that rejects its example throws an Error that names the plugin.
+ * Compiles the `example` of each plugin once, or no settings if it has none, and closes the resulting hooks. Returns the names of the hooks
+ * by plugin. Guarded plugins throw if the hooks violate the contract. A schema that rejects its example throws an Error that names the plugin.
  */
 export function tryExamples(plugins: readonly CorePlugin[], services: CoreServices): Map<string, Set<HookName>> {
   const names = new Map<string, Set<HookName>>();
