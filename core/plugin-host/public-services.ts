@@ -26,7 +26,8 @@ async function fetchFor(request: PluginRequest, { fetch }: Services): ReturnType
   } catch (thrown) {
     const { code, detail, message } = toGatewayError(thrown);
     const reason = `${failures[code] ?? message}${detail === null ? '' : ` (${detail})`}`;
-    throw new Error(`services.fetch ${URL.parse(request.url)?.origin ?? 'of no URL'}: ${reason}`, { cause: thrown });
+    const url = URL.parse(request.url);
+    throw new Error(`services.fetch ${url?.host ? url.origin : 'of an invalid URL'}: ${reason}`, { cause: thrown });
   }
 }
 

@@ -151,7 +151,8 @@ describe('test kit: services', () => {
   it.each([
     ['https://unreachable.example/a', 'services.fetch https://unreachable.example: the service could not be reached'],
     ['http://10.0.0.1/a', 'services.fetch http://10.0.0.1: Invalid custom host: '],
-    ['nowhere', 'services.fetch of no URL: Invalid custom host: '],
+    ['nowhere', 'services.fetch of an invalid URL: Invalid custom host: '],
+    ['file:///etc/passwd', 'services.fetch of an invalid URL: Invalid custom host: '],
   ])('a call to %s fails the request of a plugin that does not catch its error', async (url, reason) => {
     const gateway = start(asking);
     const { status, json } = await gateway.send({ metadata: { url } });
