@@ -58,7 +58,7 @@ export const limitLeases = defineEntity({
     expiresMs: p.bigint('number'),
     /** Window of a rate limit; null for budgets. */
     startMs: p.bigint('number').nullable(),
-    /** When the holder of a budget's lease last confirmed that calls in flight need all of it. */
+    /** Time at which the holder of a budget's lease last confirmed that calls in flight need all of it. */
     firmMs: p.bigint('number').nullable(),
     /** Process that holds the lease, until that process or its successor reports its end. */
     holder: p.uuid().nullable(),

@@ -46,15 +46,15 @@ export class TemplatePartial {
         throw new TemplateError(`the text has more than ${charsMax} characters with its indentation`, this.#text, 0);
       }
       segments = compileSegments(indent(this.#text, indentation), context === 'elements' ? 'structure' : context, true);
-      if (this.#compiled.size >= placesMax) this.#compiled.clear();
+      if (this.#compiled.size >= locationsMax) this.#compiled.clear();
       this.#compiled.set(key, segments);
     }
     return segments;
   }
 }
 
-/** Maximum number of places for which a partial stays compiled. */
-const placesMax = 20;
+/** Maximum number of locations for which a partial stays compiled. */
+const locationsMax = 20;
 
 function isJsonList(text: string): boolean {
   if (!/^\s*\[/.test(text)) return false;

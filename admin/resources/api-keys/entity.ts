@@ -44,7 +44,7 @@ export const apiKeys = defineEntity({
     /** Time at which the current secret must be rotated. */
     nextRotationAt: p.datetime().nullable(),
     keyTransitionPeriodMs: p.bigint('number').nullable(),
-    /** When the current secret stops working unless the key is rotated before: `nextRotationAt` and the transition. */
+    /** Time at which the current secret stops working unless the key is rotated before: `nextRotationAt` and the transition. */
     secretExpiresAt: p.datetime().nullable(),
     lastRotatedAt: p.datetime().nullable(),
     /** The `nextRotationAt` for which a notice was sent. */

@@ -37,7 +37,7 @@ export const apiKeyReply = v.strictObject({
       rotation_period_days: v.nullable(v.number()),
       next_rotation_at: time,
       key_transition_period_ms: v.number(),
-      /** When the current secret stops working unless the key is rotated before. */
+      /** Time at which the current secret stops working unless the key is rotated before. */
       secret_expires_at: time,
       status: v.literal('ACTIVE'),
     }),

@@ -15,7 +15,7 @@ const target = v.picklist(['llm', 'mcp_tools'], 'llm or mcp_tools is expected');
 const toolGuardrails = v.nullish(v.pipe(v.array(idOrSlug), v.maxLength(20, 'at most 20 guardrails')));
 export const toolGuardrailEntries = { input_guardrails: toolGuardrails, output_guardrails: toolGuardrails };
 
-/** Actions as clients send them. Some of them say `onFail` instead of `deny`. */
+/** Actions as clients send them. Some clients send `onFail` instead of `deny`. */
 const actions = v.pipe(
   v.strictObject({ ...guardrailActions.entries, onFail: v.optional(v.picklist(['block', 'log'], 'block or log is expected')) }),
   v.check(({ deny, onFail }) => deny === undefined || onFail === undefined, 'deny and onFail are the same. Send one of them'),

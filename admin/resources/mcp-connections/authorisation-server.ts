@@ -80,14 +80,15 @@ async function readChallenge(fetch: OAuthFetch, url: string): Promise<Challenge>
 async function readResourceMetadata(fetch: OAuthFetch, url: string, named: string | null) {
   const { origin, pathname } = new URL(url);
   const known = '/.well-known/oauth-protected-resource';
-  const places = named !== null ? [named] : [...(pathname === '/' ? [] : [`${origin}${known}${pathname}`]), `${origin}${known}`];
-  for (const place of places) {
-    const found = await readJson(fetch, place);
+  const addresses =
+    named !== null ? [named] : [...(pathname === '/' ? [] : [`${origin}${known}${pathname}`]), `${origin}${known}`];
+  for (const address of addresses) {
+    const found = await readJson(fetch, address);
     if (found === null) continue;
     const parsed = v.safeParse(resourceMetadata, found);
-    if (!parsed.success) throw new OAuthIssue(`the resource metadata at ${place} is not valid`);
+    if (!parsed.success) throw new OAuthIssue(`the resource metadata at ${address} is not valid`);
     if (!covers(parsed.output.resource, url)) {
-      throw new OAuthIssue(`the resource metadata at ${place} is for another resource than ${withoutFragment(url)}`);
+      throw new OAuthIssue(`the resource metadata at ${address} is for another resource than ${withoutFragment(url)}`);
     }
     return parsed.output;
   }

@@ -16,7 +16,7 @@ export interface BilledLine {
   readonly outputTokens: number | null;
 }
 
-/** Reads one format. Throws AB01 that names the place in `data`. */
+/** Reads one format. Throws AB01 that names the location in `data`. */
 type ReadBill = (data: unknown) => BilledLine[];
 
 /** Reader of each format, and the provider that it belongs to. */

@@ -38,7 +38,7 @@ export interface BranchExplanation {
   readonly weight?: number;
   /** Probability that its strategy calls it first, 0 to 1. */
   readonly first: number;
-  /** When it is asked among its siblings: 1 = first; null = never for this request, or not decided by an order. */
+  /** Position among its siblings in the order of calls: 1 = first; null = never for this request, or not decided by an order. */
   readonly order: number | null;
   /** fallback: the statuses after which its strategy continues with the next one; absent: every status except 2xx. */
   readonly movesOnAfter?: readonly number[];

@@ -140,7 +140,7 @@ export interface LeaseAccount {
   readonly lease: string;
   /** Start of the window that units are taken from now; 0 before the first grant of a budget. */
   readonly startMs: number;
-  /** When it ends; Infinity: never. */
+  /** Time at which it ends; Infinity: never. */
   readonly endMs: number;
   /** Units of the window that are left, as far as this process can see. */
   readonly left: number;

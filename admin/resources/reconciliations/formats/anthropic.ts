@@ -7,11 +7,11 @@ import { requireDollars, toDay, toNanoDollars, toTokens } from './values.ts';
 /** Reads pages of Anthropic's `GET /v1/organizations/cost_report`. Amounts are decimal texts in cents. */
 export function readAnthropicCosts(data: unknown): BilledLine[] {
   return readPages(data).map((one) => {
-    const { result, place } = one;
-    requireDollars(result.currency, `${place}.currency`);
+    const { result, location } = one;
+    requireDollars(result.currency, `${location}.currency`);
     return {
       ...locationOfLine(one),
-      costNano: toNanoDollars(result.amount, `${place}.amount`, 0.01),
+      costNano: toNanoDollars(result.amount, `${location}.amount`, 0.01),
       inputTokens: null,
       outputTokens: null,
     };
@@ -21,14 +21,14 @@ export function readAnthropicCosts(data: unknown): BilledLine[] {
 /** Reads pages of Anthropic's `GET /v1/organizations/usage_report/messages`, which states tokens and no costs. */
 export function readAnthropicUsage(data: unknown): BilledLine[] {
   return readPages(data).map((one) => {
-    const { result, place } = one;
+    const { result, location } = one;
     // The cost report has the same pages, and would be read as a bill of zero tokens.
     if (!('uncached_input_tokens' in result) && !('output_tokens' in result)) {
-      throw invalid(`${place}: uncached_input_tokens or output_tokens is expected. This may be a page of another report`);
+      throw invalid(`${location}: uncached_input_tokens or output_tokens is expected. This may be a page of another report`);
     }
-    const tokens = (from: JsonObject, name: string, at = place): number => toTokens(from[name], `${at}.${name}`) ?? 0;
+    const tokens = (from: JsonObject, name: string, at = location): number => toTokens(from[name], `${at}.${name}`) ?? 0;
     const created = isObject(result.cache_creation) ? result.cache_creation : {};
-    const written = Object.keys(created).reduce((sum, name) => sum + tokens(created, name, `${place}.cache_creation`), 0);
+    const written = Object.keys(created).reduce((sum, name) => sum + tokens(created, name, `${location}.cache_creation`), 0);
     return {
       ...locationOfLine(one),
       costNano: null,
@@ -38,9 +38,9 @@ export function readAnthropicUsage(data: unknown): BilledLine[] {
   });
 }
 
-function locationOfLine({ bucket, result, place }: PageResult): { readonly day: string; readonly name: string | null } {
+function locationOfLine({ bucket, result, location }: PageResult): { readonly day: string; readonly name: string | null } {
   const { model, description } = result;
   const name = model ?? description ?? null;
-  if (name !== null && typeof name !== 'string') throw invalid(`${place}.model: a text is expected`);
-  return { day: toDay(bucket.starting_at, `${place}: starting_at of its bucket`), name };
+  if (name !== null && typeof name !== 'string') throw invalid(`${location}.model: a text is expected`);
+  return { day: toDay(bucket.starting_at, `${location}: starting_at of its bucket`), name };
 }

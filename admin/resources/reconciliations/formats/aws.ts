@@ -23,18 +23,18 @@ export function readAwsReport(data: unknown): BilledLine[] {
     'line_item_line_item_description',
     'lineitem/lineitemdescription',
   ];
-  const lines = rows.flatMap(({ cells, place }) => {
+  const lines = rows.flatMap(({ cells, location }) => {
     const cell = (name: string) => cells.get(name) ?? '';
     // Models of other companies are sold through the marketplace, under product codes of their own.
     const isBedrock = [product, ...productNames].some((name) => cell(name).toLowerCase().includes('bedrock'));
     const isUsage = kind === null || ['Usage', 'DiscountedUsage', 'SavingsPlanCoveredUsage'].includes(cell(kind));
     if (!isBedrock || !isUsage) return [];
-    if (currency !== null && cell(currency) !== '') requireDollars(cell(currency), `${place}, ${currency}`);
+    if (currency !== null && cell(currency) !== '') requireDollars(cell(currency), `${location}, ${currency}`);
     return [
       {
-        day: toDay(cell(start), `${place}, ${start}`),
+        day: toDay(cell(start), `${location}, ${start}`),
         name: modelOf(cell(usage)),
-        costNano: toNanoDollars(cell(cost), `${place}, ${cost}`),
+        costNano: toNanoDollars(cell(cost), `${location}, ${cost}`),
         inputTokens: null,
         outputTokens: null,
       },

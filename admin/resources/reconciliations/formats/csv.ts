@@ -13,15 +13,15 @@ export function readCsv(data: unknown): BilledLine[] {
   const hasCost = optionalColumnOf(rows, 'cost') !== null;
   const hasTokens = optionalColumnOf(rows, 'input_tokens', 'output_tokens') !== null;
   if (rows.length > 0 && !hasCost && !hasTokens) throw invalid('data: a column cost, input_tokens or output_tokens is expected');
-  return rows.map(({ cells, place }) => {
+  return rows.map(({ cells, location }) => {
     const cell = (name: string) => cells.get(name) ?? '';
-    if (cell('currency') !== '') requireDollars(cell('currency'), `${place}, currency`);
+    if (cell('currency') !== '') requireDollars(cell('currency'), `${location}, currency`);
     return {
-      day: toDay(cell(date), `${place}, date`),
+      day: toDay(cell(date), `${location}, date`),
       name: cell('model') === '' ? null : cell('model'),
-      costNano: hasCost ? toNanoDollars(cell('cost'), `${place}, cost`) : null,
-      inputTokens: toTokens(cell('input_tokens'), `${place}, input_tokens`),
-      outputTokens: toTokens(cell('output_tokens'), `${place}, output_tokens`),
+      costNano: hasCost ? toNanoDollars(cell('cost'), `${location}, cost`) : null,
+      inputTokens: toTokens(cell('input_tokens'), `${location}, input_tokens`),
+      outputTokens: toTokens(cell('output_tokens'), `${location}, output_tokens`),
     };
   });
 }

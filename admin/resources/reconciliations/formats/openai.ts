@@ -9,15 +9,16 @@ import { requireDollars, toDay, toNanoDollars } from './values.ts';
  * `gpt-4o-2024-08-06, cached input`; the part after the last comma is left out.
  */
 export function readOpenAiCosts(data: unknown): BilledLine[] {
-  return readPages(data).map(({ bucket, result, place }) => {
+  return readPages(data).map(({ bucket, result, location }) => {
     const { amount, line_item: item } = result;
-    if (!isObject(amount)) throw invalid(`${place}.amount: {"value", "currency"} is expected`);
-    requireDollars(amount.currency, `${place}.amount.currency`);
-    if (item !== null && item !== undefined && typeof item !== 'string') throw invalid(`${place}.line_item: a text is expected`);
+    if (!isObject(amount)) throw invalid(`${location}.amount: {"value", "currency"} is expected`);
+    requireDollars(amount.currency, `${location}.amount.currency`);
+    if (item !== null && item !== undefined && typeof item !== 'string')
+      throw invalid(`${location}.line_item: a text is expected`);
     return {
-      day: toDay(bucket.start_time, `${place}: start_time of its bucket`),
+      day: toDay(bucket.start_time, `${location}: start_time of its bucket`),
       name: typeof item === 'string' ? item.replace(/,[^,]*$/, '').trim() : null,
-      costNano: toNanoDollars(amount.value, `${place}.amount.value`),
+      costNano: toNanoDollars(amount.value, `${location}.amount.value`),
       inputTokens: null,
       outputTokens: null,
     };

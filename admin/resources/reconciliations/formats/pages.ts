@@ -5,7 +5,7 @@ import { invalid } from '../../../http/errors.ts';
 export interface PageResult {
   readonly bucket: JsonObject;
   readonly result: JsonObject;
-  readonly place: string;
+  readonly location: string;
 }
 
 /**
@@ -25,8 +25,8 @@ export function readPages(data: unknown): PageResult[] {
 function readBucket(bucket: unknown, at: string): PageResult[] {
   if (!isObject(bucket) || !Array.isArray(bucket.results)) throw invalid(`${at}: an object with results is expected`);
   return bucket.results.map((result, index) => {
-    const place = `${at}.results[${index}]`;
-    if (!isObject(result)) throw invalid(`${place}: an object is expected`);
-    return { bucket, result, place };
+    const location = `${at}.results[${index}]`;
+    if (!isObject(result)) throw invalid(`${location}: an object is expected`);
+    return { bucket, result, location };
   });
 }

@@ -5,7 +5,7 @@ import { invalid } from '../../../http/errors.ts';
 export interface TableRow {
   readonly cells: ReadonlyMap<string, string>;
   /** `data: line 2`, the last line of the row. */
-  readonly place: string;
+  readonly location: string;
 }
 
 /** A row as the parser returns it: with the number of lines up to its end, which blank lines and line breaks in cells also count in. */
@@ -39,7 +39,7 @@ export function readTable(data: unknown): TableRow[] {
   if (twice !== undefined) throw invalid(`data: the column ${twice} occurs twice`);
   return rows.slice(1).map(({ record, info }) => ({
     cells: new Map(names.map((name, at) => [name, record[at] ?? ''])),
-    place: `data: line ${info.lines}`,
+    location: `data: line ${info.lines}`,
   }));
 }
 

@@ -5,14 +5,14 @@ import { isReadableYear } from '../../../http/schemas.ts';
 const dollarsMax = 1_000_000;
 const tokensMax = 1e15;
 
-/** Returns the UTC day of an ISO 8601 time or a Unix time in seconds. Throws AB01 that names `place`. */
-export function toDay(value: unknown, place: string): string {
+/** Returns the UTC day of an ISO 8601 time or a Unix time in seconds. Throws AB01 that names `location`. */
+export function toDay(value: unknown, location: string): string {
   const time =
     typeof value === 'number' ? value * 1000 : typeof value === 'string' && startsWithDay.test(value) ? utcMs(value) : Number.NaN;
   const day = new Date(time);
   // JavaScript reads February 31 as March 3.
   const isDay = typeof value !== 'string' || isCalendarDay(value.slice(0, 10));
-  if (!isDay || !isReadableYear(day)) throw invalid(`${place}: ${got(value)}, expected a time or day such as 2026-11-23`);
+  if (!isDay || !isReadableYear(day)) throw invalid(`${location}: ${got(value)}, expected a time or day such as 2026-11-23`);
   return day.toISOString().slice(0, 10);
 }
 
@@ -36,12 +36,12 @@ function utcMs(text: string): number {
 
 /**
  * Returns an amount of money in nano-dollars, rounded. `dollars` is the value of one unit: 0.01 for cents. Credits are negative. Throws AB01
- * that names `place`.
+ * that names `location`.
  */
-export function toNanoDollars(value: unknown, place: string, dollars = 1): number {
+export function toNanoDollars(value: unknown, location: string, dollars = 1): number {
   const amount = toNumber(value);
   if (!(Math.abs(amount * dollars) <= dollarsMax))
-    throw invalid(`${place}: ${got(value)}, expected an amount such as 12.5, of at most ${dollarsMax} US dollars`);
+    throw invalid(`${location}: ${got(value)}, expected an amount such as 12.5, of at most ${dollarsMax} US dollars`);
   return Math.round(amount * dollars * 1e9);
 }
 
@@ -54,17 +54,17 @@ function toNumber(value: unknown): number {
 const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /** Throws AB01 unless the currency is the US dollar. */
-export function requireDollars(currency: unknown, place: string): void {
+export function requireDollars(currency: unknown, location: string): void {
   if (typeof currency !== 'string' || currency.toUpperCase() !== 'USD')
-    throw invalid(`${place}: ${got(currency)}, only USD is supported`);
+    throw invalid(`${location}: ${got(currency)}, only USD is supported`);
 }
 
-/** Returns a number of tokens; null if there is none. Throws AB01 that names `place`. */
-export function toTokens(value: unknown, place: string): number | null {
+/** Returns a number of tokens; null if there is none. Throws AB01 that names `location`. */
+export function toTokens(value: unknown, location: string): number | null {
   if (value === null || value === undefined || value === '') return null;
   const count = toNumber(value);
   if (!Number.isSafeInteger(count) || count < 0 || count > tokensMax) {
-    throw invalid(`${place}: ${got(value)}, expected a number of tokens such as 1200`);
+    throw invalid(`${location}: ${got(value)}, expected a number of tokens such as 1200`);
   }
   return count;
 }
