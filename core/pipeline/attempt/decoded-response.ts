@@ -1,7 +1,7 @@
 import type { UpstreamCall, UpstreamExchange, UpstreamHandler, UpstreamSender } from '../../contract/provider/upstream.ts';
+import { contentDecoder, type Decoder } from '../../contract/values/content-decoder.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http.ts';
-import { type Decoder, decoderOf } from '../content-codings.ts';
 
 /**
  * Sends a call whose response is read. A response with a content coding, for which the gateway does not ask, is decoded as it
@@ -32,7 +32,7 @@ class DecodedResponse implements UpstreamHandler, UpstreamExchange {
 
   onHead(status: number, headers: HeaderList): void {
     this.#coding = findHeader(headers, 'content-encoding') ?? '';
-    this.#decoder = this.#coding === '' ? null : decoderOf(this.#coding);
+    this.#decoder = this.#coding === '' ? null : contentDecoder(this.#coding);
     if (this.#decoder === null) return this.#handler.onHead(status, headers);
     this.#listen(this.#decoder);
     const decoded: HeaderList = [];

@@ -1,7 +1,7 @@
 import { bodyTooLarge } from '../../contract/values/body-too-large.ts';
+import { codings, contentDecoder } from '../../contract/values/content-decoder.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { BodyConsumer, BodyControl, HeaderList, InboundRequest, RequestBody } from '../../contract/values/http.ts';
-import { codings, decoderOf } from '../content-codings.ts';
 
 /**
  * Returns the request with its body decoded and without `content-encoding`, for routes whose body is read. Coding agents compress long
@@ -60,7 +60,7 @@ class DecodedBody implements RequestBody {
   }
 
   pipe(to: BodyConsumer, maxBytes: number): BodyControl {
-    const decoder = decoderOf(this.#coding);
+    const decoder = contentDecoder(this.#coding);
     if (decoder === null) return this.#refuse(to, maxBytes, unknownCoding(this.#coding));
     let isOver = false;
     let size = 0;

@@ -1,4 +1,4 @@
-import { type Decoder, decoderOf } from '../content-codings.ts';
+import { contentDecoder, type Decoder } from '../../contract/values/content-decoder.ts';
 
 /** Encoded bytes that may wait to be decoded. */
 const waitingBytesMax = 1024 * 1024;
@@ -17,7 +17,7 @@ export class SideDecoder {
 
   /** Null: no decoder for this encoding. */
   static of(encoding: string, onData: (chunk: Uint8Array) => void): SideDecoder | null {
-    const decoder = decoderOf(encoding);
+    const decoder = contentDecoder(encoding);
     return decoder && new SideDecoder(decoder, onData);
   }
 

@@ -2,6 +2,12 @@ import { constants, createBrotliDecompress, createGunzip, createInflate, createZ
 
 export type Decoder = ReturnType<typeof createGunzip> | ReturnType<typeof createBrotliDecompress>;
 
+/** Returns a decoder for the value of a `content-encoding` header; null for an unknown coding, a list of several, or none. */
+export function contentDecoder(contentEncoding: string): Decoder | null {
+  const coding = contentEncoding.trim().toLowerCase();
+  return (Object.hasOwn(decoders, coding) ? decoders[coding]?.() : undefined) ?? null;
+}
+
 const chunkSize = 64 * 1024;
 const gunzip = (): Decoder => createGunzip({ chunkSize });
 
@@ -16,9 +22,3 @@ const decoders: Readonly<Record<string, () => Decoder>> = {
 
 /** Names of the codings that can be decoded. */
 export const codings: readonly string[] = Object.keys(decoders);
-
-/** Returns a decoder for the value of a `content-encoding` header; null for an unknown coding, a list of several, or none. */
-export function decoderOf(contentEncoding: string): Decoder | null {
-  const coding = contentEncoding.trim().toLowerCase();
-  return (Object.hasOwn(decoders, coding) ? decoders[coding]?.() : undefined) ?? null;
-}
