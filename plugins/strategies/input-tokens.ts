@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
+import { reasonOf } from '../../core/contract/values/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
 import { promptTexts } from '../../core/contract/values/prompt-text.ts';
 
@@ -39,7 +40,7 @@ export function countInputTokens(ctx: RequestContext, services: CoreServices): M
   return counted.then(
     (tokens) => void counts.set(ctx, tokens),
     (thrown: unknown) =>
-      services.log.warn({ requestId: ctx.id, reason: String(thrown) }, 'routing uses a rough estimate of input tokens'),
+      services.log.warn({ requestId: ctx.id, reason: reasonOf(thrown) }, 'routing uses a rough estimate of input tokens'),
   );
 }
 

@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { CoreServices } from '../../contract/plugin/core-plugin.ts';
+import { reasonOf } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { charactersPerToken, promptTexts, roughTokens, textsBelow } from '../../contract/values/prompt-text.ts';
 import { emptyUsage, type Usage } from '../../contract/values/usage.ts';
@@ -76,7 +77,10 @@ async function estimateUsage(ctx: RequestContext, services: CoreServices, reply:
       reply === null ? ctx.streamEvents : await services.countTokens(textsBelow(parse(reply), replyKeys), timeoutMs);
     return { ...emptyUsage(), inputTokens, outputTokens, estimated: true };
   } catch (thrown) {
-    services.log.warn({ requestId: ctx.id, reason: String(thrown) }, 'could not estimate the tokens of a reply');
+    services.log.warn(
+      { requestId: ctx.id, reason: reasonOf(thrown) },
+      'a reply without counts keeps a rough count of its tokens',
+    );
     return null;
   }
 }

@@ -4,6 +4,7 @@ import { defineCorePlugin } from '../../../../core/contract/plugin/core-plugin.t
 import type { UpstreamHandler } from '../../../../core/contract/provider/upstream.ts';
 import { GatewayError } from '../../../../core/contract/values/errors.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import { countUsage } from '../../../../core/pipeline/usage/estimate-usage.ts';
 import {
   chatReply,
   chatStream,
@@ -49,6 +50,18 @@ it('a reply of 3 MB without counts is counted by its length, and not parsed for 
   expect(record).toMatchObject({ outcome: 'success', usageEstimated: true });
   expect(record?.outputTokens).toBeGreaterThan(749_000);
   expect(record?.outputTokens).toBeLessThan(751_000);
+});
+
+it('a failed count leaves the rough one, and its reason is in the log', async () => {
+  const reasons: unknown[] = [];
+  const ctx = { params: body, endpoint: { operation: 'chatComplete' }, usage: null, streamEvents: 3, gatewayHeaders: new Map() };
+  const services = {
+    countTokens: () => Promise.reject(new GatewayError('internal', { detail: 'took longer than 2000 ms' })),
+    log: { warn: ({ reason }: JsonObject) => reasons.push(reason) },
+  };
+  await countUsage(ctx as never, services as never, null)?.();
+  expect(ctx.usage).toMatchObject({ inputTokens: 10, outputTokens: 3, estimated: true });
+  expect(reasons).toEqual(['took longer than 2000 ms']);
 });
 
 describe('usage of a request whose client disconnects', () => {
