@@ -16,7 +16,7 @@ export function servePrices(app: Hono, versions: readonly string[], services: Ad
   };
   for (const prefix of ['', ...versions]) {
     const prices = (provider: string, model: string) => wirePrices(provider, model, new Date(services.clock.now()));
-    app.get(`${prefix}/model-configs/pricing/:provider/:model{.+}`, serve(prices));
-    app.get(`${prefix}/model-configs/general/:provider/:model{.+}`, serve(wireGeneral));
+    app.get(`${prefix}/model-configs/pricing/:provider/:model{[^]+}`, serve(prices));
+    app.get(`${prefix}/model-configs/general/:provider/:model{[^]+}`, serve(wireGeneral));
   }
 }

@@ -27,8 +27,10 @@ describe.each(ruleDatabases)('public model data, on %s', (database) => {
   it('includes models whose names contain slashes, and 404 for unknown ones', async () => {
     const model = 'Gryphe/MythoMax-L2-13b';
     expect((await fetch(`${plane.url}/model-configs/pricing/together-ai/${model}`)).status).toBe(200);
-    const none = await fetch(`${plane.url}/model-configs/pricing/openai/no-such-model`);
-    expect({ status: none.status, body: await none.json() }).toEqual({ status: 404, body: { error: 'Model not found' } });
+    for (const missing of ['no-such-model', 'a%0Ab', '%0A']) {
+      const none = await fetch(`${plane.url}/model-configs/pricing/openai/${missing}`);
+      expect({ status: none.status, body: await none.json() }).toEqual({ status: 404, body: { error: 'Model not found' } });
+    }
   });
 
   it('includes provider types, and prices of all models of one', async () => {
