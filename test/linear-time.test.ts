@@ -7,7 +7,8 @@ import { findSuspicious } from '../admin/resources/mcp-integrations/tool-finding
 import { createBody } from '../admin/resources/prompt-labels/schema.ts';
 import { checkText, decodeBase64 } from '../admin/sign-in/saml/check-document.ts';
 import { scanXml } from '../admin/sign-in/saml/scan-xml.ts';
-import type { OperationCall, StreamEvent } from '../core/contract/provider/provider.ts';
+import type { OperationCall } from '../core/contract/provider/provider.ts';
+import type { StreamEvent } from '../core/contract/provider/stream-event.ts';
 import { contextLengthCode } from '../core/contract/values/context-length.ts';
 import { annotateSources } from '../core/formats/cited-sources.ts';
 import { annotationsOf } from '../core/formats/gemini/grounding.ts';

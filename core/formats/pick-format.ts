@@ -1,4 +1,5 @@
-import type { Operation, OperationCall, StreamReader } from '../contract/provider/provider.ts';
+import type { Operation, OperationCall } from '../contract/provider/provider.ts';
+import type { StreamReader } from '../contract/provider/stream-event.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 
 /** Functions that distinguish two formats. */

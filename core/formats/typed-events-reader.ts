@@ -1,4 +1,4 @@
-import type { StreamReader } from '../contract/provider/provider.ts';
+import type { StreamReader } from '../contract/provider/stream-event.ts';
 import type { GatewayError } from '../contract/values/errors.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 import { isObject } from '../contract/values/json.ts';

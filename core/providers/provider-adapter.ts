@@ -13,10 +13,8 @@ export type {
   RequestContent,
   StepReply,
   StepServices,
-  StreamEvent,
-  StreamReader,
-  StreamTranslator,
 } from '../contract/provider/provider.ts';
+export type { StreamEvent, StreamReader, StreamTranslator } from '../contract/provider/stream-event.ts';
 export { GatewayError } from '../contract/values/errors.ts';
 export type { HeaderList } from '../contract/values/http.ts';
 export type { JsonObject } from '../contract/values/json.ts';

@@ -1,4 +1,5 @@
-import type { Operation, OperationCall, StreamTranslator } from '../contract/provider/provider.ts';
+import type { Operation, OperationCall } from '../contract/provider/provider.ts';
+import type { StreamTranslator } from '../contract/provider/stream-event.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 
 /** The conversion of tools that a provider lacks, in one format. `asked` holds the parameters of the client. */

@@ -1,7 +1,7 @@
 import type { HeaderList } from '../values/http.ts';
 import type { JsonObject } from '../values/json.ts';
 import type { Usage } from '../values/usage.ts';
-import type { StreamDecoding } from './provider.ts';
+import type { StreamDecoding } from './stream-event.ts';
 
 /** Reads usage from replies in all known formats, for pass-through routes. */
 export interface PassedUsage {

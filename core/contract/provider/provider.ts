@@ -7,6 +7,7 @@ import type { Secret } from '../values/secret.ts';
 import type { Usage } from '../values/usage.ts';
 import type { DeploymentProbe, ModelList } from './model-list.ts';
 import type { SignServices } from './sign-services.ts';
+import type { StreamDecoding, StreamReader, StreamTranslator } from './stream-event.ts';
 import type { UpstreamSender } from './upstream.ts';
 
 /** Operations whose JSON is shaped; all others pass through. */
@@ -351,51 +352,4 @@ export interface OperationCall {
   /** Returns the current time in Unix seconds; `nowSeconds` is the time at which the call began. */
   clockSeconds?(): number;
   newId(prefix: string): string;
-}
-
-/** One server-sent event. `data` is parsed JSON, or the original text if it is not JSON (`[DONE]`). */
-export interface StreamEvent {
-  readonly event: string | null;
-  readonly data: JsonObject | string;
-}
-
-/** The content type of a framed binary stream, and a reader of its events. */
-export interface StreamDecoding {
-  readonly contentType: string;
-  /** `onGrow` is called with the bytes that an unfinished event adds to what the stream holds at most. */
-  create(onGrow?: (length: number) => void): StreamDecoder;
-}
-
-/** Reads events from a framed binary stream. Throws GatewayError `upstream_invalid` on a damaged frame. */
-export interface StreamDecoder {
-  push(chunk: Uint8Array): StreamEvent[];
-  /** Called after the last byte; a frame that is not whole is damaged. */
-  end(): StreamEvent[];
-}
-
-export interface StreamTranslator {
-  /**
-   * Returns the events of the route's format for one event of the provider, often none. If the given object itself is returned,
-   * its bytes may pass unchanged.
-   */
-  push(event: StreamEvent): StreamEvent[];
-  /** Called once after the provider's last event. Returns the remaining events, terminal event included. */
-  end(): StreamEvent[];
-}
-
-export interface StreamReader {
-  push(event: StreamEvent): void;
-  /**
-   * Names of members whose text and numbers `push` does not use. If given, pushing the same event twice in a row must have the effect of
-   * pushing it once: an event that equals the one before except for such values is then only counted.
-   */
-  readonly unused?: readonly string[];
-  /** Tokens seen so far; null when the provider sent none. */
-  usage(): Usage | null;
-  /** True after the provider's terminal event. A stream that ends without it was cut. */
-  complete(): boolean;
-  /** A mid-stream error event of the provider, if one passed. */
-  error?(): GatewayError | null;
-  /** Returns that event in the client's form, for streams that pass unchanged. Null if it has this form, or if there is none. */
-  errorEvent?(): StreamEvent | null;
 }

@@ -1,4 +1,5 @@
-import type { OperationCall, StreamEvent, StreamTranslator } from '../../contract/provider/provider.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import type { StreamEvent, StreamTranslator } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { objectsIn } from '../objects-in.ts';
 import { chatChunks } from '../openai/chat-chunks.ts';

@@ -1,4 +1,5 @@
-import type { Operation, StreamReader } from '../../contract/provider/provider.ts';
+import type { Operation } from '../../contract/provider/provider.ts';
+import type { StreamReader } from '../../contract/provider/stream-event.ts';
 import { withOwnReasoning } from './own-reasoning.ts';
 import { messagesStreamReader, usageOfReply } from './usage.ts';
 

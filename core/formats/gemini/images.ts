@@ -1,4 +1,5 @@
-import type { Operation, OperationCall, StreamReader, StreamTranslator } from '../../contract/provider/provider.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import type { StreamReader, StreamTranslator } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { badParam } from '../bad-param.ts';
 import { sentImages } from '../media/image-content.ts';

@@ -1,4 +1,5 @@
-import type { BytesReply, StreamEvent, StreamTranslator } from '../../contract/provider/provider.ts';
+import type { BytesReply } from '../../contract/provider/provider.ts';
+import type { StreamEvent, StreamTranslator } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { readWav, wavHead } from '../media/wav.ts';
 import { inlineDataOf } from './reply-content.ts';

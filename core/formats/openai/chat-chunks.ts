@@ -1,4 +1,5 @@
-import type { OperationCall, StreamEvent } from '../../contract/provider/provider.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import type { StreamEvent } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 
 /** Writes the chunks of one streamed chat completion. */

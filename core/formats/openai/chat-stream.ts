@@ -1,4 +1,5 @@
-import type { OperationCall, StreamTranslator } from '../../contract/provider/provider.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import type { StreamTranslator } from '../../contract/provider/stream-event.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 import { isObject } from '../../contract/values/json.ts';
 import { withMappedFinishReasons } from './chat-finish-reason.ts';

@@ -1,4 +1,5 @@
-import type { Operation, OperationCall, OperationName, ProviderAdapter, StreamReader } from '../../contract/provider/provider.ts';
+import type { Operation, OperationCall, OperationName, ProviderAdapter } from '../../contract/provider/provider.ts';
+import type { StreamReader } from '../../contract/provider/stream-event.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { badParam } from '../bad-param.ts';
 import { responsesUsage } from '../openai/responses.ts';

@@ -5,7 +5,7 @@ import type {
   StreamEvent,
   StreamReader,
   StreamTranslator,
-} from '../../contract/provider/provider.ts';
+} from '../../contract/provider/stream-event.ts';
 import { isObject } from '../../contract/values/json.ts';
 import { EventFrames } from './event-frames.ts';
 import { RepeatedEvents } from './repeated-events.ts';

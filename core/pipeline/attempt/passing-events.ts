@@ -1,4 +1,5 @@
-import type { Operation, OperationCall, StreamReader } from '../../contract/provider/provider.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import type { StreamReader } from '../../contract/provider/stream-event.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { Usage } from '../../contract/values/usage.ts';
 import { EventStream } from './event-stream.ts';

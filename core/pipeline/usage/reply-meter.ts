@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import { isEstimable, makesImages, makesSpeech, type PassedRequest } from '../../contract/plugin/passed-traffic.ts';
 import type { Locations, PassedUsage } from '../../contract/provider/passed-usage.ts';
-import type { StreamDecoder } from '../../contract/provider/provider.ts';
+import type { StreamDecoder } from '../../contract/provider/stream-event.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 import { isObject, type JsonObject, type Maybe } from '../../contract/values/json.ts';
 import { emptyUsage, type Usage } from '../../contract/values/usage.ts';

@@ -1,4 +1,5 @@
-import type { Operation, OperationCall, StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider/provider.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import type { StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider/stream-event.ts';
 import type { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { messagesErrorType } from '../../contract/values/messages-errors.ts';

@@ -1,4 +1,5 @@
-import type { ProviderError, StreamEvent } from '../../contract/provider/provider.ts';
+import type { ProviderError } from '../../contract/provider/provider.ts';
+import type { StreamEvent } from '../../contract/provider/stream-event.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';

@@ -1,4 +1,4 @@
-import type { StreamReader } from '../../contract/provider/provider.ts';
+import type { StreamReader } from '../../contract/provider/stream-event.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import type { Usage } from '../../contract/values/usage.ts';

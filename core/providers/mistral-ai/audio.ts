@@ -1,4 +1,5 @@
-import type { Operation, StreamEvent } from '../../contract/provider/provider.ts';
+import type { Operation } from '../../contract/provider/provider.ts';
+import type { StreamEvent } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import type { Usage } from '../../contract/values/usage.ts';
 import { withUnit } from '../../formats/media/media-usage.ts';

@@ -1,4 +1,5 @@
-import type { Operation, OperationCall, StreamEvent } from '../../contract/provider/provider.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import type { StreamEvent } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { chatCompletions } from '../../formats/openai/chat-completions.ts';

@@ -1,4 +1,5 @@
-import type { OperationCall, StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider/provider.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import type { StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { emptyUsage, type Usage } from '../../contract/values/usage.ts';
 import { tokenCount } from '../../formats/openai/chat-usage.ts';

@@ -1,4 +1,5 @@
-import type { Operation, OperationCall, StreamTranslator } from '../../contract/provider/provider.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import type { StreamTranslator } from '../../contract/provider/stream-event.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { chatCompletions } from '../../formats/openai/chat-completions.ts';

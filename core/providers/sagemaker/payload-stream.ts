@@ -1,5 +1,5 @@
 import { type AwsFrame, awsEventStreamType, createAwsFrameReader } from '../../cloud-auth/aws-event-frames.ts';
-import type { StreamDecoder, StreamDecoding, StreamEvent } from '../../contract/provider/provider.ts';
+import type { StreamDecoder, StreamDecoding, StreamEvent } from '../../contract/provider/stream-event.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { parseObject } from '../../contract/values/json.ts';
 

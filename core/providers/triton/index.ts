@@ -1,11 +1,5 @@
-import type {
-  Operation,
-  OperationCall,
-  ProviderAdapter,
-  StreamEvent,
-  StreamReader,
-  StreamTranslator,
-} from '../../contract/provider/provider.ts';
+import type { Operation, OperationCall, ProviderAdapter } from '../../contract/provider/provider.ts';
+import type { StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider/stream-event.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { withoutTrailingSlashes } from '../../contract/values/trailing-slashes.ts';

@@ -1,4 +1,5 @@
-import type { OperationCall, StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider/provider.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import type { StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { asChatUsage } from '../../formats/openai/as-chat-usage.ts';
 import { errorObject } from '../../formats/openai/provider-error.ts';

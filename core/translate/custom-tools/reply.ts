@@ -1,4 +1,4 @@
-import type { StreamEvent, StreamTranslator } from '../../contract/provider/provider.ts';
+import type { StreamEvent, StreamTranslator } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { objectsIn } from '../../formats/objects-in.ts';
 import { withToolIndexes } from '../../formats/openai/tool-indexes.ts';

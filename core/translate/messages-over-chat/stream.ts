@@ -1,4 +1,5 @@
-import type { Operation, OperationCall, StreamEvent, StreamTranslator } from '../../contract/provider/provider.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import type { StreamEvent, StreamTranslator } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { messagesErrorType } from '../../contract/values/messages-errors.ts';
 import { emptyUsage } from '../../contract/values/usage.ts';

@@ -1,4 +1,4 @@
-import type { StreamEvent, StreamTranslator } from '../../contract/provider/provider.ts';
+import type { StreamEvent, StreamTranslator } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import type { NamespacedTool } from './request.ts';
 

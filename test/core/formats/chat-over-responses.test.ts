@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Operation, StreamEvent } from '../../../core/contract/provider/provider.ts';
+import type { Operation } from '../../../core/contract/provider/provider.ts';
+import type { StreamEvent } from '../../../core/contract/provider/stream-event.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { isResponsesOnly } from '../../../core/formats/openai/responses-only.ts';
 import { azureOpenAi } from '../../../core/providers/azure-openai/index.ts';

@@ -1,4 +1,5 @@
-import type { OperationName, StreamEvent } from '../../../core/contract/provider/provider.ts';
+import type { OperationName } from '../../../core/contract/provider/provider.ts';
+import type { StreamEvent } from '../../../core/contract/provider/stream-event.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { isObject } from '../../../core/contract/values/json.ts';
 

@@ -8,9 +8,9 @@ import type {
   OperationName,
   ProviderAdapter,
   ProviderSettings,
-  StreamEvent,
 } from '../../../core/contract/provider/provider.ts';
 import { operationNames } from '../../../core/contract/provider/provider.ts';
+import type { StreamEvent } from '../../../core/contract/provider/stream-event.ts';
 import type { FormPart } from '../../../core/contract/values/form.ts';
 import type { HeaderList } from '../../../core/contract/values/http.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';

@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import type { StreamEvent } from '../../../core/contract/provider/provider.ts';
+import type { StreamEvent } from '../../../core/contract/provider/stream-event.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 
 /** The events of a server-sent event stream as text, in the form that readers and translators receive. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { OperationCall, StreamEvent } from '../../../../core/contract/provider/provider.ts';
+import type { OperationCall } from '../../../../core/contract/provider/provider.ts';
+import type { StreamEvent } from '../../../../core/contract/provider/stream-event.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { geminiChat } from '../../../../core/formats/gemini/chat-completions.ts';
 import { chatRequest } from '../../../../core/formats/gemini/chat-request.ts';

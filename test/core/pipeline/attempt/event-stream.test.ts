@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { StreamReader, StreamTranslator } from '../../../../core/contract/provider/provider.ts';
+import type { StreamReader, StreamTranslator } from '../../../../core/contract/provider/stream-event.ts';
 import { EventStream } from '../../../../core/pipeline/attempt/event-stream.ts';
 
 const reader: StreamReader = { push: () => {}, usage: () => null, complete: () => true };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { StreamEvent, StreamReader } from '../../../../core/contract/provider/provider.ts';
+import type { StreamEvent, StreamReader } from '../../../../core/contract/provider/stream-event.ts';
 import { EventStream } from '../../../../core/pipeline/attempt/event-stream.ts';
 import { RepeatedEvents } from '../../../../core/pipeline/attempt/repeated-events.ts';
 

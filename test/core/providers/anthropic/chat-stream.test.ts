@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { StreamEvent } from '../../../../core/contract/provider/provider.ts';
+import type { StreamEvent } from '../../../../core/contract/provider/stream-event.ts';
 import { anthropicChat } from '../../../../core/formats/anthropic/chat-completions.ts';
 import { anthropicCompletions } from '../../../../core/formats/anthropic/completions.ts';
 import { callOf, translated } from '../contract-suite.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { StreamEvent } from '../../../../core/contract/provider/provider.ts';
+import type { StreamEvent } from '../../../../core/contract/provider/stream-event.ts';
 import { eventStream } from '../../../../core/providers/bedrock/event-stream.ts';
 import { chunkFrames, converseFrames, frame } from './frames.ts';
 

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { StreamEvent } from '../../../../core/contract/provider/provider.ts';
+import type { StreamEvent } from '../../../../core/contract/provider/stream-event.ts';
 
 /** One frame of an AWS event stream with text headers. */
 export function frame(headers: Readonly<Record<string, string>>, payload: string | Uint8Array): Buffer {

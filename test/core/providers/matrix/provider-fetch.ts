@@ -1,4 +1,5 @@
-import type { Operation, OperationName, StreamEvent } from '../../../../core/contract/provider/provider.ts';
+import type { Operation, OperationName } from '../../../../core/contract/provider/provider.ts';
+import type { StreamEvent } from '../../../../core/contract/provider/stream-event.ts';
 import { GatewayError } from '../../../../core/contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../../../core/contract/values/json.ts';
 import { EventStream, encodeEvent } from '../../../../core/pipeline/attempt/event-stream.ts';

@@ -1,4 +1,4 @@
-import type { StreamEvent } from '../../../../core/contract/provider/provider.ts';
+import type { StreamEvent } from '../../../../core/contract/provider/stream-event.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import type { ProviderCase } from './provider-cases.ts';
 import { anthropicReplies } from './rich/anthropic.ts';

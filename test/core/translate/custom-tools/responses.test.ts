@@ -1,6 +1,7 @@
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
-import type { Operation, StreamEvent } from '../../../../core/contract/provider/provider.ts';
+import type { Operation } from '../../../../core/contract/provider/provider.ts';
+import type { StreamEvent } from '../../../../core/contract/provider/stream-event.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { providers } from '../../../../core/providers/index.ts';
 import { callOf, translated } from '../../providers/contract-suite.ts';

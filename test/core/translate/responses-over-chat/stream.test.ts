@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Operation, StreamEvent } from '../../../../core/contract/provider/provider.ts';
+import type { Operation } from '../../../../core/contract/provider/provider.ts';
+import type { StreamEvent } from '../../../../core/contract/provider/stream-event.ts';
 import { isObject, type JsonObject } from '../../../../core/contract/values/json.ts';
 import { google } from '../../../../core/providers/google/index.ts';
 import { openai } from '../../../../core/providers/openai/index.ts';
