@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettings, SettingsError } from '../config/load-settings.ts';
-import { type ChangeNotice, changesSubject } from '../core/contract/protocol/documents.ts';
+import { type ChangeNotice, changesSubject } from '../core/contract/protocol/change-notice.ts';
 import { databaseAwayMessage, exitCodes } from '../core/contract/protocol/process-messages.ts';
 import { onStopRequests } from '../core/contract/protocol/stop-requests.ts';
 import { keepObjectsYoung } from '../core/contract/values/keep-objects-young.ts';

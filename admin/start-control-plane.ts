@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Settings } from '../config/settings.ts';
 import type { Clock, Log } from '../core/contract/plugin/plugin.ts';
-import type { ChangeNotice } from '../core/contract/protocol/documents.ts';
+import type { ChangeNotice } from '../core/contract/protocol/change-notice.ts';
 import { keyPurposes } from '../core/contract/protocol/key-purposes.ts';
 import { compileProxyRules } from '../core/contract/values/client-origin.ts';
 import { deriveKey } from '../core/contract/values/secret.ts';

@@ -1,5 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { type ChangeNotice, changesSubject } from '../../core/contract/protocol/documents.ts';
+import { type ChangeNotice, changesSubject } from '../../core/contract/protocol/change-notice.ts';
 import type { Log } from '../../core/contract/values/log.ts';
 import { messageOf } from '../../core/contract/values/message-of.ts';
 import { natsOptions } from '../../core/nats/options.ts';

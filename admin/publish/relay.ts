@@ -1,4 +1,4 @@
-import type { ChangeNotice } from '../../core/contract/protocol/documents.ts';
+import type { ChangeNotice } from '../../core/contract/protocol/change-notice.ts';
 import type { Log } from '../../core/contract/values/log.ts';
 import { causeOf } from '../cause-of.ts';
 import type { Database } from '../db/open-database.ts';

@@ -1,4 +1,4 @@
-import { changeNotice } from '../contract/protocol/documents.ts';
+import { changeNotice } from '../contract/protocol/change-notice.ts';
 import type { ChangesReply } from '../contract/protocol/internal-api.ts';
 import { readNotice } from '../contract/protocol/read-notice.ts';
 import type { Log } from '../contract/values/log.ts';

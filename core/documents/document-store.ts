@@ -1,12 +1,7 @@
 import * as v from 'valibot';
 import type { DocumentReader } from '../contract/plugin/plugin.ts';
-import {
-  type ChangeNotice,
-  type DocumentKind,
-  type DocumentOf,
-  documentKinds,
-  documentSchemas,
-} from '../contract/protocol/documents.ts';
+import type { ChangeNotice } from '../contract/protocol/change-notice.ts';
+import { type DocumentKind, type DocumentOf, documentKinds, documentSchemas } from '../contract/protocol/documents.ts';
 import type { DocumentReply } from '../contract/protocol/internal-api.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError } from '../contract/values/errors.ts';

@@ -1,4 +1,4 @@
-import { changesSubject } from '../contract/protocol/documents.ts';
+import { changesSubject } from '../contract/protocol/change-notice.ts';
 import { isObject } from '../contract/values/json.ts';
 import type { ChangeBus } from './bus.ts';
 

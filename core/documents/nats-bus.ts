@@ -1,5 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { changesSubject } from '../contract/protocol/documents.ts';
+import { changesSubject } from '../contract/protocol/change-notice.ts';
 import type { Log } from '../contract/values/log.ts';
 import { messageOf } from '../contract/values/message-of.ts';
 import { realTimers, type Timers } from '../contract/values/timers.ts';

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { RequestRecord } from '../../core/contract/plugin/record.ts';
-import type { ChangeNotice, DocumentKind } from '../../core/contract/protocol/documents.ts';
+import type { ChangeNotice } from '../../core/contract/protocol/change-notice.ts';
+import type { DocumentKind } from '../../core/contract/protocol/documents.ts';
 import type { InternalFetch } from '../../core/contract/protocol/internal-api.ts';
 
 /** A control plane with documents in memory behind real HTTP. Tests can make it slow, broken or unreachable. */

@@ -1,5 +1,5 @@
 import type { CircuitNotice } from '../plugin/circuits.ts';
-import type { ChangeNotice } from './documents.ts';
+import type { ChangeNotice } from './change-notice.ts';
 import type { RecallNotice } from './leases.ts';
 
 /**

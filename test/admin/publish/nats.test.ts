@@ -1,7 +1,7 @@
 import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectNats } from '../../../admin/publish/nats-publisher.ts';
-import { type ChangeNotice, changesSubject } from '../../../core/contract/protocol/documents.ts';
+import { type ChangeNotice, changesSubject } from '../../../core/contract/protocol/change-notice.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 import { type NatsServer, natsMissing, newNatsServer } from '../../support/nats-server.ts';
 import { until } from '../../support/until.ts';

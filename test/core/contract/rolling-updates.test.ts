@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { circuitNotice } from '../../../core/contract/plugin/circuits.ts';
 import { requestRecord } from '../../../core/contract/plugin/record.ts';
+import { changeNotice } from '../../../core/contract/protocol/change-notice.ts';
 import { connectionDiagnosis, connectionTest } from '../../../core/contract/protocol/connection-test.ts';
 import * as documents from '../../../core/contract/protocol/documents.ts';
 import * as internalApi from '../../../core/contract/protocol/internal-api.ts';
@@ -11,6 +12,7 @@ import { tokenCheck, tokenCheckReply, tokenRefusals, tokenVerdict } from '../../
 const messages: Record<string, unknown> = {
   ...documents,
   ...internalApi,
+  changeNotice,
   connectionDiagnosis,
   connectionTest,
   healthNotice: circuitNotice,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ChangeNotice } from '../../../core/contract/protocol/documents.ts';
+import type { ChangeNotice } from '../../../core/contract/protocol/change-notice.ts';
 import type { ChangesReply } from '../../../core/contract/protocol/internal-api.ts';
 import { ChangeFollower } from '../../../core/documents/change-follower.ts';
 import { createControlPlaneClient } from '../../../core/documents/control-plane-client.ts';
