@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import sources from './test/support/package-sources.json' with { type: 'json' };
-import { SkippedTestsReporter } from './test/support/skipped-tests-reporter.ts';
+import sources from './test/support/runner/package-sources.json' with { type: 'json' };
+import { SkippedTestsReporter } from './test/support/runner/skipped-tests-reporter.ts';
 
 /** Tests that need neither a database nor a second process: `npm run test:unit`. */
 const unit = [
@@ -49,10 +49,10 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 5,
     // Measured on 735 tests of the control plane in turn: 102 and 99 CPU s with it, 109 and 117 without.
-    execArgv: ['--require', `${import.meta.dirname}/test/support/cheap-start.cjs`],
+    execArgv: ['--require', `${import.meta.dirname}/test/support/runner/cheap-start.cjs`],
     // The projects import the same sources, and each would transform them again. Later runs transform only what has changed.
     fsModuleCache: true,
-    globalSetup: ['test/support/test-run.ts'],
+    globalSetup: ['test/support/runner/test-run.ts'],
     // TEST_REPORT=<file> also writes the counts there, for .ci/run.
     reporters: process.env.TEST_REPORT
       ? ['default', ['json', { outputFile: process.env.TEST_REPORT }], new SkippedTestsReporter()]

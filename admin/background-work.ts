@@ -1,4 +1,4 @@
-import type { Log } from '../core/contract/values/log.ts';
+import type { Log } from '../core/contract/values/log/log.ts';
 import { causeOf } from './cause-of.ts';
 
 /** Work that a reply does not wait for. It starts after the reply was sent, and ends before the process does. */

@@ -3,7 +3,7 @@ import type { Settings } from '../config/settings.ts';
 import type { Clock, Log } from '../core/contract/plugin/plugin.ts';
 import type { RequestRecord } from '../core/contract/plugin/record.ts';
 import type { DocumentKind, DocumentOf } from '../core/contract/protocol/documents.ts';
-import { isUuid } from '../core/contract/values/uuid.ts';
+import { isUuid } from '../core/contract/values/text/uuid.ts';
 import type { ClickHouse } from './clickhouse/clickhouse.ts';
 import type { Database, EntityManager } from './db/open-database.ts';
 import type { PublicRoute } from './http/public-route.ts';

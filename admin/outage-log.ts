@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../core/contract/values/log.ts';
+import type { Log } from '../core/contract/values/log/log.ts';
 
 export interface OutageLog extends Log {
   /** Ends the check for the end of an outage. */

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettings, SettingsError } from '../config/load-settings.ts';
-import { type ChangeNotice, changesSubject } from '../core/contract/protocol/change-notice.ts';
-import { databaseAwayMessage, exitCodes } from '../core/contract/protocol/process-messages.ts';
-import { onStopRequests } from '../core/contract/protocol/stop-requests.ts';
+import { type ChangeNotice, changesSubject } from '../core/contract/protocol/notices/change-notice.ts';
+import { databaseAwayMessage, exitCodes } from '../core/contract/protocol/processes/process-messages.ts';
+import { onStopRequests } from '../core/contract/protocol/processes/stop-requests.ts';
+import { messageOf } from '../core/contract/values/errors/message-of.ts';
 import { keepObjectsYoung } from '../core/contract/values/keep-objects-young.ts';
-import { messageOf } from '../core/contract/values/message-of.ts';
 import { createLog } from '../core/log/log.ts';
 import { loadProviders } from '../core/provider-host/load-providers.ts';
 import { causeOf } from './cause-of.ts';

@@ -10,7 +10,7 @@ import { storeBatch } from '../admin/gateway-api/store-records.ts';
 import { entities, migrations } from '../admin/tables.ts';
 import { startPlaneWith, testSettings } from '../test/admin/support/plane.ts';
 import { newReadyDatabase } from '../test/admin/support/test-database.ts';
-import { newMemoryLog } from '../test/support/memory-log.ts';
+import { newMemoryLog } from '../test/support/fakes/memory-log.ts';
 import { generateRollups } from './records/generate-rollups.ts';
 import { keys, newBatches } from './records/new-batches.ts';
 

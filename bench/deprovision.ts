@@ -5,8 +5,8 @@
  *     node bench/deprovision.ts [--rounds 10] [--gateways 3] [--bus nats|poll]
  */
 import { parseArgs } from 'node:util';
-import { startMcpUpstream } from '../test/support/mcp-upstream.ts';
-import { newPersonWithCredentials } from '../test/support/person-with-credentials.ts';
+import { newPersonWithCredentials } from '../test/support/samples/person-with-credentials.ts';
+import { startMcpUpstream } from '../test/support/tool-servers/mcp-upstream.ts';
 import { startCluster } from './hot-reload/instances.ts';
 import { startNats } from './services/nats.ts';
 

@@ -6,7 +6,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { startGateway } from '../test/support/start-gateway.ts';
+import { startGateway } from '../test/support/product/start-gateway.ts';
 import { countInstructions } from './count-instructions.ts';
 import { openLoopClock } from './hostile-bodies/read-loop-clock.ts';
 import { load, preferredTool, type Target } from './load/load.ts';

@@ -11,7 +11,7 @@ import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import { startGateway } from '../test/support/start-gateway.ts';
+import { startGateway } from '../test/support/product/start-gateway.ts';
 import { type Case, cases } from './hostile-bodies/cases.ts';
 import type { ProbeInput, ProbeResult } from './hostile-bodies/probe.ts';
 import { openLoopClock } from './hostile-bodies/read-loop-clock.ts';

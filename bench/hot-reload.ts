@@ -8,8 +8,8 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import type { AdminClient } from '../test/support/admin-client.ts';
-import type { RunningGateway } from '../test/support/start-gateway.ts';
+import type { AdminClient } from '../test/support/clients/admin-client.ts';
+import type { RunningGateway } from '../test/support/product/start-gateway.ts';
 import { until } from '../test/support/until.ts';
 import { causeChaos } from './hot-reload/chaos.ts';
 import { checkHistory, type Write } from './hot-reload/history-checker.ts';

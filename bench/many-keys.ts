@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type RunningGateway, startGateway } from '../test/support/start-gateway.ts';
+import { type RunningGateway, startGateway } from '../test/support/product/start-gateway.ts';
 import { getBytes, HttpConnection, postBytes } from './load/http-connection.ts';
 import { load, preferredTool } from './load/load.ts';
 import { fillKeys, type KeyFill } from './many-keys/fill.ts';

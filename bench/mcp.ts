@@ -7,7 +7,7 @@
  */
 import { parseArgs } from 'node:util';
 import { Pool } from 'undici';
-import { startGateway } from '../test/support/start-gateway.ts';
+import { startGateway } from '../test/support/product/start-gateway.ts';
 import { load, preferredTool } from './load/load.ts';
 import { cores, cpuMicros, end, moveToLoadCore, startServer } from './processes.ts';
 import { median } from './report/statistics.ts';

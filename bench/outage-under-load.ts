@@ -9,7 +9,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { type RunningGateway, startGateway } from '../test/support/start-gateway.ts';
+import { type RunningGateway, startGateway } from '../test/support/product/start-gateway.ts';
 import { until } from '../test/support/until.ts';
 import { ClosedLoop } from './load/closed-loop.ts';
 import { warmUp } from './load/warm-up.ts';

@@ -10,7 +10,7 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { startGateway } from '../test/support/start-gateway.ts';
+import { startGateway } from '../test/support/product/start-gateway.ts';
 import { load, preferredTool } from './load/load.ts';
 import { cores, end, moveToLoadCore, startServer } from './processes.ts';
 import { chatBody } from './scenarios.ts';

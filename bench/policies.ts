@@ -8,12 +8,12 @@
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import * as v from 'valibot';
-import { workspacePoliciesDocument } from '../core/contract/protocol/policies.ts';
+import { workspacePoliciesDocument } from '../core/contract/protocol/limits/policies.ts';
 import { startLeases } from '../core/leases/start-leases.ts';
 import { createHarness, organisationId, workspaceId } from '../core/test-kit/pipeline-harness.ts';
 import { WorkspacePolicies } from '../plugins/limits/policies.ts';
-import { firstHolder, newFakeLedger } from '../test/support/fake-ledger.ts';
-import { newMemoryLog } from '../test/support/memory-log.ts';
+import { firstHolder, newFakeLedger } from '../test/support/fakes/fake-ledger.ts';
+import { newMemoryLog } from '../test/support/fakes/memory-log.ts';
 
 const { values } = parseArgs({
   options: {

@@ -8,7 +8,7 @@
 import { parseArgs } from 'node:util';
 import { openPrompt, renderPrompt } from '../core/prompts/render-prompt.ts';
 import { createHarness, organisationId, workspaceId } from '../core/test-kit/pipeline-harness.ts';
-import { samplePartial, samplePrompt } from '../test/support/sample-prompts.ts';
+import { samplePartial, samplePrompt } from '../test/support/samples/sample-prompts.ts';
 import { median } from './report/statistics.ts';
 
 const { values } = parseArgs({

@@ -8,7 +8,7 @@
  */
 import { parseArgs } from 'node:util';
 import { contentFacts } from '../plugins/cache/content-facts.ts';
-import { embeddingOf } from '../test/support/fake-embeddings.ts';
+import { embeddingOf } from '../test/support/fakes/fake-embeddings.ts';
 import { type Pair, pairs } from './semantic-cache/pairs.ts';
 
 const thresholds = [0.9, 0.91, 0.92, 0.93, 0.94, 0.95, 0.96, 0.97, 0.98, 0.99];

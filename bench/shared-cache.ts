@@ -16,8 +16,8 @@ import { Agent, request } from 'node:http';
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { newReadyDatabase } from '../test/admin/support/test-database.ts';
-import { embeds } from '../test/support/fake-embeddings.ts';
-import { startGatewayWithUpstream } from '../test/support/gateway-with-upstream.ts';
+import { embeds } from '../test/support/fakes/fake-embeddings.ts';
+import { startGatewayWithUpstream } from '../test/support/product/gateway-with-upstream.ts';
 import { countInstructions } from './count-instructions.ts';
 import { end, startServer } from './processes.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type DatabaseSettings, openDatabase } from '../admin/db/open-database.ts';
 import { type Verification, verifyLedger } from '../admin/resources/ledger-entries/verify-ledger.ts';
 import { entities, migrations } from '../admin/tables.ts';
-import { newMemoryLog } from '../test/support/memory-log.ts';
+import { newMemoryLog } from '../test/support/fakes/memory-log.ts';
 import { until } from '../test/support/until.ts';
 
 /** Waits until the gateways have shipped all records. The spool's files are then empty or removed. */

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Dispatcher, Pool } from 'undici';
-import { parseTrustedHosts } from '../core/contract/values/outbound-url.ts';
+import { parseTrustedHosts } from '../core/contract/values/addresses/outbound-url.ts';
 import { createTransport } from '../core/upstream/transport.ts';
 
 /**

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { settingRow, settingsDocument } from '../config/settings-markdown.ts';
 import { type Setting, settingsTable } from '../config/settings-table.ts';
 import { version } from '../config/version.ts';
-import { errorsDocument } from './support/error-docs.ts';
-import { providersMarkdown } from './support/provider-tables.ts';
+import { errorsDocument } from './support/documents/error-docs.ts';
+import { providersMarkdown } from './support/documents/provider-tables.ts';
 
 const root = join(import.meta.dirname, '..');
 const read = (name: string): string => readFileSync(join(root, name), 'utf8');

@@ -9,7 +9,7 @@ import { checkText, decodeBase64 } from '../admin/sign-in/saml/check-document.ts
 import { scanXml } from '../admin/sign-in/saml/scan-xml.ts';
 import type { OperationCall } from '../core/contract/provider/provider.ts';
 import type { StreamEvent } from '../core/contract/provider/stream-event.ts';
-import { contextLengthCode } from '../core/contract/values/context-length.ts';
+import { contextLengthCode } from '../core/contract/values/errors/context-length.ts';
 import { annotateSources } from '../core/formats/cited-sources.ts';
 import { annotationsOf } from '../core/formats/gemini/grounding.ts';
 import { traitsOf } from '../core/formats/gemini/models.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nameIssues, proseIssues, titleIssues } from './support/lint-prose.ts';
+import { nameIssues, proseIssues, titleIssues } from './support/documents/lint-prose.ts';
 
 describe('npm run prose', () => {
   it.each([

@@ -1,4 +1,4 @@
-import type { Actor } from '../http/actor.ts';
+import type { Actor } from '../http/caller/actor.ts';
 import type { ApiKey } from '../resources/api-keys/entity.ts';
 
 /** The actor for an API key with these scopes. */

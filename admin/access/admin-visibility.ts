@@ -1,4 +1,4 @@
-import type { Actor } from '../http/actor.ts';
+import type { Actor } from '../http/caller/actor.ts';
 import { forbidden } from '../http/errors.ts';
 import type { SecuritySettings } from '../resources/organisations/security-settings.ts';
 

@@ -1,4 +1,4 @@
-import { isUuid } from '../../core/contract/values/uuid.ts';
+import { isUuid } from '../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { notFound } from '../http/errors.ts';
 import { type Workspace, workspaces } from '../resources/workspaces/entity.ts';

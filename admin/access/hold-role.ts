@@ -1,5 +1,5 @@
 import type { EntityManager } from '../db/open-database.ts';
-import type { SignedIn } from '../http/actor.ts';
+import type { SignedIn } from '../http/caller/actor.ts';
 import { forbidden } from '../http/errors.ts';
 
 /**

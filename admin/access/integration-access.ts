@@ -1,9 +1,9 @@
 import { type EntitySchema, type FilterQuery, LockMode } from '@mikro-orm/core';
 import type { SharingTable } from '../db/access-tables.ts';
 import type { EntityManager } from '../db/open-database.ts';
-import type { Actor } from '../http/actor.ts';
+import type { Actor } from '../http/caller/actor.ts';
 import { conflict, forbidden, notFound } from '../http/errors.ts';
-import { itemOf } from '../http/find-item.ts';
+import { itemOf } from '../http/filters/find-item.ts';
 import { mayUse, type Shareable } from './workspace-sharing.ts';
 
 /** The owner of a row. */

@@ -1,5 +1,5 @@
 import type { EntityManager } from '../db/open-database.ts';
-import type { Actor } from '../http/actor.ts';
+import type { Actor } from '../http/caller/actor.ts';
 import { forbidden } from '../http/errors.ts';
 import { users } from '../resources/users/entity.ts';
 import { membershipOf } from './membership.ts';

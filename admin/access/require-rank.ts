@@ -1,5 +1,5 @@
 import type { EntityManager } from '../db/open-database.ts';
-import type { Actor, OrganisationRole, WorkspaceRole } from '../http/actor.ts';
+import type { Actor, OrganisationRole, WorkspaceRole } from '../http/caller/actor.ts';
 import { forbidden } from '../http/errors.ts';
 import { effectiveSecuritySettings } from '../resources/organisations/security-settings.ts';
 import { workspaceRoleScopes } from './roles.ts';

@@ -1,9 +1,9 @@
 import type { FilterQuery } from '@mikro-orm/core';
-import { isUuid } from '../../core/contract/values/uuid.ts';
+import { isUuid } from '../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../db/open-database.ts';
-import type { Actor, SignedIn } from '../http/actor.ts';
+import type { Actor, SignedIn } from '../http/caller/actor.ts';
+import { isSignedIn } from '../http/caller/require-scope.ts';
 import { forbidden, invalid, notFound } from '../http/errors.ts';
-import { isSignedIn } from '../http/require-scope.ts';
 import type { AdminRoute } from '../http/route.ts';
 import { type Workspace, workspaces } from '../resources/workspaces/entity.ts';
 

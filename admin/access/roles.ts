@@ -1,4 +1,4 @@
-import type { OrganisationRole, WorkspaceRole } from '../http/actor.ts';
+import type { OrganisationRole, WorkspaceRole } from '../http/caller/actor.ts';
 import type { SecuritySettings } from '../resources/organisations/security-settings.ts';
 import { dataPlaneScopes, scopesByType } from './scopes.ts';
 

@@ -1,5 +1,5 @@
 import { standardResources } from '../../core/contract/protocol/resources.ts';
-import type { ScopesByType } from '../http/callers.ts';
+import type { ScopesByType } from '../http/caller/callers.ts';
 
 /** All scopes, by the types of key that may hold them. */
 const crud = ['create', 'read', 'update', 'delete', 'list'] as const;

@@ -1,5 +1,5 @@
 import type { EntityManager } from '../db/open-database.ts';
-import type { Actor, SignedIn } from '../http/actor.ts';
+import type { Actor, SignedIn } from '../http/caller/actor.ts';
 import { organisations } from '../resources/organisations/entity.ts';
 import { effectiveSecuritySettings, securitySettingsOf } from '../resources/organisations/security-settings.ts';
 import type { User } from '../resources/users/entity.ts';

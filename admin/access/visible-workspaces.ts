@@ -1,6 +1,6 @@
-import { isUuid } from '../../core/contract/values/uuid.ts';
+import { isUuid } from '../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../db/open-database.ts';
-import type { Actor } from '../http/actor.ts';
+import type { Actor } from '../http/caller/actor.ts';
 import { forbidden, notFound } from '../http/errors.ts';
 import { type Workspace, workspaces } from '../resources/workspaces/entity.ts';
 

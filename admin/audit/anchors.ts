@@ -2,7 +2,7 @@ import { appendFile, mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import type { Settings } from '../../config/settings.ts';
-import type { Log } from '../../core/contract/values/log.ts';
+import type { Log } from '../../core/contract/values/log/log.ts';
 import type { Database } from '../db/open-database.ts';
 import { auditChains } from './entity.ts';
 

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { canonicalJson } from '../../core/contract/values/canonical-json.ts';
+import { canonicalJson } from '../../core/contract/values/json/canonical-json.ts';
 import type { AuditEntry } from './entity.ts';
 
 /** Hashed fields of an entry: all fields and its position in the chain. */

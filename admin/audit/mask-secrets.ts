@@ -1,5 +1,5 @@
-import { isObject } from '../../core/contract/values/json.ts';
-import { plainName } from '../../core/contract/values/plain-name.ts';
+import { isObject } from '../../core/contract/values/json/json.ts';
+import { plainName } from '../../core/contract/values/text/plain-name.ts';
 import { everySecretName } from '../../core/providers/declarations.ts';
 
 /**

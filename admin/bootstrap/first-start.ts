@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
-import { type ApiKeyKind, digestSecret, parseApiKey } from '../../core/contract/values/api-key.ts';
-import type { Log } from '../../core/contract/values/log.ts';
+import { type ApiKeyKind, digestSecret, parseApiKey } from '../../core/contract/values/credentials/api-key.ts';
+import type { Log } from '../../core/contract/values/log/log.ts';
 import { newId } from '../db/new-id.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
 import { type Change, writeChange } from '../publish/write-change.ts';

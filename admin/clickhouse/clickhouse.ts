@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { messageOf } from '../../core/contract/values/message-of.ts';
+import { messageOf } from '../../core/contract/values/errors/message-of.ts';
 
 /** The database that ANALYTICS_URL names. Every method rejects with ClickHouseError. */
 export interface ClickHouse {

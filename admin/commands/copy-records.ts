@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { loadSettings } from '../../config/load-settings.ts';
 import { prepareKeys } from '../../config/prepare-keys.ts';
-import { counted } from '../../core/contract/values/counted.ts';
+import { counted } from '../../core/contract/values/text/counted.ts';
 import { createLog } from '../../core/log/log.ts';
 import { type CopyPosition, copyStoredRecords, sendRefusedAgain } from '../analytics/clickhouse/copy-stored-records.ts';
 import { openDatabase } from '../db/open-database.ts';

@@ -1,7 +1,7 @@
 import type { Settings } from '../../config/settings.ts';
-import { keyPurposes } from '../../core/contract/protocol/key-purposes.ts';
-import { newApiKey } from '../../core/contract/values/api-key.ts';
-import { deriveKey } from '../../core/contract/values/secret.ts';
+import { keyPurposes } from '../../core/contract/protocol/credentials/key-purposes.ts';
+import { newApiKey } from '../../core/contract/values/credentials/api-key.ts';
+import { deriveKey } from '../../core/contract/values/credentials/secret.ts';
 import { addKey } from '../bootstrap/create-organisation.ts';
 import { newId } from '../db/new-id.ts';
 import type { Database } from '../db/open-database.ts';

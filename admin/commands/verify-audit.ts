@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import { loadSettings } from '../../config/load-settings.ts';
 import { prepareKeys } from '../../config/prepare-keys.ts';
-import { keyPurposes } from '../../core/contract/protocol/key-purposes.ts';
-import { counted } from '../../core/contract/values/counted.ts';
-import { deriveKey } from '../../core/contract/values/secret.ts';
+import { keyPurposes } from '../../core/contract/protocol/credentials/key-purposes.ts';
+import { deriveKey } from '../../core/contract/values/credentials/secret.ts';
+import { counted } from '../../core/contract/values/text/counted.ts';
 import { createLog } from '../../core/log/log.ts';
 import { anchorFile, readAnchors } from '../audit/anchors.ts';
 import { verifyChain } from '../audit/verify-chain.ts';

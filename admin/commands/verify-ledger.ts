@@ -1,6 +1,6 @@
 import { loadSettings } from '../../config/load-settings.ts';
 import { prepareKeys } from '../../config/prepare-keys.ts';
-import { counted } from '../../core/contract/values/counted.ts';
+import { counted } from '../../core/contract/values/text/counted.ts';
 import { createLog } from '../../core/log/log.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { verifyLedger } from '../resources/ledger-entries/verify-ledger.ts';

@@ -6,7 +6,7 @@ import { Migrator } from '@mikro-orm/migrations';
 import type { EntityManager, MikroORM, Options } from '@mikro-orm/postgresql';
 import type { Settings } from '../../config/settings.ts';
 import type { Log } from '../../core/contract/plugin/plugin.ts';
-import { isUuid } from '../../core/contract/values/uuid.ts';
+import { isUuid } from '../../core/contract/values/text/uuid.ts';
 import { StartError } from '../start-error.ts';
 import { type EmbeddedDatabase, fullDiskOf, openEmbeddedDatabase } from './embedded-database.ts';
 import { guardPool } from './guard-pool.ts';

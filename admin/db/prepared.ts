@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { EventEmitter } from 'node:events';
-import type { Log } from '../../core/contract/values/log.ts';
+import type { Log } from '../../core/contract/values/log/log.ts';
 
 /**
  * A statement that runs so often that planning it each time would cost more than running it. Values replace its `?`, in order.

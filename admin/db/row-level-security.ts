@@ -1,5 +1,5 @@
 import type { EntityMetadata } from '@mikro-orm/core';
-import type { Log } from '../../core/contract/values/log.ts';
+import type { Log } from '../../core/contract/values/log/log.ts';
 import { causeOf } from '../cause-of.ts';
 import type { EntityManager } from './open-database.ts';
 

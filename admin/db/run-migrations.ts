@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { MikroORM } from '@mikro-orm/postgresql';
-import type { Log } from '../../core/contract/values/log.ts';
+import type { Log } from '../../core/contract/values/log/log.ts';
 
 /**
  * Maximum milliseconds that a statement of a migration waits for a lock. Shorter than the second after which PostgreSQL checks

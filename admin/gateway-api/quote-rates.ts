@@ -1,6 +1,6 @@
 import { emptyRecord, type RequestRecord } from '../../core/contract/plugin/record.ts';
-import type { ModelRates } from '../../core/contract/protocol/leases.ts';
-import type { ImageRates } from '../../core/contract/values/image-rate.ts';
+import type { ModelRates } from '../../core/contract/protocol/limits/leases.ts';
+import type { ImageRates } from '../../core/contract/values/models/image-rate.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { nanoPerMicro } from '../pricing/nano-usd.ts';
 import { priceRecord, savedPricing } from '../pricing/price-record.ts';

@@ -1,4 +1,4 @@
-import { isUuid } from '../../core/contract/values/uuid.ts';
+import { isUuid } from '../../core/contract/values/text/uuid.ts';
 import { invalid } from '../http/errors.ts';
 import type { AdminServices } from '../http/route.ts';
 import { quoteRates } from './quote-rates.ts';

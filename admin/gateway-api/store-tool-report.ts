@@ -1,4 +1,4 @@
-import type { ToolReport } from '../../core/contract/protocol/tool-pins.ts';
+import type { ToolReport } from '../../core/contract/protocol/mcp/tool-pins.ts';
 import type { AuditDraft } from '../audit/audit-entry.ts';
 import type { AdminServices } from '../http/route.ts';
 import { writeChange } from '../publish/write-change.ts';

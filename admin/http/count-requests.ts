@@ -1,6 +1,6 @@
 import { Counter, Histogram, Registry } from 'prom-client';
 import type { Settings } from '../../config/settings.ts';
-import { mayReadMetrics } from '../../core/contract/protocol/metrics-access.ts';
+import { mayReadMetrics } from '../../core/contract/protocol/credentials/metrics-access.ts';
 
 /** Clients can invent other methods; each would create a series. */
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

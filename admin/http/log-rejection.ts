@@ -1,7 +1,7 @@
 import { Counter, type Registry } from 'prom-client';
-import type { JsonObject } from '../../core/contract/values/json.ts';
-import type { Log } from '../../core/contract/values/log.ts';
-import { createLogLimit } from '../../core/contract/values/log-limit.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import type { Log } from '../../core/contract/values/log/log.ts';
+import { createLogLimit } from '../../core/contract/values/log/log-limit.ts';
 import { AccessRefusal, type AdminError } from './errors.ts';
 
 /** The fields of a log line for a rejected request: ids and the route's pattern, no content. */

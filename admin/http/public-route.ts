@@ -2,8 +2,8 @@ import type { HonoRequest } from 'hono';
 import type * as v from 'valibot';
 import type { EntityManager } from '../db/open-database.ts';
 import type { Change } from '../publish/write-change.ts';
+import type { RequestOrigin } from './caller/same-origin.ts';
 import type { AdminServices } from './route.ts';
-import type { RequestOrigin } from './same-origin.ts';
 
 /** A route without authentication: sign-in, and single-use links. Data, like `AdminRoute`. */
 export interface PublicRoute {

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
-import type { ClientOrigin } from '../../core/contract/values/client-origin.ts';
+import type { ClientOrigin } from '../../core/contract/values/addresses/client-origin.ts';
 import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
 import { maskKeys, maskSecrets, maskValues } from '../audit/mask-secrets.ts';
 import { causeOf } from '../cause-of.ts';
-import type { AuditActor } from './actor.ts';
-import { clientOrigin } from './client-address.ts';
+import type { AuditActor } from './caller/actor.ts';
+import { clientOrigin } from './caller/client-address.ts';
+import { TooManyRequests } from './caller/rate-limit.ts';
 import { AccessRefusal, type AdminError } from './errors.ts';
-import { TooManyRequests } from './rate-limit.ts';
-import { readAuditHeaders, readPath, readQueryLeniently } from './read-query.ts';
+import { readAuditHeaders, readPath, readQueryLeniently } from './request/read-query.ts';
 import type { AdminRoute, AdminServices } from './route.ts';
 
 /** Audit data of one request, filled in as it becomes known. */

@@ -4,18 +4,18 @@ import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
 import { maskSecrets } from '../audit/mask-secrets.ts';
 import { causeOf } from '../cause-of.ts';
 import { writeChange } from '../publish/write-change.ts';
-import { allowReply } from './allow-reply.ts';
-import { clientOrigin } from './client-address.ts';
+import { clientOrigin } from './caller/client-address.ts';
+import { hashingDeadlineMs } from './caller/hashing-deadline.ts';
+import { requestOrigin } from './caller/same-origin.ts';
 import { AdminError } from './errors.ts';
-import { hashingDeadlineMs } from './hashing-deadline.ts';
 import type { KnownPerson, PublicCall, PublicRoute } from './public-route.ts';
-import { RawReply } from './raw-reply.ts';
-import { readJsonBody } from './read-body.ts';
-import { readAuditHeaders, readPath, readQuery } from './read-query.ts';
+import { allowReply } from './reply/allow-reply.ts';
+import { RawReply } from './reply/raw-reply.ts';
+import { errorReply, oauthErrorReply, toAdminError } from './reply/write-error.ts';
+import { readJsonBody } from './request/read-body.ts';
+import { readAuditHeaders, readPath, readQuery } from './request/read-query.ts';
+import { validate } from './request/validate.ts';
 import type { AdminServices } from './route.ts';
-import { requestOrigin } from './same-origin.ts';
-import { validate } from './validate.ts';
-import { errorReply, oauthErrorReply, toAdminError } from './write-error.ts';
 
 /** Returns the Hono handler of a public route. Its replies are for one user and must not be cached. */
 export function servePublicRoute(route: PublicRoute, services: AdminServices): (c: Context) => Promise<Response> {

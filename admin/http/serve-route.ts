@@ -1,20 +1,20 @@
 import type { Context } from 'hono';
 import { causeOf } from '../cause-of.ts';
 import { type Change, writeChange } from '../publish/write-change.ts';
-import type { Actor } from './actor.ts';
-import { allowReply } from './allow-reply.ts';
+import type { Actor } from './caller/actor.ts';
+import { requireScope } from './caller/require-scope.ts';
 import { AdminError, notFound } from './errors.ts';
 import { type Repeat, repeatOf } from './idempotency/repeat.ts';
 import { replyOnce } from './idempotency/reply-once.ts';
-import { RawReply } from './raw-reply.ts';
-import { readJsonBody } from './read-body.ts';
-import { matchRevision, namesOf, type ReadCall, readCall } from './read-call.ts';
-import { readPath } from './read-query.ts';
+import { allowReply } from './reply/allow-reply.ts';
+import { RawReply } from './reply/raw-reply.ts';
+import { unusedHeader, unusedSettings } from './reply/unused-settings.ts';
+import { errorReply, toAdminError } from './reply/write-error.ts';
+import { readJsonBody } from './request/read-body.ts';
+import { matchRevision, namesOf, type ReadCall, readCall } from './request/read-call.ts';
+import { readPath } from './request/read-query.ts';
 import { RequestAudit } from './request-audit.ts';
-import { requireScope } from './require-scope.ts';
 import type { AdminCall, AdminRoute, AdminServices } from './route.ts';
-import { unusedHeader, unusedSettings } from './unused-settings.ts';
-import { errorReply, toAdminError } from './write-error.ts';
 
 /** Maximum milliseconds of an admin request before it gets a 503; its uncommitted changes are then rolled back. */
 const commonDeadlineMs = 2_800;

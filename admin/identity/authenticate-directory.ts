@@ -1,8 +1,8 @@
-import { isUuid } from '../../core/contract/values/uuid.ts';
+import { isUuid } from '../../core/contract/values/text/uuid.ts';
 import { executeBound } from '../db/execute-bound.ts';
 import type { EntityManager } from '../db/open-database.ts';
-import type { AuditActor } from '../http/actor.ts';
-import type { Authentication } from '../http/callers.ts';
+import type { AuditActor } from '../http/caller/actor.ts';
+import type { Authentication } from '../http/caller/callers.ts';
 import { AccessRefusal } from '../http/errors.ts';
 import { organisations } from '../resources/organisations/entity.ts';
 import { scimTokens } from '../resources/scim-tokens/entity.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { id, noControlCharacters } from '../http/schemas.ts';
+import { id, noControlCharacters } from '../http/request/schemas.ts';
 
 const localPart = String.raw`[^@<>"(),:;\\[\]\p{C}\p{Z}]{1,64}`;
 const label = String.raw`[^@<>"(),:;\\[\]\p{C}\p{Z}.]+`;

@@ -1,6 +1,6 @@
 import { newId } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
-import type { AuditActor } from '../http/actor.ts';
+import type { AuditActor } from '../http/caller/actor.ts';
 import { organisations } from '../resources/organisations/entity.ts';
 import { type User, users } from '../resources/users/entity.ts';
 import { type Session, sessions } from './entity.ts';

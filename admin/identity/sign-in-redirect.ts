@@ -1,4 +1,4 @@
-import { RawReply } from '../http/raw-reply.ts';
+import { RawReply } from '../http/reply/raw-reply.ts';
 
 /** Sends a browser to the page for signing in, and then back to this path of the service. */
 export function signInRedirect(path: string): RawReply {

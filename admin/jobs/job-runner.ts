@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../../core/contract/values/log.ts';
+import type { Log } from '../../core/contract/values/log/log.ts';
 import { causeOf } from '../cause-of.ts';
 import { newId } from '../db/new-id.ts';
 import type { Database } from '../db/open-database.ts';

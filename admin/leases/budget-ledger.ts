@@ -1,4 +1,4 @@
-import type { BudgetAsk, Grant } from '../../core/contract/protocol/leases.ts';
+import type { BudgetAsk, Grant } from '../../core/contract/protocol/limits/leases.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { type BudgetRule, ruleOf, type Window, windowOf } from './budget-window.ts';
 import { clearExhausted } from './entity-state.ts';

@@ -1,5 +1,5 @@
-import type { BudgetRules } from '../../core/contract/protocol/budget-rules.ts';
-import { budgetWindow } from '../../core/contract/protocol/limit-window.ts';
+import type { BudgetRules } from '../../core/contract/protocol/limits/budget-rules.ts';
+import { budgetWindow } from '../../core/contract/protocol/limits/limit-window.ts';
 import type { BudgetRow } from './budget-ledger.ts';
 
 /** Rules that decide when a budget window starts. */

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import type { BudgetRules } from '../../core/contract/protocol/budget-rules.ts';
+import type { BudgetRules } from '../../core/contract/protocol/limits/budget-rules.ts';
 import type { BudgetRule } from './budget-window.ts';
 
 /** Units granted from one window of a rate limit. */

@@ -1,5 +1,5 @@
 import { DeadlockException } from '@mikro-orm/core';
-import type { BudgetAsk, Grant, LeaseAsk, RateAsk } from '../../core/contract/protocol/leases.ts';
+import type { BudgetAsk, Grant, LeaseAsk, RateAsk } from '../../core/contract/protocol/limits/leases.ts';
 import type { Database } from '../db/open-database.ts';
 import { invalid } from '../http/errors.ts';
 import { grantBudgets } from './budget-ledger.ts';

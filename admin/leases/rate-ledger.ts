@@ -1,4 +1,4 @@
-import type { Grant, RateAsk } from '../../core/contract/protocol/leases.ts';
+import type { Grant, RateAsk } from '../../core/contract/protocol/limits/leases.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { grantOf } from './share.ts';
 

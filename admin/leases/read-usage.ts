@@ -1,4 +1,4 @@
-import { budgetWindow } from '../../core/contract/protocol/limit-window.ts';
+import { budgetWindow } from '../../core/contract/protocol/limits/limit-window.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import type { BudgetUsage, UsageLimits } from '../limits/schema.ts';
 import { moneyOf } from '../pricing/nano-usd.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { leasesBody } from '../../core/contract/protocol/leases.ts';
+import { leasesBody } from '../../core/contract/protocol/limits/leases.ts';
 import { invalid } from '../http/errors.ts';
 import type { AdminServices } from '../http/route.ts';
 import { endHolders, grantLeases } from './ledger.ts';

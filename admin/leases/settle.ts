@@ -1,5 +1,5 @@
 import type { RequestRecord } from '../../core/contract/plugin/record.ts';
-import { rateKeyPrefix } from '../../core/contract/protocol/leases.ts';
+import { rateKeyPrefix } from '../../core/contract/protocol/limits/leases.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { nanoPerMicro } from '../pricing/nano-usd.ts';
 import { type BudgetRow, beginAnew, usedUnits } from './budget-ledger.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { newId } from '../db/new-id.ts';
 import { invalid } from '../http/errors.ts';
-import { timestamp } from '../http/schemas.ts';
+import { timestamp } from '../http/request/schemas.ts';
 
 type OnUnavailable = 'allow' | 'deny';
 

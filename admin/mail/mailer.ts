@@ -1,5 +1,5 @@
 import type { Settings } from '../../config/settings.ts';
-import type { Log } from '../../core/contract/values/log.ts';
+import type { Log } from '../../core/contract/values/log/log.ts';
 import { causeOf } from '../cause-of.ts';
 
 export interface Mail {

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
-import type { Clock } from '../../core/contract/values/clock.ts';
-import type { Log } from '../../core/contract/values/log.ts';
-import { messageOf } from '../../core/contract/values/message-of.ts';
+import { messageOf } from '../../core/contract/values/errors/message-of.ts';
+import type { Log } from '../../core/contract/values/log/log.ts';
+import type { Clock } from '../../core/contract/values/time/clock.ts';
 import { createDirectoryStore } from './directory-store.ts';
 import { type ObjectStore, ObjectStoreError } from './object-store.ts';
 import type { ObjectStoreSettings } from './s3-identity.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { messageOf } from '../../core/contract/values/message-of.ts';
+import { messageOf } from '../../core/contract/values/errors/message-of.ts';
 import { type ByteRange, type ObjectStore, ObjectStoreError } from './object-store.ts';
 
 /** Stores objects as files of a directory, which only this user can read. Control planes on several machines must share it. */

@@ -3,7 +3,7 @@ import { machineIdentity } from '../../core/cloud-auth/aws-machine-identity.ts';
 import type { AwsIdentity } from '../../core/cloud-auth/aws-sign.ts';
 import { createTokenCaches } from '../../core/cloud-auth/token-cache.ts';
 import type { SignServices, Token, TokenFetch } from '../../core/contract/provider/sign-services.ts';
-import { Secret } from '../../core/contract/values/secret.ts';
+import { Secret } from '../../core/contract/values/credentials/secret.ts';
 
 export type ObjectStoreSettings = Pick<
   Settings,

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { awsOrigin } from '../../core/cloud-auth/aws-region.ts';
 import { type AwsIdentity, awsSigned } from '../../core/cloud-auth/aws-sign.ts';
-import type { HeaderList } from '../../core/contract/values/http.ts';
-import { messageOf } from '../../core/contract/values/message-of.ts';
+import { messageOf } from '../../core/contract/values/errors/message-of.ts';
+import type { HeaderList } from '../../core/contract/values/http/http.ts';
 import { type ObjectStore, ObjectStoreError } from './object-store.ts';
 import { createS3Identity, type ObjectStoreSettings } from './s3-identity.ts';
 

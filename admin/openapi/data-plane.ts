@@ -4,7 +4,7 @@ import {
   requestHeaderTexts,
   routeDescriptions,
 } from '../../core/contract/protocol/route-descriptions.ts';
-import { type ErrorCode, errorTable } from '../../core/contract/values/errors.ts';
+import { type ErrorCode, errorTable } from '../../core/contract/values/errors/errors.ts';
 import { headerSchema, memberSchema } from './data-plane-schemas.ts';
 import type { Operation, Parameter, RequestBody } from './document.ts';
 import type { JsonSchema } from './to-json-schema.ts';

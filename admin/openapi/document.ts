@@ -1,8 +1,8 @@
 import type * as v from 'valibot';
 import type { Settings } from '../../config/settings.ts';
 import type { PublicRoute } from '../http/public-route.ts';
+import { noControlCharacters } from '../http/request/schemas.ts';
 import type { AdminRoute } from '../http/route.ts';
-import { noControlCharacters } from '../http/schemas.ts';
 import { apiText } from './api-text.ts';
 import { dataPlaneOperations, gatewayErrorSchema, gatewayFailures } from './data-plane.ts';
 import { exampleOf } from './example-of.ts';

@@ -1,5 +1,5 @@
 import type { Hono } from 'hono';
-import { clientOrigin } from '../http/client-address.ts';
+import { clientOrigin } from '../http/caller/client-address.ts';
 import type { PublicRoute } from '../http/public-route.ts';
 import type { AdminRoute, AdminServices } from '../http/route.ts';
 import { openApiDocument } from './document.ts';

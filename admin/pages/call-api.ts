@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { countryHeader, vouchHeader } from '../../core/contract/values/client-origin.ts';
+import { countryHeader, vouchHeader } from '../../core/contract/values/addresses/client-origin.ts';
 
 /** Reply of a route of the API. */
 export interface ApiReply {

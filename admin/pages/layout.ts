@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import { RawReply } from '../http/raw-reply.ts';
+import { RawReply } from '../http/reply/raw-reply.ts';
 import { type AssetName, assetPath } from './assets.ts';
 
 /** HTML that is safe to insert: made by the template tag, which escapes all values. */

@@ -1,10 +1,10 @@
 import type { Context, Hono } from 'hono';
-import { clientOrigin } from '../http/client-address.ts';
+import { clientOrigin } from '../http/caller/client-address.ts';
+import { requestOrigin } from '../http/caller/same-origin.ts';
 import { AdminError } from '../http/errors.ts';
-import { readForm } from '../http/read-form.ts';
+import { errorReply, toAdminError } from '../http/reply/write-error.ts';
+import { readForm } from '../http/request/read-form.ts';
 import type { AdminServices } from '../http/route.ts';
-import { requestOrigin } from '../http/same-origin.ts';
-import { errorReply, toAdminError } from '../http/write-error.ts';
 import { showAccount, submitAccount } from './account-page.ts';
 import { assetReply } from './assets.ts';
 import { createCallApi } from './call-api.ts';

@@ -1,6 +1,6 @@
 import type { MediaRecord, RequestRecord } from '../../core/contract/plugin/record.ts';
-import { imageRate } from '../../core/contract/values/image-rate.ts';
-import { isObject } from '../../core/contract/values/json.ts';
+import { isObject } from '../../core/contract/values/json/json.ts';
+import { imageRate } from '../../core/contract/values/models/image-rate.ts';
 import { type Amounts, type Calculation, calculate } from './calculation.ts';
 import { nanoPerMicro, roundedNano } from './nano-usd.ts';
 import { batchFactor } from './rates.ts';

@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono';
-import { clientOrigin } from '../http/client-address.ts';
+import { clientOrigin } from '../http/caller/client-address.ts';
 import type { AdminServices } from '../http/route.ts';
 import { wireGeneral, wirePrices } from './wire-prices.ts';
 

@@ -1,4 +1,4 @@
-import type { ImageRates } from '../../core/contract/values/image-rate.ts';
+import type { ImageRates } from '../../core/contract/values/models/image-rate.ts';
 import type { Calculation } from './calculation.ts';
 
 /** Units of tokens that have prices of their own. */

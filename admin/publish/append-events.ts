@@ -1,5 +1,5 @@
-import type { ChangeNotice } from '../../core/contract/protocol/change-notice.ts';
 import type { DocumentKind } from '../../core/contract/protocol/documents.ts';
+import type { ChangeNotice } from '../../core/contract/protocol/notices/change-notice.ts';
 import type { EntityManager } from '../db/open-database.ts';
 
 /** A document that changed, by kind and id as in `core/contract/protocol/documents.ts`. */

@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { type ChangeNotice, changesSubject } from '../../core/contract/protocol/change-notice.ts';
-import type { Log } from '../../core/contract/values/log.ts';
-import { messageOf } from '../../core/contract/values/message-of.ts';
+import { type ChangeNotice, changesSubject } from '../../core/contract/protocol/notices/change-notice.ts';
+import { messageOf } from '../../core/contract/values/errors/message-of.ts';
+import type { Log } from '../../core/contract/values/log/log.ts';
 import { natsOptions } from '../../core/nats/options.ts';
 
 const warnAfterMs = 5_000;

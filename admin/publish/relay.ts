@@ -1,5 +1,5 @@
-import type { ChangeNotice } from '../../core/contract/protocol/change-notice.ts';
-import type { Log } from '../../core/contract/values/log.ts';
+import type { ChangeNotice } from '../../core/contract/protocol/notices/change-notice.ts';
+import type { Log } from '../../core/contract/values/log/log.ts';
 import { causeOf } from '../cause-of.ts';
 import type { Database } from '../db/open-database.ts';
 import { type OutboxEvent, outbox } from './entity.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeadlockException, OptimisticLockError, UniqueConstraintViolationException } from '@mikro-orm/core';
-import type { ChangeNotice } from '../../core/contract/protocol/change-notice.ts';
+import type { ChangeNotice } from '../../core/contract/protocol/notices/change-notice.ts';
 import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { appendEvents, type ChangeEvent } from './append-events.ts';

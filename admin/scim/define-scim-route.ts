@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { AccessRefusal } from '../http/errors.ts';
-import type { RawReply } from '../http/raw-reply.ts';
+import type { RawReply } from '../http/reply/raw-reply.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../http/route.ts';
 import { mediaType } from './reply.ts';
 import { errorSchema, scimErrorReply } from './scim-error.ts';

@@ -1,6 +1,6 @@
 import type { Filter } from 'scim2-parse-filter';
-import { isUuid } from '../../core/contract/values/uuid.ts';
-import { isReadableYear } from '../http/schemas.ts';
+import { isUuid } from '../../core/contract/values/text/uuid.ts';
+import { isReadableYear } from '../http/request/schemas.ts';
 import { invalidFilter } from './filter.ts';
 
 /** An attribute in a query. `sql` is text of this program, never of a request. */

@@ -1,6 +1,6 @@
 import type { Filter } from 'scim2-parse-filter';
 import * as v from 'valibot';
-import { isObject } from '../../core/contract/values/json.ts';
+import { isObject } from '../../core/contract/values/json/json.ts';
 import { parseFilter } from './filter.ts';
 import { attributeOf } from './filter-to-sql.ts';
 import { ScimError } from './scim-error.ts';

@@ -1,4 +1,4 @@
-import { RawReply } from '../http/raw-reply.ts';
+import { RawReply } from '../http/reply/raw-reply.ts';
 import { listMessage } from './urns.ts';
 
 /** Media type of RFC 7644 §8.1. */

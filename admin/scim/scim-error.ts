@@ -1,5 +1,5 @@
+import { TooManyRequests } from '../http/caller/rate-limit.ts';
 import { AdminError } from '../http/errors.ts';
-import { TooManyRequests } from '../http/rate-limit.ts';
 import { mediaType } from './reply.ts';
 import { errorMessage } from './urns.ts';
 

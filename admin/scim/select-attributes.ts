@@ -1,4 +1,4 @@
-import { isObject } from '../../core/contract/values/json.ts';
+import { isObject } from '../../core/contract/values/json/json.ts';
 import { attributeOf } from './filter-to-sql.ts';
 
 interface Selection {

@@ -1,5 +1,5 @@
 import type { Settings } from '../../config/settings.ts';
-import { type CheckedKey, opensKeyCheck, sealKeyCheck } from '../../core/contract/protocol/key-check.ts';
+import { type CheckedKey, opensKeyCheck, sealKeyCheck } from '../../core/contract/protocol/credentials/key-check.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { StartError } from '../start-error.ts';
 import { dataKeys } from './entity.ts';

@@ -1,6 +1,6 @@
-import { keyPurposes } from '../../core/contract/protocol/key-purposes.ts';
-import { isCredentialHeader } from '../../core/contract/values/credential-headers.ts';
-import { deriveKey, seal } from '../../core/contract/values/secret.ts';
+import { keyPurposes } from '../../core/contract/protocol/credentials/key-purposes.ts';
+import { deriveKey, seal } from '../../core/contract/values/credentials/secret.ts';
+import { isCredentialHeader } from '../../core/contract/values/http/credential-headers.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { isMasked, lastCharacters, masked } from './sealed-fields.ts';
 import type { SealContext, Vault } from './vault.ts';

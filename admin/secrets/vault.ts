@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { keyPurposes } from '../../core/contract/protocol/key-purposes.ts';
-import { deriveKey, seal, sealBytes, unseal, unsealBytes } from '../../core/contract/values/secret.ts';
+import { keyPurposes } from '../../core/contract/protocol/credentials/key-purposes.ts';
+import { deriveKey, seal, sealBytes, unseal, unsealBytes } from '../../core/contract/values/credentials/secret.ts';
 import { newId } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { type DataKey, dataKeys } from './entity.ts';

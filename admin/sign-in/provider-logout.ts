@@ -1,4 +1,4 @@
-import { messageOf } from '../../core/contract/values/message-of.ts';
+import { messageOf } from '../../core/contract/values/errors/message-of.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import type { Session } from '../identity/entity.ts';
 import { externalIdentities, type SsoConnection } from '../resources/sso-connections/entity.ts';

@@ -1,7 +1,7 @@
 import type { Settings } from '../../config/settings.ts';
 import type { RecordContent } from '../../core/contract/protocol/record-contents.ts';
-import type { Log } from '../../core/contract/values/log.ts';
-import { realTimers } from '../../core/contract/values/timers.ts';
+import type { Log } from '../../core/contract/values/log/log.ts';
+import { realTimers } from '../../core/contract/values/time/timers.ts';
 import { declarationOf } from '../../core/providers/declarations.ts';
 import { OtlpExporter } from '../../core/telemetry/otlp/exporter.ts';
 import { GenAiMetrics } from '../../core/telemetry/otlp/gen-ai-metrics.ts';

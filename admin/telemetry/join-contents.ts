@@ -1,5 +1,5 @@
 import type { RecordContent } from '../../core/contract/protocol/record-contents.ts';
-import type { Timers } from '../../core/contract/values/timers.ts';
+import type { Timers } from '../../core/contract/values/time/timers.ts';
 import type { KeyValue } from '../../core/telemetry/otlp/attributes.ts';
 import { contentAttributes } from '../../core/telemetry/otlp/content-attributes.ts';
 import type { OtlpExporter } from '../../core/telemetry/otlp/exporter.ts';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { isUuid } from '../../core/contract/values/uuid.ts';
+import { isUuid } from '../../core/contract/values/text/uuid.ts';
 import type { Database } from '../db/open-database.ts';
 
 /** Milliseconds until a renamed key is counted under its new name. */

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../test/support/free-port.ts';
-import { childrenOf } from '../../test/support/process-tree.ts';
+import { freePort } from '../../test/support/processes/free-port.ts';
+import { childrenOf } from '../../test/support/processes/process-tree.ts';
 import { until } from '../../test/support/until.ts';
 import { cores, end, findProgram, start } from '../processes.ts';
 import type { Arena, Contender } from './contender.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { type RunningGateway, startGateway } from '../../test/support/start-gateway.ts';
+import { type RunningGateway, startGateway } from '../../test/support/product/start-gateway.ts';
 import type { Target } from '../load/load.ts';
 import { cores, moveToLoadCore } from '../processes.ts';
 import type { Scenario } from '../scenarios.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../../test/support/free-port.ts';
+import { freePort } from '../../test/support/processes/free-port.ts';
 import { until } from '../../test/support/until.ts';
 import { cores, end, run, start } from '../processes.ts';
 import type { Arena, Contender } from './contender.ts';

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../test/support/free-port.ts';
-import { childrenOf } from '../../test/support/process-tree.ts';
-import { type RunningGateway, startGateway } from '../../test/support/start-gateway.ts';
+import { freePort } from '../../test/support/processes/free-port.ts';
+import { childrenOf } from '../../test/support/processes/process-tree.ts';
+import { type RunningGateway, startGateway } from '../../test/support/product/start-gateway.ts';
 import { until } from '../../test/support/until.ts';
 import { end, start } from '../processes.ts';
 

@@ -3,10 +3,10 @@ import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { openDatabase } from '../../admin/db/open-database.ts';
 import { entities, migrations } from '../../admin/tables.ts';
-import { keyPurposes } from '../../core/contract/protocol/key-purposes.ts';
-import { digestSecret, formatApiKey } from '../../core/contract/values/api-key.ts';
-import { deriveKey } from '../../core/contract/values/secret.ts';
-import { newMemoryLog } from '../../test/support/memory-log.ts';
+import { keyPurposes } from '../../core/contract/protocol/credentials/key-purposes.ts';
+import { digestSecret, formatApiKey } from '../../core/contract/values/credentials/api-key.ts';
+import { deriveKey } from '../../core/contract/values/credentials/secret.ts';
+import { newMemoryLog } from '../../test/support/fakes/memory-log.ts';
 
 /** The keys of the benchmark: rows of one workspace with one common secret, so that one statement can create them. */
 export interface KeyFill {

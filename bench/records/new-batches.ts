@@ -1,5 +1,5 @@
-import { randomFrom } from '../../test/support/random-from.ts';
-import { sampleRecord } from '../../test/support/sample-record.ts';
+import { randomFrom } from '../../test/support/samples/random-from.ts';
+import { sampleRecord } from '../../test/support/samples/sample-record.ts';
 
 export const models = ['gpt-4o', 'gpt-4o-mini', 'gpt-4.1', 'gpt-4.1-mini', 'o3', 'o4-mini', 'gpt-5', 'gpt-5-mini'];
 /** The same in every run, so that a kept database can be used again. */

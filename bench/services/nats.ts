@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { connect } from 'node:net';
-import { freePort } from '../../test/support/free-port.ts';
+import { freePort } from '../../test/support/processes/free-port.ts';
 import { until } from '../../test/support/until.ts';
 import { end, findProgram, start } from '../processes.ts';
 import type { Service } from './service.ts';

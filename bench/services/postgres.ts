@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../test/support/free-port.ts';
+import { freePort } from '../../test/support/processes/free-port.ts';
 import type { Service } from './service.ts';
 
 /** Starts a PostgreSQL server with an empty database. Null if none is installed. */

@@ -25,7 +25,7 @@ function newBuiltIn(names: Names): Generated {
   insertSorted({ root, file: list, line, among: /^export \{ .+ \} from '\.\/(.+)\/settings\.ts';$/ });
   const created = copyTemplates({ from: join(import.meta.dirname, 'provider'), root, values });
   // docs/providers.md is generated from the declarations.
-  execFileSync(process.execPath, [join(root, 'test/support/write-provider-docs.ts')]);
+  execFileSync(process.execPath, [join(root, 'test/support/documents/write-provider-docs.ts')]);
   const next = `Fill core/providers/${names.kebab} and replace the fixtures. Test it with npx vitest run test/core/providers/${names.kebab}. Recipe: CONTRIBUTING.md`;
   return { created, changed: [list, 'docs/providers.md'], next };
 }

@@ -1,6 +1,6 @@
 import type { AgentCall } from '../contract/plugin/agent-call.ts';
-import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
-import { isObject, type JsonObject, parseObject } from '../contract/values/json.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
+import { isObject, type JsonObject, parseObject } from '../contract/values/json/json.ts';
 import type { MessageReader, StreamHold } from '../json-rpc/message-reader.ts';
 import { errorBodyOf } from './agent-errors.ts';
 import type { MessageChecks } from './check-messages.ts';

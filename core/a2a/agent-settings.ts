@@ -1,5 +1,5 @@
-import type { AgentBinding, AgentServerDocument } from '../contract/protocol/agents.ts';
-import { withoutTrailingSlashes } from '../contract/values/trailing-slashes.ts';
+import type { AgentBinding, AgentServerDocument } from '../contract/protocol/agents/agents.ts';
+import { withoutTrailingSlashes } from '../contract/values/addresses/trailing-slashes.ts';
 
 /** An address in the form of calls. `path` has no slash at its end. */
 export interface AgentAddress {

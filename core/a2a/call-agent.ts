@@ -1,7 +1,7 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { UpstreamCall } from '../contract/provider/upstream.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import { findHeader, type HeaderList } from '../contract/values/http.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { findHeader, type HeaderList } from '../contract/values/http/http.ts';
 import { sendAttempt } from '../json-rpc/attempt.ts';
 import { forwardedHeaders, passedHeaders } from '../json-rpc/headers.ts';
 import { nameCounterpart } from '../json-rpc/name-counterpart.ts';

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Reply } from '../contract/plugin/plugin.ts';
-import type { AgentServerDocument } from '../contract/protocol/agents.ts';
-import { toGatewayError } from '../contract/values/errors.ts';
-import type { JsonObject } from '../contract/values/json.ts';
+import type { AgentServerDocument } from '../contract/protocol/agents/agents.ts';
+import { toGatewayError } from '../contract/values/errors/errors.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 import { addressFrom } from './agent-settings.ts';
 import { nameAgent } from './call-agent.ts';
 import { fetchCard } from './fetch-card.ts';

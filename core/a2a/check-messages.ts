@@ -1,7 +1,7 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
-import type { AgentServerDocument } from '../contract/protocol/agents.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import type { JsonObject } from '../contract/values/json.ts';
+import type { AgentServerDocument } from '../contract/protocol/agents/agents.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 import { RpcError } from '../json-rpc/messages.ts';
 import type { ToolChecks, ToolGuardrails } from '../json-rpc/tool-guardrails.ts';
 import { errorTexts, joinedTexts, partTexts } from './message-parts.ts';

@@ -1,9 +1,9 @@
-import { cardBytesMax, missingCardMember } from '../contract/protocol/agents.ts';
+import { cardBytesMax, missingCardMember } from '../contract/protocol/agents/agents.ts';
 import type { UpstreamSender, UpstreamTimeouts } from '../contract/provider/upstream.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import { type JsonObject, parseObject } from '../contract/values/json.ts';
-import { isStorable } from '../contract/values/storable-json.ts';
-import { textOf } from '../contract/values/utf8.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { type JsonObject, parseObject } from '../contract/values/json/json.ts';
+import { isStorable } from '../contract/values/json/storable-json.ts';
+import { textOf } from '../contract/values/text/utf8.ts';
 import { exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import type { AgentAddress } from './agent-settings.ts';
 

@@ -1,7 +1,7 @@
 import type { Identity, RequestContext } from '../contract/plugin/context.ts';
 import type { DocumentReader } from '../contract/plugin/plugin.ts';
-import type { AgentServerDocument } from '../contract/protocol/agents.ts';
-import { GatewayError } from '../contract/values/errors.ts';
+import type { AgentServerDocument } from '../contract/protocol/agents/agents.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
 
 /** Returns the agent that the path names. Throws GatewayError `not_found` and, for callers without access, `forbidden`. */
 export async function findAgent(ctx: RequestContext, documents: DocumentReader): Promise<AgentServerDocument> {

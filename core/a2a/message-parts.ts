@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 
 /** Members of parts that hold content for people and models. Others are files, encoded or by URL. */
 const readable: readonly string[] = ['text', 'data'];

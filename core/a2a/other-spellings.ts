@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { otherSpelling } from '../json-rpc/spellings.ts';
 
 /** Members that the gateway checks, in the names of both versions and of the protocol buffers. */

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import type { AgentOperation } from './operations.ts';
 
 /** Members that hold a push notification config in either version, in the JSON and the field names of the protocol buffers. */

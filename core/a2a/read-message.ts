@@ -1,8 +1,8 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
-import { hasDuplicateKeys } from '../contract/values/duplicate-keys.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
-import { unmarkedTextOf } from '../contract/values/utf8.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { hasDuplicateKeys } from '../contract/values/json/duplicate-keys.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { unmarkedTextOf } from '../contract/values/text/utf8.ts';
 import { JsonLimits } from '../pipeline/request/json-limits.ts';
 import type { BodyLimits } from '../pipeline/request/read-body.ts';
 import { spellingIssue } from './other-spellings.ts';

@@ -1,7 +1,7 @@
-import { type AgentCardQuestion, type AgentCardReply, agentCardMs } from '../contract/protocol/agent-cards.ts';
+import { type AgentCardQuestion, type AgentCardReply, agentCardMs } from '../contract/protocol/agents/agent-cards.ts';
 import type { UpstreamSender } from '../contract/provider/upstream.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import { toGatewayError } from '../contract/values/errors.ts';
+import { toGatewayError } from '../contract/values/errors/errors.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 import { addressFrom } from './agent-settings.ts';
 import { nameAgent } from './call-agent.ts';
 import { fetchCard } from './fetch-card.ts';

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 
 export interface CardRewrite {
   /** Address of the agent at the gateway, for both bindings. */

@@ -1,10 +1,10 @@
 import type { AgentCall } from '../contract/plugin/agent-call.ts';
 import type { RequestContext } from '../contract/plugin/context.ts';
-import type { AgentBinding, AgentServerDocument } from '../contract/protocol/agents.ts';
-import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
-import type { ReplySink } from '../contract/values/http.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
-import { emptyUsage, type Usage } from '../contract/values/usage.ts';
+import type { AgentBinding, AgentServerDocument } from '../contract/protocol/agents/agents.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
+import type { ReplySink } from '../contract/values/http/http.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { emptyUsage, type Usage } from '../contract/values/models/usage.ts';
 import { RpcError, rpcCodes } from '../json-rpc/messages.ts';
 import type { OpenStreams } from '../json-rpc/open-streams.ts';
 import { relayJson, relayStream } from '../json-rpc/relay-reply.ts';

@@ -1,10 +1,10 @@
 import { type CheckBatchLine, operationOfLines } from '../contract/plugin/batch-line.ts';
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { StepServices } from '../contract/provider/provider.ts';
-import { hasDuplicateKeys } from '../contract/values/duplicate-keys.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
-import { lineTooLong, textLines } from '../contract/values/text-lines.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { hasDuplicateKeys } from '../contract/values/json/duplicate-keys.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { lineTooLong, textLines } from '../contract/values/text/text-lines.ts';
 import { DenialError } from '../pipeline/attempt/denial-error.ts';
 import type { Outgoing } from '../pipeline/attempt/outgoing-call.ts';
 import { parseJson } from '../pipeline/attempt/reply-body.ts';

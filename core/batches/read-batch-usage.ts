@@ -1,11 +1,11 @@
 import { operationOfLines } from '../contract/plugin/batch-line.ts';
 import type { BatchUsageQuestion, BatchUsageReply } from '../contract/provider/batch-usage.ts';
 import type { Operation, OperationCall, StepReply, StepServices } from '../contract/provider/provider.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
-import { roughTokens } from '../contract/values/prompt-text.ts';
-import { lineTooLong, textLines } from '../contract/values/text-lines.ts';
-import type { Usage } from '../contract/values/usage.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { roughTokens } from '../contract/values/models/prompt-text.ts';
+import type { Usage } from '../contract/values/models/usage.ts';
+import { lineTooLong, textLines } from '../contract/values/text/text-lines.ts';
 import type { ConnectionTestOptions } from '../control-plane/test-connection.ts';
 import { openSteps } from '../pipeline/attempt/step-services.ts';
 import { buildOpened, openDocument } from '../pipeline/target/open-document.ts';

@@ -1,6 +1,6 @@
 import { type BatchUsagePart, sizeStarts } from '../contract/provider/batch-usage.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
-import type { Usage } from '../contract/values/usage.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import type { Usage } from '../contract/values/models/usage.ts';
 
 /** Providers choose the names, so their number is bounded. Usage beyond it has no name, and so no price. */
 const partsMax = 200;

@@ -1,5 +1,5 @@
 import type { Breaker, BreakerSettings, CircuitNotice } from '../contract/plugin/circuits.ts';
-import type { Clock } from '../contract/values/clock.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 
 /** State change that a circuit reports to other gateways. */
 export type Change = Pick<CircuitNotice, 'state' | 'until'>;

@@ -6,10 +6,10 @@ import {
   circuitNotice,
   circuitNoticeBytesMax,
 } from '../contract/plugin/circuits.ts';
-import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
-import { readNotice } from '../contract/protocol/read-notice.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import type { Log } from '../contract/values/log.ts';
+import type { NoticeChannel } from '../contract/protocol/notices/notice-channel.ts';
+import { readNotice } from '../contract/protocol/notices/read-notice.ts';
+import type { Log } from '../contract/values/log/log.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 import { type Change, CircuitBreaker } from './circuit-breaker.ts';
 
 export interface CircuitsOptions {

@@ -1,4 +1,4 @@
-import { type ApiKeyKind, newApiKey } from '../contract/values/api-key.ts';
+import { type ApiKeyKind, newApiKey } from '../contract/values/credentials/api-key.ts';
 
 /**
  * `npm run new:key -- admin|ws|user` prints one new key of that kind (default `admin`) and nothing else, for

@@ -1,5 +1,5 @@
 import type { SignServices } from '../contract/provider/sign-services.ts';
-import { GatewayError } from '../contract/values/errors.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
 import { awsOrigin } from './aws-region.ts';
 import type { SessionTag } from './aws-session-tags.ts';
 import { type AwsIdentity, awsSigned } from './aws-sign.ts';

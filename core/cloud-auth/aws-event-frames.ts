@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { GatewayError } from '../contract/values/errors.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
 
 /** One frame with its text headers. The payload is a view of the input, so it must be read at once. */
 export interface AwsFrame {

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import type { SignServices, TokenRequest } from '../contract/provider/sign-services.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import type { HeaderList } from '../contract/values/http.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import type { HeaderList } from '../contract/values/http/http.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { assumeRoleWithToken } from './aws-assume-role.ts';
 import type { AwsIdentity } from './aws-sign.ts';
 

@@ -1,6 +1,6 @@
 import { headerParam } from '../contract/protocol/header-names.ts';
 import type { ProviderSettings } from '../contract/provider/provider.ts';
-import { GatewayError } from '../contract/values/errors.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
 import { tagsIn } from '../provider-settings/aws.ts';
 
 /** A tag of an assumed role's session, by which policies of the account tell callers apart. */

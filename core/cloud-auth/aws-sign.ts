@@ -1,6 +1,6 @@
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import { SignatureV4 } from '@smithy/signature-v4';
-import type { HeaderList } from '../contract/values/http.ts';
+import type { HeaderList } from '../contract/values/http/http.ts';
 
 /** The identity that signs a call to AWS. Held in memory only, while it is valid. */
 export interface AwsIdentity {

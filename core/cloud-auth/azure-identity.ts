@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import type { Credentials, OutgoingCall, ProviderSettings } from '../contract/provider/provider.ts';
 import type { SignServices, Token } from '../contract/provider/sign-services.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import type { HeaderList } from '../contract/values/http.ts';
-import { isPromise, type Maybe } from '../contract/values/json.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import type { HeaderList } from '../contract/values/http/http.ts';
+import { isPromise, type Maybe } from '../contract/values/json/json.ts';
 import { requireShownTo } from './machine-token.ts';
 import { askForToken, postForToken } from './oauth-token.ts';
 import { tokenKey } from './token-cache.ts';

@@ -1,5 +1,5 @@
 import type { SignServices } from '../contract/provider/sign-services.ts';
-import { GatewayError } from '../contract/values/errors.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
 
 /**
  * Allows a machine-identity token to be sent only to its cloud's own services (`own`, tested against the host of an https origin)

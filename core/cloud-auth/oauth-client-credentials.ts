@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { Credentials, ProviderAdapter } from '../contract/provider/provider.ts';
 import type { SignServices, Token } from '../contract/provider/sign-services.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import type { JsonObject, Maybe } from '../contract/values/json.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import type { JsonObject, Maybe } from '../contract/values/json/json.ts';
 import { oauthSettings } from '../provider-settings/common.ts';
 import { bearerAdapter } from './bearer-adapter.ts';
 import { postForToken } from './oauth-token.ts';

@@ -1,8 +1,8 @@
 import type { SignServices, Token, TokenRequest } from '../contract/provider/sign-services.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import { type HeaderList, headerValuePattern } from '../contract/values/http.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
-import { Secret } from '../contract/values/secret.ts';
+import { Secret } from '../contract/values/credentials/secret.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { type HeaderList, headerValuePattern } from '../contract/values/http/http.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 
 /** Lifetime in seconds if the server sends none (RFC 6749 §5.1 only recommends that it does). */
 const lifetimeSeconds = 300;

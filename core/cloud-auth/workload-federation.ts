@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { ProviderAdapter } from '../contract/provider/provider.ts';
 import type { SignServices, Token } from '../contract/provider/sign-services.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import type { JsonObject } from '../contract/values/json.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 import { bearerAdapter } from './bearer-adapter.ts';
 import { clientToken, oauthEntries } from './oauth-client-credentials.ts';
 import { askForToken } from './oauth-token.ts';

@@ -1,6 +1,6 @@
 import type { GatewayTasks } from '../../workers/gateway-tasks.ts';
 import type { RunningCircuits } from '../circuits/start-circuits.ts';
-import type { BodyMemory } from '../contract/values/body-memory.ts';
+import type { BodyMemory } from '../contract/values/bodies/body-memory.ts';
 import type { DocumentStore } from '../documents/document-store.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { ContentQueue } from '../journal/content-queue.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../contract/values/clock.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 
 /**
  * The clock of a gateway process. Its monotonic milliseconds are read once per turn of the event loop: the plain call asks six times,

@@ -1,5 +1,5 @@
 import type { UpstreamSender, UpstreamTransport } from '../contract/provider/upstream.ts';
-import type { Timers } from '../contract/values/timers.ts';
+import type { Timers } from '../contract/values/time/timers.ts';
 import { isAdminCall } from '../endpoints/control-plane-paths.ts';
 import { explainPath } from '../endpoints/explain-path.ts';
 import { matchEndpoint } from '../endpoints/match-endpoint.ts';

@@ -1,9 +1,9 @@
 import type { Settings } from '../../config/settings.ts';
 import { mergeStream } from '../../plugins/cache/forms/convert.ts';
 import type { InternalFetch } from '../contract/protocol/internal-api.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import type { Log } from '../contract/values/log.ts';
-import { realTimers } from '../contract/values/timers.ts';
+import type { Log } from '../contract/values/log/log.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
+import { realTimers } from '../contract/values/time/timers.ts';
 import { ContentQueue } from '../journal/content-queue.ts';
 import { createMasks } from '../journal/mask-content.ts';
 import { prepareContent } from '../journal/prepare-content.ts';

@@ -1,9 +1,9 @@
 import type { Settings } from '../../config/settings.ts';
 import { version } from '../../config/version.ts';
-import type { BodyMemory } from '../contract/values/body-memory.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import type { Log } from '../contract/values/log.ts';
+import type { BodyMemory } from '../contract/values/bodies/body-memory.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import type { Log } from '../contract/values/log/log.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 import { errorFormatOf } from '../endpoints/match-endpoint.ts';
 import type { UnreadyReason } from '../http/built-in-routes.ts';
 import { createHttpServer, type HttpServer } from '../http/server.ts';

@@ -12,8 +12,8 @@ import {
   guardrailQuestion,
   guardrailTest,
   guardrailTestsPath,
-} from '../contract/protocol/guardrail-checks.ts';
-import type { Secret } from '../contract/values/secret.ts';
+} from '../contract/protocol/control-plane-calls/guardrail-checks.ts';
+import type { Secret } from '../contract/values/credentials/secret.ts';
 import { replyToControlPlane } from '../control-plane/serve-control-plane.ts';
 import type { Handle } from '../pipeline/run.ts';
 import type { OutboundParsers } from './outbound-parsers.ts';

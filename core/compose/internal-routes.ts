@@ -2,24 +2,24 @@ import { randomUUID } from 'node:crypto';
 import type { Settings } from '../../config/settings.ts';
 import { replyToCardQuestion } from '../a2a/reply-to-card-question.ts';
 import { readBatchUsage } from '../batches/read-batch-usage.ts';
-import { agentCardPath, agentCardQuestion } from '../contract/protocol/agent-cards.ts';
-import { configCheck, configCheckPath } from '../contract/protocol/config-check.ts';
-import { connectionTestPath } from '../contract/protocol/connection-test.ts';
+import { agentCardPath, agentCardQuestion } from '../contract/protocol/agents/agent-cards.ts';
+import { configCheck, configCheckPath } from '../contract/protocol/control-plane-calls/config-check.ts';
+import { connectionTestPath } from '../contract/protocol/control-plane-calls/connection-test.ts';
 import {
   type LoadedPlugin,
   type LoadedProvider,
   loadedPluginsPath,
   loadedPluginsQuestion,
-} from '../contract/protocol/loaded-plugins.ts';
-import { mcpInspection, mcpInspectionMs, mcpInspectionPath } from '../contract/protocol/mcp-sync.ts';
-import { outboundCallPath, outboundHostMs } from '../contract/protocol/outbound-call.ts';
-import type { SecretManagers } from '../contract/protocol/secret-managers.ts';
-import { tokenCheckPath } from '../contract/protocol/tokens.ts';
-import { webhookDeliveryPath, webhookReceiverMs } from '../contract/protocol/webhook-delivery.ts';
+} from '../contract/protocol/control-plane-calls/loaded-plugins.ts';
+import { outboundCallPath, outboundHostMs } from '../contract/protocol/control-plane-calls/outbound-call.ts';
+import { webhookDeliveryPath, webhookReceiverMs } from '../contract/protocol/control-plane-calls/webhook-delivery.ts';
+import type { SecretManagers } from '../contract/protocol/credentials/secret-managers.ts';
+import { tokenCheckPath } from '../contract/protocol/credentials/tokens.ts';
+import { mcpInspection, mcpInspectionMs, mcpInspectionPath } from '../contract/protocol/mcp/mcp-sync.ts';
 import { batchUsagePath, batchUsageQuestion } from '../contract/provider/batch-usage.ts';
 import type { UpstreamTransport } from '../contract/provider/upstream.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import type { Log } from '../contract/values/log.ts';
+import type { Log } from '../contract/values/log/log.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 import { createWebhookDeliveries } from '../control-plane/deliver-webhooks.ts';
 import { logFailedCalls } from '../control-plane/log-failed-calls.ts';
 import { createOutboundCalls } from '../control-plane/make-outbound-calls.ts';

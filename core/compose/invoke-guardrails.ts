@@ -10,10 +10,15 @@ import {
   ruleOfSaved,
 } from '../contract/plugin/guardrail-config.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
-import { type GuardrailTest, type GuardrailTestReply, testedSide, textCharsMax } from '../contract/protocol/guardrail-checks.ts';
-import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
-import type { InboundRequest } from '../contract/values/http.ts';
-import { issueText, pathOf } from '../contract/values/input-issues.ts';
+import {
+  type GuardrailTest,
+  type GuardrailTestReply,
+  testedSide,
+  textCharsMax,
+} from '../contract/protocol/control-plane-calls/guardrail-checks.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
+import { issueText, pathOf } from '../contract/values/errors/input-issues.ts';
+import type { InboundRequest } from '../contract/values/http/http.ts';
 import { loadGuardrails } from '../pipeline/plan/saved-guardrails.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
 import type { GuardrailReplies } from './guardrail-routes.ts';

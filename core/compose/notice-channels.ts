@@ -1,5 +1,5 @@
-import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
-import { isObject } from '../contract/values/json.ts';
+import type { NoticeChannel } from '../contract/protocol/notices/notice-channel.ts';
+import { isObject } from '../contract/values/json/json.ts';
 
 /** The part of `process` that cluster messages pass through; `send` is missing without a supervisor. */
 export interface ProcessChannel {

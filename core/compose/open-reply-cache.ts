@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '../../config/settings.ts';
 import type { SemanticCacheDefaults } from '../contract/plugin/core-plugin.ts';
-import { keyPurposes } from '../contract/protocol/key-purposes.ts';
-import { deriveKey } from '../contract/values/secret.ts';
-import { realTimers } from '../contract/values/timers.ts';
+import { keyPurposes } from '../contract/protocol/credentials/key-purposes.ts';
+import { deriveKey } from '../contract/values/credentials/secret.ts';
+import { realTimers } from '../contract/values/time/timers.ts';
 import { createRemoteReplies, type RemoteRepliesOptions } from '../reply-cache/remote-replies.ts';
 import { createReplyCache, type ReplyCacheOptions } from '../reply-cache/reply-cache.ts';
 

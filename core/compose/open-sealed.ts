@@ -1,16 +1,16 @@
 import * as v from 'valibot';
-import type { AgentCardQuestion } from '../contract/protocol/agent-cards.ts';
-import type { AgentServerDocument } from '../contract/protocol/agents.ts';
+import type { AgentCardQuestion } from '../contract/protocol/agents/agent-cards.ts';
+import type { AgentServerDocument } from '../contract/protocol/agents/agents.ts';
+import { keyPurposes } from '../contract/protocol/credentials/key-purposes.ts';
+import type { MappedSecretDocument } from '../contract/protocol/credentials/secret-reference.ts';
+import type { SigningKeyDocument } from '../contract/protocol/credentials/signing-key.ts';
 import type { GuardrailDocument, ProviderDocument } from '../contract/protocol/documents.ts';
-import { type ExternalTokenRules, externalTokenRules } from '../contract/protocol/external-tokens.ts';
-import { keyPurposes } from '../contract/protocol/key-purposes.ts';
-import type { McpServerDocument } from '../contract/protocol/mcp.ts';
-import { type McpConnectionDocument, mcpTokenContext } from '../contract/protocol/mcp-connection.ts';
-import type { MappedSecretDocument } from '../contract/protocol/secret-reference.ts';
-import type { SigningKeyDocument } from '../contract/protocol/signing-key.ts';
+import { type ExternalTokenRules, externalTokenRules } from '../contract/protocol/mcp/external-tokens.ts';
+import type { McpServerDocument } from '../contract/protocol/mcp/mcp.ts';
+import { type McpConnectionDocument, mcpTokenContext } from '../contract/protocol/mcp/mcp-connection.ts';
 import type { Credentials } from '../contract/provider/provider.ts';
-import { isObject } from '../contract/values/json.ts';
-import { deriveKey, type Sealed, Secret, unseal } from '../contract/values/secret.ts';
+import { deriveKey, type Sealed, Secret, unseal } from '../contract/values/credentials/secret.ts';
+import { isObject } from '../contract/values/json/json.ts';
 
 /** Opens the sealed secrets of provider documents; each value becomes a Secret at once. */
 export function secretOpener(clusterKey: Uint8Array): (document: ProviderDocument) => Credentials {

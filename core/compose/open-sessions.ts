@@ -1,5 +1,5 @@
 import type { Settings } from '../../config/settings.ts';
-import type { Clock } from '../contract/values/clock.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 import { createSessions } from '../realtime/sessions.ts';
 
 /** Opens the WebSocket sessions of this process, with the limits of the settings. */

@@ -1,6 +1,6 @@
-import { GatewayError } from '../contract/values/errors.ts';
-import { checkOutboundUrl } from '../contract/values/outbound-url.ts';
-import type { TrustedHosts } from '../contract/values/trusted-hosts.ts';
+import { checkOutboundUrl } from '../contract/values/addresses/outbound-url.ts';
+import type { TrustedHosts } from '../contract/values/addresses/trusted-hosts.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
 import { mockOrigin } from '../providers/mock/index.ts';
 
 interface ParsedUrl {

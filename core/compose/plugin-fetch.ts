@@ -1,7 +1,7 @@
 import type { PluginRequest, Services } from '../contract/plugin/plugin.ts';
 import type { TokenFetch } from '../contract/provider/sign-services.ts';
-import type { HeaderList } from '../contract/values/http.ts';
-import { isObject } from '../contract/values/json.ts';
+import type { HeaderList } from '../contract/values/http/http.ts';
+import { isObject } from '../contract/values/json/json.ts';
 
 /** Pool of connections that plugins open. */
 const tenant = 'svc-plugins';

@@ -1,5 +1,5 @@
 import { internalTenant, type UpstreamTransport } from '../contract/provider/upstream.ts';
-import { GatewayError } from '../contract/values/errors.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
 import { readWholeReply } from '../pipeline/attempt/whole-reply.ts';
 import type { Post } from '../telemetry/otlp/exporter.ts';
 

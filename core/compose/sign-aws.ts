@@ -1,6 +1,6 @@
 import { awsSigned } from '../cloud-auth/aws-sign.ts';
 import type { SignAws } from '../contract/plugin/sign-aws.ts';
-import type { Clock } from '../contract/values/clock.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 
 /** Signs calls of built-in plugins to AWS. */
 export function createSignAws(clock: Clock): SignAws {

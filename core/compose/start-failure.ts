@@ -1,5 +1,5 @@
-import { exitCodes } from '../contract/protocol/process-messages.ts';
-import { toGatewayError } from '../contract/values/errors.ts';
+import { exitCodes } from '../contract/protocol/processes/process-messages.ts';
+import { toGatewayError } from '../contract/values/errors/errors.ts';
 
 /** System errors that may be gone at the next start. */
 const machineErrors: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'ENOMEM', 'EMFILE', 'ENFILE', 'EAGAIN']);

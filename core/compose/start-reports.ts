@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
 import { version } from '../../config/version.ts';
-import { realTimers } from '../contract/values/timers.ts';
+import { realTimers } from '../contract/values/time/timers.ts';
 import { startInstanceReports } from '../control-plane/report-instance.ts';
 
 type Parts = Pick<Parameters<typeof startInstanceReports>[0], 'slot' | 'fetch' | 'clock' | 'log'>;

@@ -1,7 +1,7 @@
-import { type WebhookDeliveryReply, webhookDelivery } from '../contract/protocol/webhook-delivery.ts';
+import { type WebhookDeliveryReply, webhookDelivery } from '../contract/protocol/control-plane-calls/webhook-delivery.ts';
 import type { TokenFetch } from '../contract/provider/sign-services.ts';
-import { toGatewayError } from '../contract/values/errors.ts';
-import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
+import { toGatewayError } from '../contract/values/errors/errors.ts';
+import type { InboundRequest, ReplySink } from '../contract/values/http/http.ts';
 import { failureText } from './diagnose.ts';
 import { replyToControlPlane } from './serve-control-plane.ts';
 

@@ -1,6 +1,6 @@
-import type { ConnectionCheck } from '../contract/protocol/connection-test.ts';
+import type { ConnectionCheck } from '../contract/protocol/control-plane-calls/connection-test.ts';
 import type { ProviderAdapter, ProviderSettings } from '../contract/provider/provider.ts';
-import type { GatewayError } from '../contract/values/errors.ts';
+import type { GatewayError } from '../contract/values/errors/errors.ts';
 
 /** The fields of an integration that a failed call is attributed to, as its errors name them. */
 export interface CallFields {

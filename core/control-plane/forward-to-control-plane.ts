@@ -1,8 +1,8 @@
 import type { Reply } from '../contract/plugin/plugin.ts';
 import { internalTenant, type UpstreamTransport } from '../contract/provider/upstream.ts';
-import { countryHeader, vouchHeader } from '../contract/values/client-origin.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../contract/values/http.ts';
+import { countryHeader, vouchHeader } from '../contract/values/addresses/client-origin.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../contract/values/http/http.ts';
 import { forwardedHeaders } from '../pipeline/attempt/reply-headers.ts';
 
 export interface ForwardOptions {

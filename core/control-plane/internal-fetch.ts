@@ -1,6 +1,6 @@
 import type { InternalFetch } from '../contract/protocol/internal-api.ts';
 import { internalTenant, type UpstreamTransport } from '../contract/provider/upstream.ts';
-import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import { readWholeReply } from '../pipeline/attempt/whole-reply.ts';
 
 const replyBytesMax = 64 * 1024 * 1024;

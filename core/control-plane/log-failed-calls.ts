@@ -1,7 +1,7 @@
 import type { TokenFetch } from '../contract/provider/sign-services.ts';
-import { reasonOf } from '../contract/values/errors.ts';
-import type { Log } from '../contract/values/log.ts';
-import { createLogLimit } from '../contract/values/log-limit.ts';
+import { reasonOf } from '../contract/values/errors/errors.ts';
+import type { Log } from '../contract/values/log/log.ts';
+import { createLogLimit } from '../contract/values/log/log-limit.ts';
 
 /** Returns the same calls, with a log line for each that fails. The line holds the reason in full, which organisations do not see. */
 export function logFailedCalls(calls: Pick<TokenFetch, 'fetch'>, log: Log): Pick<TokenFetch, 'fetch'> {

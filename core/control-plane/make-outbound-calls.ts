@@ -1,16 +1,16 @@
 import * as v from 'valibot';
-import { keyPurposes } from '../contract/protocol/key-purposes.ts';
 import {
   type OutboundCallReply,
   type OutboundResponse,
   outboundCall,
   outboundContext,
   outboundRequest,
-} from '../contract/protocol/outbound-call.ts';
+} from '../contract/protocol/control-plane-calls/outbound-call.ts';
+import { keyPurposes } from '../contract/protocol/credentials/key-purposes.ts';
 import type { TokenFetch } from '../contract/provider/sign-services.ts';
-import { toGatewayError } from '../contract/values/errors.ts';
-import type { HeaderList, InboundRequest, ReplySink } from '../contract/values/http.ts';
-import { deriveKey, seal, unseal } from '../contract/values/secret.ts';
+import { deriveKey, seal, unseal } from '../contract/values/credentials/secret.ts';
+import { toGatewayError } from '../contract/values/errors/errors.ts';
+import type { HeaderList, InboundRequest, ReplySink } from '../contract/values/http/http.ts';
 import { failureText } from './diagnose.ts';
 import { replyToControlPlane } from './serve-control-plane.ts';
 

@@ -4,11 +4,11 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { InstanceReport } from '../contract/protocol/instances.ts';
 import { type InternalFetch, internalPaths } from '../contract/protocol/internal-api.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import type { Log } from '../contract/values/log.ts';
-import { messageOf } from '../contract/values/message-of.ts';
-import type { Timers } from '../contract/values/timers.ts';
-import { isUuid } from '../contract/values/uuid.ts';
+import { messageOf } from '../contract/values/errors/message-of.ts';
+import type { Log } from '../contract/values/log/log.ts';
+import { isUuid } from '../contract/values/text/uuid.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
+import type { Timers } from '../contract/values/time/timers.ts';
 
 export interface InstanceOptions {
   /** Holds the ids of the processes of this machine, one file for each slot. */

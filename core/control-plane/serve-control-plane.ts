@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { isFromControlPlane } from '../contract/protocol/cluster-key.ts';
-import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
+import { isFromControlPlane } from '../contract/protocol/credentials/cluster-key.ts';
+import type { InboundRequest, ReplySink } from '../contract/values/http/http.ts';
 
 export interface ControlPlaneQuestions<Question> {
   readonly clusterKey: string;

@@ -3,15 +3,15 @@ import {
   type ConnectionDiagnosis,
   connectionTest,
   connectionTestMs,
-} from '../contract/protocol/connection-test.ts';
+} from '../contract/protocol/control-plane-calls/connection-test.ts';
 import type { ProviderDocument } from '../contract/protocol/documents.ts';
 import type { OutgoingCall } from '../contract/provider/provider.ts';
 import type { SignServices } from '../contract/provider/sign-services.ts';
 import type { UpstreamSender } from '../contract/provider/upstream.ts';
-import { isCredentialHeader } from '../contract/values/credential-headers.ts';
-import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
-import { findHeader, type InboundRequest, type ReplySink } from '../contract/values/http.ts';
-import { isObject } from '../contract/values/json.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
+import { isCredentialHeader } from '../contract/values/http/credential-headers.ts';
+import { findHeader, type InboundRequest, type ReplySink } from '../contract/values/http/http.ts';
+import { isObject } from '../contract/values/json/json.ts';
 import { readWholeReply } from '../pipeline/attempt/whole-reply.ts';
 import type { ResolvedTarget, TargetBuilder } from '../pipeline/target/build-target.ts';
 import { buildOpened, type DocumentOpener, hasMapped, openDocument } from '../pipeline/target/open-document.ts';

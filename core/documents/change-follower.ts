@@ -1,8 +1,8 @@
-import { changeNotice } from '../contract/protocol/change-notice.ts';
 import type { ChangesReply } from '../contract/protocol/internal-api.ts';
-import { readNotice } from '../contract/protocol/read-notice.ts';
-import type { Log } from '../contract/values/log.ts';
-import type { Timers } from '../contract/values/timers.ts';
+import { changeNotice } from '../contract/protocol/notices/change-notice.ts';
+import { readNotice } from '../contract/protocol/notices/read-notice.ts';
+import type { Log } from '../contract/values/log/log.ts';
+import type { Timers } from '../contract/values/time/timers.ts';
 import type { ControlPlaneClient } from './control-plane-client.ts';
 import type { DocumentStore } from './document-store.ts';
 

@@ -10,11 +10,11 @@ import {
   keysPerCallMax,
   keysReply,
 } from '../contract/protocol/internal-api.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import type { Log } from '../contract/values/log.ts';
-import { messageOf } from '../contract/values/message-of.ts';
-import { realTimers, type Timers } from '../contract/values/timers.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { messageOf } from '../contract/values/errors/message-of.ts';
+import type { Log } from '../contract/values/log/log.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
+import { realTimers, type Timers } from '../contract/values/time/timers.ts';
 import { createKeyLookUps } from './key-look-ups.ts';
 
 /** The reading half of the internal API. Every failure is a GatewayError `unavailable`. */

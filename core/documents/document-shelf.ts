@@ -1,7 +1,7 @@
 import type { LRUCache } from 'lru-cache';
 import { newEntryCache } from '../contract/entry-cache.ts';
 import type { DocumentKind } from '../contract/protocol/documents.ts';
-import type { GatewayError } from '../contract/values/errors.ts';
+import type { GatewayError } from '../contract/values/errors/errors.ts';
 
 /** One stored document with everything that was compiled from it. */
 export class Entry {

@@ -1,12 +1,12 @@
 import * as v from 'valibot';
 import type { DocumentReader } from '../contract/plugin/plugin.ts';
-import type { ChangeNotice } from '../contract/protocol/change-notice.ts';
 import { type DocumentKind, type DocumentOf, documentKinds, documentSchemas } from '../contract/protocol/documents.ts';
 import type { DocumentReply } from '../contract/protocol/internal-api.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import type { Maybe } from '../contract/values/json.ts';
-import type { Log } from '../contract/values/log.ts';
+import type { ChangeNotice } from '../contract/protocol/notices/change-notice.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import type { Maybe } from '../contract/values/json/json.ts';
+import type { Log } from '../contract/values/log/log.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 import type { ControlPlaneClient } from './control-plane-client.ts';
 import { createShelf, Entry, type Flight, type Shelf } from './document-shelf.ts';
 import { derive, makeEntry } from './make-entry.ts';

@@ -1,5 +1,5 @@
-import { changesSubject } from '../contract/protocol/change-notice.ts';
-import { isObject } from '../contract/values/json.ts';
+import { changesSubject } from '../contract/protocol/notices/change-notice.ts';
+import { isObject } from '../contract/values/json/json.ts';
 import type { ChangeBus } from './bus.ts';
 
 /** The part of `process` that receives cluster messages. */

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
+import { opensKeyCheck } from '../contract/protocol/credentials/key-check.ts';
 import { type InternalFetch, internalPaths, keyCheckReply } from '../contract/protocol/internal-api.ts';
-import { opensKeyCheck } from '../contract/protocol/key-check.ts';
-import type { Log } from '../contract/values/log.ts';
-import type { Timers } from '../contract/values/timers.ts';
+import type { Log } from '../contract/values/log/log.ts';
+import type { Timers } from '../contract/values/time/timers.ts';
 
 export interface KeyCheck {
   /** The error in a key of this gateway, in words for an operator. Null if no error is known. */

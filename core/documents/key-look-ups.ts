@@ -1,6 +1,6 @@
 import type { DocumentReply } from '../contract/protocol/internal-api.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import type { Timers } from '../contract/values/timers.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
+import type { Timers } from '../contract/values/time/timers.ts';
 
 export interface KeyQuestions {
   /** One key, in a call of its own. `mayWait`: see `ControlPlaneClient`. */

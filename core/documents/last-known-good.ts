@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as v from 'valibot';
 import { documentKinds } from '../contract/protocol/documents.ts';
-import type { Log } from '../contract/values/log.ts';
-import { messageOf } from '../contract/values/message-of.ts';
-import { seal, unseal } from '../contract/values/secret.ts';
+import { seal, unseal } from '../contract/values/credentials/secret.ts';
+import { messageOf } from '../contract/values/errors/message-of.ts';
+import type { Log } from '../contract/values/log/log.ts';
 import type { StoredDocument } from './document-store.ts';
 
 /** The documents of the process, and the revision they were in step with. */

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { type DocumentKind, documentSchemas } from '../contract/protocol/documents.ts';
-import { messageOf } from '../contract/values/message-of.ts';
+import { messageOf } from '../contract/values/errors/message-of.ts';
 import { CompileFailure, Entry, type Shelf } from './document-shelf.ts';
 
 /** Kinds that determine a caller's identity. */

@@ -1,8 +1,8 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { changesSubject } from '../contract/protocol/change-notice.ts';
-import type { Log } from '../contract/values/log.ts';
-import { messageOf } from '../contract/values/message-of.ts';
-import { realTimers, type Timers } from '../contract/values/timers.ts';
+import { changesSubject } from '../contract/protocol/notices/change-notice.ts';
+import { messageOf } from '../contract/values/errors/message-of.ts';
+import type { Log } from '../contract/values/log/log.ts';
+import { realTimers, type Timers } from '../contract/values/time/timers.ts';
 import { natsOptions } from '../nats/options.ts';
 import type { ChangeBus, NoticeBus } from './bus.ts';
 

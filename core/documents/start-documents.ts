@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
+import { keyPurposes } from '../contract/protocol/credentials/key-purposes.ts';
 import type { InternalFetch } from '../contract/protocol/internal-api.ts';
-import { keyPurposes } from '../contract/protocol/key-purposes.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import type { Log } from '../contract/values/log.ts';
-import { messageOf } from '../contract/values/message-of.ts';
-import { deriveKey } from '../contract/values/secret.ts';
-import { realTimers, type Timers } from '../contract/values/timers.ts';
+import { deriveKey } from '../contract/values/credentials/secret.ts';
+import { messageOf } from '../contract/values/errors/message-of.ts';
+import type { Log } from '../contract/values/log/log.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
+import { realTimers, type Timers } from '../contract/values/time/timers.ts';
 import type { ChangeBus } from './bus.ts';
 import { ChangeFollower } from './change-follower.ts';
 import { createControlPlaneClient } from './control-plane-client.ts';

@@ -1,5 +1,5 @@
 import { standardResources } from '../contract/protocol/resources.ts';
-import type { InboundRequest } from '../contract/values/http.ts';
+import type { InboundRequest } from '../contract/values/http/http.ts';
 
 /** `control-plane`: the control plane replies. `reserved`: a route of the service that this version does not have. */
 export type PathOwner = 'control-plane' | 'reserved';

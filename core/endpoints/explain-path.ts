@@ -1,5 +1,5 @@
 import { nearestName } from '../../config/did-you-mean.ts';
-import { GatewayError } from '../contract/values/errors.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
 import { controlPlaneSegments } from './control-plane-paths.ts';
 import { matchEndpoint, routeMethods } from './match-endpoint.ts';
 import { isExplicitProxy, proxyMethods } from './pass-through.ts';

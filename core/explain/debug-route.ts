@@ -1,7 +1,7 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import { headerParam } from '../contract/protocol/header-names.ts';
-import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
-import type { JsonObject } from '../contract/values/json.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 import type { Dispatcher } from '../pipeline/dispatch.ts';
 import { explainRouteShortly } from './explain-route.ts';
 

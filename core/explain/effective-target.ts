@@ -1,6 +1,6 @@
 import type { GatewayConfig } from '../contract/plugin/gateway-config.ts';
 import type { Retry, Target } from '../contract/plugin/plan.ts';
-import type { JsonObject } from '../contract/values/json.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 
 /**
  * Returns a target with all inherited settings, in the fields of the config language. Unset fields are left out. Only the names

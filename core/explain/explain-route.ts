@@ -1,8 +1,8 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { Target } from '../contract/plugin/plan.ts';
 import type { RouteExplanation } from '../contract/plugin/route-explanation.ts';
-import { toGatewayError } from '../contract/values/errors.ts';
-import type { JsonObject } from '../contract/values/json.ts';
+import { toGatewayError } from '../contract/values/errors/errors.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 import { shapedCall } from '../pipeline/attempt/outgoing-call.ts';
 import { shapeParams } from '../pipeline/attempt/shape-params.ts';
 import type { Dispatcher } from '../pipeline/dispatch.ts';

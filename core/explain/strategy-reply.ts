@@ -1,5 +1,5 @@
 import type { BranchExplanation, ConditionTrace, StrategyExplanation } from '../contract/plugin/route-explanation.ts';
-import type { JsonObject } from '../contract/values/json.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 
 /** Converts the explanation of a strategy to the field names of the API. Absent fields stay absent. */
 export function strategyReply(strategy: StrategyExplanation): JsonObject {

@@ -1,5 +1,5 @@
 import type { Operation, OperationCall } from '../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { oneOfTwo } from './pick-format.ts';
 
 /** Returns one operation of a provider that uses Anthropic's format for Claude models and OpenAI's for all others. */

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 
 /** True if a chat call requires the model to call a tool. Reads the choices of OpenAI, of Anthropic and of the Converse API. */
 export function forcesTool(params: JsonObject): boolean {

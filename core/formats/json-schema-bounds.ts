@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 
 /** Keywords that hold schemas: maps of schemas, then lists of schemas. */
 const mapsOfSchemas: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions']);

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 
 /** Returns the objects of an untrusted list; an empty list for other values. */
 export function objectsIn(value: unknown): JsonObject[] {

@@ -1,6 +1,6 @@
 import type { Operation, OperationCall } from '../contract/provider/provider.ts';
 import type { StreamReader } from '../contract/provider/stream-event.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 
 /** Functions that distinguish two formats. */
 export interface FormatRules {

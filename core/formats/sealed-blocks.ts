@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 
 /**
  * Blocks without a form in Messages and Responses (code that Gemini ran, a search by Claude) are sent in `redacted_thinking`

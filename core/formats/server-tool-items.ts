@@ -1,4 +1,4 @@
-import type { JsonObject } from '../contract/values/json.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 
 /** Items of the Responses API that record calls and results of OpenAI's own tools. */
 const serverToolItem =

@@ -1,5 +1,5 @@
-import { mayReadMetrics } from '../contract/protocol/metrics-access.ts';
-import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
+import { mayReadMetrics } from '../contract/protocol/credentials/metrics-access.ts';
+import type { InboundRequest, ReplySink } from '../contract/values/http/http.ts';
 
 /** Routes that the edge serves itself, without a key and without the plugin chain. */
 export interface BuiltIns {

@@ -1,4 +1,4 @@
-import type { HeaderList, InboundRequest } from '../contract/values/http.ts';
+import type { HeaderList, InboundRequest } from '../contract/values/http/http.ts';
 
 /** Cross-origin rules prepared from the setting; see the Fetch standard, "CORS protocol". */
 export interface Cors {

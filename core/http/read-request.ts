@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import { type ErrorCode, GatewayError } from '../contract/values/errors.ts';
-import { findHeader, type HeaderList, type InboundRequest, type RequestBody } from '../contract/values/http.ts';
+import { type ErrorCode, GatewayError } from '../contract/values/errors/errors.ts';
+import { findHeader, type HeaderList, type InboundRequest, type RequestBody } from '../contract/values/http/http.ts';
 import { type AddressRules, hostPattern, ownAddress } from './own-address.ts';
 import { remoteAddressOf } from './remote-address.ts';
 import { emptyBody } from './request-body.ts';

@@ -1,5 +1,5 @@
 import type { HttpResponse } from 'uWebSockets.js';
-import type { HeaderList } from '../contract/values/http.ts';
+import type { HeaderList } from '../contract/values/http/http.ts';
 
 /** Not imported: an import of `node:http` reads its property `WebSocket`, for which Node loads its own copy of undici. */
 const { STATUS_CODES } = process.getBuiltinModule('node:http');

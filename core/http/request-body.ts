@@ -1,7 +1,7 @@
-import type { ArrivingBody, BodyIntake } from '../contract/values/body-intake.ts';
-import { bodyTooLarge } from '../contract/values/body-too-large.ts';
-import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
-import type { BodyConsumer, BodyControl, RequestBody } from '../contract/values/http.ts';
+import type { ArrivingBody, BodyIntake } from '../contract/values/bodies/body-intake.ts';
+import { bodyTooLarge } from '../contract/values/bodies/body-too-large.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
+import type { BodyConsumer, BodyControl, RequestBody } from '../contract/values/http/http.ts';
 import { BodyCollector } from './body-collector.ts';
 
 /** Bytes buffered for a reader that has not started or has paused. Above this the socket is paused. */

@@ -1,9 +1,9 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket, us_socket_context_t } from 'uWebSockets.js';
 import type { Settings } from '../../config/settings.ts';
-import { BodyIntake } from '../contract/values/body-intake.ts';
-import { compileProxyRules, originOf } from '../contract/values/client-origin.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import { findHeaders, type InboundRequest, type ReplySink } from '../contract/values/http.ts';
+import { compileProxyRules, originOf } from '../contract/values/addresses/client-origin.ts';
+import { BodyIntake } from '../contract/values/bodies/body-intake.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { findHeaders, type InboundRequest, type ReplySink } from '../contract/values/http/http.ts';
 import { type BuiltIns, replyBuiltIn } from './built-in-routes.ts';
 import { CorkAnchor } from './cork-anchor.ts';
 import { compileCors } from './cors.ts';

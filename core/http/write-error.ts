@@ -1,6 +1,6 @@
-import { errorTable, type GatewayError, savedOnlyCodes } from '../contract/values/errors.ts';
-import type { HeaderList } from '../contract/values/http.ts';
-import { messagesErrorType } from '../contract/values/messages-errors.ts';
+import { errorTable, type GatewayError, savedOnlyCodes } from '../contract/values/errors/errors.ts';
+import { messagesErrorType } from '../contract/values/errors/messages-errors.ts';
+import type { HeaderList } from '../contract/values/http/http.ts';
 
 export interface ErrorReply {
   readonly status: number;

@@ -1,7 +1,7 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import type { FrameSocket } from '../contract/plugin/web-socket.ts';
-import type { GatewayError } from '../contract/values/errors.ts';
-import type { HeaderList, ReplySink } from '../contract/values/http.ts';
+import type { GatewayError } from '../contract/values/errors/errors.ts';
+import type { HeaderList, ReplySink } from '../contract/values/http/http.ts';
 import type { CorkAnchor } from './cork-anchor.ts';
 import { Linger } from './linger.ts';
 import { addToHead, prepareHead, prepareUpgradeHead, type ReplyHead, writeHead, writeLargeHead } from './reply-head.ts';

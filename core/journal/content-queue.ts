@@ -2,10 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CapturedContent, ContentCapture, ContentLog } from '../contract/plugin/content-capture.ts';
 import { type InternalFetch, internalPaths } from '../contract/protocol/internal-api.ts';
 import { contentBatchBytesMax, contentsPerBatchMax, type RecordContent } from '../contract/protocol/record-contents.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import type { Log } from '../contract/values/log.ts';
-import { messageOf } from '../contract/values/message-of.ts';
-import type { Timers } from '../contract/values/timers.ts';
+import { messageOf } from '../contract/values/errors/message-of.ts';
+import type { Log } from '../contract/values/log/log.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
+import type { Timers } from '../contract/values/time/timers.ts';
 
 export interface ContentQueueOptions {
   readonly fetch: InternalFetch;

@@ -1,6 +1,6 @@
 import type { GuardrailRecord } from '../contract/plugin/guardrail-result.ts';
 import type { AttemptRecord, RequestRecord, RequestTimes } from '../contract/plugin/record.ts';
-import { isEmptyObject } from '../contract/values/json.ts';
+import { isEmptyObject } from '../contract/values/json/json.ts';
 import type { LineBuffer } from './line-buffer.ts';
 import { PartCache } from './part-cache.ts';
 import { attemptPart, callerPart, callPart, checkPart, guardrailPart, rareMembers } from './record-parts.ts';

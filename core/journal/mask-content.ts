@@ -1,6 +1,6 @@
-import { isObject } from '../contract/values/json.ts';
-import { maskJwts, maskPasswords } from '../contract/values/mask-tokens.ts';
-import { plainName } from '../contract/values/plain-name.ts';
+import { isObject } from '../contract/values/json/json.ts';
+import { maskJwts, maskPasswords } from '../contract/values/text/mask-tokens.ts';
+import { plainName } from '../contract/values/text/plain-name.ts';
 import { maskMembers } from './mask-members.ts';
 
 const masked = '***';

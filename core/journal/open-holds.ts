@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import { type CallHold, interruptedRecord } from '../contract/plugin/call-hold.ts';
 import { type RequestRecord, requestRecord } from '../contract/plugin/record.ts';
-import { isObject } from '../contract/values/json.ts';
+import { isObject } from '../contract/values/json/json.ts';
 import { LineBuffer } from './line-buffer.ts';
 import { findSegments, namesIn } from './segment.ts';
 

@@ -1,6 +1,6 @@
 import type { CapturedContent } from '../contract/plugin/content-capture.ts';
 import type { PromptContent, RecordContent } from '../contract/protocol/record-contents.ts';
-import type { JsonObject } from '../contract/values/json.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 import { type Masks, withoutVectors } from './mask-content.ts';
 import { exchangeOf } from './prepare-exchange.ts';
 import { join, sideOf } from './prepare-side.ts';

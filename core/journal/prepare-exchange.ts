@@ -1,7 +1,7 @@
 import type { CapturedBytes, CapturedContent, CapturedExchange } from '../contract/plugin/content-capture.ts';
 import type { ExchangeContent } from '../contract/protocol/record-contents.ts';
-import type { HeaderList } from '../contract/values/http.ts';
-import { isObject } from '../contract/values/json.ts';
+import type { HeaderList } from '../contract/values/http/http.ts';
+import { isObject } from '../contract/values/json/json.ts';
 import type { Masks } from './mask-content.ts';
 import { join, sideOf } from './prepare-side.ts';
 

@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { ContentSide } from '../contract/protocol/record-contents.ts';
-import { findHeader, type HeaderList } from '../contract/values/http.ts';
-import { textOf } from '../contract/values/utf8.ts';
+import { findHeader, type HeaderList } from '../contract/values/http/http.ts';
+import { textOf } from '../contract/values/text/utf8.ts';
 import type { Masks } from './mask-content.ts';
 
 /** One direction that is stored. */

@@ -1,6 +1,6 @@
 import { appendFileSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Log } from '../contract/values/log.ts';
+import type { Log } from '../contract/values/log/log.ts';
 
 /** Records that the control plane has rejected, kept for an operator. */
 export interface RefusedRecords {

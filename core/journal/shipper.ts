@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { type InternalFetch, internalPaths, type RecordsReply, recordsReply } from '../contract/protocol/internal-api.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import type { Log } from '../contract/values/log.ts';
-import { messageOf } from '../contract/values/message-of.ts';
-import { realTimers, type Timers } from '../contract/values/timers.ts';
+import { messageOf } from '../contract/values/errors/message-of.ts';
+import type { Log } from '../contract/values/log/log.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
+import { realTimers, type Timers } from '../contract/values/time/timers.ts';
 import { type Batch, BatchReader } from './batch-reader.ts';
 import type { RefusedRecords } from './rejected-records.ts';
 import type { Spool } from './spool.ts';

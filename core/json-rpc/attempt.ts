@@ -1,7 +1,7 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { UpstreamCall } from '../contract/provider/upstream.ts';
-import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
-import type { HeaderList } from '../contract/values/http.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
+import type { HeaderList } from '../contract/values/http/http.ts';
 import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
 import { announce } from '../pipeline/run-attempt.ts';

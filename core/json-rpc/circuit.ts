@@ -1,5 +1,5 @@
 import type { BreakerSettings, Circuits } from '../contract/plugin/circuits.ts';
-import { GatewayError } from '../contract/values/errors.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
 
 /** An MCP server or an agent. */
 export interface CircuitOwner {

@@ -1,8 +1,8 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
-import type { ForwardHeaders } from '../contract/protocol/mcp.ts';
-import { isForwardable } from '../contract/protocol/mcp-headers.ts';
-import { holdsCredential } from '../contract/values/api-key.ts';
-import { findHeader, type HeaderList } from '../contract/values/http.ts';
+import type { ForwardHeaders } from '../contract/protocol/mcp/mcp.ts';
+import { isForwardable } from '../contract/protocol/mcp/mcp-headers.ts';
+import { holdsCredential } from '../contract/values/credentials/api-key.ts';
+import { findHeader, type HeaderList } from '../contract/values/http/http.ts';
 import { isGatewayHeader } from '../pipeline/request/gateway-headers.ts';
 
 /** Yields the headers of the client that the rules allow. Credentials and headers of the gateway are never among them. */

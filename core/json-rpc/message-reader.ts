@@ -1,4 +1,4 @@
-import { isPromise, type Maybe } from '../contract/values/json.ts';
+import { isPromise, type Maybe } from '../contract/values/json/json.ts';
 
 /** Reads the messages of a server or an agent that reply to one request. */
 export interface MessageReader {

@@ -1,7 +1,7 @@
-import { hasDuplicateKeys } from '../contract/values/duplicate-keys.ts';
-import type { GatewayError } from '../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
-import { unmarkedTextOf } from '../contract/values/utf8.ts';
+import type { GatewayError } from '../contract/values/errors/errors.ts';
+import { hasDuplicateKeys } from '../contract/values/json/duplicate-keys.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { unmarkedTextOf } from '../contract/values/text/utf8.ts';
 import { otherSpelling } from './spellings.ts';
 
 /** JSON-RPC error codes. The revisions of MCP define those below -32020. */

@@ -1,4 +1,4 @@
-import type { GatewayError } from '../contract/values/errors.ts';
+import type { GatewayError } from '../contract/values/errors/errors.ts';
 
 /** Names a server or an agent instead of a provider in errors of the transport. `setting` is the default of its timeout. */
 export function nameCounterpart(error: GatewayError, name: string, setting: string): GatewayError {

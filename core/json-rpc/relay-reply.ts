@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import type { RequestContext } from '../contract/plugin/context.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
-import { findHeader, type HeaderList, type ReplySink } from '../contract/values/http.ts';
-import { isPromise } from '../contract/values/json.ts';
-import { textOf } from '../contract/values/utf8.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
+import { findHeader, type HeaderList, type ReplySink } from '../contract/values/http/http.ts';
+import { isPromise } from '../contract/values/json/json.ts';
+import { textOf } from '../contract/values/text/utf8.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 import { EventFrames } from '../pipeline/attempt/event-frames.ts';
 import type { ExchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import { addGatewayHeaders } from '../pipeline/attempt/reply-headers.ts';

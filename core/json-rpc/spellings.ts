@@ -1,4 +1,4 @@
-import type { JsonObject } from '../contract/values/json.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 
 /**
  * Returns a function that finds a key of an object that is one of these names in other letters; null if there is none. Decoders of Go and

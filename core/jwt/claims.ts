@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { EntityLimits } from '../contract/plugin/context.ts';
-import type { JsonObject } from '../contract/values/json.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 import { invalid, skewSeconds, subjectOf } from './read-token.ts';
 
 /** The claims of a token with a valid signature, under the gateway's names. */

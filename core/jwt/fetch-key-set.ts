@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { keySetBytesMax, keysMax } from '../contract/protocol/key-set.ts';
+import { keySetBytesMax, keysMax } from '../contract/protocol/credentials/key-set.ts';
 import type { TokenFetch } from '../contract/provider/sign-services.ts';
-import { GatewayError } from '../contract/values/errors.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
 import { type FetchKeySet, goodKeys } from './key-sets.ts';
 
 const keySet = v.object({ keys: v.pipe(v.array(v.unknown()), v.maxLength(keysMax)) });

@@ -1,12 +1,12 @@
 import type { KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { checkJwk } from '../contract/protocol/credentials/key-set.ts';
 import type { OrganisationDocument } from '../contract/protocol/documents.ts';
-import { checkJwk } from '../contract/protocol/key-set.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import type { Maybe } from '../contract/values/json.ts';
-import type { Log } from '../contract/values/log.ts';
-import { messageOf } from '../contract/values/message-of.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { messageOf } from '../contract/values/errors/message-of.ts';
+import type { Maybe } from '../contract/values/json/json.ts';
+import type { Log } from '../contract/values/log/log.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 
 /** Returns the keys at a URL by `kid`. Rejects if they cannot be read. */
 export type FetchKeySet = (url: string) => Promise<ReadonlyMap<string, KeyObject>>;

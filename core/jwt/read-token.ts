@@ -1,8 +1,8 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { tokenLengthMax } from '../contract/protocol/tokens.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
-import { isUuid } from '../contract/values/uuid.ts';
+import { tokenLengthMax } from '../contract/protocol/credentials/tokens.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { isUuid } from '../contract/values/text/uuid.ts';
 
 /** Seconds by which the clocks of issuers may differ. */
 export const skewSeconds = 5;

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import type { DocumentReader } from '../contract/plugin/plugin.ts';
+import type { TokenAsk, TokenRefusal, TokenUse } from '../contract/protocol/credentials/tokens.ts';
 import type { OrganisationDocument } from '../contract/protocol/documents.ts';
 import { type InternalFetch, internalPaths } from '../contract/protocol/internal-api.ts';
-import type { TokenAsk, TokenRefusal, TokenUse } from '../contract/protocol/tokens.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import type { GatewayError } from '../contract/values/errors.ts';
-import { isPromise } from '../contract/values/json.ts';
-import type { Log } from '../contract/values/log.ts';
+import type { GatewayError } from '../contract/values/errors/errors.ts';
+import { isPromise } from '../contract/values/json/json.ts';
+import type { Log } from '../contract/values/log/log.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 import { describeToken } from './read-token.ts';
 
 export interface RefusalsOptions {

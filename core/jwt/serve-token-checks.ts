@@ -1,11 +1,16 @@
 import { hash } from 'node:crypto';
 import * as v from 'valibot';
-import { isFromControlPlane } from '../contract/protocol/cluster-key.ts';
-import { keyPurposes } from '../contract/protocol/key-purposes.ts';
-import { type TokenVerdict, type TokenVerifier, tokenCheck, tokenVerdictContext } from '../contract/protocol/tokens.ts';
-import { toGatewayError } from '../contract/values/errors.ts';
-import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
-import { deriveKey, seal } from '../contract/values/secret.ts';
+import { isFromControlPlane } from '../contract/protocol/credentials/cluster-key.ts';
+import { keyPurposes } from '../contract/protocol/credentials/key-purposes.ts';
+import {
+  type TokenVerdict,
+  type TokenVerifier,
+  tokenCheck,
+  tokenVerdictContext,
+} from '../contract/protocol/credentials/tokens.ts';
+import { deriveKey, seal } from '../contract/values/credentials/secret.ts';
+import { toGatewayError } from '../contract/values/errors/errors.ts';
+import type { InboundRequest, ReplySink } from '../contract/values/http/http.ts';
 
 const requestBytesMax = 64 * 1024;
 

@@ -2,10 +2,10 @@ import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { DocumentReader } from '../contract/plugin/plugin.ts';
-import { identityIssuer, type SigningKeyDocument, signingKeyId } from '../contract/protocol/signing-key.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import type { JsonObject } from '../contract/values/json.ts';
+import { identityIssuer, type SigningKeyDocument, signingKeyId } from '../contract/protocol/credentials/signing-key.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 
 const tokensMax = 10_000;
 

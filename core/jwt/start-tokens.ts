@@ -1,12 +1,12 @@
 import type { DocumentReader } from '../contract/plugin/plugin.ts';
+import { checkKeySetUrl } from '../contract/protocol/credentials/key-set.ts';
+import type { TokenVerifier } from '../contract/protocol/credentials/tokens.ts';
 import type { InternalFetch } from '../contract/protocol/internal-api.ts';
-import { checkKeySetUrl } from '../contract/protocol/key-set.ts';
-import type { TokenVerifier } from '../contract/protocol/tokens.ts';
 import type { TokenFetch } from '../contract/provider/sign-services.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import type { Log } from '../contract/values/log.ts';
-import type { TrustedHosts } from '../contract/values/outbound-url.ts';
+import type { TrustedHosts } from '../contract/values/addresses/outbound-url.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import type { Log } from '../contract/values/log/log.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 import { createKeySetFetch } from './fetch-key-set.ts';
 import { KeySets } from './key-sets.ts';
 import { Refusals } from './refusals.ts';

@@ -2,9 +2,9 @@ import type { Identity } from '../contract/plugin/context.ts';
 import type { DocumentReader } from '../contract/plugin/plugin.ts';
 import type { DocumentKind, DocumentOf, OrganisationDocument, UserDocument } from '../contract/protocol/documents.ts';
 import { defaultPrefix } from '../contract/protocol/header-names.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import { isPromise } from '../contract/values/json.ts';
-import { isUuid } from '../contract/values/uuid.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { isPromise } from '../contract/values/json/json.ts';
+import { isUuid } from '../contract/values/text/uuid.ts';
 import type { Claims } from './claims.ts';
 
 /** A document that a result was made from. If another object replaces it, the result must be rebuilt. */

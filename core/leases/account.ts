@@ -5,10 +5,10 @@ import {
   type LimitSpec,
   refused,
   unavailable,
-} from '../contract/protocol/leases.ts';
-import { windowStartMs } from '../contract/protocol/limit-window.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import type { Maybe } from '../contract/values/json.ts';
+} from '../contract/protocol/limits/leases.ts';
+import { windowStartMs } from '../contract/protocol/limits/limit-window.ts';
+import type { Maybe } from '../contract/values/json/json.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 import { Lease, rulesOf } from './lease.ts';
 import { LeftLeases } from './left-leases.ts';
 import { WaitingTakes } from './waiting-takes.ts';

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isUuid } from '../contract/values/uuid.ts';
+import { isUuid } from '../contract/values/text/uuid.ts';
 
 /** Ids under which gateway processes hold leases. Each process has its own id; its successor in the slot reads it from disk. */
 export interface Holders {

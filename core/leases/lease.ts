@@ -1,5 +1,5 @@
-import { limitUnitsMax } from '../contract/protocol/budget-rules.ts';
-import type { BudgetSpec } from '../contract/protocol/leases.ts';
+import { limitUnitsMax } from '../contract/protocol/limits/budget-rules.ts';
+import type { BudgetSpec } from '../contract/protocol/limits/leases.ts';
 
 /**
  * A share of one limit, as the ledger counts it. `held` is everything granted less everything given back: units in hand, units

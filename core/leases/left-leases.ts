@@ -1,4 +1,4 @@
-import { leftMax } from '../contract/protocol/leases.ts';
+import { leftMax } from '../contract/protocol/limits/leases.ts';
 import type { Lease } from './lease.ts';
 
 /**

@@ -1,6 +1,6 @@
-import { type RecallNotice, recallNotice } from '../contract/protocol/leases.ts';
-import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
-import { readNotice } from '../contract/protocol/read-notice.ts';
+import { type RecallNotice, recallNotice } from '../contract/protocol/limits/leases.ts';
+import type { NoticeChannel } from '../contract/protocol/notices/notice-channel.ts';
+import { readNotice } from '../contract/protocol/notices/read-notice.ts';
 
 export interface Recall {
   /** Requests other processes to return units of this budget that they do not need. */

@@ -7,11 +7,11 @@ import {
   type LimitSpec,
   leasesReply,
   type RecallNotice,
-} from '../contract/protocol/leases.ts';
-import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import type { Log } from '../contract/values/log.ts';
-import { realTimers, type Timers } from '../contract/values/timers.ts';
+} from '../contract/protocol/limits/leases.ts';
+import type { NoticeChannel } from '../contract/protocol/notices/notice-channel.ts';
+import type { Log } from '../contract/values/log/log.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
+import { realTimers, type Timers } from '../contract/values/time/timers.ts';
 import { Account } from './account.ts';
 import type { Holders } from './holders.ts';
 import { createPriceBook } from './price-book.ts';

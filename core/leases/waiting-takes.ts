@@ -1,5 +1,5 @@
-import { partsMax } from '../contract/protocol/leases.ts';
-import type { Clock } from '../contract/values/clock.ts';
+import { partsMax } from '../contract/protocol/limits/leases.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 
 /** Maximum time that a call waits for units that other processes hold. */
 const patienceMs = 900;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire, findPackageJSON } from 'node:module';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { messageOf } from '../contract/values/message-of.ts';
+import { messageOf } from '../contract/values/errors/message-of.ts';
 import { sharePackage } from './share-package.ts';
 
 /**

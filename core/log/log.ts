@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import type { Settings } from '../../config/settings.ts';
-import type { Log } from '../contract/values/log.ts';
+import type { Log } from '../contract/values/log/log.ts';
 import { createOutput, type Output } from './output.ts';
 import { isPretty, prettyLogLine } from './pretty-log.ts';
 import { escapeControls, redactPaths, redactText } from './redact.ts';

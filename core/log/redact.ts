@@ -1,4 +1,4 @@
-import { maskJwts, maskPasswords } from '../contract/values/mask-tokens.ts';
+import { maskJwts, maskPasswords } from '../contract/values/text/mask-tokens.ts';
 
 /** Field names whose value is never printed, at the top of a line's fields and up to three levels below. */
 const secretNames = [

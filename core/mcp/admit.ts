@@ -1,8 +1,8 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
-import type { ExternalTokens } from '../contract/protocol/external-tokens.ts';
-import type { McpServerDocument } from '../contract/protocol/mcp.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import type { JsonObject, Maybe } from '../contract/values/json.ts';
+import type { ExternalTokens } from '../contract/protocol/mcp/external-tokens.ts';
+import type { McpServerDocument } from '../contract/protocol/mcp/mcp.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import type { JsonObject, Maybe } from '../contract/values/json/json.ts';
 import type { McpParts } from './exchange.ts';
 import { withIdentity } from './identity-headers.ts';
 import { Refusal } from './refusals.ts';

@@ -1,7 +1,7 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { McpCall } from '../contract/plugin/mcp-call.ts';
-import type { McpServerDocument } from '../contract/protocol/mcp.ts';
-import type { McpVirtualServerDocument } from '../contract/protocol/mcp-virtual.ts';
+import type { McpServerDocument } from '../contract/protocol/mcp/mcp.ts';
+import type { McpVirtualServerDocument } from '../contract/protocol/mcp/mcp-virtual.ts';
 
 /** Returns the call of a server, for the record. */
 export function callOf(ctx: RequestContext, document: McpServerDocument): McpCall {

@@ -1,5 +1,5 @@
-import type { CapabilityType } from '../contract/protocol/mcp.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import type { CapabilityType } from '../contract/protocol/mcp/mcp.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { type ClientMessage, nameOf, RpcError, rpcCodes } from '../json-rpc/messages.ts';
 import type { ServerSettings } from './server-settings.ts';
 

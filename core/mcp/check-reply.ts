@@ -1,5 +1,5 @@
-import { isObject, type JsonObject, parseObject } from '../contract/values/json.ts';
-import { textOf } from '../contract/values/utf8.ts';
+import { isObject, type JsonObject, parseObject } from '../contract/values/json/json.ts';
+import { textOf } from '../contract/values/text/utf8.ts';
 import { guardrailDenied, RpcError } from '../json-rpc/messages.ts';
 import type { Outgoing, Work } from './exchange.ts';
 import { sessionNamed } from './send-in-session.ts';

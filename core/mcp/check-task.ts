@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import type { ClientMessage } from '../json-rpc/messages.ts';
 import type { ToolChecks } from '../json-rpc/tool-guardrails.ts';
 

@@ -1,9 +1,9 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { McpCall } from '../contract/plugin/mcp-call.ts';
-import type { ExternalTokens } from '../contract/protocol/external-tokens.ts';
-import type { McpServerDocument } from '../contract/protocol/mcp.ts';
-import type { GatewayError } from '../contract/values/errors.ts';
-import { findHeader, type ReplySink } from '../contract/values/http.ts';
+import type { ExternalTokens } from '../contract/protocol/mcp/external-tokens.ts';
+import type { McpServerDocument } from '../contract/protocol/mcp/mcp.ts';
+import type { GatewayError } from '../contract/values/errors/errors.ts';
+import { findHeader, type ReplySink } from '../contract/values/http/http.ts';
 import { passedHeaders } from '../json-rpc/headers.ts';
 import { type ClientMessage, errorBody, toRpcError } from '../json-rpc/messages.ts';
 import type { OpenStreams } from '../json-rpc/open-streams.ts';

@@ -1,9 +1,9 @@
 import type { Identity, RequestContext } from '../contract/plugin/context.ts';
 import type { DocumentReader } from '../contract/plugin/plugin.ts';
-import type { McpServerDocument } from '../contract/protocol/mcp.ts';
-import { isVirtual, type McpEndpointDocument } from '../contract/protocol/mcp-virtual.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import { isPromise, type Maybe } from '../contract/values/json.ts';
+import type { McpServerDocument } from '../contract/protocol/mcp/mcp.ts';
+import { isVirtual, type McpEndpointDocument } from '../contract/protocol/mcp/mcp-virtual.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { isPromise, type Maybe } from '../contract/values/json/json.ts';
 import { Refusal } from './refusals.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Identity, RequestContext } from '../contract/plugin/context.ts';
-import type { IdentityForwarding } from '../contract/protocol/mcp.ts';
-import type { JsonObject } from '../contract/values/json.ts';
+import type { IdentityForwarding } from '../contract/protocol/mcp/mcp.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 import type { ServerSettings } from './server-settings.ts';
 
 /** Signs claims for an audience. Rejects with GatewayError `unavailable` if the key cannot be read. */

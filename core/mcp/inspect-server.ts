@@ -1,12 +1,17 @@
 import * as v from 'valibot';
-import type { McpServerDocument } from '../contract/protocol/mcp.ts';
-import { capabilitiesMax, type McpInspectionReply, type SyncedCapability, serverInfo } from '../contract/protocol/mcp-sync.ts';
+import type { McpServerDocument } from '../contract/protocol/mcp/mcp.ts';
+import {
+  capabilitiesMax,
+  type McpInspectionReply,
+  type SyncedCapability,
+  serverInfo,
+} from '../contract/protocol/mcp/mcp-sync.ts';
 import type { UpstreamSender } from '../contract/provider/upstream.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import { isCredentialHeader } from '../contract/values/credential-headers.ts';
-import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
-import { isObject } from '../contract/values/json.ts';
-import { isStorable } from '../contract/values/storable-json.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
+import { isCredentialHeader } from '../contract/values/http/credential-headers.ts';
+import { isObject } from '../contract/values/json/json.ts';
+import { isStorable } from '../contract/values/json/storable-json.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 import { exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import { lists } from './capabilities.ts';
 import { listItems } from './list-items.ts';

@@ -1,5 +1,5 @@
-import { capabilitiesMax } from '../contract/protocol/mcp-sync.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { capabilitiesMax } from '../contract/protocol/mcp/mcp-sync.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { lists } from './capabilities.ts';
 import { type OwnClientParts, type OwnSession, request } from './own-client.ts';
 import type { OwnSessions } from './own-sessions.ts';

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { type ClientMessage, RpcError, rpcCodes } from '../json-rpc/messages.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import { statelessRevision } from './own-client.ts';

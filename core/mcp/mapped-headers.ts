@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import type { McpServerDocument } from '../contract/protocol/mcp.ts';
-import { isProtocolHeader } from '../contract/protocol/mcp-headers.ts';
-import type { MappedValues, SecretManagers } from '../contract/protocol/secret-managers.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
-import { isUnforwardedHeader } from '../contract/values/unforwarded-headers.ts';
+import type { MappedValues, SecretManagers } from '../contract/protocol/credentials/secret-managers.ts';
+import type { McpServerDocument } from '../contract/protocol/mcp/mcp.ts';
+import { isProtocolHeader } from '../contract/protocol/mcp/mcp-headers.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { isUnforwardedHeader } from '../contract/values/http/unforwarded-headers.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import type { ServerSettings } from './server-settings.ts';
 
 /** Headers of servers that are read from secret managers. */

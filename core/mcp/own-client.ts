@@ -1,8 +1,8 @@
 import type { UpstreamCall, UpstreamSender, UpstreamTimeouts } from '../contract/provider/upstream.ts';
-import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
-import { findHeader, type HeaderList } from '../contract/values/http.ts';
-import { isObject, type JsonObject, parseObject } from '../contract/values/json.ts';
-import { textOf } from '../contract/values/utf8.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
+import { findHeader, type HeaderList } from '../contract/values/http/http.ts';
+import { isObject, type JsonObject, parseObject } from '../contract/values/json/json.ts';
+import { textOf } from '../contract/values/text/utf8.ts';
 import { dataOf } from '../json-rpc/message-reader.ts';
 import type { OpenStreams } from '../json-rpc/open-streams.ts';
 import { EventFrames } from '../pipeline/attempt/event-frames.ts';

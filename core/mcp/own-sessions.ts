@@ -1,8 +1,8 @@
 import { newEntryCache } from '../contract/entry-cache.ts';
 import type { Circuits } from '../contract/plugin/circuits.ts';
 import type { UpstreamSender, UpstreamTimeouts } from '../contract/provider/upstream.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import { GatewayError } from '../contract/values/errors.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 import { enterCircuit } from '../json-rpc/circuit.ts';
 import type { OpenStreams } from '../json-rpc/open-streams.ts';
 import { closeSession, type OwnClientParts, type OwnSession } from './own-client.ts';

@@ -1,7 +1,7 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
-import { oauthScope as scope } from '../contract/protocol/oauth-token.ts';
-import type { GatewayError } from '../contract/values/errors.ts';
+import { oauthScope as scope } from '../contract/protocol/credentials/oauth-token.ts';
+import type { GatewayError } from '../contract/values/errors/errors.ts';
 import { errorBody, RpcError, type RpcId, rpcCodes, toRpcError } from '../json-rpc/messages.ts';
 
 /** A rejection before any message was read, in the form of OAuth errors. */

@@ -1,4 +1,4 @@
-import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
+import type { InboundRequest, ReplySink } from '../contract/values/http/http.ts';
 
 const metadataPath = /^\/\.well-known\/oauth-protected-resource((?:\/[a-zA-Z0-9_-]{1,255}){1,2}\/mcp)$/;
 

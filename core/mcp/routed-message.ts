@@ -1,5 +1,5 @@
-import type { HeaderList } from '../contract/values/http.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import type { HeaderList } from '../contract/values/http/http.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { type ClientMessage, nameOf } from '../json-rpc/messages.ts';
 import { ownMeta, statelessRevision } from './own-client.ts';
 import { repeatsName } from './routing-headers.ts';

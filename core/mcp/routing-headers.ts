@@ -1,5 +1,5 @@
-import type { InboundRequest } from '../contract/values/http.ts';
-import { isObject } from '../contract/values/json.ts';
+import type { InboundRequest } from '../contract/values/http/http.ts';
+import { isObject } from '../contract/values/json/json.ts';
 import { type ClientMessage, nameOf, RpcError, rpcCodes } from '../json-rpc/messages.ts';
 import { statelessRevision } from './own-client.ts';
 

@@ -1,5 +1,5 @@
 import type { Identity } from '../contract/plugin/context.ts';
-import type { JsonObject } from '../contract/values/json.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 import { sendAttempt, type UpstreamResponse } from '../json-rpc/attempt.ts';
 import { canRenew, renewed } from './authorised.ts';
 import type { Outgoing, Work } from './exchange.ts';

@@ -1,6 +1,6 @@
-import type { McpServerDocument } from '../contract/protocol/mcp.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import type { HeaderList } from '../contract/values/http.ts';
+import type { McpServerDocument } from '../contract/protocol/mcp/mcp.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import type { HeaderList } from '../contract/values/http/http.ts';
 import type { Called } from '../json-rpc/attempt.ts';
 import { nameCounterpart } from '../json-rpc/name-counterpart.ts';
 import { type Rejection, rejectionOf } from './token-rejection.ts';

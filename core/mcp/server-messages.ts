@@ -1,7 +1,7 @@
 import type { McpCall } from '../contract/plugin/mcp-call.ts';
-import { hasDuplicateKeys } from '../contract/values/duplicate-keys.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import { isObject, isPromise, type JsonObject, type Maybe, parseObject } from '../contract/values/json.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { hasDuplicateKeys } from '../contract/values/json/duplicate-keys.ts';
+import { isObject, isPromise, type JsonObject, type Maybe, parseObject } from '../contract/values/json/json.ts';
 import type { MessageReader } from '../json-rpc/message-reader.ts';
 import { errorBody, isAmbiguous, otherMember, RpcError } from '../json-rpc/messages.ts';
 import type { ToolChecks } from '../json-rpc/tool-guardrails.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import type { CapabilityType, ForwardHeaders, McpServerDocument } from '../contract/protocol/mcp.ts';
-import type { RestApi, RestOperation } from '../contract/protocol/mcp-rest.ts';
-import type { JsonObject } from '../contract/values/json.ts';
+import type { CapabilityType, ForwardHeaders, McpServerDocument } from '../contract/protocol/mcp/mcp.ts';
+import type { RestApi, RestOperation } from '../contract/protocol/mcp/mcp-rest.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 import type { UsedSecrets } from './mapped-headers.ts';
 import { type ToolPins, toolPins } from './pinning/tool-pins.ts';
 import { isExpansion } from './uri-templates.ts';

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { newEntryCache } from '../contract/entry-cache.ts';
 import type { Identity } from '../contract/plugin/context.ts';
-import { seal, unseal } from '../contract/values/secret.ts';
-import { textOf } from '../contract/values/utf8.ts';
+import { seal, unseal } from '../contract/values/credentials/secret.ts';
+import { textOf } from '../contract/values/text/utf8.ts';
 import type { ServerSettings } from './server-settings.ts';
 
 /** The state of a session of a client, sealed into its id: any gateway process can continue it. */

@@ -1,4 +1,4 @@
-import { findHeader, type HeaderList } from '../contract/values/http.ts';
+import { findHeader, type HeaderList } from '../contract/values/http/http.ts';
 
 const scopeLengthMax = 1_024;
 /** Scopes of RFC 6749, separated by single spaces. */

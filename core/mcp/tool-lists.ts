@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../contract/values/clock.ts';
-import type { JsonObject } from '../contract/values/json.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 import { readItems } from './list-items.ts';
 import type { OwnSessions } from './own-sessions.ts';
 import type { ServerSettings } from './server-settings.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../contract/values/json.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 import type { ClientMessage } from '../json-rpc/messages.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 

@@ -1,5 +1,5 @@
 import type { McpCall } from '../contract/plugin/mcp-call.ts';
-import { emptyUsage, type Usage } from '../contract/values/usage.ts';
+import { emptyUsage, type Usage } from '../contract/values/models/usage.ts';
 
 /** Characters of JSON per token, for estimates. */
 const charactersPerToken = 4;

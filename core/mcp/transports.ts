@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import type { McpServerDocument, McpTransport } from '../contract/protocol/mcp.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import { GatewayError } from '../contract/values/errors.ts';
+import type { McpServerDocument, McpTransport } from '../contract/protocol/mcp/mcp.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 import { discover, type OwnClientParts } from './own-client.ts';
 import { rejectionIn } from './server-errors.ts';
 import type { ServerSettings } from './server-settings.ts';

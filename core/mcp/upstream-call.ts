@@ -1,6 +1,6 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { UpstreamCall, UpstreamTimeouts } from '../contract/provider/upstream.ts';
-import type { HeaderList } from '../contract/values/http.ts';
+import type { HeaderList } from '../contract/values/http/http.ts';
 import { forwardedHeaders } from '../json-rpc/headers.ts';
 import type { ServerSettings } from './server-settings.ts';
 

@@ -1,5 +1,5 @@
-import { GatewayError } from '../contract/values/errors.ts';
-import { findHeader, type HeaderList } from '../contract/values/http.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { findHeader, type HeaderList } from '../contract/values/http/http.ts';
 import type { ExchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 
 /** Headers of a server that clients of the protocol read. */

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Identity } from '../contract/plugin/context.ts';
 import type { DocumentReader } from '../contract/plugin/plugin.ts';
 import { type InternalFetch, internalPaths } from '../contract/protocol/internal-api.ts';
-import type { McpServerDocument } from '../contract/protocol/mcp.ts';
+import type { McpServerDocument } from '../contract/protocol/mcp/mcp.ts';
 import {
   isFresh,
   type McpConnectionDocument,
@@ -11,10 +11,10 @@ import {
   mcpConnectionId,
   mcpTokenMs,
   mcpTokenReply,
-} from '../contract/protocol/mcp-connection.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import { textOf } from '../contract/values/utf8.ts';
+} from '../contract/protocol/mcp/mcp-connection.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { textOf } from '../contract/values/text/utf8.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 import { RpcError, type RpcId, rpcCodes } from '../json-rpc/messages.ts';
 import type { ServerSettings } from './server-settings.ts';
 import type { Rejection } from './token-rejection.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { GatewayError } from '../contract/values/errors.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
 
 /** One model of the workspace's catalogue as `GET /models` shows it. */
 export interface CatalogueModel {

@@ -1,4 +1,4 @@
-import type { HeaderList, InboundRequest } from '../contract/values/http.ts';
+import type { HeaderList, InboundRequest } from '../contract/values/http/http.ts';
 import { readGatewayHeaders } from '../pipeline/request/gateway-headers.ts';
 import { traceIdOf } from '../pipeline/request/trace-id.ts';
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { type ModelTool, serverPrefix, type ToolResult } from './tool-format.ts';
 
 /** Returns a block as the client sees it: calls of the gateway's tools become `mcp_tool_use`. */

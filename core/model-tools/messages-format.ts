@@ -1,5 +1,5 @@
-import { GatewayError } from '../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { resultBlock, shownBlock } from './messages-blocks.ts';
 import { createMessagesStream } from './messages-stream.ts';
 import { sumUsage, tokensOf } from './sum-usage.ts';

@@ -1,5 +1,5 @@
 import { messageFromEvents } from '../contract/plugin/text/message-from-events.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { resultBlock, shownBlock } from './messages-blocks.ts';
 import type { ModelTool, RoundStream } from './tool-format.ts';
 

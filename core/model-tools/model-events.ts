@@ -1,5 +1,5 @@
-import type { JsonObject } from '../contract/values/json.ts';
-import { parseObject } from '../contract/values/json.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
+import { parseObject } from '../contract/values/json/json.ts';
 import { dataOf } from '../json-rpc/message-reader.ts';
 import { EventFrames } from '../pipeline/attempt/event-frames.ts';
 

@@ -1,5 +1,5 @@
-import { GatewayError } from '../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { callItem, outcomeOf } from './responses-items.ts';
 import { createResponsesStream } from './responses-stream.ts';
 import { sumUsage, tokensOf } from './sum-usage.ts';

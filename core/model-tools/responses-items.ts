@@ -1,4 +1,4 @@
-import type { JsonObject } from '../contract/values/json.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 import { type ModelTool, serverPrefix, type ToolResult } from './tool-format.ts';
 
 /** An item of the reply for a call of a tool by the gateway. */

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { callItem, outcomeOf } from './responses-items.ts';
 import type { ModelTool, RoundStream } from './tool-format.ts';
 

@@ -1,5 +1,5 @@
-import { GatewayError } from '../contract/values/errors.ts';
-import { type JsonObject, parseObject } from '../contract/values/json.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { type JsonObject, parseObject } from '../contract/values/json/json.ts';
 import type { InnerReply } from '../pipeline/inner-request.ts';
 import { callTool, listTools, type SendMessage } from './tool-calls.ts';
 import type { Conversation, NamedServer, RoundStream, ToolCall, ToolFormat, ToolResult } from './tool-format.ts';

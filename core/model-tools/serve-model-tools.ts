@@ -1,8 +1,8 @@
-import type { BodyMemory } from '../contract/values/body-memory.ts';
-import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
-import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../contract/values/http.ts';
-import { isObject, type JsonObject, parseObject } from '../contract/values/json.ts';
-import type { Timers } from '../contract/values/timers.ts';
+import type { BodyMemory } from '../contract/values/bodies/body-memory.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
+import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../contract/values/http/http.ts';
+import { isObject, type JsonObject, parseObject } from '../contract/values/json/json.ts';
+import type { Timers } from '../contract/values/time/timers.ts';
 import { streamError } from '../pipeline/attempt/stream-error.ts';
 import { type InnerReply, InnerSink, type InnerStream, innerRequest } from '../pipeline/inner-request.ts';
 import { decodedRequest } from '../pipeline/request/decoded-body.ts';

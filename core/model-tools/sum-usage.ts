@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 
 /** Returns the sums of all numbers of two usages, and the newer of all other members. */
 export function sumUsage(before: JsonObject, added: JsonObject): JsonObject {

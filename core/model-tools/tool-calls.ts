@@ -1,7 +1,7 @@
-import { counted } from '../contract/values/counted.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import { findHeader, type HeaderList } from '../contract/values/http.ts';
-import { isObject, type JsonObject, parseObject } from '../contract/values/json.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { findHeader, type HeaderList } from '../contract/values/http/http.ts';
+import { isObject, type JsonObject, parseObject } from '../contract/values/json/json.ts';
+import { counted } from '../contract/values/text/counted.ts';
 import { dataOf } from '../json-rpc/message-reader.ts';
 import { EventFrames } from '../pipeline/attempt/event-frames.ts';
 import type { InnerReply } from '../pipeline/inner-request.ts';

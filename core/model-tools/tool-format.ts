@@ -1,4 +1,4 @@
-import type { JsonObject } from '../contract/values/json.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 
 /** Begins the names of servers whose tools the gateway calls itself. */
 export const serverPrefix = '@svc-mcp/';

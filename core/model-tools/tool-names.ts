@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { GatewayError } from '../contract/values/errors.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
 import type { ModelTool } from './tool-format.ts';
 import { serverPrefix } from './tool-format.ts';
 

@@ -1,6 +1,6 @@
 import { ownStorePath } from '../contract/provider/own-store.ts';
 import { internalTenant, type UpstreamHandler, type UpstreamSender } from '../contract/provider/upstream.ts';
-import { GatewayError } from '../contract/values/errors.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
 
 /**
  * Returns the sender of calls to the service's own store, at `ownStoreOrigin`. They go to the control plane with the cluster key. Only the

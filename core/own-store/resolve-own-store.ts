@@ -2,7 +2,7 @@ import type { RequestContext } from '../contract/plugin/context.ts';
 import type { Target } from '../contract/plugin/plan.ts';
 import { isOwnId, ownStoreOrigin, ownStoreProvider } from '../contract/provider/own-store.ts';
 import type { ClientHeaders, ProviderAdapter } from '../contract/provider/provider.ts';
-import { GatewayError } from '../contract/values/errors.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
 
 /** The required part of a resolved target: the operations of its provider. */
 interface Resolved {

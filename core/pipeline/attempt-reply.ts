@@ -1,9 +1,9 @@
 import type { Reply } from '../contract/plugin/plugin.ts';
 import type { FrameSocket } from '../contract/plugin/web-socket.ts';
 import type { OperationCall, ProviderAdapter } from '../contract/provider/provider.ts';
-import type { GatewayError } from '../contract/values/errors.ts';
-import type { HeaderList } from '../contract/values/http.ts';
-import type { JsonObject } from '../contract/values/json.ts';
+import type { GatewayError } from '../contract/values/errors/errors.ts';
+import type { HeaderList } from '../contract/values/http/http.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 
 /** The result of one attempt. */
 export type AttemptReply =

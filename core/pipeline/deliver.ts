@@ -1,9 +1,9 @@
 import type { Outcome, RequestContext } from '../contract/plugin/context.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import { withClientPrefix } from '../contract/protocol/header-names.ts';
-import { GatewayError, reasonOf, wasCalled } from '../contract/values/errors.ts';
-import type { HeaderList, ReplySink } from '../contract/values/http.ts';
-import { isPromise } from '../contract/values/json.ts';
+import { GatewayError, reasonOf, wasCalled } from '../contract/values/errors/errors.ts';
+import type { HeaderList, ReplySink } from '../contract/values/http/http.ts';
+import { isPromise } from '../contract/values/json/json.ts';
 import { addGatewayHeaders } from './attempt/reply-headers.ts';
 import { streamError } from './attempt/stream-error.ts';
 import type { AttemptReply, StreamedReply } from './attempt-reply.ts';

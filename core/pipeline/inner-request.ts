@@ -1,5 +1,5 @@
-import { GatewayError } from '../contract/values/errors.ts';
-import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../contract/values/http.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../contract/values/http/http.ts';
 
 /** Returns a request with a JSON body that the gateway makes itself while it serves another one. */
 export function innerRequest(

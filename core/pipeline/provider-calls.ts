@@ -1,7 +1,7 @@
 import { RequestContext } from '../contract/plugin/context.ts';
 import type { OwnOperation, ProviderCall } from '../contract/plugin/provider-call.ts';
-import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { type InnerReply, InnerSink, innerRequest } from './inner-request.ts';
 import type { Chain } from './plan/compile-plan.ts';
 import type { PlanStore } from './plan/plan-store.ts';

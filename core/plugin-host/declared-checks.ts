@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import { guardrailSides } from '../contract/plugin/guardrail-config.ts';
 import type { Extension } from '../contract/plugin/plugin.ts';
 import type { PluginCheck } from '../contract/plugin/plugin-check.ts';
-import { issueText } from '../contract/values/input-issues.ts';
-import { isObject } from '../contract/values/json.ts';
-import { messageOf } from '../contract/values/message-of.ts';
+import { issueText } from '../contract/values/errors/input-issues.ts';
+import { messageOf } from '../contract/values/errors/message-of.ts';
+import { isObject } from '../contract/values/json/json.ts';
 import { isJsonSchema, isValibot, schemaOf } from './json-schema.ts';
 import { misspeltField } from './misspelt-field.ts';
 

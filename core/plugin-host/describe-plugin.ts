@@ -1,6 +1,6 @@
 import { type Extension, type HookName, hookNames, type Plugin } from '../contract/plugin/plugin.ts';
-import type { LoadedPlugin, LoadedProvider } from '../contract/protocol/loaded-plugins.ts';
-import type { JsonObject } from '../contract/values/json.ts';
+import type { LoadedPlugin, LoadedProvider } from '../contract/protocol/control-plane-calls/loaded-plugins.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 import { hasHooks } from './check-plugin.ts';
 import type { PluginEntry } from './load-plugins.ts';
 

@@ -1,7 +1,7 @@
 import type { Extension, Services } from '../contract/plugin/plugin.ts';
 import type { AddedCheck, AddedDecision, CheckContext, PluginCheck } from '../contract/plugin/plugin-check.ts';
-import { reasonOf } from '../contract/values/errors.ts';
-import { isObject, isPromise, type Maybe } from '../contract/values/json.ts';
+import { reasonOf } from '../contract/values/errors/errors.ts';
+import { isObject, isPromise, type Maybe } from '../contract/values/json/json.ts';
 import { isJsonSchema, schemaOf } from './json-schema.ts';
 import { publicServices } from './public-services.ts';
 import { withinTime } from './within-time.ts';

@@ -1,8 +1,8 @@
 import { types } from 'node:util';
 import type { Denial, Reply, Verdict } from '../contract/plugin/plugin.ts';
-import { counted } from '../contract/values/counted.ts';
-import { toGatewayError } from '../contract/values/errors.ts';
-import type { HeaderList } from '../contract/values/http.ts';
+import { toGatewayError } from '../contract/values/errors/errors.ts';
+import type { HeaderList } from '../contract/values/http/http.ts';
+import { counted } from '../contract/values/text/counted.ts';
 
 /**
  * Thrown if a hook returned a value that its contract does not allow. The message names the field, the value's type and what is

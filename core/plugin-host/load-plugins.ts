@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { CorePlugin, CoreServices } from '../contract/plugin/core-plugin.ts';
 import { type Extension, type HookName, hookNames } from '../contract/plugin/plugin.ts';
-import { issueText } from '../contract/values/input-issues.ts';
+import { issueText } from '../contract/values/errors/input-issues.ts';
 import { loadModule, versionOf } from '../load-module/load-module.ts';
 import { checkPlugin } from './check-plugin.ts';
 

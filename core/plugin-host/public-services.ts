@@ -1,6 +1,6 @@
 import type { PluginRequest, Services } from '../contract/plugin/plugin.ts';
-import { type ErrorCode, toGatewayError } from '../contract/values/errors.ts';
-import { isObject } from '../contract/values/json.ts';
+import { type ErrorCode, toGatewayError } from '../contract/values/errors/errors.ts';
+import { isObject } from '../contract/values/json/json.ts';
 import { readHeaders } from './hook-results.ts';
 
 /** Returns the services of the public contract only. */

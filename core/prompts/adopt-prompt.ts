@@ -2,8 +2,8 @@ import type { Identity, RequestContext, RequestTarget } from '../contract/plugin
 import type { Plan, Target } from '../contract/plugin/plan.ts';
 import type { RenderedPrompt, RequestPrompt } from '../contract/plugin/prompt.ts';
 import { headerParam } from '../contract/protocol/header-names.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import { splitModelSlug } from '../contract/values/model-slug.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { splitModelSlug } from '../contract/values/models/model-slug.ts';
 import { encode } from '../pipeline/attempt/outgoing-body.ts';
 import type { PipelineOptions, PromptSteps } from '../pipeline/run.ts';
 import { findPrompt } from './find-prompt.ts';

@@ -1,5 +1,5 @@
-import { GatewayError } from '../contract/values/errors.ts';
-import type { JsonObject } from '../contract/values/json.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 import type { CollectedPartials, PartialSet } from './collect-partials.ts';
 import type { TemplatePartial } from './compile-template.ts';
 import { type Context, escapeForString, valueText } from './json-context.ts';

@@ -1,4 +1,4 @@
-import type { LoadedProvider } from '../contract/protocol/loaded-plugins.ts';
+import type { LoadedProvider } from '../contract/protocol/control-plane-calls/loaded-plugins.ts';
 import type { ProviderEntry } from './load-providers.ts';
 
 /** Describes a third-party provider. */

@@ -1,6 +1,6 @@
 import { type Operation, operationNames, type ProviderAdapter } from '../contract/provider/provider.ts';
-import { isObject } from '../contract/values/json.ts';
-import { emptyUsage, type Usage } from '../contract/values/usage.ts';
+import { isObject } from '../contract/values/json/json.ts';
+import { emptyUsage, type Usage } from '../contract/values/models/usage.ts';
 
 /**
  * Returns a third-party adapter whose usage is checked when it is read: a malformed count would make the record unwritable. Throws an Error

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { headerValuePattern, notHeaderValue } from '../contract/values/http.ts';
+import { headerValuePattern, notHeaderValue } from '../contract/values/http/http.ts';
 import type { SettingDeclaration } from './declaration.ts';
 
 type Roles = Omit<SettingDeclaration, 'kind' | 'schema'>;

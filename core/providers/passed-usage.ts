@@ -1,6 +1,6 @@
 import { hasCount, type Locations, type PassedFormat, type PassedUsage } from '../contract/provider/passed-usage.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
-import { serviceTierOf, type Usage } from '../contract/values/usage.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { serviceTierOf, type Usage } from '../contract/values/models/usage.ts';
 import { usageOf as messagesUsage } from '../formats/anthropic/usage.ts';
 import { usageOf as geminiUsage } from '../formats/gemini/usage.ts';
 import { mediaUsage, unitUsage } from '../formats/media/media-usage.ts';

@@ -15,9 +15,9 @@ export type {
   StepServices,
 } from '../contract/provider/provider.ts';
 export type { StreamEvent, StreamReader, StreamTranslator } from '../contract/provider/stream-event.ts';
-export { GatewayError } from '../contract/values/errors.ts';
-export type { HeaderList } from '../contract/values/http.ts';
-export type { JsonObject } from '../contract/values/json.ts';
-export { emptyUsage, type Usage } from '../contract/values/usage.ts';
+export { GatewayError } from '../contract/values/errors/errors.ts';
+export type { HeaderList } from '../contract/values/http/http.ts';
+export type { JsonObject } from '../contract/values/json/json.ts';
+export { emptyUsage, type Usage } from '../contract/values/models/usage.ts';
 export { openAiCompatible } from '../formats/openai/openai-compatible.ts';
 export { declared } from '../provider-settings/declaration.ts';

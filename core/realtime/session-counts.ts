@@ -1,5 +1,5 @@
 import type { SessionOwner } from '../contract/plugin/web-socket.ts';
-import { GatewayError } from '../contract/values/errors.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
 
 /** Maximum concurrent sessions of one organisation, one workspace and one key in this process. 0: no limit. */
 export interface OwnerMax {

@@ -1,4 +1,4 @@
-import { emptyUsage, type Usage } from '../contract/values/usage.ts';
+import { emptyUsage, type Usage } from '../contract/values/models/usage.ts';
 
 const bytesPerTextToken = 4;
 /** One second of 16-bit sound at 16 kHz has 32 KiB. Providers count it as about 32 tokens. */

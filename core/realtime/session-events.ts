@@ -1,7 +1,7 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { PassedUsage } from '../contract/provider/passed-usage.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
-import type { Usage } from '../contract/values/usage.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import type { Usage } from '../contract/values/models/usage.ts';
 
 /**
  * Reads the usage of one event of a session: by the provider's own reader if it has one, else (and for Gemini) in any known

@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from '../contract/values/json.ts';
-import { emptyUsage, type Usage } from '../contract/values/usage.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { emptyUsage, type Usage } from '../contract/values/models/usage.ts';
 
 /** Events longer than this are not parsed, because events with token counts contain no audio. */
 const eventBytesMax = 4 * 1024 * 1024;

@@ -6,10 +6,10 @@ import {
   type SessionOutcome,
   type SessionStart,
 } from '../contract/plugin/web-socket.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import type { Maybe } from '../contract/values/json.ts';
-import type { Usage } from '../contract/values/usage.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import type { Maybe } from '../contract/values/json/json.ts';
+import type { Usage } from '../contract/values/models/usage.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 import {
   type Closing,
   closingOfClient,

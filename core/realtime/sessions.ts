@@ -1,6 +1,6 @@
 import type { Sessions } from '../contract/plugin/web-socket.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import { GatewayError } from '../contract/values/errors.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 import { Session, type SessionLimits } from './session.ts';
 import { type OwnerMax, SessionCounts } from './session-counts.ts';
 

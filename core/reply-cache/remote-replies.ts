@@ -15,11 +15,11 @@ import {
   vectorBytes,
 } from '../contract/protocol/cached-replies.ts';
 import type { InternalFetch } from '../contract/protocol/internal-api.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import { GatewayError } from '../contract/values/errors.ts';
-import type { Log } from '../contract/values/log.ts';
-import { sealBytes, unsealBytes } from '../contract/values/secret.ts';
-import type { Timers } from '../contract/values/timers.ts';
+import { sealBytes, unsealBytes } from '../contract/values/credentials/secret.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import type { Log } from '../contract/values/log/log.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
+import type { Timers } from '../contract/values/time/timers.ts';
 import { createStoreHealth } from './store-health.ts';
 
 /** The store that all gateways share: rows of the control plane. */

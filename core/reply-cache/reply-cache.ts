@@ -9,10 +9,10 @@ import {
   type LeadResult,
   type ReplyCache,
 } from '../contract/protocol/cached-replies.ts';
-import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
-import { readNotice } from '../contract/protocol/read-notice.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import type { Timers } from '../contract/values/timers.ts';
+import type { NoticeChannel } from '../contract/protocol/notices/notice-channel.ts';
+import { readNotice } from '../contract/protocol/notices/read-notice.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
+import type { Timers } from '../contract/values/time/timers.ts';
 import type { RemoteReplies } from './remote-replies.ts';
 
 export interface ReplyCacheOptions {

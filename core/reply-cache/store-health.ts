@@ -1,6 +1,6 @@
-import type { Clock } from '../contract/values/clock.ts';
-import { reasonOf } from '../contract/values/errors.ts';
-import type { Log } from '../contract/values/log.ts';
+import { reasonOf } from '../contract/values/errors/errors.ts';
+import type { Log } from '../contract/values/log/log.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
 
 /** Decides whether requests may wait for the shared store. */
 export interface StoreHealth {

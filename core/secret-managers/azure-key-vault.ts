@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { identityToken } from '../cloud-auth/azure-identity.ts';
-import type { MappedSecretDocument } from '../contract/protocol/secret-reference.ts';
+import type { MappedSecretDocument } from '../contract/protocol/credentials/secret-reference.ts';
 import type { Credentials, ProviderSettings } from '../contract/provider/provider.ts';
-import { Secret } from '../contract/values/secret.ts';
+import { Secret } from '../contract/values/credentials/secret.ts';
 import { azureIdentitySettings } from '../provider-settings/azure.ts';
 import { away, errorCodeOf, refused, statusError } from './secret-error.ts';
 import {

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { createTokenCache, tokenKey } from '../cloud-auth/token-cache.ts';
-import type { MappedSecretDocument } from '../contract/protocol/secret-reference.ts';
+import type { MappedSecretDocument } from '../contract/protocol/credentials/secret-reference.ts';
 import type { Credentials } from '../contract/provider/provider.ts';
 import type { Token } from '../contract/provider/sign-services.ts';
-import type { HeaderList } from '../contract/values/http.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
-import { Secret } from '../contract/values/secret.ts';
+import { Secret } from '../contract/values/credentials/secret.ts';
+import type { HeaderList } from '../contract/values/http/http.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { away, refused, statusError } from './secret-error.ts';
 import {
   addressOf,

@@ -1,5 +1,5 @@
-import type { MappedSecretDocument } from '../contract/protocol/secret-reference.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import type { MappedSecretDocument } from '../contract/protocol/credentials/secret-reference.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { refused } from './secret-error.ts';
 import type { SecretContent } from './secret-reader.ts';
 

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import type { SecretManagerType } from '../contract/protocol/secret-reference.ts';
-import type { Clock } from '../contract/values/clock.ts';
-import type { Maybe } from '../contract/values/json.ts';
-import type { Log } from '../contract/values/log.ts';
-import { realTimers, type Timers } from '../contract/values/timers.ts';
+import type { SecretManagerType } from '../contract/protocol/credentials/secret-reference.ts';
+import type { Maybe } from '../contract/values/json/json.ts';
+import type { Log } from '../contract/values/log/log.ts';
+import type { Clock } from '../contract/values/time/clock.ts';
+import { realTimers, type Timers } from '../contract/values/time/timers.ts';
 import { away, errorOf, type SecretError } from './secret-error.ts';
 import type { SecretContent } from './secret-reader.ts';
 

@@ -1,4 +1,4 @@
-import { GatewayError } from '../contract/values/errors.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
 
 /**
  * The reason why a value is unavailable. `isAway`: the manager did not reject the request, so the last known value stays valid.

@@ -1,11 +1,11 @@
 import * as v from 'valibot';
-import type { MappedSecretDocument } from '../contract/protocol/secret-reference.ts';
+import type { MappedSecretDocument } from '../contract/protocol/credentials/secret-reference.ts';
 import type { Credentials } from '../contract/provider/provider.ts';
 import type { SignServices } from '../contract/provider/sign-services.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
-import { checkOutboundUrl, type TrustedHosts } from '../contract/values/outbound-url.ts';
-import type { Secret } from '../contract/values/secret.ts';
-import { isTrustedAddress, isTrustedName } from '../contract/values/trusted-hosts.ts';
+import { checkOutboundUrl, type TrustedHosts } from '../contract/values/addresses/outbound-url.ts';
+import { isTrustedAddress, isTrustedName } from '../contract/values/addresses/trusted-hosts.ts';
+import type { Secret } from '../contract/values/credentials/secret.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { away, refused } from './secret-error.ts';
 
 /** Content that a manager stores under one path: a text, or fields as the text of a JSON object. */

@@ -5,7 +5,7 @@ import { misspeltSettings } from '../../config/misspelt-settings.ts';
 import { prepareKeys } from '../../config/prepare-keys.ts';
 import type { Settings } from '../../config/settings.ts';
 import { version } from '../../config/version.ts';
-import { exitCodes } from '../contract/protocol/process-messages.ts';
+import { exitCodes } from '../contract/protocol/processes/process-messages.ts';
 import { createLog } from '../log/log.ts';
 import { busyPorts } from './check-ports.ts';
 import { compileCache } from './compile-cache.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
-import type { FirstStartMessage } from '../contract/protocol/process-messages.ts';
+import type { FirstStartMessage } from '../contract/protocol/processes/process-messages.ts';
 
 /**
  * Returns the text that the service prints when everything is ready: the base URL, and on the first start the location of the

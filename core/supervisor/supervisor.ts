@@ -1,9 +1,9 @@
 import cluster, { type Worker } from 'node:cluster';
 import type { Settings } from '../../config/settings.ts';
-import { noticeSubjects } from '../contract/protocol/notice-subjects.ts';
-import { exitCodes, type FirstStartMessage, type ProcessMessage } from '../contract/protocol/process-messages.ts';
-import { reloadMessage, stopMessage } from '../contract/protocol/stop-requests.ts';
-import type { Log } from '../contract/values/log.ts';
+import { noticeSubjects } from '../contract/protocol/notices/notice-subjects.ts';
+import { exitCodes, type FirstStartMessage, type ProcessMessage } from '../contract/protocol/processes/process-messages.ts';
+import { reloadMessage, stopMessage } from '../contract/protocol/processes/stop-requests.ts';
+import type { Log } from '../contract/values/log/log.ts';
 import { serveMetricsRequests } from '../telemetry/metrics-ipc.ts';
 import { readyText } from './ready-text.ts';
 import { type ChildPlan, type Death, SupervisedChild, type SupervisorClock } from './supervised-child.ts';

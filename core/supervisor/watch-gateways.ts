@@ -1,4 +1,4 @@
-import type { Log } from '../contract/values/log.ts';
+import type { Log } from '../contract/values/log/log.ts';
 import type { SupervisedChild, SupervisorClock } from './supervised-child.ts';
 
 export interface GatewayWatch {

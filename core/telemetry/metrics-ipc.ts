@@ -1,5 +1,5 @@
 import type { MetricObject } from 'prom-client';
-import { isObject } from '../contract/values/json.ts';
+import { isObject } from '../contract/values/json/json.ts';
 import type { Metrics } from './metrics.ts';
 
 /**

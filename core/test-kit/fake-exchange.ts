@@ -1,6 +1,6 @@
-import { GatewayError } from '../contract/values/errors.ts';
-import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../contract/values/http.ts';
-import type { JsonObject } from '../contract/values/json.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../contract/values/http/http.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 
 export interface FakeRequest {
   method: string;

@@ -1,7 +1,7 @@
 import type { UpstreamCall, UpstreamHandler } from '../contract/provider/upstream.ts';
-import type { GatewayError } from '../contract/values/errors.ts';
-import type { HeaderList } from '../contract/values/http.ts';
-import type { JsonObject } from '../contract/values/json.ts';
+import type { GatewayError } from '../contract/values/errors/errors.ts';
+import type { HeaderList } from '../contract/values/http/http.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 
 /**
  * The reaction of a scripted provider to one call. It may hold the handler and continue later. `connecting`: it has not received

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 
 /** Returns the JSON of each event of a stream. */
 export function eventsOf(text: string): JsonObject[] {

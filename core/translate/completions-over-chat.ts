@@ -1,6 +1,6 @@
 import type { Operation, OperationCall } from '../contract/provider/provider.ts';
 import type { StreamEvent, StreamTranslator } from '../contract/provider/stream-event.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { badParam } from '../formats/bad-param.ts';
 import { oneOfTwo } from '../formats/pick-format.ts';
 import { dropUnread } from '../formats/reply-notes.ts';

@@ -1,6 +1,6 @@
 import type { Operation, OperationCall } from '../contract/provider/provider.ts';
 import type { StreamTranslator } from '../contract/provider/stream-event.ts';
-import type { JsonObject } from '../contract/values/json.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 
 /** The conversion of tools that a provider lacks, in one format. `asked` holds the parameters of the client. */
 export interface Conversion<Names> {

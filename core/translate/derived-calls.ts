@@ -1,5 +1,5 @@
 import type { OperationCall } from '../contract/provider/provider.ts';
-import type { JsonObject } from '../contract/values/json.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 
 /** A call in another format that was made from a call, and its `params` if they differ. */
 export type DerivedCallOf = (call: OperationCall, params?: JsonObject) => OperationCall;

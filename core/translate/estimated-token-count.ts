@@ -1,5 +1,5 @@
 import type { Operation, OperationCall } from '../contract/provider/provider.ts';
-import { promptTexts } from '../contract/values/prompt-text.ts';
+import { promptTexts } from '../contract/values/models/prompt-text.ts';
 import { adaptInReply } from '../formats/reply-notes.ts';
 
 /**

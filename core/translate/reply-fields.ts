@@ -1,5 +1,5 @@
 import type { OperationCall } from '../contract/provider/provider.ts';
-import type { JsonObject } from '../contract/values/json.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 import { adaptInReply, dropUnread } from '../formats/reply-notes.ts';
 
 /**

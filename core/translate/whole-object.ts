@@ -1,4 +1,4 @@
-import { isObject } from '../contract/values/json.ts';
+import { isObject } from '../contract/values/json/json.ts';
 
 /**
  * Recognises the end of a JSON object that arrives in pieces. Each piece is searched once, and the text is parsed once. Parsing all text

@@ -2,8 +2,8 @@ import { type LookupAddress, lookup } from 'node:dns';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { rootCertificates } from 'node:tls';
 import type { buildConnector as BuildConnector } from 'undici';
-import { GatewayError } from '../contract/values/errors.ts';
-import { checkAddress, checkHost, isMetadataAddress, type TrustedHosts } from '../contract/values/outbound-url.ts';
+import { checkAddress, checkHost, isMetadataAddress, type TrustedHosts } from '../contract/values/addresses/outbound-url.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
 import { buildConnector } from './undici-client.ts';
 
 /** Returns all addresses of a name. Called once per connection, or once for several that open at the same time. */

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { Dispatcher } from 'undici';
 import type { UpstreamCall, UpstreamExchange, UpstreamHandler } from '../contract/provider/upstream.ts';
-import { GatewayError } from '../contract/values/errors.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
 import type { Connection } from './connection.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { toReplyHeaders, withoutHopByHop } from './hop-by-hop.ts';

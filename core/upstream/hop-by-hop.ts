@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { HeaderList } from '../contract/values/http.ts';
+import type { HeaderList } from '../contract/values/http/http.ts';
 
 /**
  * Returns the list without the headers that end at this hop: the fixed ones (RFC 9110 §7.6.1), those that `Connection` names, and

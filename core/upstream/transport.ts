@@ -7,7 +7,7 @@ import {
   type UpstreamHandler,
   type UpstreamTransport,
 } from '../contract/provider/upstream.ts';
-import { GatewayError } from '../contract/values/errors.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
 import { type Connect, type ConnectorOptions, createConnector } from './connector.ts';
 import { Deadlines } from './deadlines.ts';
 import { Exchange, type ExchangeServices } from './exchange.ts';

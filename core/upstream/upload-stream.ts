@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { BodyControl, RequestBody } from '../contract/values/http.ts';
+import type { BodyControl, RequestBody } from '../contract/values/http/http.ts';
 
 /**
  * A request body as the stream that undici reads. Nothing is read from the client before the connection is open, so a body whose

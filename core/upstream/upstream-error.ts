@@ -1,5 +1,5 @@
-import { GatewayError } from '../contract/values/errors.ts';
-import { messageOf } from '../contract/values/message-of.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { messageOf } from '../contract/values/errors/message-of.ts';
 
 /** Progress of an exchange when it failed. */
 export type Phase = 'connect' | 'head' | 'body';

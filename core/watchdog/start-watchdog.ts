@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import { aliveMessage } from '../contract/protocol/process-messages.ts';
-import type { Log } from '../contract/values/log.ts';
+import { aliveMessage } from '../contract/protocol/processes/process-messages.ts';
+import type { Log } from '../contract/values/log/log.ts';
 import type { StackThreadData } from './stack-thread.ts';
 
 export interface WatchdogOptions {

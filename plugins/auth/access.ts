@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import { GatewayError } from '../../core/contract/values/errors.ts';
+import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 
 /** Throws `forbidden` when the caller has none of the route's scopes. */
 export function requireScope(ctx: RequestContext): void {

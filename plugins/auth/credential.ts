@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import { isToken } from '../../core/contract/protocol/tokens.ts';
+import { isToken } from '../../core/contract/protocol/credentials/tokens.ts';
 
 /**
  * Returns the API key of a request, or the JWT used instead of one: `x-svc-api-key`, otherwise `Authorization: Bearer` (so that

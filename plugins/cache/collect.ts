@@ -4,7 +4,7 @@ import type { Slot } from '../../core/contract/plugin/plugin.ts';
 import type { SavedCall } from '../../core/contract/plugin/record.ts';
 import { recordedUsage } from '../../core/contract/plugin/recorded-usage.ts';
 import { cachedBytesMax, type EntryLabels, type LeadResult } from '../../core/contract/protocol/cached-replies.ts';
-import { findHeader } from '../../core/contract/values/http.ts';
+import { findHeader } from '../../core/contract/values/http/http.ts';
 import { formOfReply } from './forms/convert.ts';
 import type { SemanticRequest } from './semantic.ts';
 

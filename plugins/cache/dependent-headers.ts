@@ -1,5 +1,5 @@
 import type { Plan } from '../../core/contract/plugin/plan.ts';
-import { isObject } from '../../core/contract/values/json.ts';
+import { isObject } from '../../core/contract/values/json/json.ts';
 
 const known = new WeakMap<Plan, readonly string[]>();
 

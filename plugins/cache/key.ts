@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { newEntryCache } from '../../core/contract/entry-cache.ts';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
-import { GatewayError } from '../../core/contract/values/errors.ts';
-import { isObject, parseObject } from '../../core/contract/values/json.ts';
+import { GatewayError } from '../../core/contract/values/errors/errors.ts';
+import { isObject, parseObject } from '../../core/contract/values/json/json.ts';
 import { dependentHeaders } from './dependent-headers.ts';
 import { sharesForms } from './forms/convert.ts';
 

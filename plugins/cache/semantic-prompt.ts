@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
+import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
 
 /** A request split for the semantic cache. */
 export interface SemanticPrompt {

@@ -8,7 +8,7 @@ import {
   type SimilarReply,
   vectorDimensionsMax,
 } from '../../core/contract/protocol/cached-replies.ts';
-import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
+import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
 import { contentFacts } from './content-facts.ts';
 import { partitionDigest } from './key.ts';
 import { operationOfPath, type SemanticPrompt, semanticPrompt } from './semantic-prompt.ts';

@@ -1,9 +1,9 @@
 import type { Identity, RequestContext } from '../../core/contract/plugin/context.ts';
 import type { WorkspaceDocument } from '../../core/contract/protocol/documents.ts';
 import { headerParam } from '../../core/contract/protocol/header-names.ts';
-import { GatewayError } from '../../core/contract/values/errors.ts';
-import { headerText } from '../../core/contract/values/http.ts';
-import { isObject } from '../../core/contract/values/json.ts';
+import { GatewayError } from '../../core/contract/values/errors/errors.ts';
+import { headerText } from '../../core/contract/values/http/http.ts';
+import { isObject } from '../../core/contract/values/json/json.ts';
 import { addBaggage } from './baggage.ts';
 
 type Metadata = Readonly<Record<string, string>>;

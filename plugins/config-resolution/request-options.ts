@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import { GatewayError } from '../../core/contract/values/errors.ts';
+import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 
 /** Returns the error in the value of a header. Null if there is none. */
 type Rule = (value: string) => string | null;

@@ -3,11 +3,11 @@ import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import { headerParam } from '../../core/contract/protocol/header-names.ts';
 import type { Credentials } from '../../core/contract/provider/provider.ts';
 import type { SettingNames } from '../../core/contract/provider/setting-names.ts';
-import { holdsCredential } from '../../core/contract/values/api-key.ts';
-import { GatewayError } from '../../core/contract/values/errors.ts';
-import type { JsonObject } from '../../core/contract/values/json.ts';
-import { splitModelSlug } from '../../core/contract/values/model-slug.ts';
-import { Secret } from '../../core/contract/values/secret.ts';
+import { holdsCredential } from '../../core/contract/values/credentials/api-key.ts';
+import { Secret } from '../../core/contract/values/credentials/secret.ts';
+import { GatewayError } from '../../core/contract/values/errors/errors.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { splitModelSlug } from '../../core/contract/values/models/model-slug.ts';
 
 /** An entry of `x-svc-beta`: the older name of the setting `use_responses_api`, with any date. */
 const asksForResponsesApi = /(^|,)\s*use-responses-api(-\d{4}-\d{2}-\d{2})?\s*(,|$)/;

@@ -2,7 +2,7 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { defaultPrefix } from '../../core/contract/protocol/header-names.ts';
 import { ownStoreProvider } from '../../core/contract/provider/own-store.ts';
 import type { SettingNames } from '../../core/contract/provider/setting-names.ts';
-import { type ErrorCode, GatewayError } from '../../core/contract/values/errors.ts';
+import { type ErrorCode, GatewayError } from '../../core/contract/values/errors/errors.ts';
 
 /** Headers that saved-only mode rejects: those of URLs, and those of settings and credentials that select an account. */
 export interface BlockedHeaders {

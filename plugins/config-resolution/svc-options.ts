@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import { holdsCredential } from '../../core/contract/values/api-key.ts';
-import { GatewayError } from '../../core/contract/values/errors.ts';
-import { isObject } from '../../core/contract/values/json.ts';
+import { holdsCredential } from '../../core/contract/values/credentials/api-key.ts';
+import { GatewayError } from '../../core/contract/values/errors/errors.ts';
+import { isObject } from '../../core/contract/values/json/json.ts';
 
 /** Options about the caller and the trace. They are fixed before the body is read. */
 const settled: ReadonlySet<string> = new Set(['api-key', 'trace-id']);

@@ -1,7 +1,7 @@
 import type { BatchLine, ChangedLine, CheckBatchLine } from '../../core/contract/plugin/batch-line.ts';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Denial } from '../../core/contract/plugin/plugin.ts';
-import type { Clock } from '../../core/contract/values/clock.ts';
+import type { Clock } from '../../core/contract/values/time/clock.ts';
 import type { Guardrail } from './compile.ts';
 import { denialOf, type HookResults, isDenied, mayDeny } from './hook-results.ts';
 import { type GuardrailResult, runGuardrails, unreadable } from './run.ts';

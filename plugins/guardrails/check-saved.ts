@@ -5,7 +5,7 @@ import {
   guardrailSides,
   ruleOfSaved,
 } from '../../core/contract/plugin/guardrail-config.ts';
-import type { Secret } from '../../core/contract/values/secret.ts';
+import type { Secret } from '../../core/contract/values/credentials/secret.ts';
 import type { Side } from './checks/check.ts';
 import { serviceUrlsOf } from './checks/outgoing-headers.ts';
 import { checkOf, compileGuardrails } from './compile.ts';

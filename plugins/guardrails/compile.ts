@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { didYouMean } from '../../config/did-you-mean.ts';
 import type { CheckRule, GuardrailRule, StreamMode } from '../../core/contract/plugin/guardrail-config.ts';
-import { issueTexts } from '../../core/contract/values/input-issues.ts';
-import { isObject, type JsonObject, type Maybe } from '../../core/contract/values/json.ts';
-import { messageOf } from '../../core/contract/values/message-of.ts';
-import type { Secret } from '../../core/contract/values/secret.ts';
+import type { Secret } from '../../core/contract/values/credentials/secret.ts';
+import { issueTexts } from '../../core/contract/values/errors/input-issues.ts';
+import { messageOf } from '../../core/contract/values/errors/message-of.ts';
+import { isObject, type JsonObject, type Maybe } from '../../core/contract/values/json/json.ts';
 import { fromPlugin } from './checks/added.ts';
 import type { Check, CheckServices, Outcome, Side, Subject } from './checks/check.ts';
 import { checks } from './checks/index.ts';

@@ -1,8 +1,8 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import type * as v from 'valibot';
 import type { AddedCheck } from '../../core/contract/plugin/plugin-check.ts';
-import type { CheckDescription } from '../../core/contract/protocol/guardrail-checks.ts';
-import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
+import type { CheckDescription } from '../../core/contract/protocol/control-plane-calls/guardrail-checks.ts';
+import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
 import { fromPlugin } from './checks/added.ts';
 import type { Check } from './checks/check.ts';
 import { checks } from './checks/index.ts';

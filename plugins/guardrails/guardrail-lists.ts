@@ -2,7 +2,7 @@ import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { GuardrailRule } from '../../core/contract/plugin/guardrail-config.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import { headerParam } from '../../core/contract/protocol/header-names.ts';
-import { GatewayError } from '../../core/contract/values/errors.ts';
+import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 import type { Side } from './checks/check.ts';
 import { compileGuardrails, type Guardrail } from './compile.ts';
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseObject } from '../../core/contract/values/json.ts';
+import { isObject, type JsonObject, parseObject } from '../../core/contract/values/json/json.ts';
 import { removeLogprobs } from './window/event-texts.ts';
 
 /** One event of a held stream: its lines before the data, and its JSON. `json` is null for `[DONE]` and comments. */

@@ -1,7 +1,7 @@
 import type { GuardrailRecord } from '../../core/contract/plugin/guardrail-result.ts';
 import type { Reply } from '../../core/contract/plugin/plugin.ts';
-import { isoTime } from '../../core/contract/values/iso-time.ts';
-import type { JsonObject } from '../../core/contract/values/json.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { isoTime } from '../../core/contract/values/time/iso-time.ts';
 import type { Guardrail } from './compile.ts';
 import type { CheckResult, GuardrailResult } from './run.ts';
 

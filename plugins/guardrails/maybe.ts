@@ -1,4 +1,4 @@
-import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
+import { isPromise, type Maybe } from '../../core/contract/values/json/json.ts';
 
 /** Calls `next` with the value: at once if it is there, otherwise when its promise resolves. */
 export function after<T, U>(value: Maybe<T>, next: (value: T) => Maybe<U>): Maybe<U> {

@@ -1,8 +1,8 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { AttemptResponse } from '../../core/contract/plugin/plugin.ts';
-import { findHeader } from '../../core/contract/values/http.ts';
-import { isObject, type JsonObject, type Maybe } from '../../core/contract/values/json.ts';
-import { textOf } from '../../core/contract/values/utf8.ts';
+import { findHeader } from '../../core/contract/values/http/http.ts';
+import { isObject, type JsonObject, type Maybe } from '../../core/contract/values/json/json.ts';
+import { textOf } from '../../core/contract/values/text/utf8.ts';
 import { HeldStream } from './held-stream.ts';
 import { after } from './maybe.ts';
 import { readPassedReply } from './passed-reply.ts';

@@ -4,7 +4,7 @@ import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { Denial, Reply } from '../../core/contract/plugin/plugin.ts';
 import type { SessionDecision, SessionMessage } from '../../core/contract/plugin/web-socket.ts';
-import type { JsonObject, Maybe } from '../../core/contract/values/json.ts';
+import type { JsonObject, Maybe } from '../../core/contract/values/json/json.ts';
 import { BatchGuard } from './batch-guard.ts';
 import { type Compiled, type Guardrails, noGuardrails, toGuardrails } from './guardrail-lists.ts';
 import { denialOf, isDenied } from './hook-results.ts';

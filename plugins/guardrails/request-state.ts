@@ -1,8 +1,8 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { AttemptResponse, Reply, Slot } from '../../core/contract/plugin/plugin.ts';
-import type { Clock } from '../../core/contract/values/clock.ts';
-import { isPromise, type JsonObject } from '../../core/contract/values/json.ts';
+import { isPromise, type JsonObject } from '../../core/contract/values/json/json.ts';
+import type { Clock } from '../../core/contract/values/time/clock.ts';
 import type { BatchGuard } from './batch-guard.ts';
 import type { Guardrail } from './compile.ts';
 import { denialText, deniedResults, isDenied, toRecord } from './hook-results.ts';

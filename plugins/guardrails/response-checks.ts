@@ -2,8 +2,8 @@ import type { Outcome, RequestContext } from '../../core/contract/plugin/context
 import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { AttemptResponse, Verdict } from '../../core/contract/plugin/plugin.ts';
-import { GatewayError } from '../../core/contract/values/errors.ts';
-import type { Maybe } from '../../core/contract/values/json.ts';
+import { GatewayError } from '../../core/contract/values/errors/errors.ts';
+import type { Maybe } from '../../core/contract/values/json/json.ts';
 import type { Guardrail } from './compile.ts';
 import { type Compiled, noGuardrails } from './guardrail-lists.ts';
 import { denialOf, denialText, isDenied } from './hook-results.ts';

@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Reply, ReplyHead } from '../../core/contract/plugin/plugin.ts';
-import type { Clock } from '../../core/contract/values/clock.ts';
-import { findHeader } from '../../core/contract/values/http.ts';
+import { findHeader } from '../../core/contract/values/http/http.ts';
+import type { Clock } from '../../core/contract/values/time/clock.ts';
 import { firstEventOf, withHookResults } from './hook-results.ts';
 import { hasFailed, type Observed, observedBytesMax, type State, softReplyOf } from './request-state.ts';
 

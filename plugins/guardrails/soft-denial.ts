@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Reply } from '../../core/contract/plugin/plugin.ts';
-import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
+import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
 
 type Format = 'chat' | 'completion' | 'messages' | 'responses';
 

@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { OperationName } from '../../core/contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
+import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
 
 type Path = readonly (string | number)[];
 

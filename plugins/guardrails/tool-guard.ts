@@ -1,9 +1,9 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { CompiledToolGuardrail, ToolGuard, ToolSide, ToolVerdict } from '../../core/contract/plugin/tool-guard.ts';
-import { GatewayError } from '../../core/contract/values/errors.ts';
-import { isPromise, type JsonObject, type Maybe } from '../../core/contract/values/json.ts';
-import { messageOf } from '../../core/contract/values/message-of.ts';
+import { GatewayError } from '../../core/contract/values/errors/errors.ts';
+import { messageOf } from '../../core/contract/values/errors/message-of.ts';
+import { isPromise, type JsonObject, type Maybe } from '../../core/contract/values/json/json.ts';
 import { compileGuardrails, type Guardrail } from './compile.ts';
 import { isDenied, toRecord } from './hook-results.ts';
 import { after } from './maybe.ts';

@@ -1,5 +1,5 @@
 import type { ToolSide } from '../../core/contract/plugin/tool-guard.ts';
-import type { JsonObject } from '../../core/contract/values/json.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import type { TextPart } from './texts.ts';
 
 /** Deeper values cannot be read, so the call is refused. */

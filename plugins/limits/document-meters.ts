@@ -1,8 +1,8 @@
 import type { EntityLimits, Identity, RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { ProviderDocument, WorkspaceDocument } from '../../core/contract/protocol/documents.ts';
-import type { Leases } from '../../core/contract/protocol/leases.ts';
-import type { UsagePolicy, WorkspacePoliciesDocument } from '../../core/contract/protocol/policies.ts';
+import type { Leases } from '../../core/contract/protocol/limits/leases.ts';
+import type { UsagePolicy, WorkspacePoliciesDocument } from '../../core/contract/protocol/limits/policies.ts';
 import { type Meter, metersOf } from './meters.ts';
 import { WorkspacePolicies } from './policies.ts';
 

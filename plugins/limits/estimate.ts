@@ -1,9 +1,9 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { makesImages, type PassedRequest, repliesWithTokens } from '../../core/contract/plugin/passed-traffic.ts';
-import type { ModelRates } from '../../core/contract/protocol/leases.ts';
-import { imageRate } from '../../core/contract/values/image-rate.ts';
-import type { JsonObject } from '../../core/contract/values/json.ts';
-import { serviceTierOf, totalTokens, unitsPerCallMax } from '../../core/contract/values/usage.ts';
+import type { ModelRates } from '../../core/contract/protocol/limits/leases.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { imageRate } from '../../core/contract/values/models/image-rate.ts';
+import { serviceTierOf, totalTokens, unitsPerCallMax } from '../../core/contract/values/models/usage.ts';
 
 /** Tokens a request may take. */
 export interface TokenEstimate {

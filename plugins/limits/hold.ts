@@ -1,6 +1,6 @@
 import type { ReservationRecord } from '../../core/contract/plugin/record.ts';
-import type { BudgetRules } from '../../core/contract/protocol/budget-rules.ts';
-import type { BudgetSpec } from '../../core/contract/protocol/leases.ts';
+import type { BudgetRules } from '../../core/contract/protocol/limits/budget-rules.ts';
+import type { BudgetSpec } from '../../core/contract/protocol/limits/leases.ts';
 import type { Meter } from './meters.ts';
 
 /**

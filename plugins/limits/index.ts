@@ -3,10 +3,10 @@ import type { Identity, RequestContext } from '../../core/contract/plugin/contex
 import { type CoreHooks, type CorePlugin, type CoreServices, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { ProviderDocument } from '../../core/contract/protocol/documents.ts';
-import type { Leases, ModelRates } from '../../core/contract/protocol/leases.ts';
-import type { WorkspacePoliciesDocument } from '../../core/contract/protocol/policies.ts';
-import type { GatewayError } from '../../core/contract/values/errors.ts';
-import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
+import type { Leases, ModelRates } from '../../core/contract/protocol/limits/leases.ts';
+import type { WorkspacePoliciesDocument } from '../../core/contract/protocol/limits/policies.ts';
+import type { GatewayError } from '../../core/contract/values/errors/errors.ts';
+import { isPromise, type Maybe } from '../../core/contract/values/json/json.ts';
 import { DocumentMeters } from './document-meters.ts';
 import type { Meter } from './meters.ts';
 import { modelOf } from './policy-values.ts';

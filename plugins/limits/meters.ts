@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { EntityLimits } from '../../core/contract/plugin/context.ts';
-import { valueKeyMax } from '../../core/contract/protocol/budget-rules.ts';
 import type { RateLimitDocument, UsageLimitsDocument } from '../../core/contract/protocol/documents.ts';
-import { type LeaseAccount, type Leases, rateKeyPrefix } from '../../core/contract/protocol/leases.ts';
-import { rateWindowMs } from '../../core/contract/protocol/limit-window.ts';
-import type { RatePolicy, UsagePolicy } from '../../core/contract/protocol/policies.ts';
+import { valueKeyMax } from '../../core/contract/protocol/limits/budget-rules.ts';
+import { type LeaseAccount, type Leases, rateKeyPrefix } from '../../core/contract/protocol/limits/leases.ts';
+import { rateWindowMs } from '../../core/contract/protocol/limits/limit-window.ts';
+import type { RatePolicy, UsagePolicy } from '../../core/contract/protocol/limits/policies.ts';
 
 export type Scope = 'key' | 'workspace' | 'provider' | 'integration' | 'policy';
 type MeterUnit = 'requests' | 'tokens' | 'cost';

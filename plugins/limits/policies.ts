@@ -1,5 +1,5 @@
-import type { Leases } from '../../core/contract/protocol/leases.ts';
-import type { RatePolicy, UsagePolicy, WorkspacePoliciesDocument } from '../../core/contract/protocol/policies.ts';
+import type { Leases } from '../../core/contract/protocol/limits/leases.ts';
+import type { RatePolicy, UsagePolicy, WorkspacePoliciesDocument } from '../../core/contract/protocol/limits/policies.ts';
 import { type Meter, ratePolicyMeter, usagePolicyMeter } from './meters.ts';
 import { PolicyIndex } from './policy-index.ts';
 import { compileCondition, compileGroup } from './policy-matcher.ts';

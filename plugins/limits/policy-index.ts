@@ -1,4 +1,4 @@
-import type { PolicyCondition } from '../../core/contract/protocol/policies.ts';
+import type { PolicyCondition } from '../../core/contract/protocol/limits/policies.ts';
 import { isPrefix } from './policy-matcher.ts';
 import { type KeyReader, metadataNameOf, type PolicyCall, readerOf } from './policy-values.ts';
 

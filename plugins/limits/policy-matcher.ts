@@ -1,4 +1,4 @@
-import type { PolicyCondition } from '../../core/contract/protocol/policies.ts';
+import type { PolicyCondition } from '../../core/contract/protocol/limits/policies.ts';
 import { type KeyReader, type PolicyCall, readerOf } from './policy-values.ts';
 
 /** Decides if a call meets one condition. */

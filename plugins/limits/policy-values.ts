@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
-import { metadataPrefix } from '../../core/contract/protocol/policies.ts';
+import { metadataPrefix } from '../../core/contract/protocol/limits/policies.ts';
 
 /** A call of a target, of an MCP tool or of an agent, as far as policies look at it. */
 export interface PolicyCall {

@@ -1,5 +1,5 @@
-import { errorTable, GatewayError } from '../../core/contract/values/errors.ts';
-import type { HeaderList } from '../../core/contract/values/http.ts';
+import { errorTable, GatewayError } from '../../core/contract/values/errors/errors.ts';
+import type { HeaderList } from '../../core/contract/values/http/http.ts';
 import { type Meter, microUsd, type Scope } from './meters.ts';
 
 /** Headers that belong to an error. They are sent only if the client gets that error, because a fallback may still succeed. */

@@ -1,8 +1,8 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { ReservationRecord } from '../../core/contract/plugin/record.ts';
-import { type ModelRates, refused, unavailable } from '../../core/contract/protocol/leases.ts';
-import type { GatewayError } from '../../core/contract/values/errors.ts';
-import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
+import { type ModelRates, refused, unavailable } from '../../core/contract/protocol/limits/leases.ts';
+import type { GatewayError } from '../../core/contract/values/errors/errors.ts';
+import { isPromise, type Maybe } from '../../core/contract/values/json/json.ts';
 import { usedUnits } from './estimate.ts';
 import { type Hold, reservationOf, use } from './hold.ts';
 import type { Meter } from './meters.ts';

@@ -2,9 +2,9 @@ import type { Outcome, RequestContext } from '../../core/contract/plugin/context
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { Clock } from '../../core/contract/plugin/plugin.ts';
 import type { ReservationRecord } from '../../core/contract/plugin/record.ts';
-import { type ModelRates, refused, unavailable } from '../../core/contract/protocol/leases.ts';
-import { type GatewayError, wasCalled } from '../../core/contract/values/errors.ts';
-import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
+import { type ModelRates, refused, unavailable } from '../../core/contract/protocol/limits/leases.ts';
+import { type GatewayError, wasCalled } from '../../core/contract/values/errors/errors.ts';
+import { isPromise, type Maybe } from '../../core/contract/values/json/json.ts';
 import { estimatedCost, estimateTokens, type TokenEstimate, usedUnits } from './estimate.ts';
 import { counted, giveUp, type Hold, keep, reservationOf, use } from './hold.ts';
 import type { Meter } from './meters.ts';

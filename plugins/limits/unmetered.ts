@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { sessionTraffic } from '../../core/contract/plugin/passed-traffic.ts';
-import { GatewayError } from '../../core/contract/values/errors.ts';
+import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 
 /** Rejects requests whose usage is reported later, because a budget cannot reserve it. Throws `unmetered_request`. */
 export function refuseDeferred({ endpoint }: RequestContext): void {

@@ -1,7 +1,7 @@
 import type { CallHold } from '../../core/contract/plugin/call-hold.ts';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import { isoTime } from '../../core/contract/values/iso-time.ts';
-import { isEmptyObject } from '../../core/contract/values/json.ts';
+import { isEmptyObject } from '../../core/contract/values/json/json.ts';
+import { isoTime } from '../../core/contract/values/time/iso-time.ts';
 import { callRecord } from './call-records.ts';
 
 /** Maximum length of texts that callers set. */

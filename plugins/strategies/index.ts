@@ -8,7 +8,7 @@ import type { PlanScope } from '../../core/contract/plugin/plugin.ts';
 import type { RouteExplanation } from '../../core/contract/plugin/route-explanation.ts';
 import { asksFor, inputTokensField, isParam } from '../../core/contract/plugin/routing-query.ts';
 import type { StrategyConfig } from '../../core/contract/plugin/strategy-config.ts';
-import { isPromise } from '../../core/contract/values/json.ts';
+import { isPromise } from '../../core/contract/values/json/json.ts';
 import { inheritedBreaker, watchBreaker } from './breakers.ts';
 import { candidatesOf, openWhenAllAre } from './candidates.ts';
 import { conditional } from './conditional.ts';

@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import { isObject } from '../../core/contract/values/json.ts';
+import { isObject } from '../../core/contract/values/json/json.ts';
 import { inputTokens } from './input-tokens.ts';
 
 /**

@@ -3,7 +3,7 @@ import { causeOf } from '../../admin/cause-of.ts';
 import { openDatabase } from '../../admin/db/open-database.ts';
 import { configs } from '../../admin/resources/configs/entity.ts';
 import { entities, migrations } from '../../admin/tables.ts';
-import { newMemoryLog } from '../support/memory-log.ts';
+import { newMemoryLog } from '../support/fakes/memory-log.ts';
 import { type Plane, startPlane } from './support/plane.ts';
 import { databases, postgresMissing } from './support/test-database.ts';
 

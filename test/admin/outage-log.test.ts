@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { causeOf } from '../../admin/cause-of.ts';
 import { createOutageLog, type DatabaseProblem } from '../../admin/outage-log.ts';
-import { newMemoryLog } from '../support/memory-log.ts';
+import { newMemoryLog } from '../support/fakes/memory-log.ts';
 
 const refused = { cause: causeOf(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })) };
 const bug = { cause: causeOf(new TypeError('x is not a function')) };

@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import { end, startServer } from '../../bench/processes.ts';
-import { cutMidStream, eventStream, type FakeUpstream, stallMidStream, startFakeUpstream } from '../support/fake-upstream.ts';
+import {
+  cutMidStream,
+  eventStream,
+  type FakeUpstream,
+  stallMidStream,
+  startFakeUpstream,
+} from '../support/upstream/fake-upstream.ts';
 
 let upstream: FakeUpstream;
 let stopProxy: () => Promise<void>;

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { cheapStartEnv, sourceArguments } from '../support/source-process.ts';
+import { cheapStartEnv, sourceArguments } from '../support/product/source-process.ts';
 
 export interface ProgramResult {
   readonly code: number | null;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type A2aAgent, startA2aAgent } from '../support/a2a-agent.ts';
-import { type A2aClient, a2aClient, rpc, said, v1 } from '../support/a2a-client.ts';
-import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
+import { type A2aClient, a2aClient, rpc, said, v1 } from '../support/clients/a2a-client.ts';
+import { type SharedGateway, shareGateway } from '../support/product/shared-gateway.ts';
+import { type A2aAgent, startA2aAgent } from '../support/tool-servers/a2a-agent.ts';
 
 /** Guardrails of A2A agents. */
 let gateway: SharedGateway;

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../core/contract/values/json.ts';
-import { type A2aAgent, startA2aAgent } from '../support/a2a-agent.ts';
-import { type A2aClient, a2aClient, rpc, said, v1 } from '../support/a2a-client.ts';
-import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { type A2aClient, a2aClient, rpc, said, v1 } from '../support/clients/a2a-client.ts';
+import { type SharedGateway, shareGateway } from '../support/product/shared-gateway.ts';
+import { type A2aAgent, startA2aAgent } from '../support/tool-servers/a2a-agent.ts';
 import { until } from '../support/until.ts';
 
 /** Limits, usage, circuits and timeouts of A2A agents. */

@@ -5,9 +5,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { encodeEvent } from '../../core/pipeline/attempt/event-stream.ts';
 import { type ProviderCase, providerCases } from '../core/providers/matrix/provider-cases.ts';
 import type { Format, ModelReply } from '../core/providers/matrix/scenarios.ts';
-import type { Exchange } from '../support/fake-upstream.ts';
-import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
-import { sendJson } from '../support/send-events.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
+import type { Exchange } from '../support/upstream/fake-upstream.ts';
+import { sendJson } from '../support/upstream/send-events.ts';
 
 /**
  * An agent of the Vercel AI SDK in each of the three formats through the whole product. Fakes reply in the wire formats of five

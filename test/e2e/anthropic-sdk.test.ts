@@ -1,8 +1,12 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { anthropicError, openaiError, reply, stallBeforeHead, stallMidStream } from '../support/fake-upstream.ts';
-import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
-import { dataEvent, namedEvent } from '../support/send-events.ts';
+import {
+  type SharedGatewayWithUpstream,
+  shareGatewayWithUpstream,
+  storedKeys,
+} from '../support/product/gateway-with-upstream.ts';
+import { anthropicError, openaiError, reply, stallBeforeHead, stallMidStream } from '../support/upstream/fake-upstream.ts';
+import { dataEvent, namedEvent } from '../support/upstream/send-events.ts';
 
 /** The official client. Only `baseURL` (it adds `/v1` itself) and `apiKey` differ from its defaults. */
 let gateway: SharedGatewayWithUpstream;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { adminClient } from '../support/admin-client.ts';
-import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
-import { openRawClient } from '../support/raw-client.ts';
+import { adminClient } from '../support/clients/admin-client.ts';
+import { openRawClient } from '../support/clients/raw-client.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
 import { until } from '../support/until.ts';
 
 /** Changes of a key reach every running gateway process. Two of them share the port here. */

@@ -1,9 +1,9 @@
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { newReadyDatabase, ruleDatabases } from '../admin/support/test-database.ts';
-import { reply } from '../support/fake-upstream.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
 import { until } from '../support/until.ts';
+import { reply } from '../support/upstream/fake-upstream.ts';
 
 describe.each(ruleDatabases)('costs of batches, on %s', (name) => {
   let gateway: GatewayWithUpstream;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
+import { type SharedGateway, shareGateway } from '../support/product/shared-gateway.ts';
 
 // Tests of the address of the caller in the audit trail. The product `configured` trusts the proxy in front of it, `single` does not.
 const client = '203.0.113.7';

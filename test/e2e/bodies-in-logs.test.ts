@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { echo, mcpClient } from '../support/clients/mcp-client.ts';
 import {
   type LooseResponse,
   type SharedGatewayWithUpstream,
   shareGatewayWithUpstream,
   storedKeys,
-} from '../support/gateway-with-upstream.ts';
-import { echo, mcpClient } from '../support/mcp-client.ts';
-import { startMcpUpstream } from '../support/mcp-upstream.ts';
+} from '../support/product/gateway-with-upstream.ts';
+import { startMcpUpstream } from '../support/tool-servers/mcp-upstream.ts';
 import { until } from '../support/until.ts';
 
 let gateway: SharedGatewayWithUpstream;

@@ -1,12 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto';
 import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../core/contract/values/json.ts';
-import { fakeAws, linesOf } from '../support/fake-clouds/fake-aws.ts';
-import { type FakeClouds, type LooseObject, startFakeClouds } from '../support/fake-clouds/fake-clouds.ts';
-import { fakeGoogle } from '../support/fake-clouds/fake-google.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
-import { patternBytes } from '../support/pattern-bytes.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { fakeAws, linesOf } from '../support/fakes/fake-clouds/fake-aws.ts';
+import { type FakeClouds, type LooseObject, startFakeClouds } from '../support/fakes/fake-clouds/fake-clouds.ts';
+import { fakeGoogle } from '../support/fakes/fake-clouds/fake-google.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
+import { patternBytes } from '../support/samples/pattern-bytes.ts';
 
 /**
  * Files and batches in buckets through the official client, the running product and TLS sockets, to clouds that check every signature

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import avro from 'avsc';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../core/contract/values/json.ts';
-import { reply } from '../support/fake-upstream.ts';
-import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
+import { reply } from '../support/upstream/fake-upstream.ts';
 
 /** Batches of Cohere in OpenAI's format, through the official client. */
 let gateway: SharedGatewayWithUpstream;

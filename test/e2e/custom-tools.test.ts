@@ -1,9 +1,9 @@
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import type { JsonObject } from '../../core/contract/values/json.ts';
-import { eventStream, reply } from '../support/fake-upstream.ts';
-import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
-import { namedEvent } from '../support/send-events.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
+import { eventStream, reply } from '../support/upstream/fake-upstream.ts';
+import { namedEvent } from '../support/upstream/send-events.ts';
 
 /** A coding agent with the custom tool `apply_patch`, by OpenAI's client over Anthropic. */
 let gateway: SharedGatewayWithUpstream;

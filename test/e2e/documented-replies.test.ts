@@ -1,9 +1,9 @@
 import { beforeAll, expect, it } from 'vitest';
 import type { OpenApiDocument, Operation } from '../../admin/openapi/document.ts';
 import { createFuzz } from '../admin/support/fuzz-values.ts';
-import { randomFrom } from '../support/random-from.ts';
+import { type SharedGateway, shareGateway } from '../support/product/shared-gateway.ts';
 import { createReplyChecker } from '../support/reply-checker.ts';
-import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
+import { randomFrom } from '../support/samples/random-from.ts';
 
 const seed = 20_261_122;
 /** Requests generated from the description of each operation. Every second one deviates from it. */

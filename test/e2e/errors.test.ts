@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { copyEmptyDataDir } from '../admin/support/pgdata-template.ts';
-import { cutBeforeHead, invalidJson, reply, stallBeforeHead } from '../support/fake-upstream.ts';
-import { freePort } from '../support/free-port.ts';
-import { type CallInit, type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
-import { openRawClient } from '../support/raw-client.ts';
+import { openRawClient } from '../support/clients/raw-client.ts';
+import { freePort } from '../support/processes/free-port.ts';
+import { type CallInit, type GatewayWithUpstream, startGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
 import { until } from '../support/until.ts';
+import { cutBeforeHead, invalidJson, reply, stallBeforeHead } from '../support/upstream/fake-upstream.ts';
 
 /** Replies to bad input: a status, a body with the next step, and a record. Nothing crashes and no secret is shown. */
 let gateway: GatewayWithUpstream;

@@ -1,7 +1,7 @@
 import OpenAI, { APIError } from 'openai';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openRawClient } from '../support/raw-client.ts';
-import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
+import { openRawClient } from '../support/clients/raw-client.ts';
+import { type SharedGateway, shareGateway } from '../support/product/shared-gateway.ts';
 
 /** Replies of the gateway's port before a request reaches a provider or the control plane, on the wire. */
 let gateway: SharedGateway;

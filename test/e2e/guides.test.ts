@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { startListedTools } from '../support/listed-tools-server.ts';
-import { startLoneGateway } from '../support/lone-gateway.ts';
-import { type RunningGateway, startGateway } from '../support/start-gateway.ts';
+import { startLoneGateway } from '../support/product/lone-gateway.ts';
+import { type RunningGateway, startGateway } from '../support/product/start-gateway.ts';
+import { startListedTools } from '../support/tool-servers/listed-tools-server.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/upstream/fake-upstream.ts';
 
 /** The commands of docs/guides, as they are written, against the whole product, a fake provider and a fake Vault. */
 const run = promisify(execFile);

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type LoneGateway, startLoneGateway } from '../support/lone-gateway.ts';
-import { randomFrom } from '../support/random-from.ts';
+import { type LoneGateway, startLoneGateway } from '../support/product/lone-gateway.ts';
+import { randomFrom } from '../support/samples/random-from.ts';
 import { until, within } from '../support/until.ts';
 import { type HostileProvider, pickOf, startHostileProvider } from './hostile-peers/provider.ts';
 

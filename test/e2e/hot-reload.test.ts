@@ -1,9 +1,13 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import type { JsonObject } from '../../core/contract/values/json.ts';
-import { stallBeforeHead } from '../support/fake-upstream.ts';
-import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
-import { openRawClient } from '../support/raw-client.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { openRawClient } from '../support/clients/raw-client.ts';
+import {
+  type SharedGatewayWithUpstream,
+  shareGatewayWithUpstream,
+  storedKeys,
+} from '../support/product/gateway-with-upstream.ts';
 import { until } from '../support/until.ts';
+import { stallBeforeHead } from '../support/upstream/fake-upstream.ts';
 
 /** Changes reach every gateway process while it runs: two of them share the port here. */
 let gateway: SharedGatewayWithUpstream;

@@ -1,8 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { echo, reply, startFakeUpstream } from '../support/fake-upstream.ts';
-import { freePorts } from '../support/free-port.ts';
-import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
+import { freePorts } from '../support/processes/free-port.ts';
+import {
+  type SharedGatewayWithUpstream,
+  shareGatewayWithUpstream,
+  storedKeys,
+} from '../support/product/gateway-with-upstream.ts';
 import { until } from '../support/until.ts';
+import { echo, reply, startFakeUpstream } from '../support/upstream/fake-upstream.ts';
 
 let gateway: SharedGatewayWithUpstream;
 beforeAll(async () => {

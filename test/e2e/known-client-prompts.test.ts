@@ -1,6 +1,6 @@
 import { Portkey } from 'portkey-ai';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
 
 /** The methods for prompts of a client made for another gateway. */
 let gateway: SharedGatewayWithUpstream;

@@ -1,8 +1,12 @@
 import { Portkey } from 'portkey-ai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { openaiError, reply, stallBeforeHead, stallMidStream } from '../support/fake-upstream.ts';
-import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
-import { dataEvent } from '../support/send-events.ts';
+import {
+  type SharedGatewayWithUpstream,
+  shareGatewayWithUpstream,
+  storedKeys,
+} from '../support/product/gateway-with-upstream.ts';
+import { openaiError, reply, stallBeforeHead, stallMidStream } from '../support/upstream/fake-upstream.ts';
+import { dataEvent } from '../support/upstream/send-events.ts';
 
 /** A client made for another gateway: its headers have another prefix, which the setting HEADER_PREFIX_ALIASES accepts. */
 let gateway: SharedGatewayWithUpstream;

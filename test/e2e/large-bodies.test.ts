@@ -5,9 +5,9 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { type Behaviour, readBodyLate } from '../support/fake-upstream.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
-import { patternBytes } from '../support/pattern-bytes.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
+import { patternBytes } from '../support/samples/pattern-bytes.ts';
+import { type Behaviour, readBodyLate } from '../support/upstream/fake-upstream.ts';
 
 /** 200 MB each way through one gateway process whose memory is watched from outside. */
 let gateway: GatewayWithUpstream;

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, expect, it } from 'vitest';
-import { reply } from '../support/fake-upstream.ts';
-import { type FreshReply, onFreshConnection } from '../support/fresh-connection.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type FreshReply, onFreshConnection } from '../support/clients/fresh-connection.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
 import { until } from '../support/until.ts';
+import { reply } from '../support/upstream/fake-upstream.ts';
 
 const body = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'hello' }] };
 const chatPath = '/v1/chat/completions';

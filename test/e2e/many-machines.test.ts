@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newTestDatabase, postgresMissing, type TestDatabase } from '../admin/support/test-database.ts';
-import { adminClient } from '../support/admin-client.ts';
-import { freePorts } from '../support/free-port.ts';
-import { type NatsServer, natsMissing, newNatsServer } from '../support/nats-server.ts';
-import { newPersonWithCredentials } from '../support/person-with-credentials.ts';
-import { productFile } from '../support/product.ts';
-import { cheapStartEnv } from '../support/source-process.ts';
+import { adminClient } from '../support/clients/admin-client.ts';
+import { freePorts } from '../support/processes/free-port.ts';
+import { type NatsServer, natsMissing, newNatsServer } from '../support/processes/nats-server.ts';
+import { productFile } from '../support/product/product.ts';
+import { cheapStartEnv } from '../support/product/source-process.ts';
+import { newPersonWithCredentials } from '../support/samples/person-with-credentials.ts';
 import { until } from '../support/until.ts';
 
 const run = promisify(execFile);

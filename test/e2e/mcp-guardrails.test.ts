@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../core/contract/values/json.ts';
-import { startListedTools } from '../support/listed-tools-server.ts';
-import { callTool, echo, mcpClient, messageOf } from '../support/mcp-client.ts';
-import { type McpUpstream, startMcpUpstream } from '../support/mcp-upstream.ts';
-import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { callTool, echo, mcpClient, messageOf } from '../support/clients/mcp-client.ts';
+import { type SharedGateway, shareGateway } from '../support/product/shared-gateway.ts';
+import { startListedTools } from '../support/tool-servers/listed-tools-server.ts';
+import { type McpUpstream, startMcpUpstream } from '../support/tool-servers/mcp-upstream.ts';
 import { until } from '../support/until.ts';
 
 /** Guardrails with the target `mcp_tools` on arguments and results. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { callTool, echo, mcpClient, request } from '../support/mcp-client.ts';
-import { type McpUpstream, startMcpUpstream } from '../support/mcp-upstream.ts';
-import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
+import { callTool, echo, mcpClient, request } from '../support/clients/mcp-client.ts';
+import { type SharedGateway, shareGateway } from '../support/product/shared-gateway.ts';
+import { type McpUpstream, startMcpUpstream } from '../support/tool-servers/mcp-upstream.ts';
 
 /** Replies of an MCP server that clients read differently than a plain reader, to reach them without a check. */
 let gateway: SharedGateway;

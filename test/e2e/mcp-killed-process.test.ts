@@ -1,11 +1,11 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../core/contract/values/json.ts';
-import { callTool, mcpClient, messageOf, request } from '../support/mcp-client.ts';
-import { connectAccount, type McpUser, newMcpUser } from '../support/mcp-users.ts';
-import { type OAuthUpstream, startOAuthUpstream } from '../support/oauth-upstream.ts';
-import { type RunningGateway, startGateway } from '../support/start-gateway.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { callTool, mcpClient, messageOf, request } from '../support/clients/mcp-client.ts';
+import { type RunningGateway, startGateway } from '../support/product/start-gateway.ts';
+import { connectAccount, type McpUser, newMcpUser } from '../support/samples/mcp-users.ts';
+import { type OAuthUpstream, startOAuthUpstream } from '../support/tool-servers/oauth-upstream.ts';
 import { until } from '../support/until.ts';
 
 /** Users with accounts of their own at one MCP server, over three gateway processes of which one is killed. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { echo, initialize, mcpClient, messageOf, request } from '../support/mcp-client.ts';
-import { type McpUpstream, startMcpUpstream } from '../support/mcp-upstream.ts';
-import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
+import { echo, initialize, mcpClient, messageOf, request } from '../support/clients/mcp-client.ts';
+import { type SharedGateway, shareGateway } from '../support/product/shared-gateway.ts';
+import { type McpUpstream, startMcpUpstream } from '../support/tool-servers/mcp-upstream.ts';
 
 /** Messages to an MCP server that the gateway checks itself. */
 let gateway: SharedGateway;

@@ -7,9 +7,9 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { initialize, mcpClient, request } from '../support/mcp-client.ts';
-import { type McpUpstream, startMcpUpstream } from '../support/mcp-upstream.ts';
-import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
+import { initialize, mcpClient, request } from '../support/clients/mcp-client.ts';
+import { type SharedGateway, shareGateway } from '../support/product/shared-gateway.ts';
+import { type McpUpstream, startMcpUpstream } from '../support/tool-servers/mcp-upstream.ts';
 import { until } from '../support/until.ts';
 
 /** Cancellations, questions and notices between clients and MCP servers. */

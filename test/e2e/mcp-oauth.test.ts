@@ -3,10 +3,10 @@ import type { ServerResponse } from 'node:http';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type McpUpstream, startMcpUpstream } from '../support/mcp-upstream.ts';
-import { connectAccount, newMcpUser } from '../support/mcp-users.ts';
-import { browse, type OAuthUpstream, startOAuthUpstream } from '../support/oauth-upstream.ts';
-import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
+import { type SharedGateway, shareGateway } from '../support/product/shared-gateway.ts';
+import { connectAccount, newMcpUser } from '../support/samples/mcp-users.ts';
+import { type McpUpstream, startMcpUpstream } from '../support/tool-servers/mcp-upstream.ts';
+import { browse, type OAuthUpstream, startOAuthUpstream } from '../support/tool-servers/oauth-upstream.ts';
 import { until } from '../support/until.ts';
 
 /** OAuth of MCP servers, with gateway, control plane and `oidc-provider` as processes and servers of their own. */

@@ -2,10 +2,10 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mcpClient } from '../support/mcp-client.ts';
-import { type McpUpstream, type SseUpstream, startMcpUpstream, startSseUpstream } from '../support/mcp-upstream.ts';
-import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
-import { type StatelessUpstream, startStatelessUpstream } from '../support/stateless-upstream.ts';
+import { mcpClient } from '../support/clients/mcp-client.ts';
+import { type SharedGateway, shareGateway } from '../support/product/shared-gateway.ts';
+import { type McpUpstream, type SseUpstream, startMcpUpstream, startSseUpstream } from '../support/tool-servers/mcp-upstream.ts';
+import { type StatelessUpstream, startStatelessUpstream } from '../support/tool-servers/stateless-upstream.ts';
 import { until } from '../support/until.ts';
 
 /** Guardrails on the replies of clients to questions of servers (elicitation and sampling). */

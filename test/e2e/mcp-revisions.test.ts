@@ -8,10 +8,10 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { callTool, echo, initialize, mcpClient, messageOf, request } from '../support/mcp-client.ts';
-import { type McpUpstream, startMcpUpstream } from '../support/mcp-upstream.ts';
-import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
-import { type StatelessUpstream, startStatelessUpstream } from '../support/stateless-upstream.ts';
+import { callTool, echo, initialize, mcpClient, messageOf, request } from '../support/clients/mcp-client.ts';
+import { type SharedGateway, shareGateway } from '../support/product/shared-gateway.ts';
+import { type McpUpstream, startMcpUpstream } from '../support/tool-servers/mcp-upstream.ts';
+import { type StatelessUpstream, startStatelessUpstream } from '../support/tool-servers/stateless-upstream.ts';
 import { until } from '../support/until.ts';
 
 /** Clients and servers of different revisions, of both generations of the official SDK. */

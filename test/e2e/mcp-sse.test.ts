@@ -10,9 +10,9 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { callTool, echo, initialize, mcpClient, messageOf, request } from '../support/mcp-client.ts';
-import { type SseUpstream, startMcpUpstream, startSseUpstream } from '../support/mcp-upstream.ts';
-import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
+import { callTool, echo, initialize, mcpClient, messageOf, request } from '../support/clients/mcp-client.ts';
+import { type SharedGateway, shareGateway } from '../support/product/shared-gateway.ts';
+import { type SseUpstream, startMcpUpstream, startSseUpstream } from '../support/tool-servers/mcp-upstream.ts';
 import { until } from '../support/until.ts';
 
 let gateway: SharedGateway;

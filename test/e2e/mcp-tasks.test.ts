@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../core/contract/values/json.ts';
-import { mcpClient, messageOf, request } from '../support/mcp-client.ts';
-import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { mcpClient, messageOf, request } from '../support/clients/mcp-client.ts';
+import { type SharedGateway, shareGateway } from '../support/product/shared-gateway.ts';
 import { until } from '../support/until.ts';
 
 /** Calls of tools that become tasks: their results are read, and their questions replied to, with further methods. */

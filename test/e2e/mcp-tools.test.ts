@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../core/contract/values/json.ts';
-import { namesOf, sent, startToolClients, type ToolClients, tool } from '../support/tool-clients.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { namesOf, sent, startToolClients, type ToolClients, tool } from '../support/clients/tool-clients.ts';
 import { until } from '../support/until.ts';
 
 /** Pinned tools of MCP servers, and tool search, with the client of the official SDK. */

@@ -1,9 +1,9 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../core/contract/values/json.ts';
-import { type McpUpstream, startMcpUpstream } from '../support/mcp-upstream.ts';
-import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { type SharedGateway, shareGateway } from '../support/product/shared-gateway.ts';
+import { type McpUpstream, startMcpUpstream } from '../support/tool-servers/mcp-upstream.ts';
 import { until } from '../support/until.ts';
 
 /** Selected prompts and resources of virtual servers, with the client of the official SDK. */

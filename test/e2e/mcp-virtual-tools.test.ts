@@ -1,8 +1,8 @@
 import { PromptListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ListedToolsServer } from '../support/listed-tools-server.ts';
-import { startMcpUpstream } from '../support/mcp-upstream.ts';
-import { namesOf, sent, startToolClients, type ToolClients, tool } from '../support/tool-clients.ts';
+import { namesOf, sent, startToolClients, type ToolClients, tool } from '../support/clients/tool-clients.ts';
+import type { ListedToolsServer } from '../support/tool-servers/listed-tools-server.ts';
+import { startMcpUpstream } from '../support/tool-servers/mcp-upstream.ts';
 import { until } from '../support/until.ts';
 
 /** Virtual servers between MCP servers and the client of the official SDK. */

@@ -1,13 +1,13 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../core/contract/values/json.ts';
-import { openaiError, reply, stallBeforeHead } from '../support/fake-upstream.ts';
-import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
-import { type ListedToolsServer, startListedTools } from '../support/listed-tools-server.ts';
-import { callTool, mcpClient } from '../support/mcp-client.ts';
-import { replyLikeAProvider } from '../support/provider-replies.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { callTool, mcpClient } from '../support/clients/mcp-client.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
+import { type ListedToolsServer, startListedTools } from '../support/tool-servers/listed-tools-server.ts';
 import { until } from '../support/until.ts';
+import { openaiError, reply, stallBeforeHead } from '../support/upstream/fake-upstream.ts';
+import { replyLikeAProvider } from '../support/upstream/provider-replies.ts';
 
 /** Models that call tools of MCP servers through the gateway, with the official SDKs. */
 let gateway: SharedGatewayWithUpstream;

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { copyEmptyDataDir } from '../admin/support/pgdata-template.ts';
-import { freePorts } from '../support/free-port.ts';
-import { plainPath } from '../support/plain-path.ts';
-import { childrenOf, isAlive } from '../support/process-tree.ts';
+import { freePorts } from '../support/processes/free-port.ts';
+import { plainPath } from '../support/processes/plain-path.ts';
+import { childrenOf, isAlive } from '../support/processes/process-tree.ts';
 import { until } from '../support/until.ts';
 
 const root = join(import.meta.dirname, '../..');

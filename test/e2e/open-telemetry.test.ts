@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { attributesAsObject, itemsOf, startFakeCollector } from '../support/fake-collector.ts';
-import { openaiError } from '../support/fake-upstream.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { attributesAsObject, itemsOf, startFakeCollector } from '../support/fakes/fake-collector.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
 import { until } from '../support/until.ts';
+import { openaiError } from '../support/upstream/fake-upstream.ts';
 
 let collector: Awaited<ReturnType<typeof startFakeCollector>>;
 let gateway: GatewayWithUpstream;

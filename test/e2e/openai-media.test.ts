@@ -1,10 +1,14 @@
 import OpenAI, { toFile } from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { openaiError, reply } from '../support/fake-upstream.ts';
-import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
-import { onePixelPng, spokenBytes } from '../support/openai-media-replies.ts';
-import { patternBytes } from '../support/pattern-bytes.ts';
+import {
+  type SharedGatewayWithUpstream,
+  shareGatewayWithUpstream,
+  storedKeys,
+} from '../support/product/gateway-with-upstream.ts';
+import { patternBytes } from '../support/samples/pattern-bytes.ts';
 import { until } from '../support/until.ts';
+import { openaiError, reply } from '../support/upstream/fake-upstream.ts';
+import { onePixelPng, spokenBytes } from '../support/upstream/openai-media-replies.ts';
 
 /** The official client on the routes beside text, through the whole product. */
 let gateway: SharedGatewayWithUpstream;

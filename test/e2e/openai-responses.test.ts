@@ -1,8 +1,8 @@
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { eventStream, reply } from '../support/fake-upstream.ts';
-import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
-import { namedEvent } from '../support/send-events.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
+import { eventStream, reply } from '../support/upstream/fake-upstream.ts';
+import { namedEvent } from '../support/upstream/send-events.ts';
 
 /** The Responses API by its official client: of a provider that has it, and of one that is reached over chat completions. */
 let gateway: SharedGatewayWithUpstream;

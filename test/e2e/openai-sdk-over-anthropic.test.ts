@@ -1,9 +1,13 @@
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../core/contract/values/json.ts';
-import { anthropicError, cutMidStream, eventStream, reply, stallMidStream } from '../support/fake-upstream.ts';
-import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
-import { namedEvent } from '../support/send-events.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import {
+  type SharedGatewayWithUpstream,
+  shareGatewayWithUpstream,
+  storedKeys,
+} from '../support/product/gateway-with-upstream.ts';
+import { anthropicError, cutMidStream, eventStream, reply, stallMidStream } from '../support/upstream/fake-upstream.ts';
+import { namedEvent } from '../support/upstream/send-events.ts';
 
 /** The same client as ever; the key's config names Anthropic. */
 let gateway: SharedGatewayWithUpstream;

@@ -1,8 +1,12 @@
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { eventStream, openaiError, reply, stallBeforeHead, stallMidStream } from '../support/fake-upstream.ts';
-import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
-import { dataEvent } from '../support/send-events.ts';
+import {
+  type SharedGatewayWithUpstream,
+  shareGatewayWithUpstream,
+  storedKeys,
+} from '../support/product/gateway-with-upstream.ts';
+import { eventStream, openaiError, reply, stallBeforeHead, stallMidStream } from '../support/upstream/fake-upstream.ts';
+import { dataEvent } from '../support/upstream/send-events.ts';
 
 /** The official client, changed in nothing but `baseURL` and `apiKey`; the key decides which provider is called. */
 let gateway: SharedGatewayWithUpstream;

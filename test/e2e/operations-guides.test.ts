@@ -9,9 +9,9 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { copyEmptyDataDir } from '../admin/support/pgdata-template.ts';
 import { newReadyDatabase, newTestDatabase, postgresMissing, type TestDatabase } from '../admin/support/test-database.ts';
-import { freePorts } from '../support/free-port.ts';
-import { productFile } from '../support/product.ts';
-import { cheapStartEnv } from '../support/source-process.ts';
+import { freePorts } from '../support/processes/free-port.ts';
+import { productFile } from '../support/product/product.ts';
+import { cheapStartEnv } from '../support/product/source-process.ts';
 import { until } from '../support/until.ts';
 
 const run = promisify(execFile);

@@ -1,8 +1,8 @@
 import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newReadyDatabase, ruleDatabases } from '../admin/support/test-database.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
-import { patternBytes } from '../support/pattern-bytes.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
+import { patternBytes } from '../support/samples/pattern-bytes.ts';
 import { until } from '../support/until.ts';
 
 describe.each(ruleDatabases)('files and batches of the service, on %s', (name) => {

@@ -7,9 +7,9 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { version } from '../../config/version.ts';
-import { freePorts } from '../support/free-port.ts';
-import { plainPath } from '../support/plain-path.ts';
-import { cheapStartEnv } from '../support/source-process.ts';
+import { freePorts } from '../support/processes/free-port.ts';
+import { plainPath } from '../support/processes/plain-path.ts';
+import { cheapStartEnv } from '../support/product/source-process.ts';
 import { until } from '../support/until.ts';
 
 const run = promisify(execFile);

@@ -2,10 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type BehaviourLike, cutAfterBytes, echo, rawBytes, reply, stallThenCut } from '../support/fake-upstream.ts';
-import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
-import { patternBytes } from '../support/pattern-bytes.ts';
-import { openRawClient, type RawClient, sha256 } from '../support/raw-client.ts';
+import { openRawClient, type RawClient, sha256 } from '../support/clients/raw-client.ts';
+import {
+  type SharedGatewayWithUpstream,
+  shareGatewayWithUpstream,
+  storedKeys,
+} from '../support/product/gateway-with-upstream.ts';
+import { patternBytes } from '../support/samples/pattern-bytes.ts';
+import { type BehaviourLike, cutAfterBytes, echo, rawBytes, reply, stallThenCut } from '../support/upstream/fake-upstream.ts';
 
 /** Requests outside the gateway's routes go to the provider unchanged, and their replies come back unchanged. */
 let gateway: SharedGatewayWithUpstream;

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../core/contract/values/json.ts';
-import { openaiError } from '../support/fake-upstream.ts';
-import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
-import { startGateway } from '../support/start-gateway.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
+import { startGateway } from '../support/product/start-gateway.ts';
 import { until } from '../support/until.ts';
+import { openaiError } from '../support/upstream/fake-upstream.ts';
 
 /** Third-party plugins, named in the PLUGINS of the shared product and enabled by a config. */
 const example = 'config/examples/plugins/required-metadata.mjs';

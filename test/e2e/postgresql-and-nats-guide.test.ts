@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { postgresMissing } from '../admin/support/test-database.ts';
-import { freePorts } from '../support/free-port.ts';
-import { natsMissing } from '../support/nats-server.ts';
-import { type RunningGateway, startGateway } from '../support/start-gateway.ts';
+import { freePorts } from '../support/processes/free-port.ts';
+import { natsMissing } from '../support/processes/nats-server.ts';
+import { type RunningGateway, startGateway } from '../support/product/start-gateway.ts';
 import { until } from '../support/until.ts';
 
 const run = promisify(execFile);

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
+import { type SharedGateway, shareGateway } from '../support/product/shared-gateway.ts';
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
 if (!hasPromtool) console.warn('promtool is not installed: its checks are skipped');

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, it } from 'vitest';
-import type { JsonObject } from '../../core/contract/values/json.ts';
-import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { type SharedGateway, shareGateway } from '../support/product/shared-gateway.ts';
 
 /** Every error of prompts that the specification names, from the control plane and from gateways, through one base URL. */
 let gateway: SharedGateway;

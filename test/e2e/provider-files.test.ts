@@ -1,9 +1,9 @@
 import OpenAI, { toFile } from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../core/contract/values/json.ts';
-import { reply } from '../support/fake-upstream.ts';
-import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
-import { patternBytes } from '../support/pattern-bytes.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
+import { patternBytes } from '../support/samples/pattern-bytes.ts';
+import { reply } from '../support/upstream/fake-upstream.ts';
 
 /** Files, batches and fine-tuning jobs of further providers, through the official client. */
 let gateway: SharedGatewayWithUpstream;

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { type RunningGateway, startGateway } from '../support/start-gateway.ts';
+import { type RunningGateway, startGateway } from '../support/product/start-gateway.ts';
 import { until } from '../support/until.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/upstream/fake-upstream.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');

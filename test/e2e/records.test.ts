@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { cutMidStream, openaiError, stallBeforeHead, stallMidStream } from '../support/fake-upstream.ts';
 import {
   type LooseResponse,
   type SharedGatewayWithUpstream,
   shareGatewayWithUpstream,
-} from '../support/gateway-with-upstream.ts';
-import { dataEvent, namedEvent } from '../support/send-events.ts';
+} from '../support/product/gateway-with-upstream.ts';
+import { cutMidStream, openaiError, stallBeforeHead, stallMidStream } from '../support/upstream/fake-upstream.ts';
+import { dataEvent, namedEvent } from '../support/upstream/send-events.ts';
 
 /** Every trace id of a reply belongs to exactly one record, which has the outcome. */
 let gateway: SharedGatewayWithUpstream;

@@ -1,5 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../core/contract/values/json.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { freePort } from '../support/processes/free-port.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
 import {
   type Behaviour,
   cutMidStream,
@@ -8,9 +10,7 @@ import {
   reply,
   stallBeforeHead,
   stallMidStream,
-} from '../support/fake-upstream.ts';
-import { freePort } from '../support/free-port.ts';
-import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+} from '../support/upstream/fake-upstream.ts';
 
 /**
  * Cases beyond the matrix of routes/every-error.test.ts: an unreachable provider, time limits that combine, the end of a stream

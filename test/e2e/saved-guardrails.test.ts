@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { JsonObject } from '../../core/contract/values/json.ts';
-import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
 import { until } from '../support/until.ts';
 
 /** Saved guardrails and defaults through two gateway processes, seen through the OpenAI client. */

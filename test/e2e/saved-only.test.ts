@@ -3,8 +3,8 @@ import {
   type GatewayWithUpstream,
   shareGatewayWithUpstream,
   startGatewayWithUpstream,
-} from '../support/gateway-with-upstream.ts';
-import { startLoneGateway } from '../support/lone-gateway.ts';
+} from '../support/product/gateway-with-upstream.ts';
+import { startLoneGateway } from '../support/product/lone-gateway.ts';
 import { until } from '../support/until.ts';
 
 const body = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'hello' }] };

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { echo, startFakeUpstream } from '../support/fake-upstream.ts';
-import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
-import { callTool, mcpClient, messageOf } from '../support/mcp-client.ts';
-import { type McpUpstream, startMcpUpstream } from '../support/mcp-upstream.ts';
+import { callTool, mcpClient, messageOf } from '../support/clients/mcp-client.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
+import { type McpUpstream, startMcpUpstream } from '../support/tool-servers/mcp-upstream.ts';
 import { until } from '../support/until.ts';
+import { echo, startFakeUpstream } from '../support/upstream/fake-upstream.ts';
 
 /** The contents of a customer's Vault, by path, and the token that opens it. */
 const kept: Record<string, Record<string, string>> = {

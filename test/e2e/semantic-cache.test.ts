@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newReadyDatabase, ruleDatabases } from '../admin/support/test-database.ts';
-import { embeds } from '../support/fake-embeddings.ts';
-import { type FreshReply, onFreshConnection } from '../support/fresh-connection.ts';
+import { type FreshReply, onFreshConnection } from '../support/clients/fresh-connection.ts';
+import { embeds } from '../support/fakes/fake-embeddings.ts';
 import { newGate } from '../support/gate.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
 import { until } from '../support/until.ts';
 
 const chatPath = '/v1/chat/completions';

@@ -2,18 +2,18 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { databases } from '../admin/support/test-database.ts';
-import { variants } from '../support/cache-variants.ts';
-import { connectionsTo, listenersOn } from '../support/connections-to.ts';
-import { reply } from '../support/fake-upstream.ts';
-import { type FreshReply, onFreshConnection } from '../support/fresh-connection.ts';
+import { type FreshReply, onFreshConnection } from '../support/clients/fresh-connection.ts';
 import { newGate } from '../support/gate.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
-import { configOf, expectationOf, type Row, rows, textOf, words } from '../support/guardrail-matrix.ts';
-import { cheapStartEnv } from '../support/source-process.ts';
-import { preparedRows } from '../support/stored-guardrails.ts';
+import { connectionsTo, listenersOn } from '../support/processes/connections-to.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
+import { cheapStartEnv } from '../support/product/source-process.ts';
+import { variants } from '../support/samples/cache-variants.ts';
+import { configOf, expectationOf, type Row, rows, textOf, words } from '../support/samples/guardrail-matrix.ts';
+import { preparedRows } from '../support/samples/stored-guardrails.ts';
 import { until } from '../support/until.ts';
+import { reply } from '../support/upstream/fake-upstream.ts';
 
-const crashFile = new URL('../support/crash-embedded-database.ts', import.meta.url).href;
+const crashFile = new URL('../support/product/crash-embedded-database.ts', import.meta.url).href;
 const chatPath = '/v1/chat/completions';
 
 /** Every `step`th row of a table, of which each database takes its share in pairs. With LONG_TESTS each takes the whole table. */

@@ -5,19 +5,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openaiError } from '../support/fake-upstream.ts';
-import { freePort } from '../support/free-port.ts';
-import { type FreshReply, onFreshConnection } from '../support/fresh-connection.ts';
+import { type FreshReply, onFreshConnection } from '../support/clients/fresh-connection.ts';
+import { freePort } from '../support/processes/free-port.ts';
+import { natsMissing, newNatsServer } from '../support/processes/nats-server.ts';
 import {
   type GatewayWithUpstream,
   type SharedGatewayWithUpstream,
   shareGatewayWithUpstream,
   startGatewayWithUpstream,
-} from '../support/gateway-with-upstream.ts';
-import { natsMissing, newNatsServer } from '../support/nats-server.ts';
-import { productFile } from '../support/product.ts';
-import { cheapStartEnv } from '../support/source-process.ts';
+} from '../support/product/gateway-with-upstream.ts';
+import { productFile } from '../support/product/product.ts';
+import { cheapStartEnv } from '../support/product/source-process.ts';
 import { until } from '../support/until.ts';
+import { openaiError } from '../support/upstream/fake-upstream.ts';
 
 const body = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'hello' }] };
 const chatPath = '/v1/chat/completions';

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { copyEmptyDataDir } from '../admin/support/pgdata-template.ts';
-import { type FakeControlPlane, startFakeControlPlane } from '../support/fake-control-plane.ts';
-import { freePorts } from '../support/free-port.ts';
-import { type LoneGateway, startLoneGateway } from '../support/lone-gateway.ts';
-import { productFile } from '../support/product.ts';
-import { cheapStartEnv } from '../support/source-process.ts';
+import { type FakeControlPlane, startFakeControlPlane } from '../support/fakes/fake-control-plane.ts';
+import { freePorts } from '../support/processes/free-port.ts';
+import { type LoneGateway, startLoneGateway } from '../support/product/lone-gateway.ts';
+import { productFile } from '../support/product/product.ts';
+import { cheapStartEnv } from '../support/product/source-process.ts';
 import { until } from '../support/until.ts';
 
 const program = await productFile('core/supervisor/main');

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../core/contract/values/json.ts';
-import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
-import { type KeySetHost, newSigningKey, signToken, startKeySetHost } from '../support/tokens.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
+import { type KeySetHost, newSigningKey, signToken, startKeySetHost } from '../support/samples/tokens.ts';
 import { until } from '../support/until.ts';
 
 /** JWTs that an organisation signs, with the whole product and a host that publishes its keys over HTTPS. */

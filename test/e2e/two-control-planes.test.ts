@@ -7,11 +7,11 @@ import { MikroORM } from '@mikro-orm/postgresql';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newReadyDatabase, postgresMissing, type TestDatabase } from '../admin/support/test-database.ts';
-import { freePorts } from '../support/free-port.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
-import { childrenOf, isAlive } from '../support/process-tree.ts';
-import { productFile } from '../support/product.ts';
-import { cheapStartEnv } from '../support/source-process.ts';
+import { freePorts } from '../support/processes/free-port.ts';
+import { childrenOf, isAlive } from '../support/processes/process-tree.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
+import { productFile } from '../support/product/product.ts';
+import { cheapStartEnv } from '../support/product/source-process.ts';
 import { until } from '../support/until.ts';
 
 /** Batches on one PostgreSQL, run by two control planes. One of them is killed. */

@@ -12,9 +12,13 @@ import {
   tool,
 } from 'ai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { openaiError, stallBeforeHead, stallMidStream } from '../support/fake-upstream.ts';
-import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
-import { dataEvent } from '../support/send-events.ts';
+import {
+  type SharedGatewayWithUpstream,
+  shareGatewayWithUpstream,
+  storedKeys,
+} from '../support/product/gateway-with-upstream.ts';
+import { openaiError, stallBeforeHead, stallMidStream } from '../support/upstream/fake-upstream.ts';
+import { dataEvent } from '../support/upstream/send-events.ts';
 
 /** The Vercel AI SDK with its own OpenAI provider. Only base URL and key differ. */
 let gateway: SharedGatewayWithUpstream;

@@ -6,10 +6,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePorts } from '../support/free-port.ts';
-import { productFile } from '../support/product.ts';
-import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
-import { cheapStartEnv } from '../support/source-process.ts';
+import { freePorts } from '../support/processes/free-port.ts';
+import { productFile } from '../support/product/product.ts';
+import { type SharedGateway, shareGateway } from '../support/product/shared-gateway.ts';
+import { cheapStartEnv } from '../support/product/source-process.ts';
 import { until } from '../support/until.ts';
 
 const program = await productFile('core/supervisor/main');

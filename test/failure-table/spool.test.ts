@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type LoneGateway, startLoneGateway } from '../support/lone-gateway.ts';
+import { type LoneGateway, startLoneGateway } from '../support/product/lone-gateway.ts';
 import { until } from '../support/until.ts';
 
 let gateway: LoneGateway;

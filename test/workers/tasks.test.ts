@@ -6,7 +6,7 @@ import countTokens from '../../workers/tasks/count-tokens.ts';
 import { tasks } from '../../workers/tasks/index.ts';
 import { PatternCostError } from '../../workers/tasks/large-search.ts';
 import matchPattern, { compile } from '../../workers/tasks/match-pattern.ts';
-import { randomFrom } from '../support/random-from.ts';
+import { randomFrom } from '../support/samples/random-from.ts';
 
 const pool = createGatewayTasks({ threads: 1, queueMax: 100, taskMs: 20_000, memoryMegabytes: 256, log: { warn: () => {} } });
 afterAll(() => pool.close());

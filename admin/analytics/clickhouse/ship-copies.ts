@@ -1,4 +1,4 @@
-import type { Log } from '../../../core/contract/values/log.ts';
+import type { Log } from '../../../core/contract/values/log/log.ts';
 import { causeOf } from '../../cause-of.ts';
 import { type ClickHouse, ClickHouseError } from '../../clickhouse/clickhouse.ts';
 import { executeBound } from '../../db/execute-bound.ts';

@@ -1,9 +1,9 @@
 import { createHash, createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { canonicalJson } from '../../../core/contract/values/canonical-json.ts';
+import { canonicalJson } from '../../../core/contract/values/json/canonical-json.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../actor.ts';
+import type { Actor } from '../caller/actor.ts';
 import { AdminError, invalid } from '../errors.ts';
 import type { AdminRoute, AdminServices } from '../route.ts';
 import { type IdempotencyKey, idempotencyKeys } from './entity.ts';

@@ -1,5 +1,5 @@
 import { causeOf } from '../../cause-of.ts';
-import { RawReply } from '../raw-reply.ts';
+import { RawReply } from '../reply/raw-reply.ts';
 import type { AdminServices } from '../route.ts';
 import type { Repeat, StoredReply } from './repeat.ts';
 

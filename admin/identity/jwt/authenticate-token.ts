@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import * as v from 'valibot';
 import type { Settings } from '../../../config/settings.ts';
-import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
+import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
 import {
   type TokenVerdict,
   tokenCheckMs,
@@ -10,14 +10,14 @@ import {
   tokenLengthMax,
   tokenVerdict,
   tokenVerdictContext,
-} from '../../../core/contract/protocol/tokens.ts';
-import type { Log } from '../../../core/contract/values/log.ts';
-import { messageOf } from '../../../core/contract/values/message-of.ts';
-import { deriveKey, unseal } from '../../../core/contract/values/secret.ts';
+} from '../../../core/contract/protocol/credentials/tokens.ts';
+import { deriveKey, unseal } from '../../../core/contract/values/credentials/secret.ts';
+import { messageOf } from '../../../core/contract/values/errors/message-of.ts';
+import type { Log } from '../../../core/contract/values/log/log.ts';
 import { scopesByType } from '../../access/scopes.ts';
 import { scopesOfUser } from '../../access/user-scopes.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Authentication, Credentials } from '../../http/callers.ts';
+import type { Authentication, Credentials } from '../../http/caller/callers.ts';
 import { AdminError, type AdminErrorCode, forbidden } from '../../http/errors.ts';
 import { workspaces } from '../../resources/workspaces/entity.ts';
 

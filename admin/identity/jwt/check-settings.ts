@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
 import type { Settings } from '../../../config/settings.ts';
-import { checkJwk, checkKeySetUrl, type PublicJwk } from '../../../core/contract/protocol/key-set.ts';
-import { parseTrustedHosts } from '../../../core/contract/values/outbound-url.ts';
+import { checkJwk, checkKeySetUrl, type PublicJwk } from '../../../core/contract/protocol/credentials/key-set.ts';
+import { parseTrustedHosts } from '../../../core/contract/values/addresses/outbound-url.ts';
 import { invalid } from '../../http/errors.ts';
 import type { JwtSettings, jwtBody } from './schema.ts';
 

@@ -1,5 +1,5 @@
 import type { OrganisationDocument, UserDocument, WorkspaceNameDocument } from '../../../core/contract/protocol/documents.ts';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { implicitAdminScopes } from '../../access/roles.ts';
 import { dataPlaneScopes } from '../../access/scopes.ts';
 import { membershipsOf } from '../../access/session-actor.ts';

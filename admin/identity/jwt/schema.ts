@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { keySetBytesMax, keysMax, publicJwk } from '../../../core/contract/protocol/key-set.ts';
+import { keySetBytesMax, keysMax, publicJwk } from '../../../core/contract/protocol/credentials/key-set.ts';
 
 const claim = v.optional(v.nullable(v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(512))), null);
 

@@ -1,6 +1,6 @@
 import { Secret, TOTP } from 'otpauth';
 import type { EntityManager } from '../../db/open-database.ts';
-import { TooManyRequests } from '../../http/rate-limit.ts';
+import { TooManyRequests } from '../../http/caller/rate-limit.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { type SecondFactor, secondFactors } from './entity.ts';
 

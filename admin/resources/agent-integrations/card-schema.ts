@@ -1,7 +1,12 @@
 import * as v from 'valibot';
-import { type AgentInterface, agentBindings, cardBytesMax, missingCardMember } from '../../../core/contract/protocol/agents.ts';
-import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
-import { withoutTrailingSlashes } from '../../../core/contract/values/trailing-slashes.ts';
+import {
+  type AgentInterface,
+  agentBindings,
+  cardBytesMax,
+  missingCardMember,
+} from '../../../core/contract/protocol/agents/agents.ts';
+import { withoutTrailingSlashes } from '../../../core/contract/values/addresses/trailing-slashes.ts';
+import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
 
 /** A card of either version, stored as it was sent. */
 export const agentCard = v.pipe(

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { listSharing, workspacesBody, workspacesReply } from '../../access/workspace-sharing.ts';
-import { checkHost } from '../../http/check-host.ts';
 import { invalid } from '../../http/errors.ts';
-import { emptyReply } from '../../http/reply-schemas.ts';
+import { checkHost } from '../../http/gateways/check-host.ts';
+import { emptyReply } from '../../http/reply/reply-schemas.ts';
+import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { tenantQuery } from '../../http/schemas.ts';
 import type { Headers } from '../../secrets/sealed-headers.ts';
 import { sentHeaders } from '../mcp-integrations/sent-headers.ts';
 import { agentIntegrationWorkspaces } from './entity.ts';

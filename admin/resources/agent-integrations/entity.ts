@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { AgentAuthType } from '../../../core/contract/protocol/agents.ts';
+import type { AgentAuthType } from '../../../core/contract/protocol/agents/agents.ts';
 import { sharingTable } from '../../db/access-tables.ts';
 import type { AgentConfigurations } from './schema.ts';
 

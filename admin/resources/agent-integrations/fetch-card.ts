@@ -1,6 +1,11 @@
-import { type AgentCardReply, agentCardMs, agentCardPath, agentCardReply } from '../../../core/contract/protocol/agent-cards.ts';
+import {
+  type AgentCardReply,
+  agentCardMs,
+  agentCardPath,
+  agentCardReply,
+} from '../../../core/contract/protocol/agents/agent-cards.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import { askGateway } from '../../http/ask-gateway.ts';
+import { askGateway } from '../../http/gateways/ask-gateway.ts';
 import type { AdminServices } from '../../http/route.ts';
 import type { Headers } from '../../secrets/sealed-headers.ts';
 import { headersForGateways } from '../../secrets/sealed-headers.ts';

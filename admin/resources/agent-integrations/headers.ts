@@ -1,6 +1,6 @@
 import type { EntityManager } from '../../db/open-database.ts';
-import { originOf } from '../../http/check-host.ts';
 import { invalid } from '../../http/errors.ts';
+import { originOf } from '../../http/gateways/check-host.ts';
 import { lowerCased, sealedHeaders, unchangedHeaders } from '../../secrets/sealed-headers.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { changedToolGuardrails } from '../guardrails/tool-guardrails.ts';

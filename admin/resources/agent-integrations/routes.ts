@@ -1,10 +1,10 @@
 import type { FilterQuery } from '@mikro-orm/core';
 import { countWorkspaces, globalAccessOf, sharedWith } from '../../access/workspace-sharing.ts';
-import { checkHost } from '../../http/check-host.ts';
-import { emptyReply } from '../../http/reply-schemas.ts';
+import { searchIn } from '../../http/filters/search-in.ts';
+import { checkHost } from '../../http/gateways/check-host.ts';
+import { emptyReply } from '../../http/reply/reply-schemas.ts';
+import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
-import { searchIn } from '../../http/search-in.ts';
 import { type AgentIntegration, agentIntegrations, agentIntegrationWorkspaces } from './entity.ts';
 import { createBody, createReply, listQuery, listReply, readReply, updateBody } from './schema.ts';
 import { agentIntegrationAccess, archiveAgentIntegration, createAgentIntegration, updateAgentIntegration } from './service.ts';

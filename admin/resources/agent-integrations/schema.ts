@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import type { breakerConfig } from '../../../core/contract/plugin/strategy-config.ts';
-import { agentAuthTypes } from '../../../core/contract/protocol/agents.ts';
+import { agentAuthTypes } from '../../../core/contract/protocol/agents/agents.ts';
 import { globalAccess } from '../../access/workspace-sharing.ts';
-import { nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
-import { currentPage, id, name, search, slug, tenantEntries, text, unchanged, wholeNumber } from '../../http/schemas.ts';
+import { nullableText, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
+import { currentPage, id, name, search, slug, tenantEntries, text, unchanged, wholeNumber } from '../../http/request/schemas.ts';
 import { toolGuardrailEntries } from '../guardrails/schema.ts';
 import type { ToolGuardrailSettings } from '../guardrails/tool-guardrails.ts';
 import { callSettings } from '../mcp-integrations/call-settings-schema.ts';

@@ -3,7 +3,7 @@ import { integrationAccess, type Tenant } from '../../access/integration-access.
 import { type SentSharing, shareWithWorkspaces } from '../../access/workspace-sharing.ts';
 import { announceAgentServers } from '../../announce/agent-servers.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { invalid } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';
 import type { Vault } from '../../secrets/vault.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { nullableText } from '../../http/reply-schemas.ts';
-import { tenantEntries } from '../../http/schemas.ts';
+import { nullableText } from '../../http/reply/reply-schemas.ts';
+import { tenantEntries } from '../../http/request/schemas.ts';
 
 const skillId = v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(255, 'at most 255 characters'));
 

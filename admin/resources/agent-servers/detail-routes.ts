@@ -2,9 +2,9 @@ import { listServerUsers, setServerUsers, userAccessBody, userAccessQuery } from
 import { announceAgentServer } from '../../announce/agent-servers.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { AdminError } from '../../http/errors.ts';
-import { emptyReply } from '../../http/reply-schemas.ts';
+import { emptyReply } from '../../http/reply/reply-schemas.ts';
+import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { tenantQuery } from '../../http/schemas.ts';
 import { type AgentIntegration, agentIntegrations } from '../agent-integrations/entity.ts';
 import { fetchStoredCard } from '../agent-integrations/fetch-card.ts';
 import { integrationFlags, toSkillList } from '../agent-integrations/skills.ts';

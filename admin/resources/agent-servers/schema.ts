@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { agentAuthTypes } from '../../../core/contract/protocol/agents.ts';
+import { agentAuthTypes } from '../../../core/contract/protocol/agents/agents.ts';
 import { userAccessEntries, userAccessPage } from '../../access/server-users.ts';
-import { nullableText, time, uuid } from '../../http/reply-schemas.ts';
+import { nullableText, time, uuid } from '../../http/reply/reply-schemas.ts';
 import {
   idOrSlug,
   name,
@@ -11,7 +11,7 @@ import {
   shortDescription,
   tenantEntries,
   unchanged,
-} from '../../http/schemas.ts';
+} from '../../http/request/schemas.ts';
 
 export const createBody = v.strictObject({
   ...tenantEntries,

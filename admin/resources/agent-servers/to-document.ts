@@ -1,4 +1,4 @@
-import type { AgentServerDocument } from '../../../core/contract/protocol/agents.ts';
+import type { AgentServerDocument } from '../../../core/contract/protocol/agents/agents.ts';
 import { userExceptions } from '../../access/server-users.ts';
 import { type DocumentSource, splitDocumentId } from '../../define-resource.ts';
 import { headersForGateways } from '../../secrets/sealed-headers.ts';

@@ -1,5 +1,5 @@
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Page } from '../../http/schemas.ts';
+import type { Page } from '../../http/request/schemas.ts';
 import { recordsOf, type Selection } from './source.ts';
 
 /** Returns a page of the values of a metadata key with the figures of their requests, most requests first. Reads the records. */

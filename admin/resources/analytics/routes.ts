@@ -1,10 +1,10 @@
 import type * as v from 'valibot';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { Dimension } from '../../analytics/dimensions.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { forbidden, invalid } from '../../http/errors.ts';
+import { pageOf } from '../../http/request/schemas.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf } from '../../http/schemas.ts';
 import { apiKeys } from '../api-keys/entity.ts';
 import type { LogFilters } from '../logs/filters.ts';
 import { workspaces } from '../workspaces/entity.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { nullableText, time } from '../../http/reply-schemas.ts';
-import { currentPage, queryFlag, tenantEntries, wholeNumber } from '../../http/schemas.ts';
+import { nullableText, time } from '../../http/reply/reply-schemas.ts';
+import { currentPage, queryFlag, tenantEntries, wholeNumber } from '../../http/request/schemas.ts';
 import { logFilterEntries } from '../logs/filters.ts';
 
 /** Filters of all analytics. `time_of_generation_min` and `_max` are required. */

@@ -1,6 +1,6 @@
 import { membershipOf } from '../../access/membership.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { forbidden } from '../../http/errors.ts';
 import { effectiveSecuritySettings } from '../organisations/security-settings.ts';
 import { users } from '../users/entity.ts';

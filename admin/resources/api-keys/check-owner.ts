@@ -1,6 +1,6 @@
 import { holdUser } from '../../access/hold-user.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { unknownReference } from '../../http/errors.ts';
 import { users } from '../users/entity.ts';
 import { apiKeys } from './entity.ts';

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { ApiKeyType } from '../../../core/contract/values/api-key.ts';
+import type { ApiKeyType } from '../../../core/contract/values/credentials/api-key.ts';
 import type { RateLimit, UsageLimits } from '../../limits/schema.ts';
 import { optionProperties } from './options.ts';
 

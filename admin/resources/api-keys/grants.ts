@@ -1,9 +1,9 @@
 import { didYouMean } from '../../../config/did-you-mean.ts';
-import type { ApiKeyType } from '../../../core/contract/values/api-key.ts';
+import type { ApiKeyType } from '../../../core/contract/values/credentials/api-key.ts';
 import { holdRole } from '../../access/hold-role.ts';
 import { dataPlaneScopes, scopesByType } from '../../access/scopes.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { AdminError, forbidden } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';
 import type { ApiKey } from './entity.ts';

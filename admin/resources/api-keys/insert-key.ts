@@ -1,4 +1,4 @@
-import { digestSecret, kindOfType, newApiKey } from '../../../core/contract/values/api-key.ts';
+import { digestSecret, kindOfType, newApiKey } from '../../../core/contract/values/credentials/api-key.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { type ApiKey, apiKeys } from './entity.ts';

@@ -1,6 +1,6 @@
 import type { FilterQuery } from '@mikro-orm/core';
 import type { EntityManager } from '../../db/open-database.ts';
-import { pageOf } from '../../http/schemas.ts';
+import { pageOf } from '../../http/request/schemas.ts';
 import { type ApiKey, apiKeys } from './entity.ts';
 import { whereState } from './key-state.ts';
 import type { whereReachable } from './reach.ts';

@@ -1,7 +1,7 @@
 import { p } from '@mikro-orm/core';
 import * as v from 'valibot';
 import type { KeyOptions } from '../../../core/contract/protocol/documents.ts';
-import { text } from '../../http/schemas.ts';
+import { text } from '../../http/request/schemas.ts';
 import { email } from '../../identity/schema.ts';
 
 interface Option {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { forbidden } from '../../http/errors.ts';
 import type { ApiKey } from './entity.ts';
 

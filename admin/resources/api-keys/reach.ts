@@ -1,8 +1,8 @@
-import type { ApiKeyType } from '../../../core/contract/values/api-key.ts';
+import type { ApiKeyType } from '../../../core/contract/values/credentials/api-key.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { forbidden, notFound } from '../../http/errors.ts';
-import { itemOf } from '../../http/find-item.ts';
+import { itemOf } from '../../http/filters/find-item.ts';
 import { type ApiKey, apiKeys } from './entity.ts';
 import { checkScopes } from './grants.ts';
 

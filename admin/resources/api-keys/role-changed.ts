@@ -1,4 +1,4 @@
-import type { ApiKeyType } from '../../../core/contract/values/api-key.ts';
+import type { ApiKeyType } from '../../../core/contract/values/credentials/api-key.ts';
 import { organisationRoleScopes } from '../../access/roles.ts';
 import { dataPlaneScopes } from '../../access/scopes.ts';
 import { scopesOfKnownUser } from '../../access/user-scopes.ts';

@@ -1,4 +1,4 @@
-import { digestSecret, kindOfType, newApiKey } from '../../../core/contract/values/api-key.ts';
+import { digestSecret, kindOfType, newApiKey } from '../../../core/contract/values/credentials/api-key.ts';
 import { conflict } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';
 import type { ApiKey } from './entity.ts';

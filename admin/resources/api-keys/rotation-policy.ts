@@ -1,4 +1,4 @@
-import { counted } from '../../../core/contract/values/counted.ts';
+import { counted } from '../../../core/contract/values/text/counted.ts';
 import { invalid } from '../../http/errors.ts';
 import type { ApiKey } from './entity.ts';
 import type { RotationPolicyBody } from './schema.ts';

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import type { ApiKeyType } from '../../../core/contract/values/api-key.ts';
+import type { ApiKeyType } from '../../../core/contract/values/credentials/api-key.ts';
 import { AdminError, invalid } from '../../http/errors.ts';
+import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
-import { tenantQuery } from '../../http/schemas.ts';
 import { readUsageOf } from '../../leases/read-usage.ts';
 import { ownerByDefault } from './check-owner.ts';
 import { deleteApiKey } from './delete-key.ts';

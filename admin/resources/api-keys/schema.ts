@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import type { ApiKeyType } from '../../../core/contract/values/api-key.ts';
-import { isUuid, uuidPattern } from '../../../core/contract/values/uuid.ts';
+import type { ApiKeyType } from '../../../core/contract/values/credentials/api-key.ts';
+import { isUuid, uuidPattern } from '../../../core/contract/values/text/uuid.ts';
 import { scopesByType, unusedScopes } from '../../access/scopes.ts';
-import { id, idOrSlug, name, pageEntries, queryFlag, tenantEntries, textMap, timestamp } from '../../http/schemas.ts';
-import { withoutEffect } from '../../http/unused-settings.ts';
+import { withoutEffect } from '../../http/reply/unused-settings.ts';
+import { id, idOrSlug, name, pageEntries, queryFlag, tenantEntries, textMap, timestamp } from '../../http/request/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import { optionBodies } from './options.ts';
 import { transitionMsMin } from './rotation-policy.ts';

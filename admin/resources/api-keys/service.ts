@@ -1,8 +1,8 @@
-import type { ApiKeyType } from '../../../core/contract/values/api-key.ts';
+import type { ApiKeyType } from '../../../core/contract/values/credentials/api-key.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { invalid, unknownReference } from '../../http/errors.ts';
-import { itemOf } from '../../http/find-item.ts';
+import { itemOf } from '../../http/filters/find-item.ts';
 import { mergeUsageLimits, raisesLimit } from '../../limits/schema.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { configs } from '../configs/entity.ts';

@@ -1,6 +1,6 @@
 import type { ApiKeyDocument } from '../../../core/contract/protocol/documents.ts';
 import type { KeysReply } from '../../../core/contract/protocol/internal-api.ts';
-import type { ApiKeyType } from '../../../core/contract/values/api-key.ts';
+import type { ApiKeyType } from '../../../core/contract/values/credentials/api-key.ts';
 import { effectiveKeyScopes } from '../../access/user-scopes.ts';
 import type { Database, EntityManager } from '../../db/open-database.ts';
 import type { PreparedStatement } from '../../db/prepared.ts';

@@ -1,4 +1,4 @@
-import { counted } from '../../../core/contract/values/counted.ts';
+import { counted } from '../../../core/contract/values/text/counted.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { forbidden, invalid } from '../../http/errors.ts';
 import type { KeySettings } from '../organisations/key-settings.ts';

@@ -1,6 +1,6 @@
 import { auditEntries } from '../../audit/entity.ts';
 import { invalid } from '../../http/errors.ts';
-import { RawReply } from '../../http/raw-reply.ts';
+import { RawReply } from '../../http/reply/raw-reply.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { csvSizeMax, type ListQuery, listQuery, listReply, pageSizeMax } from './schema.ts';
 import { toCsv } from './to-csv.ts';

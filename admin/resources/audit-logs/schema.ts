@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { nullableText, nullableUuid, time as sentTime, uuid } from '../../http/reply-schemas.ts';
-import { currentPage, queryTime, tenantEntries, wholeNumber } from '../../http/schemas.ts';
+import { nullableText, nullableUuid, time as sentTime, uuid } from '../../http/reply/reply-schemas.ts';
+import { currentPage, queryTime, tenantEntries, wholeNumber } from '../../http/request/schemas.ts';
 
 /** Maximum number of entries in one reply: of a page as JSON, and of an export as CSV. */
 export const pageSizeMax = 100;

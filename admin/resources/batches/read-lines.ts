@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { lineTooLong, textLines } from '../../../core/contract/values/text-lines.ts';
+import { lineTooLong, textLines } from '../../../core/contract/values/text/text-lines.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { readFileBytes } from '../files/file-bytes.ts';
 import type { Batch, BatchIssue } from './entity.ts';

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { ownBatchPrefix } from '../../../core/contract/provider/own-store.ts';
 import { notFound } from '../../http/errors.ts';
+import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { tenantQuery } from '../../http/schemas.ts';
 import { rowIdOf } from '../files/to-reply.ts';
 import { batches } from './entity.ts';
 

@@ -1,8 +1,15 @@
 import { ownBatchPrefix } from '../../../core/contract/provider/own-store.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import {
+  keyHeader,
+  type ModelReply,
+  modelTimeoutMs,
+  retryInMs,
+  sendToGateway,
+  tokensOf,
+} from '../../http/gateways/send-to-gateway.ts';
 import type { AdminServices } from '../../http/route.ts';
-import { keyHeader, type ModelReply, modelTimeoutMs, retryInMs, sendToGateway, tokensOf } from '../../http/send-to-gateway.ts';
 import { apiKeys } from '../api-keys/entity.ts';
 import { managerOf } from '../files/find-file.ts';
 import { type Batch, type BatchLine, batches, batchLines } from './entity.ts';

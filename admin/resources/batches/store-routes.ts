@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { ownBatchPrefix } from '../../../core/contract/provider/own-store.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import { bodyBytesMax, readBytes } from '../../http/read-body.ts';
+import { bodyBytesMax, readBytes } from '../../http/request/read-body.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { addJob } from '../../jobs/add-job.ts';
 import { readFileBytes } from '../files/file-bytes.ts';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../../core/contract/values/clock.ts';
+import type { Clock } from '../../../core/contract/values/time/clock.ts';
 
 /** Gateway processes that call the provider for a key, in the memory of this control plane. */
 export interface Claims {

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { findVisibleWorkspace } from '../../access/visible-workspaces.ts';
 import { notFound } from '../../http/errors.ts';
-import { emptyReply, listOf, nullableText, time } from '../../http/reply-schemas.ts';
+import { emptyReply, listOf, nullableText, time } from '../../http/reply/reply-schemas.ts';
+import { pageEntries, pageOf } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageEntries, pageOf } from '../../http/schemas.ts';
 import { cachedReplies } from './entity.ts';
 import { purgeEntry, purgeNamespace, purgeWorkspace } from './purge.ts';
 import { sumOf } from './sum.ts';

@@ -14,13 +14,13 @@ import {
   unframe,
   vectorDimensionsMax,
 } from '../../../core/contract/protocol/cached-replies.ts';
-import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
-import { deriveKey, sealBytes, unsealBytes } from '../../../core/contract/values/secret.ts';
+import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
+import { deriveKey, sealBytes, unsealBytes } from '../../../core/contract/values/credentials/secret.ts';
 import { executeBound } from '../../db/execute-bound.ts';
 import { invalid } from '../../http/errors.ts';
-import { readBytes } from '../../http/read-body.ts';
+import { readBytes } from '../../http/request/read-body.ts';
+import { validate } from '../../http/request/validate.ts';
 import type { AdminServices } from '../../http/route.ts';
-import { validate } from '../../http/validate.ts';
 import { createClaims } from './claims.ts';
 import { createRecentReplies, type StoredReply } from './recent-replies.ts';
 import { createVectorIndex } from './vector-index.ts';

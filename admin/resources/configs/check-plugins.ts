@@ -1,11 +1,15 @@
 import { parseGatewayConfig } from '../../../core/contract/plugin/gateway-config.ts';
 import { guardrailEntries, isGuardrailReference } from '../../../core/contract/plugin/guardrail-config.ts';
-import { configCheckMs, configCheckPath, configCheckReply } from '../../../core/contract/protocol/config-check.ts';
-import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
+import {
+  configCheckMs,
+  configCheckPath,
+  configCheckReply,
+} from '../../../core/contract/protocol/control-plane-calls/config-check.ts';
+import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
 import { settingNames } from '../../../core/providers/declarations.ts';
-import { askGateway } from '../../http/ask-gateway.ts';
 import { AdminError } from '../../http/errors.ts';
-import { parseStrictJson } from '../../http/parse-strict-json.ts';
+import { askGateway } from '../../http/gateways/ask-gateway.ts';
+import { parseStrictJson } from '../../http/request/parse-strict-json.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { inlineSecrets } from './inline-secrets.ts';
 

@@ -1,6 +1,6 @@
 import { guardrailEntries } from '../../../core/contract/plugin/guardrail-config.ts';
-import { isCredentialHeader } from '../../../core/contract/values/credential-headers.ts';
-import { isObject, type JsonObject, parseObject } from '../../../core/contract/values/json.ts';
+import { isCredentialHeader } from '../../../core/contract/values/http/credential-headers.ts';
+import { isObject, type JsonObject, parseObject } from '../../../core/contract/values/json/json.ts';
 
 /**
  * Returns one line with its path for each secret among the guardrails of a config: credentials of partners, and headers of checks that carry

@@ -1,7 +1,7 @@
 import type { GatewayConfig } from '../../../core/contract/plugin/gateway-config.ts';
-import { counted } from '../../../core/contract/values/counted.ts';
+import { counted } from '../../../core/contract/values/text/counted.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { conflict } from '../../http/errors.ts';
 import type { Provider } from '../providers/entity.ts';
 import { referencesOf } from './check-config.ts';

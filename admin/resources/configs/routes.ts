@@ -1,8 +1,8 @@
 import { findOwnWorkspace } from '../../access/find-own-workspace.ts';
 import { invalid } from '../../http/errors.ts';
-import { emptyReply, inBothEnvelopes } from '../../http/reply-schemas.ts';
+import { emptyReply, inBothEnvelopes } from '../../http/reply/reply-schemas.ts';
+import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
 import { lastUsedAt } from '../logs/last-used.ts';
 import { checkPlugins } from './check-plugins.ts';
 import { configs } from './entity.ts';

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LockMode, raw } from '@mikro-orm/core';
 import type { TargetLimits } from '../../../core/contract/plugin/gateway-config.ts';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { conflict, notFound } from '../../http/errors.ts';
-import { itemOf } from '../../http/find-item.ts';
+import { itemOf } from '../../http/filters/find-item.ts';
 import { type Dependents, refusalOf } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { checkConfig } from './check-config.ts';

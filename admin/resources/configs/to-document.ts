@@ -1,5 +1,5 @@
 import type { ConfigDocument } from '../../../core/contract/protocol/documents.ts';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { configs, configVersions } from './entity.ts';
 

@@ -1,6 +1,6 @@
 import type { GatewayConfig } from '../../../core/contract/plugin/gateway-config.ts';
 import { cannotRunOn, guardrailReferencesOf } from '../../../core/contract/plugin/guardrail-config.ts';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { guardrails, guardrailVersions } from '../guardrails/entity.ts';
 import { workspaces } from '../workspaces/entity.ts';

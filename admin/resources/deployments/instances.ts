@@ -1,10 +1,10 @@
 import { type InstanceReport, instanceReport, instancesMax } from '../../../core/contract/protocol/instances.ts';
-import type { Clock } from '../../../core/contract/values/clock.ts';
+import type { Clock } from '../../../core/contract/values/time/clock.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';
+import { validate } from '../../http/request/validate.ts';
 import type { AdminServices } from '../../http/route.ts';
-import { validate } from '../../http/validate.ts';
 import { organisations } from '../organisations/entity.ts';
 import { type DeploymentInstance, deploymentInstances } from './entity.ts';
 

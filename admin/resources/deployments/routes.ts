@@ -1,9 +1,9 @@
 import { findWorkspace } from '../../access/resolve-workspace.ts';
-import { emptyReply } from '../../http/reply-schemas.ts';
+import { searchIn } from '../../http/filters/search-in.ts';
+import { withTags } from '../../http/filters/with-tags.ts';
+import { emptyReply } from '../../http/reply/reply-schemas.ts';
+import { pageOf } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf } from '../../http/schemas.ts';
-import { searchIn } from '../../http/search-in.ts';
-import { withTags } from '../../http/with-tags.ts';
 import { deployments } from './entity.ts';
 import { instancesOf, limitsOf } from './instances.ts';
 import {

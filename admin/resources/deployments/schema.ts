@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { bit, listOf, nullableText, nullableTime, time, uuid } from '../../http/reply-schemas.ts';
+import { bit, listOf, nullableText, nullableTime, time, uuid } from '../../http/reply/reply-schemas.ts';
 import {
   id,
   idOrSlug,
@@ -12,7 +12,7 @@ import {
   tagsFilter,
   text,
   unchanged,
-} from '../../http/schemas.ts';
+} from '../../http/request/schemas.ts';
 
 const type = v.picklist(['production', 'non_production'], 'production or non_production is expected');
 const status = v.picklist(['active', 'archived'], 'active or archived is expected');

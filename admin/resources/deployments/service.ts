@@ -1,10 +1,10 @@
 import type * as v from 'valibot';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { conflict, notFound } from '../../http/errors.ts';
-import { requireUnchanged } from '../../http/schemas.ts';
+import { requireUnchanged } from '../../http/request/schemas.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { type Deployment, deploymentInstances, deployments } from './entity.ts';
 import type { createBody, updateBody } from './schema.ts';

@@ -1,7 +1,7 @@
 import { domainToASCII } from 'node:url';
 import * as v from 'valibot';
-import { listOf, nullableTime, time, uuid } from '../../http/reply-schemas.ts';
-import { id, pageEntries, tenantEntries } from '../../http/schemas.ts';
+import { listOf, nullableTime, time, uuid } from '../../http/reply/reply-schemas.ts';
+import { id, pageEntries, tenantEntries } from '../../http/request/schemas.ts';
 
 /** A domain name in ASCII and lower case; other spellings are converted. */
 const domain = v.pipe(

@@ -1,9 +1,9 @@
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { newId } from '../../db/new-id.ts';
 import { notFound } from '../../http/errors.ts';
-import { itemOf } from '../../http/find-item.ts';
+import { itemOf } from '../../http/filters/find-item.ts';
+import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { tenantQuery } from '../../http/schemas.ts';
 import { feedbacks } from './entity.ts';
 import { createBody, savedReply, updateBody } from './schema.ts';
 

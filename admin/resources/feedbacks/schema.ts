@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { uuid } from '../../http/reply-schemas.ts';
-import { tenantEntries } from '../../http/schemas.ts';
+import { uuid } from '../../http/reply/reply-schemas.ts';
+import { tenantEntries } from '../../http/request/schemas.ts';
 
 const traceId = v.pipe(v.string(), v.minLength(1), v.maxLength(255, 'at most 255 characters'));
 const value = v.pipe(

@@ -1,4 +1,4 @@
-import { counted } from '../../../core/contract/values/counted.ts';
+import { counted } from '../../../core/contract/values/text/counted.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { type StoredFile, storedFiles } from './entity.ts';
 import { StoreError } from './store-error.ts';

@@ -1,5 +1,5 @@
 import { callerHeaders } from '../../../core/contract/provider/own-store.ts';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { StoreError } from './store-error.ts';
 
 /** Owner of a file or batch, sent by a gateway that has verified the key. */

@@ -1,4 +1,4 @@
-import { toAdminError } from '../../http/write-error.ts';
+import { toAdminError } from '../../http/reply/write-error.ts';
 
 /** A refusal by the store in the format of the data plane; gateways forward it unchanged. */
 export class StoreError extends Error {

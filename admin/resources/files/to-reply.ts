@@ -1,5 +1,5 @@
 import { ownFilePrefix } from '../../../core/contract/provider/own-store.ts';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { StoredFile } from './entity.ts';
 
 /** A file in OpenAI's form (https://platform.openai.com/docs/api-reference/files/object). */

@@ -6,11 +6,11 @@ import {
   guardrailChecksMs,
   guardrailChecksPath,
   guardrailReply,
-} from '../../../core/contract/protocol/guardrail-checks.ts';
+} from '../../../core/contract/protocol/control-plane-calls/guardrail-checks.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import { askGateway } from '../../http/ask-gateway.ts';
 import { AdminError, invalid } from '../../http/errors.ts';
+import { askGateway } from '../../http/gateways/ask-gateway.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { sealForGateways, withPartners } from './secrets.ts';
 

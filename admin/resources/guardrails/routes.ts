@@ -1,8 +1,8 @@
 import type { FilterQuery } from '@mikro-orm/core';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
-import { emptyReply, inBothEnvelopes } from '../../http/reply-schemas.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
+import { emptyReply, inBothEnvelopes } from '../../http/reply/reply-schemas.ts';
+import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
 import { checkContent, listChecks } from './check-content.ts';
 import { type Guardrail, guardrails } from './entity.ts';
 import {

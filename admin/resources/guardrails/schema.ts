@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { guardrailActions, guardrailChecks } from '../../../core/contract/plugin/guardrail-config.ts';
-import { guardrailSide, testedSide, textCharsMax } from '../../../core/contract/protocol/guardrail-checks.ts';
-import { bothEnvelopes, listOf, nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
-import { currentPage, id, idOrSlug, name, tenantEntries, textMap, unchanged, wholeNumber } from '../../http/schemas.ts';
+import { guardrailSide, testedSide, textCharsMax } from '../../../core/contract/protocol/control-plane-calls/guardrail-checks.ts';
+import { bothEnvelopes, listOf, nullableText, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
+import { currentPage, id, idOrSlug, name, tenantEntries, textMap, unchanged, wholeNumber } from '../../http/request/schemas.ts';
 
 const checks = v.pipe(
   guardrailChecks,

@@ -1,6 +1,6 @@
-import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
-import { isObject } from '../../../core/contract/values/json.ts';
-import { deriveKey, seal } from '../../../core/contract/values/secret.ts';
+import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
+import { deriveKey, seal } from '../../../core/contract/values/credentials/secret.ts';
+import { isObject } from '../../../core/contract/values/json/json.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';
 import { isMasked, lastCharacters, masked } from '../../secrets/sealed-fields.ts';

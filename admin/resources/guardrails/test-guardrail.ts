@@ -3,11 +3,11 @@ import {
   guardrailTestsMs,
   guardrailTestsPath,
   type InvocationReply,
-} from '../../../core/contract/protocol/guardrail-checks.ts';
+} from '../../../core/contract/protocol/control-plane-calls/guardrail-checks.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
-import { askGateway } from '../../http/ask-gateway.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { AdminError, asReference, invalid } from '../../http/errors.ts';
+import { askGateway } from '../../http/gateways/ask-gateway.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { sealedFor } from './check-content.ts';
 import type { TestBody } from './schema.ts';

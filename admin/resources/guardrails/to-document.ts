@@ -1,5 +1,5 @@
 import type { GuardrailDocument } from '../../../core/contract/protocol/documents.ts';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { DocumentSource } from '../../define-resource.ts';
 import { guardrails, guardrailVersions } from './entity.ts';
 import { openSecrets, sealForGateways, withPartners } from './secrets.ts';

@@ -1,10 +1,10 @@
 import { LockMode } from '@mikro-orm/core';
 import { nearestName } from '../../../config/did-you-mean.ts';
 import { cannotRunOn } from '../../../core/contract/plugin/guardrail-config.ts';
-import type { AgentServerDocument } from '../../../core/contract/protocol/agents.ts';
+import type { AgentServerDocument } from '../../../core/contract/protocol/agents/agents.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid, unknownReference } from '../../http/errors.ts';
-import { itemOf } from '../../http/find-item.ts';
+import { itemOf } from '../../http/filters/find-item.ts';
 import { guardrails, guardrailVersions } from './entity.ts';
 
 /** Settings of an integration that name guardrails for tools, by id. */

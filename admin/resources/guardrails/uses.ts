@@ -1,6 +1,6 @@
 import { type GuardrailSide, guardrailReferencesOf } from '../../../core/contract/plugin/guardrail-config.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { conflict } from '../../http/errors.ts';
 import { mcpServerGuardrails, mcpServers } from '../mcp-servers/entity.ts';
 import { defaultsKeys, organisations } from '../organisations/entity.ts';

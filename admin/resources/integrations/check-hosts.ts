@@ -1,7 +1,7 @@
 import type { Settings } from '../../../config/settings.ts';
 import { hostPartNames, hostSettingNames, queryHostNames } from '../../../core/providers/declarations.ts';
-import { checkHost, originOf } from '../../http/check-host.ts';
 import { invalid } from '../../http/errors.ts';
+import { checkHost, originOf } from '../../http/gateways/check-host.ts';
 
 type Configurations = Readonly<Record<string, unknown>>;
 type Policy = Pick<Settings, 'trustedCustomHosts'>;

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { isStored, type SettingDeclaration } from '../../../core/provider-settings/declaration.ts';
 import { declarationOf } from '../../../core/providers/declarations.ts';
-import { validate } from '../../http/validate.ts';
+import { validate } from '../../http/request/validate.ts';
 import { isMasked } from '../../secrets/sealed-fields.ts';
 import { customHeaders } from './custom-headers.ts';
 

@@ -1,6 +1,6 @@
 import { canonicalProviderId } from '../../../core/providers/declarations.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { forbidden, invalid, unknownReference } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';
 import type { Vault } from '../../secrets/vault.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { headerValuePattern, notHeaderValue } from '../../../core/contract/values/http.ts';
+import { headerValuePattern, notHeaderValue } from '../../../core/contract/values/http/http.ts';
 
 const refusedHeaders =
   /^(host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|expect|cookie|proxy-.*|x-svc-.*|svc-internal-.*)$/i;

@@ -1,5 +1,5 @@
-import { isCredentialHeader } from '../../../core/contract/values/credential-headers.ts';
-import type { Sealed } from '../../../core/contract/values/secret.ts';
+import type { Sealed } from '../../../core/contract/values/credentials/secret.ts';
+import { isCredentialHeader } from '../../../core/contract/values/http/credential-headers.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { isMasked } from '../../secrets/sealed-fields.ts';
 import {

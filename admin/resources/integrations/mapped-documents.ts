@@ -1,6 +1,6 @@
-import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
-import type { MappedSecretDocument } from '../../../core/contract/protocol/secret-reference.ts';
-import { deriveKey, seal } from '../../../core/contract/values/secret.ts';
+import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
+import type { MappedSecretDocument } from '../../../core/contract/protocol/credentials/secret-reference.ts';
+import { deriveKey, seal } from '../../../core/contract/values/credentials/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { isOpenTo } from '../secret-references/find-reference.ts';

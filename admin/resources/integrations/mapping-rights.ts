@@ -1,9 +1,9 @@
 import { hostSettingNames } from '../../../core/providers/declarations.ts';
 import type { SharingTable } from '../../db/access-tables.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
-import { originOf } from '../../http/check-host.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { type AdminError, forbidden, invalid } from '../../http/errors.ts';
+import { originOf } from '../../http/gateways/check-host.ts';
 import { isOpenTo } from '../secret-references/find-reference.ts';
 import { type Integration, integrationWorkspaces } from './entity.ts';
 import type { SentMappings } from './mapping-schema.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { nullableText, uuid } from '../../http/reply-schemas.ts';
-import { idOrSlug } from '../../http/schemas.ts';
+import { nullableText, uuid } from '../../http/reply/reply-schemas.ts';
+import { idOrSlug } from '../../http/request/schemas.ts';
 import { secretKey } from '../secret-references/schema.ts';
 
 /** Null or absent: `string`. */

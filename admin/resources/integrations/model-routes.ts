@@ -1,8 +1,8 @@
 import { requireModelRight } from '../../access/model-rights.ts';
 import { invalid } from '../../http/errors.ts';
-import { emptyReply } from '../../http/reply-schemas.ts';
+import { emptyReply } from '../../http/reply/reply-schemas.ts';
+import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { tenantQuery } from '../../http/schemas.ts';
 import { deleteModelsBody, deleteModelsQuery, modelsBody, modelsReply } from './model-schema.ts';
 import { type ListedModel, listModels, putModels, removeModels } from './models.ts';
 import { findOwnIntegration, requireOwner } from './service.ts';

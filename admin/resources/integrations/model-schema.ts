@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { nullableTime } from '../../http/reply-schemas.ts';
-import { name, tenantEntries, timestamp } from '../../http/schemas.ts';
+import { nullableTime } from '../../http/reply/reply-schemas.ts';
+import { name, tenantEntries, timestamp } from '../../http/request/schemas.ts';
 import { pricingConfig } from '../../pricing/schema.ts';
 import { modelHeaders } from './custom-headers.ts';
 

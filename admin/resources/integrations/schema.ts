@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { headerValuePattern, notHeaderValue } from '../../../core/contract/values/http.ts';
+import { headerValuePattern, notHeaderValue } from '../../../core/contract/values/http/http.ts';
 import {
   id,
   idOrSlug,
@@ -13,7 +13,7 @@ import {
   text,
   timestamp,
   unchanged,
-} from '../../http/schemas.ts';
+} from '../../http/request/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import { pricingAdjustments } from '../../pricing/schema.ts';
 import { withConfigurations } from './describe-configurations.ts';

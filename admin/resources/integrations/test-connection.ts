@@ -4,12 +4,12 @@ import {
   connectionDiagnosis,
   connectionTestMs,
   connectionTestPath,
-} from '../../../core/contract/protocol/connection-test.ts';
+} from '../../../core/contract/protocol/control-plane-calls/connection-test.ts';
+import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
+import type { MappedSecretDocument } from '../../../core/contract/protocol/credentials/secret-reference.ts';
 import type { ProviderDocument } from '../../../core/contract/protocol/documents.ts';
-import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
-import type { MappedSecretDocument } from '../../../core/contract/protocol/secret-reference.ts';
-import { messageOf } from '../../../core/contract/values/message-of.ts';
-import { deriveKey, seal } from '../../../core/contract/values/secret.ts';
+import { deriveKey, seal } from '../../../core/contract/values/credentials/secret.ts';
+import { messageOf } from '../../../core/contract/values/errors/message-of.ts';
 import { newId } from '../../db/new-id.ts';
 import { AdminError } from '../../http/errors.ts';
 import type { AdminServices } from '../../http/route.ts';

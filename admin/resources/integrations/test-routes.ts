@@ -1,8 +1,11 @@
 import * as v from 'valibot';
-import { type ConnectionCheck, connectionDiagnosis } from '../../../core/contract/protocol/connection-test.ts';
+import {
+  type ConnectionCheck,
+  connectionDiagnosis,
+} from '../../../core/contract/protocol/control-plane-calls/connection-test.ts';
 import { canonicalProviderId } from '../../../core/providers/declarations.ts';
+import { tenantEntries, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { tenantEntries, tenantQuery } from '../../http/schemas.ts';
 import { isOpenTo } from '../secret-references/find-reference.ts';
 import { checkHosts } from './check-hosts.ts';
 import { splitConfigurations } from './configurations.ts';

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { forbidden } from '../../http/errors.ts';
-import { nullableText, nullableTime, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
+import { nullableText, nullableTime, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
+import { id, pageEntries, tenantEntries, text } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { id, pageEntries, tenantEntries, text } from '../../http/schemas.ts';
 import { moneyOf } from '../../pricing/nano-usd.ts';
 import { logFilterEntries } from '../logs/filters.ts';
 import { logConditions } from '../logs/log-conditions.ts';

@@ -5,8 +5,8 @@ import {
   loadedPluginsPath,
   loadedPluginsReply,
   loadedProvider,
-} from '../../../core/contract/protocol/loaded-plugins.ts';
-import { askGateway } from '../../http/ask-gateway.ts';
+} from '../../../core/contract/protocol/control-plane-calls/loaded-plugins.ts';
+import { askGateway } from '../../http/gateways/ask-gateway.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 
 /** Third-party plugins of the gateways. */

@@ -1,7 +1,7 @@
 import { missing } from '../../http/errors.ts';
-import { emptyReply } from '../../http/reply-schemas.ts';
+import { emptyReply } from '../../http/reply/reply-schemas.ts';
+import { pageOf, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf, tenantQuery } from '../../http/schemas.ts';
 import { logStoreOf } from '../logs/log-store.ts';
 import { logExports } from './entity.ts';
 import { createBody, downloadReply, listQuery, listReply, messageReply, readReply, savedReply, updateBody } from './schema.ts';

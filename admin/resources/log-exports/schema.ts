@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { nullableText, nullableTime, time, uuid } from '../../http/reply-schemas.ts';
-import { pageEntries, tenantEntries, text } from '../../http/schemas.ts';
+import { nullableText, nullableTime, time, uuid } from '../../http/reply/reply-schemas.ts';
+import { pageEntries, tenantEntries, text } from '../../http/request/schemas.ts';
 import { logFilterEntries } from '../logs/filters.ts';
 import { exportFormats, exportStatuses } from './entity.ts';
 import { exportFields } from './export-fields.ts';

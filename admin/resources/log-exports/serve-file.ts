@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Context, Hono } from 'hono';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
-import { clientOrigin } from '../../http/client-address.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
+import { clientOrigin } from '../../http/caller/client-address.ts';
 import { missing } from '../../http/errors.ts';
+import { errorReply, toAdminError } from '../../http/reply/write-error.ts';
 import type { AdminServices } from '../../http/route.ts';
-import { errorReply, toAdminError } from '../../http/write-error.ts';
 import { limitedReads } from '../../object-store/limited-reads.ts';
 import { type LogExport, logExports } from './entity.ts';
 import { fromPart, readParts } from './parts.ts';

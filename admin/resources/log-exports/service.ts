@@ -1,10 +1,10 @@
 import type * as v from 'valibot';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { conflict, forbidden, invalid, notFound } from '../../http/errors.ts';
-import { validate } from '../../http/validate.ts';
+import { validate } from '../../http/request/validate.ts';
 import { addJob } from '../../jobs/add-job.ts';
 import type { Change } from '../../publish/write-change.ts';
 import type { LogStore } from '../logs/log-store.ts';

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import type { Settings } from '../../../config/settings.ts';
-import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
-import { equalDigests } from '../../../core/contract/values/equal-digests.ts';
-import { deriveKey } from '../../../core/contract/values/secret.ts';
+import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
+import { equalDigests } from '../../../core/contract/values/credentials/equal-digests.ts';
+import { deriveKey } from '../../../core/contract/values/credentials/secret.ts';
 
 type UrlSettings = Pick<Settings, 'publicUrl' | 'encryptionKey'>;
 

@@ -1,4 +1,4 @@
-import { isObject } from '../../../core/contract/values/json.ts';
+import { isObject } from '../../../core/contract/values/json/json.ts';
 import type { LogExport } from './entity.ts';
 
 /** A row as replies show it. Additions to the reference: `format`, `exported_records`, `error` and `expires_at`. */

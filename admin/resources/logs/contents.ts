@@ -12,8 +12,8 @@ import {
 import { executeBound } from '../../db/execute-bound.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';
+import { validate } from '../../http/request/validate.ts';
 import type { AdminServices } from '../../http/route.ts';
-import { validate } from '../../http/validate.ts';
 import { isDatabaseAway } from '../../is-database-away.ts';
 import { limitedReads } from '../../object-store/limited-reads.ts';
 import { ObjectStoreError } from '../../object-store/object-store.ts';

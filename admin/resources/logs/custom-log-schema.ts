@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { uuid } from '../../http/reply-schemas.ts';
-import { tenantEntries } from '../../http/schemas.ts';
+import { uuid } from '../../http/reply/reply-schemas.ts';
+import { tenantEntries } from '../../http/request/schemas.ts';
 
 /** Maximum number of logs in one request. */
 const logsMax = 100;

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { nullableText, time, uuid } from '../../http/reply-schemas.ts';
+import { nullableText, time, uuid } from '../../http/reply/reply-schemas.ts';
 import type { Feedback } from '../feedbacks/entity.ts';
 
 /** A feedback as the log of its trace shows it. */

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { isObject } from '../../../core/contract/values/json.ts';
+import { isObject } from '../../../core/contract/values/json/json.ts';
 import { invalid } from '../../http/errors.ts';
-import { parseStrictJson } from '../../http/parse-strict-json.ts';
-import { queryTime } from '../../http/schemas.ts';
+import { parseStrictJson } from '../../http/request/parse-strict-json.ts';
+import { queryTime } from '../../http/request/schemas.ts';
 
 /** Maximum number of values in one list. */
 const valuesMax = 100;

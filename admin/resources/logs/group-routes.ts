@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { forbidden, invalid, missing } from '../../http/errors.ts';
-import { time } from '../../http/reply-schemas.ts';
+import { time } from '../../http/reply/reply-schemas.ts';
+import { pageEntries, pageOf, queryFlag, tenantEntries } from '../../http/request/schemas.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageEntries, pageOf, queryFlag, tenantEntries } from '../../http/schemas.ts';
 import { logFilterEntries } from './filters.ts';
 import { type GroupColumn, groupColumns, groupNames, type LogGrouping } from './groups.ts';
 import { logStoreOf } from './log-store.ts';

@@ -3,7 +3,7 @@ import { guardrailRecord } from '../../../core/contract/plugin/guardrail-result.
 import { pluginTime } from '../../../core/contract/plugin/plugin-time.ts';
 import { attemptRecord, batchRecord, decisionRecord, outcomes, sessionRecord } from '../../../core/contract/plugin/record.ts';
 import { verdictRecord } from '../../../core/contract/plugin/verdict.ts';
-import { bit, nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
+import { bit, nullableText, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
 import { feedbackReply } from './feedback-reply.ts';
 
 const nullableNumber = v.nullable(v.number());

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { forbidden, invalid, notFound } from '../../http/errors.ts';
+import { pageEntries, pageOf, queryFlag, tenantEntries, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageEntries, pageOf, queryFlag, tenantEntries, tenantQuery } from '../../http/schemas.ts';
 import { feedbacks } from '../feedbacks/entity.ts';
 import { contentLeftOut, readContent, shownExchange, withContent } from './contents.ts';
 import { storeCustomContents } from './custom-content.ts';

@@ -1,4 +1,4 @@
-import { isObject } from '../../../core/contract/values/json.ts';
+import { isObject } from '../../../core/contract/values/json/json.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { type ContentServices, forRequest, type LogContent, readContents } from './contents.ts';
 import type { StoredRecord } from './entity.ts';

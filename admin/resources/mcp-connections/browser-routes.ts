@@ -3,7 +3,7 @@ import * as oauth from 'oauth4webapi';
 import * as v from 'valibot';
 import { AdminError } from '../../http/errors.ts';
 import { definePublicRoute, type PublicRoute } from '../../http/public-route.ts';
-import { RawReply } from '../../http/raw-reply.ts';
+import { RawReply } from '../../http/reply/raw-reply.ts';
 import { hashOf } from '../../identity/one-time-secret.ts';
 import { signInRedirect } from '../../identity/sign-in-redirect.ts';
 import { signedInUser } from '../../identity/signed-in.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import * as oauth from 'oauth4webapi';
 import * as v from 'valibot';
-import { isObject } from '../../../core/contract/values/json.ts';
+import { isObject } from '../../../core/contract/values/json/json.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { AdminServices } from '../../http/route.ts';

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { forbidden, notFound } from '../../http/errors.ts';
-import { time, uuid } from '../../http/reply-schemas.ts';
+import { time, uuid } from '../../http/reply/reply-schemas.ts';
+import { currentPage, id, pageOf, tenantEntries, wholeNumber } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { currentPage, id, pageOf, tenantEntries, wholeNumber } from '../../http/schemas.ts';
 import { mcpIntegrations } from '../mcp-integrations/entity.ts';
 import { findMcpServer, workspacesWithMcpServer } from '../mcp-servers/service.ts';
 import { mcpConnections } from './entity.ts';

@@ -6,7 +6,7 @@ import {
   type McpTokenQuestion,
   type McpTokenReply,
   mcpTokenMs,
-} from '../../../core/contract/protocol/mcp-connection.ts';
+} from '../../../core/contract/protocol/mcp/mcp-connection.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { appendEvents } from '../../publish/append-events.ts';

@@ -1,6 +1,6 @@
 import { LockMode } from '@mikro-orm/core';
 import type { TokenEndpointResponse } from 'oauth4webapi';
-import { mcpConnectionId } from '../../../core/contract/protocol/mcp-connection.ts';
+import { mcpConnectionId } from '../../../core/contract/protocol/mcp/mcp-connection.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { ChangeEvent } from '../../publish/append-events.ts';

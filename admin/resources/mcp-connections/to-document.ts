@@ -1,7 +1,7 @@
-import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
-import { type McpConnectionDocument, mcpTokenContext } from '../../../core/contract/protocol/mcp-connection.ts';
-import { deriveKey, seal } from '../../../core/contract/values/secret.ts';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
+import { type McpConnectionDocument, mcpTokenContext } from '../../../core/contract/protocol/mcp/mcp-connection.ts';
+import { deriveKey, seal } from '../../../core/contract/values/credentials/secret.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { DocumentSource } from '../../define-resource.ts';
 import type { Vault } from '../../secrets/vault.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { nullableText, nullableTime, nullableUuid } from '../../http/reply-schemas.ts';
-import { tenantEntries, wholeNumber } from '../../http/schemas.ts';
+import { nullableText, nullableTime, nullableUuid } from '../../http/reply/reply-schemas.ts';
+import { tenantEntries, wholeNumber } from '../../http/request/schemas.ts';
 
 const statuses = ['approved', 'new', 'changed', 'missing'] as const;
 

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { breakerConfig } from '../../../core/contract/plugin/strategy-config.ts';
-import { externalTokenRules } from '../../../core/contract/protocol/external-tokens.ts';
-import { privateParameters } from '../../../core/contract/protocol/key-set.ts';
-import { identityMethods } from '../../../core/contract/protocol/mcp.ts';
-import { isProtocolHeader } from '../../../core/contract/protocol/mcp-headers.ts';
-import { isUnforwardedHeader } from '../../../core/contract/values/unforwarded-headers.ts';
+import { privateParameters } from '../../../core/contract/protocol/credentials/key-set.ts';
+import { externalTokenRules } from '../../../core/contract/protocol/mcp/external-tokens.ts';
+import { identityMethods } from '../../../core/contract/protocol/mcp/mcp.ts';
+import { isProtocolHeader } from '../../../core/contract/protocol/mcp/mcp-headers.ts';
+import { isUnforwardedHeader } from '../../../core/contract/values/http/unforwarded-headers.ts';
 
 const headerName = v.pipe(
   v.string(),

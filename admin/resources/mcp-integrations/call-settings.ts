@@ -1,11 +1,11 @@
 import { breakerSettingsOf } from '../../../core/contract/plugin/strategy-config.ts';
-import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
-import type { IdentityForwarding, McpServerDocument } from '../../../core/contract/protocol/mcp.ts';
-import { deriveKey, seal } from '../../../core/contract/values/secret.ts';
+import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
+import type { IdentityForwarding, McpServerDocument } from '../../../core/contract/protocol/mcp/mcp.ts';
+import { deriveKey, seal } from '../../../core/contract/values/credentials/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { DocumentSource } from '../../define-resource.ts';
-import { originOf } from '../../http/check-host.ts';
 import { invalid } from '../../http/errors.ts';
+import { originOf } from '../../http/gateways/check-host.ts';
 import { isMasked, lastCharacters, masked } from '../../secrets/sealed-fields.ts';
 import type { SealContext, Vault } from '../../secrets/vault.ts';
 import { type CallSettings, callSettings, type SentCallSettings } from './call-settings-schema.ts';

@@ -1,6 +1,6 @@
-import type { McpServerInfo, SyncedCapability } from '../../../core/contract/protocol/mcp-sync.ts';
-import { toolHash } from '../../../core/contract/protocol/tool-pins.ts';
-import { isStorable } from '../../../core/contract/values/storable-json.ts';
+import type { McpServerInfo, SyncedCapability } from '../../../core/contract/protocol/mcp/mcp-sync.ts';
+import { toolHash } from '../../../core/contract/protocol/mcp/tool-pins.ts';
+import { isStorable } from '../../../core/contract/values/json/storable-json.ts';
 import { announceMcpServers } from '../../announce/mcp-servers.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';

@@ -1,7 +1,7 @@
-import { checkHost } from '../../http/check-host.ts';
 import { invalid } from '../../http/errors.ts';
+import { checkHost } from '../../http/gateways/check-host.ts';
+import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { tenantQuery } from '../../http/schemas.ts';
 import { listCapabilities, setFlags, storeFailedSync, storeSync } from './capabilities.ts';
 import {
   capabilitiesBody,

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { capabilityTypes } from '../../../core/contract/protocol/mcp.ts';
-import { capabilitiesMax, serverInfo } from '../../../core/contract/protocol/mcp-sync.ts';
-import { nullableText, nullableTime, uuid } from '../../http/reply-schemas.ts';
-import { tenantEntries, wholeNumber } from '../../http/schemas.ts';
+import { capabilityTypes } from '../../../core/contract/protocol/mcp/mcp.ts';
+import { capabilitiesMax, serverInfo } from '../../../core/contract/protocol/mcp/mcp-sync.ts';
+import { nullableText, nullableTime, uuid } from '../../http/reply/reply-schemas.ts';
+import { tenantEntries, wholeNumber } from '../../http/request/schemas.ts';
 
 const type = v.picklist(capabilityTypes, 'tool, prompt, resource or resource_template is expected');
 

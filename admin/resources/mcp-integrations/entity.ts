@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { CapabilityType, McpAuthType, McpTransport } from '../../../core/contract/protocol/mcp.ts';
+import type { CapabilityType, McpAuthType, McpTransport } from '../../../core/contract/protocol/mcp/mcp.ts';
 import { sharingTable } from '../../db/access-tables.ts';
 import type { McpSettings } from './schema.ts';
 

@@ -1,12 +1,12 @@
-import type { McpServerDocument } from '../../../core/contract/protocol/mcp.ts';
+import type { McpServerDocument } from '../../../core/contract/protocol/mcp/mcp.ts';
 import {
   type McpInspectionReply,
   mcpInspectionMs,
   mcpInspectionPath,
   mcpInspectionReply,
-} from '../../../core/contract/protocol/mcp-sync.ts';
+} from '../../../core/contract/protocol/mcp/mcp-sync.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import { askGateway } from '../../http/ask-gateway.ts';
+import { askGateway } from '../../http/gateways/ask-gateway.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { headersForGateways } from '../../secrets/sealed-headers.ts';
 import { mappedDocuments } from '../integrations/mapped-documents.ts';

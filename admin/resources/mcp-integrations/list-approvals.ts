@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import { toolHash } from '../../../core/contract/protocol/tool-pins.ts';
+import { toolHash } from '../../../core/contract/protocol/mcp/tool-pins.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { approvalQuery } from './approval-schema.ts';
 import { type McpCapability, type McpIntegration, mcpCapabilities, mcpIntegrations } from './entity.ts';

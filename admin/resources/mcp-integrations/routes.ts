@@ -7,12 +7,12 @@ import {
   workspacesBody,
   workspacesReply,
 } from '../../access/workspace-sharing.ts';
-import { checkHost } from '../../http/check-host.ts';
 import { invalid } from '../../http/errors.ts';
-import { emptyReply } from '../../http/reply-schemas.ts';
+import { searchIn } from '../../http/filters/search-in.ts';
+import { checkHost } from '../../http/gateways/check-host.ts';
+import { emptyReply } from '../../http/reply/reply-schemas.ts';
+import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
-import { searchIn } from '../../http/search-in.ts';
 import { calledUrls } from './call-settings.ts';
 import { type McpIntegration, mcpIntegrations, mcpIntegrationWorkspaces } from './entity.ts';
 import { documentField } from './rest/document-field.ts';

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { mcpAuthTypes, mcpTransports } from '../../../core/contract/protocol/mcp.ts';
+import { mcpAuthTypes, mcpTransports } from '../../../core/contract/protocol/mcp/mcp.ts';
 import { globalAccess } from '../../access/workspace-sharing.ts';
-import { nullableText, nullableTime, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
-import { currentPage, name, search, slug, tenantEntries, text, unchanged, wholeNumber } from '../../http/schemas.ts';
+import { nullableText, nullableTime, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
+import { currentPage, name, search, slug, tenantEntries, text, unchanged, wholeNumber } from '../../http/request/schemas.ts';
 import { toolGuardrailEntries } from '../guardrails/schema.ts';
 import type { ToolGuardrailSettings } from '../guardrails/tool-guardrails.ts';
 import { mappingsBody, mappingsReply } from '../integrations/mapping-schema.ts';

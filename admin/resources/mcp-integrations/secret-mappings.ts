@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
-import { originOf } from '../../http/check-host.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { forbidden, invalid } from '../../http/errors.ts';
+import { originOf } from '../../http/gateways/check-host.ts';
 import { requireOpenReferences } from '../integrations/mapping-rights.ts';
 import type { SentMappings } from '../integrations/mapping-schema.ts';
 import { addedMappings, type Mapping, readMappings, storeMappings } from '../integrations/mapping-table.ts';

@@ -4,7 +4,7 @@ import { type SentSharing, shareWithWorkspaces } from '../../access/workspace-sh
 import { announceMcpServers } from '../../announce/mcp-servers.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { invalid } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';
 import type { Vault } from '../../secrets/vault.ts';

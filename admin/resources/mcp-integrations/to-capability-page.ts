@@ -1,4 +1,4 @@
-import type { CapabilityType } from '../../../core/contract/protocol/mcp.ts';
+import type { CapabilityType } from '../../../core/contract/protocol/mcp/mcp.ts';
 import type { CapabilityQuery } from './capability-schema.ts';
 import type { McpCapability } from './entity.ts';
 

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import { toolHash } from '../../../core/contract/protocol/tool-pins.ts';
+import { toolHash } from '../../../core/contract/protocol/mcp/tool-pins.ts';
 import { announceMcpServers } from '../../announce/mcp-servers.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { conflict, invalid } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';
 import type { SentApprovals } from './approval-schema.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
+import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
 import { escaped } from './tool-findings.ts';
 
 /** One difference between two definitions; null for a value that one of them does not have. */

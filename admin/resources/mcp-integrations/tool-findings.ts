@@ -1,4 +1,4 @@
-import { isObject } from '../../../core/contract/values/json.ts';
+import { isObject } from '../../../core/contract/values/json/json.ts';
 
 /** Text in the definition of a tool that an administrator should read before approving it. */
 export interface ToolFinding {

@@ -1,6 +1,6 @@
 import type { FilterQuery } from '@mikro-orm/core';
 import type { EntityManager } from '../../db/open-database.ts';
-import { searchIn } from '../../http/search-in.ts';
+import { searchIn } from '../../http/filters/search-in.ts';
 import { type McpServer, mcpServers, mcpServerUsers } from '../mcp-servers/entity.ts';
 import { type McpVirtualServer, mcpVirtualServers } from '../mcp-virtual-servers/entity.ts';
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { time } from '../../http/reply-schemas.ts';
-import { queryTime, search, tenantEntries, wholeNumber } from '../../http/schemas.ts';
+import { time } from '../../http/reply/reply-schemas.ts';
+import { queryTime, search, tenantEntries, wholeNumber } from '../../http/request/schemas.ts';
 
 export const registryQuery = v.strictObject({
   ...tenantEntries,

@@ -1,7 +1,7 @@
 import { userAccessBody, userAccessQuery } from '../../access/server-users.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { tenantQuery } from '../../http/schemas.ts';
 import {
   capabilitiesBody,
   capabilitiesReply,

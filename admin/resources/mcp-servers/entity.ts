@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { CapabilityType } from '../../../core/contract/protocol/mcp.ts';
+import type { CapabilityType } from '../../../core/contract/protocol/mcp/mcp.ts';
 import { serverUsersTable } from '../../db/access-tables.ts';
 
 /** A workspace's use of an MCP integration; its slug is part of the path that clients call. */

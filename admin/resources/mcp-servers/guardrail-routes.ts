@@ -1,5 +1,5 @@
+import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { tenantQuery } from '../../http/schemas.ts';
 import { findGuardrail, mappingsOf } from '../guardrails/service.ts';
 import { changedReply, mappingBody, mappingReply, mappingsBody, mappingsReply } from './guardrail-schema.ts';
 import { putMapping, replaceMappings, toMapping } from './guardrails.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { listOf, time, uuid } from '../../http/reply-schemas.ts';
-import { id, idOrSlug, tenantEntries } from '../../http/schemas.ts';
+import { listOf, time, uuid } from '../../http/reply/reply-schemas.ts';
+import { id, idOrSlug, tenantEntries } from '../../http/request/schemas.ts';
 
 const side = v.picklist(['input', 'output'], 'input or output is expected');
 

@@ -5,7 +5,7 @@ import { announceMcpServer } from '../../announce/mcp-servers.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid, unknownReference } from '../../http/errors.ts';
-import { itemOf } from '../../http/find-item.ts';
+import { itemOf } from '../../http/filters/find-item.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { type Guardrail, guardrailVersions } from '../guardrails/entity.ts';
 import { mappingsOf } from '../guardrails/service.ts';

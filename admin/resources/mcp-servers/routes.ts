@@ -1,10 +1,10 @@
 import type { FilterQuery } from '@mikro-orm/core';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import { emptyReply } from '../../http/reply-schemas.ts';
+import { searchIn } from '../../http/filters/search-in.ts';
+import { emptyReply } from '../../http/reply/reply-schemas.ts';
+import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
-import { searchIn } from '../../http/search-in.ts';
 import { type McpIntegration, mcpIntegrations } from '../mcp-integrations/entity.ts';
 import { type Workspace, workspaces } from '../workspaces/entity.ts';
 import { type McpServer, mcpServers } from './entity.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { mcpAuthTypes, mcpTransports } from '../../../core/contract/protocol/mcp.ts';
-import { nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
+import { mcpAuthTypes, mcpTransports } from '../../../core/contract/protocol/mcp/mcp.ts';
+import { nullableText, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
 import {
   idOrSlug,
   name,
@@ -10,7 +10,7 @@ import {
   shortDescription,
   tenantEntries,
   unchanged,
-} from '../../http/schemas.ts';
+} from '../../http/request/schemas.ts';
 
 export const createBody = v.strictObject({
   ...tenantEntries,

@@ -1,8 +1,8 @@
 import { createHash, generateKeyPair } from 'node:crypto';
 import { promisify } from 'node:util';
-import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
-import { type SigningKeyDocument, signingKeyId } from '../../../core/contract/protocol/signing-key.ts';
-import { deriveKey, seal, unseal } from '../../../core/contract/values/secret.ts';
+import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
+import { type SigningKeyDocument, signingKeyId } from '../../../core/contract/protocol/credentials/signing-key.ts';
+import { deriveKey, seal, unseal } from '../../../core/contract/values/credentials/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { DocumentSource } from '../../define-resource.ts';
 import { type McpSigningKey, mcpSigningKeys } from '../mcp-integrations/entity.ts';

@@ -1,4 +1,4 @@
-import type { CapabilityType, McpServerDocument } from '../../../core/contract/protocol/mcp.ts';
+import type { CapabilityType, McpServerDocument } from '../../../core/contract/protocol/mcp/mcp.ts';
 import { userExceptions } from '../../access/server-users.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { type DocumentSource, splitDocumentId } from '../../define-resource.ts';

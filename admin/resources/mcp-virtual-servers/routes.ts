@@ -1,9 +1,9 @@
 import type { FilterQuery } from '@mikro-orm/core';
-import { allItems } from '../../../core/contract/protocol/mcp-virtual.ts';
-import { emptyReply } from '../../http/reply-schemas.ts';
+import { allItems } from '../../../core/contract/protocol/mcp/mcp-virtual.ts';
+import { searchIn } from '../../http/filters/search-in.ts';
+import { emptyReply } from '../../http/reply/reply-schemas.ts';
+import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
-import { searchIn } from '../../http/search-in.ts';
 import { type Workspace, workspaces } from '../workspaces/entity.ts';
 import { type McpVirtualServer, mcpVirtualServers, type SelectedPrompt, type SelectedTool } from './entity.ts';
 import { createBody, createReply, listQuery, listReply, readReply, updateBody } from './schema.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { nullableText, time, uuid } from '../../http/reply-schemas.ts';
+import { nullableText, time, uuid } from '../../http/reply/reply-schemas.ts';
 import {
   idOrSlug,
   name,
@@ -9,7 +9,7 @@ import {
   shortDescription,
   tenantEntries,
   unchanged,
-} from '../../http/schemas.ts';
+} from '../../http/request/schemas.ts';
 
 const toolName = v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_./-]{1,128}$/, '1 to 128 letters, digits and _ . / - are expected'));
 

@@ -1,4 +1,4 @@
-import { allItems } from '../../../core/contract/protocol/mcp-virtual.ts';
+import { allItems } from '../../../core/contract/protocol/mcp/mcp-virtual.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { asReference, invalid } from '../../http/errors.ts';
 import { findMcpServer } from '../mcp-servers/service.ts';

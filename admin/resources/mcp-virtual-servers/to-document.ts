@@ -1,4 +1,4 @@
-import type { McpEndpointDocument, McpVirtualServerDocument } from '../../../core/contract/protocol/mcp-virtual.ts';
+import type { McpEndpointDocument, McpVirtualServerDocument } from '../../../core/contract/protocol/mcp/mcp-virtual.ts';
 import { type DocumentSource, splitDocumentId } from '../../define-resource.ts';
 import { mcpServers } from '../mcp-servers/entity.ts';
 import { toMcpServerDocument } from '../mcp-servers/to-document.ts';

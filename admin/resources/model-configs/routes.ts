@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { declarationOf } from '../../../core/providers/declarations.ts';
 import { notFound } from '../../http/errors.ts';
-import { success } from '../../http/reply-schemas.ts';
+import { success } from '../../http/reply/reply-schemas.ts';
+import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { tenantQuery } from '../../http/schemas.ts';
 import { listedModels, wireGeneral, wirePrices } from '../../pricing/wire-prices.ts';
 import { providerTypes } from '../integrations/provider-type.ts';
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import * as v from 'valibot';
-import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
-import { deriveKey, seal, unseal } from '../../../core/contract/values/secret.ts';
+import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
+import { deriveKey, seal, unseal } from '../../../core/contract/values/credentials/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { type McpEndpoint, usableEndpoints } from '../mcp-virtual-servers/usable-endpoints.ts';

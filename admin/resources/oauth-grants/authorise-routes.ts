@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { newId } from '../../db/new-id.ts';
 import { definePublicRoute, type PublicCall, type PublicRoute } from '../../http/public-route.ts';
-import { RawReply } from '../../http/raw-reply.ts';
-import { readForm } from '../../http/read-form.ts';
+import { RawReply } from '../../http/reply/raw-reply.ts';
+import { readForm } from '../../http/request/read-form.ts';
 import { hashOf, newSecret } from '../../identity/one-time-secret.ts';
 import { signInRedirect } from '../../identity/sign-in-redirect.ts';
 import { signedInUser } from '../../identity/signed-in.ts';

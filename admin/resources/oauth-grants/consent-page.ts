@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { RawReply } from '../../http/raw-reply.ts';
+import type { RawReply } from '../../http/reply/raw-reply.ts';
 import { hidden, routePage } from '../../pages/layout.ts';
 import type { Choice } from './authorisation-request.ts';
 import type { Client } from './find-client.ts';

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import * as v from 'valibot';
-import { issueText } from '../../../core/contract/values/input-issues.ts';
+import { issueText } from '../../../core/contract/values/errors/input-issues.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import { checkHost } from '../../http/check-host.ts';
 import { AdminError } from '../../http/errors.ts';
-import { createOutboundFetch, OutboundError } from '../../http/outbound-fetch.ts';
+import { checkHost } from '../../http/gateways/check-host.ts';
+import { createOutboundFetch, OutboundError } from '../../http/gateways/outbound-fetch.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { oauthClients } from './entity.ts';
 import { OAuthError } from './oauth-error.ts';

@@ -1,5 +1,5 @@
 import type { Settings } from '../../../config/settings.ts';
-import { oauthScope } from '../../../core/contract/protocol/oauth-token.ts';
+import { oauthScope } from '../../../core/contract/protocol/credentials/oauth-token.ts';
 
 type Public = Pick<Settings, 'publicUrl'>;
 

@@ -1,4 +1,4 @@
-import { RawReply } from '../../http/raw-reply.ts';
+import { RawReply } from '../../http/reply/raw-reply.ts';
 
 /** An error of RFC 6749, sent as JSON or to the redirect URI. */
 export class OAuthError extends Error {

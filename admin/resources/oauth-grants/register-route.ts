@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { issueText } from '../../../core/contract/values/input-issues.ts';
+import { issueText } from '../../../core/contract/values/errors/input-issues.ts';
 import { newId } from '../../db/new-id.ts';
+import { TooManyRequests } from '../../http/caller/rate-limit.ts';
 import { definePublicRoute, type PublicRoute } from '../../http/public-route.ts';
-import { TooManyRequests } from '../../http/rate-limit.ts';
 import { newSecret } from '../../identity/one-time-secret.ts';
 import { oauthClients } from './entity.ts';
 import { jsonReply, OAuthError, replyErrors } from './oauth-error.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { defineResource } from '../../define-resource.ts';
 import { definePublicRoute } from '../../http/public-route.ts';
-import { RawReply } from '../../http/raw-reply.ts';
+import { RawReply } from '../../http/reply/raw-reply.ts';
 import { authoriseRoutes } from './authorise-routes.ts';
 import { oauthClients, oauthGrants } from './entity.ts';
 import { serverMetadata } from './issuer.ts';

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { notFound } from '../../http/errors.ts';
-import { time, uuid } from '../../http/reply-schemas.ts';
+import { time, uuid } from '../../http/reply/reply-schemas.ts';
+import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { tenantQuery } from '../../http/schemas.ts';
 import { oauthGrants } from './entity.ts';
 import { revokeGrant } from './token-routes.ts';
 

@@ -1,6 +1,6 @@
-import type { OAuthGrantDocument } from '../../../core/contract/protocol/oauth-token.ts';
-import { oauthScope } from '../../../core/contract/protocol/oauth-token.ts';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import type { OAuthGrantDocument } from '../../../core/contract/protocol/credentials/oauth-token.ts';
+import { oauthScope } from '../../../core/contract/protocol/credentials/oauth-token.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { DocumentSource } from '../../define-resource.ts';
 import { findUsableEndpoint } from '../mcp-virtual-servers/usable-endpoints.ts';

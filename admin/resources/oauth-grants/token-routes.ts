@@ -1,12 +1,12 @@
 import type { HonoRequest } from 'hono';
 import * as v from 'valibot';
-import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
-import { newOAuthToken, oauthScope, readOAuthToken } from '../../../core/contract/protocol/oauth-token.ts';
-import { deriveKey } from '../../../core/contract/values/secret.ts';
+import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
+import { newOAuthToken, oauthScope, readOAuthToken } from '../../../core/contract/protocol/credentials/oauth-token.ts';
+import { deriveKey } from '../../../core/contract/values/credentials/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { definePublicRoute, type PublicCall, type PublicRoute } from '../../http/public-route.ts';
-import type { RawReply } from '../../http/raw-reply.ts';
-import { readBytes } from '../../http/read-body.ts';
+import type { RawReply } from '../../http/reply/raw-reply.ts';
+import { readBytes } from '../../http/request/read-body.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { hashOf } from '../../identity/one-time-secret.ts';
 import type { Change } from '../../publish/write-change.ts';

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { scopesByType } from '../../access/scopes.ts';
 import { forbidden, notFound } from '../../http/errors.ts';
-import { success } from '../../http/reply-schemas.ts';
+import { success } from '../../http/reply/reply-schemas.ts';
+import { pageEntries, pageOf, tenantEntries, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageEntries, pageOf, tenantEntries, tenantQuery } from '../../http/schemas.ts';
 import { apiKeys } from '../api-keys/entity.ts';
 import { apiKeyReply, toReply } from '../api-keys/to-reply.ts';
 import { integrations } from '../integrations/entity.ts';

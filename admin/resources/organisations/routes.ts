@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { EntityManager } from '../../db/open-database.ts';
 import { notFound } from '../../http/errors.ts';
+import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { tenantQuery } from '../../http/schemas.ts';
 import { readTenancy } from './effective-setting.ts';
 import { type Organisation, organisations } from './entity.ts';
 import {

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { noControlCharacters } from '../../http/schemas.ts';
+import { noControlCharacters } from '../../http/request/schemas.ts';
 import { jwtBody, jwtReply } from '../../identity/jwt/schema.ts';
 import { scimMembershipModes } from './entity.ts';
 import { metadataSchema } from './metadata-schema.ts';

@@ -5,7 +5,7 @@ import { guardrailSides } from '../../../core/contract/plugin/guardrail-config.t
 import { requireUnchangedVisibility } from '../../access/admin-visibility.ts';
 import { announceUserKeys } from '../../announce/user-keys.ts';
 import { announceTokens } from '../../announce/users.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { checkJwtSettings } from '../../identity/jwt/check-settings.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { workspaces } from '../workspaces/entity.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { scopesByType, unusedScopes } from '../../access/scopes.ts';
-import { noControlCharacters } from '../../http/schemas.ts';
-import { withoutEffect } from '../../http/unused-settings.ts';
+import { withoutEffect } from '../../http/reply/unused-settings.ts';
+import { noControlCharacters } from '../../http/request/schemas.ts';
 import { securityDefaults, securitySections } from './setting-sections.ts';
 
 /** Name of an organisation or a workspace. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isObject } from '../../../core/contract/values/json.ts';
+import { isObject } from '../../../core/contract/values/json/json.ts';
 
 /** Attributes as plain texts, numbers and booleans. Lists and objects are left out. */
 export type Attributes = Readonly<Record<string, string | number | boolean>>;

@@ -4,8 +4,8 @@ import type { HonoRequest } from 'hono';
 import type { Signal } from '../../../core/telemetry/otlp/messages.ts';
 import { decodeProtobufRequest } from '../../../core/telemetry/otlp/protobuf.ts';
 import { AdminError, invalid } from '../../http/errors.ts';
-import { parseStrictJson } from '../../http/parse-strict-json.ts';
-import { bodyBytesMax, readBytes } from '../../http/read-body.ts';
+import { parseStrictJson } from '../../http/request/parse-strict-json.ts';
+import { bodyBytesMax, readBytes } from '../../http/request/read-body.ts';
 
 const unzip = promisify(gunzip);
 /** Maximum size of a body after decompression. */

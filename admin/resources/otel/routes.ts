@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { encodeProtobufResponse } from '../../../core/telemetry/otlp/protobuf.ts';
-import { RawReply } from '../../http/raw-reply.ts';
+import { RawReply } from '../../http/reply/raw-reply.ts';
+import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { tenantQuery } from '../../http/schemas.ts';
 import { itemsOf, type OtlpItem } from './items.ts';
 import { isProtobuf, readOtlpBody } from './read-otlp-body.ts';
 import { toRecord } from './to-record.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { emptyRecord, type RequestRecord } from '../../../core/contract/plugin/record.ts';
-import { unitsPerCallMax } from '../../../core/contract/values/usage.ts';
+import { unitsPerCallMax } from '../../../core/contract/values/models/usage.ts';
 import { declarations } from '../../../core/providers/declarations.ts';
 import type { Attributes, OtlpItem } from './items.ts';
 

@@ -1,5 +1,5 @@
+import { pageOf } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf } from '../../http/schemas.ts';
 import { maskedFields } from '../../secrets/sealed-fields.ts';
 import { type Plugin, plugins } from './entity.ts';
 import { createBody, listQuery, listReply, pluginReply, query, updateBody } from './schema.ts';

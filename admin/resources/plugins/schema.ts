@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { listOf, nullableText, time, uuid } from '../../http/reply-schemas.ts';
-import { id, name, pageEntries } from '../../http/schemas.ts';
+import { listOf, nullableText, time, uuid } from '../../http/reply/reply-schemas.ts';
+import { id, name, pageEntries } from '../../http/request/schemas.ts';
 
 /** Prefix of the ids of a partner's checks. */
 const partner = v.pipe(

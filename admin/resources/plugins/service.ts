@@ -4,14 +4,14 @@ import {
   guardrailCatalogue,
   guardrailCataloguePath,
   guardrailChecksMs,
-} from '../../../core/contract/protocol/guardrail-checks.ts';
-import { isObject } from '../../../core/contract/values/json.ts';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+} from '../../../core/contract/protocol/control-plane-calls/guardrail-checks.ts';
+import { isObject } from '../../../core/contract/values/json/json.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
-import { askGateway } from '../../http/ask-gateway.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { conflict, invalid, notFound } from '../../http/errors.ts';
+import { askGateway } from '../../http/gateways/ask-gateway.ts';
 import type { AdminServices } from '../../http/route.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { isMasked, maskedFields } from '../../secrets/sealed-fields.ts';

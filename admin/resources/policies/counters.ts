@@ -1,6 +1,6 @@
-import { budgetWindow } from '../../../core/contract/protocol/limit-window.ts';
+import { budgetWindow } from '../../../core/contract/protocol/limits/limit-window.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import { containing } from '../../http/search-in.ts';
+import { containing } from '../../http/filters/search-in.ts';
 import { type BudgetRow, beginAnew } from '../../leases/budget-ledger.ts';
 import { moneyOf } from '../../pricing/nano-usd.ts';
 import type { UsagePolicyRow } from './entity.ts';

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { PolicyCondition, PolicyTarget } from '../../../core/contract/protocol/policies.ts';
+import type { PolicyCondition, PolicyTarget } from '../../../core/contract/protocol/limits/policies.ts';
 
 const shared = {
   id: p.uuid().primary(),

@@ -1,7 +1,7 @@
-import { emptyReply } from '../../http/reply-schemas.ts';
+import { searchIn } from '../../http/filters/search-in.ts';
+import { emptyReply } from '../../http/reply/reply-schemas.ts';
+import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { tenantQuery } from '../../http/schemas.ts';
-import { searchIn } from '../../http/search-in.ts';
 import { ratePolicies } from './entity.ts';
 import { createBody, createReply, listQuery, listReply, readQuery, readReply, updateBody } from './rate-schema.ts';
 import { createRatePolicy, findRatePolicy, updateRatePolicy } from './rate-service.ts';

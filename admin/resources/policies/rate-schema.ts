@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { policyKeys, policyTargets } from '../../../core/contract/protocol/policies.ts';
-import { listOf, uuid } from '../../http/reply-schemas.ts';
-import { tenantEntries } from '../../http/schemas.ts';
+import { policyKeys, policyTargets } from '../../../core/contract/protocol/limits/policies.ts';
+import { listOf, uuid } from '../../http/reply/reply-schemas.ts';
+import { tenantEntries } from '../../http/request/schemas.ts';
 import { conditionsOver, createEntries, groupOver, listEntries, replyEntries, statusEntry, updateEntries } from './schema.ts';
 
 const type = v.picklist(['requests', 'tokens'], 'requests or tokens is expected');

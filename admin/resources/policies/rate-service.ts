@@ -2,7 +2,7 @@ import { LockMode } from '@mikro-orm/core';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid, notFound } from '../../http/errors.ts';
-import { itemOf } from '../../http/find-item.ts';
+import { itemOf } from '../../http/filters/find-item.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { type RatePolicyRow, ratePolicies } from './entity.ts';
 import type { CreateRate, UpdateRate } from './rate-schema.ts';

@@ -1,7 +1,15 @@
 import * as v from 'valibot';
-import { metadataPrefix } from '../../../core/contract/protocol/policies.ts';
-import { nullableText, time, uuid } from '../../http/reply-schemas.ts';
-import { currentPage, id, idOrSlug, noControlCharacters, search, tenantEntries, wholeNumber } from '../../http/schemas.ts';
+import { metadataPrefix } from '../../../core/contract/protocol/limits/policies.ts';
+import { nullableText, time, uuid } from '../../http/reply/reply-schemas.ts';
+import {
+  currentPage,
+  id,
+  idOrSlug,
+  noControlCharacters,
+  search,
+  tenantEntries,
+  wholeNumber,
+} from '../../http/request/schemas.ts';
 
 /** Parts of the schemas that both kinds of policies share. */
 const name = v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'), noControlCharacters);

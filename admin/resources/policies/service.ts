@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { metadataPrefix, type PolicyTarget, policyKeys } from '../../../core/contract/protocol/policies.ts';
+import { metadataPrefix, type PolicyTarget, policyKeys } from '../../../core/contract/protocol/limits/policies.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';

@@ -3,8 +3,8 @@ import type {
   RatePolicy,
   UsagePolicy,
   WorkspacePoliciesDocument,
-} from '../../../core/contract/protocol/policies.ts';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+} from '../../../core/contract/protocol/limits/policies.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 
 interface Row {

@@ -1,4 +1,4 @@
-import { budgetWindow } from '../../../core/contract/protocol/limit-window.ts';
+import { budgetWindow } from '../../../core/contract/protocol/limits/limit-window.ts';
 import { ruleOf } from './counters.ts';
 import type { RatePolicyRow, UsagePolicyRow } from './entity.ts';
 

@@ -1,8 +1,8 @@
 import { notFound } from '../../http/errors.ts';
-import { emptyReply } from '../../http/reply-schemas.ts';
+import { searchIn } from '../../http/filters/search-in.ts';
+import { emptyReply } from '../../http/reply/reply-schemas.ts';
+import { pageOf, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf, tenantQuery } from '../../http/schemas.ts';
-import { searchIn } from '../../http/search-in.ts';
 import { listCounters, resetCounter, usageByValueKey } from './counters.ts';
 import { usagePolicies } from './entity.ts';
 import { announce, archivePolicy, pageOfList } from './service.ts';

@@ -1,9 +1,9 @@
 import { LockMode } from '@mikro-orm/core';
-import type { PolicyTarget } from '../../../core/contract/protocol/policies.ts';
+import type { PolicyTarget } from '../../../core/contract/protocol/limits/policies.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid, notFound } from '../../http/errors.ts';
-import { itemOf } from '../../http/find-item.ts';
+import { itemOf } from '../../http/filters/find-item.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { applyToCounters, resetCounter } from './counters.ts';
 import { type UsagePolicyRow, usagePolicies } from './entity.ts';

@@ -1,7 +1,7 @@
-import { emptyReply, inBothEnvelopes } from '../../http/reply-schemas.ts';
+import { searchIn } from '../../http/filters/search-in.ts';
+import { emptyReply, inBothEnvelopes } from '../../http/reply/reply-schemas.ts';
+import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
-import { searchIn } from '../../http/search-in.ts';
 import { detailsOf } from './details.ts';
 import { promptCollections } from './entity.ts';
 import { createBody, deleteQuery, listQuery, listReply, readReply, receiptReply, updateBody } from './schema.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { bit, bothEnvelopes, nullableTime, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
-import { idOrSlug, name, pageEntries, queryFlag, tenantEntries, text, unchanged } from '../../http/schemas.ts';
+import { bit, bothEnvelopes, nullableTime, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
+import { idOrSlug, name, pageEntries, queryFlag, tenantEntries, text, unchanged } from '../../http/request/schemas.ts';
 
 export const createBody = v.strictObject({ ...tenantEntries, name, parent_collection_id: v.nullish(idOrSlug) });
 

@@ -4,7 +4,7 @@ import { onlyWorkspace } from '../../access/resolve-workspace.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { AdminError, asReference, conflict, invalid, notFound } from '../../http/errors.ts';
-import { itemOf } from '../../http/find-item.ts';
+import { itemOf } from '../../http/filters/find-item.ts';
 import type { Dependents } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { type PromptCollection, promptCollections } from './entity.ts';

@@ -1,8 +1,8 @@
 import { forbidden, notFound } from '../../http/errors.ts';
-import { emptyReply, inBothEnvelopes } from '../../http/reply-schemas.ts';
+import { searchIn } from '../../http/filters/search-in.ts';
+import { emptyReply, inBothEnvelopes } from '../../http/reply/reply-schemas.ts';
+import { pageOf } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf } from '../../http/schemas.ts';
-import { searchIn } from '../../http/search-in.ts';
 import { promptLabels } from './entity.ts';
 import { createBody, listQuery, listReply, readQuery, readReply, receiptReply, updateBody } from './schema.ts';
 import { archiveLabel, createLabel, findLabel, labelsOf, updateLabel } from './service.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { bothEnvelopes, listOf, nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
-import { id, pageEntries, tenantEntries, text } from '../../http/schemas.ts';
+import { bothEnvelopes, listOf, nullableText, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
+import { id, pageEntries, tenantEntries, text } from '../../http/request/schemas.ts';
 
 /** `latest`, `default` and numbers name versions in references such as `pp-greeting@latest`. */
 const name = v.pipe(

@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { conflict, notFound } from '../../http/errors.ts';

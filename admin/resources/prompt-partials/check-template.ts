@@ -1,4 +1,4 @@
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { compileTemplate, TemplatePartial } from '../../../core/prompts/compile-template.ts';
 import { TemplateError } from '../../../core/prompts/template-error.ts';
 import { partialsOf } from '../../../core/prompts/template-variables.ts';

@@ -1,8 +1,8 @@
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
-import { emptyReply, inBothEnvelopes } from '../../http/reply-schemas.ts';
+import type { Actor } from '../../http/caller/actor.ts';
+import { emptyReply, inBothEnvelopes } from '../../http/reply/reply-schemas.ts';
+import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
-import { tenantQuery } from '../../http/schemas.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { type Shareable, share, shareBody, shareReply, toShareReply, unshare, unshareBody } from './share.ts';
 

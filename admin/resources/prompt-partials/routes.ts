@@ -1,9 +1,9 @@
 import type { FilterQuery } from '@mikro-orm/core';
 import { notFound } from '../../http/errors.ts';
-import { emptyReply, inBothEnvelopes } from '../../http/reply-schemas.ts';
+import { searchIn } from '../../http/filters/search-in.ts';
+import { emptyReply, inBothEnvelopes } from '../../http/reply/reply-schemas.ts';
+import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
-import { searchIn } from '../../http/search-in.ts';
 import { findCollection } from '../prompt-collections/service.ts';
 import { type PromptPartial, promptPartials } from './entity.ts';
 import {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { bothEnvelopes, listOf, nullableText, time, uuid } from '../../http/reply-schemas.ts';
-import { idOrSlug, name, pageEntries, queryFlag, slug, tenantEntries, text, unchanged } from '../../http/schemas.ts';
+import { bothEnvelopes, listOf, nullableText, time, uuid } from '../../http/reply/reply-schemas.ts';
+import { idOrSlug, name, pageEntries, queryFlag, slug, tenantEntries, text, unchanged } from '../../http/request/schemas.ts';
 import { sharedWithReply } from './share.ts';
 
 /** Maximum length of a partial in characters. */

@@ -1,6 +1,6 @@
-import { inBothEnvelopes } from '../../http/reply-schemas.ts';
+import { inBothEnvelopes } from '../../http/reply/reply-schemas.ts';
+import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { tenantQuery } from '../../http/schemas.ts';
 import { defineShareRoutes } from './define-sharing.ts';
 import { forkBody, forkPartial } from './fork.ts';
 import { createReply } from './schema.ts';

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid, unknownReference } from '../../http/errors.ts';
-import { bothEnvelopes, uuid } from '../../http/reply-schemas.ts';
-import { idOrSlug, tenantEntries } from '../../http/schemas.ts';
+import { bothEnvelopes, uuid } from '../../http/reply/reply-schemas.ts';
+import { idOrSlug, tenantEntries } from '../../http/request/schemas.ts';
 import { workspaces } from '../workspaces/entity.ts';
 
 /** A prompt or partial. `sharedWith` is `['organisation']` or ids of workspaces; null: not shared. */

@@ -1,5 +1,5 @@
 import type { PromptPartialDocument } from '../../../core/contract/protocol/prompts.ts';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { promptPartials, promptPartialVersions } from './entity.ts';
 import { sharedWithOf } from './share.ts';

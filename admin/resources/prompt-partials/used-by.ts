@@ -1,4 +1,4 @@
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { compileTemplate, TemplatePartial } from '../../../core/prompts/compile-template.ts';
 import { partialsOf } from '../../../core/prompts/template-variables.ts';
 import type { EntityManager } from '../../db/open-database.ts';

@@ -3,9 +3,9 @@ import {
   guardrailTestReply,
   guardrailTestsMs,
   guardrailTestsPath,
-} from '../../../core/contract/protocol/guardrail-checks.ts';
-import { askGateway } from '../../http/ask-gateway.ts';
+} from '../../../core/contract/protocol/control-plane-calls/guardrail-checks.ts';
 import { AdminError } from '../../http/errors.ts';
+import { askGateway } from '../../http/gateways/ask-gateway.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { sealedFor } from '../guardrails/check-content.ts';
 import type { PromptTestResult, PromptTestRun } from './entity.ts';

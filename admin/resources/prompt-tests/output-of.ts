@@ -1,6 +1,6 @@
-import { textCharsMax } from '../../../core/contract/protocol/guardrail-checks.ts';
-import { isObject } from '../../../core/contract/values/json.ts';
-import type { ModelReply } from '../../http/send-to-gateway.ts';
+import { textCharsMax } from '../../../core/contract/protocol/control-plane-calls/guardrail-checks.ts';
+import { isObject } from '../../../core/contract/values/json/json.ts';
+import type { ModelReply } from '../../http/gateways/send-to-gateway.ts';
 
 /** Returns the text of a completion: its content, else its tool calls as JSON. For other replies, the message of the error. */
 export function outputOf({ status, body }: ModelReply): { readonly output: string | null; readonly error: string | null } {

@@ -1,5 +1,5 @@
 import type { FilterQuery } from '@mikro-orm/core';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { notFound } from '../../http/errors.ts';
 import { type PromptTestResult, type PromptTestRun, promptTestRuns } from './entity.ts';

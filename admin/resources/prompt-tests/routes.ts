@@ -1,6 +1,6 @@
-import { emptyReply } from '../../http/reply-schemas.ts';
+import { emptyReply } from '../../http/reply/reply-schemas.ts';
+import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
 import { promptTestSets } from './entity.ts';
 import { createBody, listQuery, setListReply, setReceipt, setReply, updateBody } from './schema.ts';
 import { checkTestSet, createTestSet, findTestSet, updateTestSet } from './service.ts';

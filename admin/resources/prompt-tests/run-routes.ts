@@ -1,6 +1,6 @@
 import { conflict, invalid } from '../../http/errors.ts';
+import { pageOf, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf, tenantQuery } from '../../http/schemas.ts';
 import { compareRows, countChanges } from './compare-runs.ts';
 import { promptTestResults, promptTestRuns } from './entity.ts';
 import { findRun, sumsOf } from './read-runs.ts';

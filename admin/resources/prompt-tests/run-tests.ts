@@ -1,5 +1,12 @@
+import {
+  keyHeader,
+  type ModelReply,
+  modelTimeoutMs,
+  retryInMs,
+  sendToGateway,
+  tokensOf,
+} from '../../http/gateways/send-to-gateway.ts';
 import type { AdminServices } from '../../http/route.ts';
-import { keyHeader, type ModelReply, modelTimeoutMs, retryInMs, sendToGateway, tokensOf } from '../../http/send-to-gateway.ts';
 import type { JobHandler } from '../../jobs/job-runner.ts';
 import { apiKeys } from '../api-keys/entity.ts';
 import { checkOutput } from './check-output.ts';

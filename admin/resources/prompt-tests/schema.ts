@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { guardrailChecks } from '../../../core/contract/plugin/guardrail-config.ts';
-import { listOf, nullableText, nullableTime, time, uuid } from '../../http/reply-schemas.ts';
-import { id, idOrSlug, name, pageEntries, tenantEntries, unchanged } from '../../http/schemas.ts';
+import { listOf, nullableText, nullableTime, time, uuid } from '../../http/reply/reply-schemas.ts';
+import { id, idOrSlug, name, pageEntries, tenantEntries, unchanged } from '../../http/request/schemas.ts';
 
 const anything = v.record(v.string(), v.unknown());
 

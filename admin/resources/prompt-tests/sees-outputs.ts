@@ -1,5 +1,5 @@
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { AdminError } from '../../http/errors.ts';
 import { apiKeys } from '../api-keys/entity.ts';
 import { logReadScopes, logVisibility } from '../logs/log-visibility.ts';

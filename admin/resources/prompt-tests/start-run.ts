@@ -1,8 +1,8 @@
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { asReference, forbidden, invalid, unknownReference } from '../../http/errors.ts';
-import { itemOf } from '../../http/find-item.ts';
+import { itemOf } from '../../http/filters/find-item.ts';
 import { addJob } from '../../jobs/add-job.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { apiKeys } from '../api-keys/entity.ts';

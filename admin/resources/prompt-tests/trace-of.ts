@@ -1,4 +1,4 @@
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { PromptTestResult } from './entity.ts';
 
 type RowName = Pick<PromptTestResult, 'runId' | 'rowNumber'>;

@@ -1,6 +1,6 @@
-import { emptyReply, inBothEnvelopes } from '../../http/reply-schemas.ts';
+import { emptyReply, inBothEnvelopes } from '../../http/reply/reply-schemas.ts';
+import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
 import { findCollection } from '../prompt-collections/service.ts';
 import { promptTools } from './entity.ts';
 import {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { bothEnvelopes, listOf, nullableText, time, uuid } from '../../http/reply-schemas.ts';
-import { idOrSlug, name, pageEntries, tenantEntries, text, unchanged } from '../../http/schemas.ts';
+import { bothEnvelopes, listOf, nullableText, time, uuid } from '../../http/reply/reply-schemas.ts';
+import { idOrSlug, name, pageEntries, tenantEntries, text, unchanged } from '../../http/request/schemas.ts';
 
 const definition = v.record(v.string(), v.unknown(), 'the definition of a tool is expected, as in the field tools of requests');
 const description = v.nullish(text);

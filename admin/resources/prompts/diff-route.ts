@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { nullableText, uuid } from '../../http/reply-schemas.ts';
+import { nullableText, uuid } from '../../http/reply/reply-schemas.ts';
+import { tenantEntries } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { tenantEntries } from '../../http/schemas.ts';
 import { findPrompt } from './service.ts';
 import { findVersion } from './versions.ts';
 

@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { invalid, notFound } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { collectionForNew } from '../prompt-collections/service.ts';

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { asReference, invalid } from '../../http/errors.ts';
-import { bothEnvelopes, emptyReply, inBothEnvelopes, listOf, time, uuid } from '../../http/reply-schemas.ts';
+import { bothEnvelopes, emptyReply, inBothEnvelopes, listOf, time, uuid } from '../../http/reply/reply-schemas.ts';
+import { id, tenantEntries, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
-import { id, tenantEntries, tenantQuery } from '../../http/schemas.ts';
 import type { Change } from '../../publish/write-change.ts';
 import type { Prompt } from './entity.ts';
 import { versionNumber } from './schema.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { bit, bothEnvelopes, listOf, nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
+import { bit, bothEnvelopes, listOf, nullableText, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
 import { sharedWithReply } from '../prompt-partials/share.ts';
 
 const anything = v.record(v.string(), v.unknown());

@@ -1,4 +1,4 @@
-import { counted } from '../../../core/contract/values/counted.ts';
+import { counted } from '../../../core/contract/values/text/counted.ts';
 import { defineResource, slugOfReply } from '../../define-resource.ts';
 import { withoutWorkspace } from '../prompt-partials/share.ts';
 import { promptDiffRoute } from './diff-route.ts';

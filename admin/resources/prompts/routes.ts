@@ -1,9 +1,9 @@
 import type { FilterQuery } from '@mikro-orm/core';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
-import { emptyReply, inBothEnvelopes } from '../../http/reply-schemas.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
+import { searchIn } from '../../http/filters/search-in.ts';
+import { emptyReply, inBothEnvelopes } from '../../http/reply/reply-schemas.ts';
+import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
-import { searchIn } from '../../http/search-in.ts';
 import { findCollection } from '../prompt-collections/service.ts';
 import { sharedWithOf } from '../prompt-partials/share.ts';
 import { type Prompt, prompts } from './entity.ts';

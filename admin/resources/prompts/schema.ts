@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { idOrSlug, name, pageEntries, queryFlag, slug, tenantEntries, text, unchanged } from '../../http/schemas.ts';
+import { idOrSlug, name, pageEntries, queryFlag, slug, tenantEntries, text, unchanged } from '../../http/request/schemas.ts';
 
 const anything = v.record(v.string(), v.unknown());
 const objects = v.pipe(v.array(anything), v.maxLength(256, 'at most 256 entries'));

@@ -1,9 +1,9 @@
 import { LockMode } from '@mikro-orm/core';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { asReference, notFound } from '../../http/errors.ts';
-import { itemOf } from '../../http/find-item.ts';
+import { itemOf } from '../../http/filters/find-item.ts';
 import type { Change } from '../../publish/write-change.ts';
 import type { PromptCollection } from '../prompt-collections/entity.ts';
 import { collectionForNew, findCollection } from '../prompt-collections/service.ts';

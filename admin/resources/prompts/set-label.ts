@@ -1,6 +1,6 @@
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { conflict, notFound } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { promptLabels } from '../prompt-labels/entity.ts';

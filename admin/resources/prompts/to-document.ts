@@ -1,5 +1,5 @@
 import type { PromptDocument, PromptVersionDocument } from '../../../core/contract/protocol/prompts.ts';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { sharedWithOf } from '../prompt-partials/share.ts';
 import { type PromptVersion, prompts, promptVersions } from './entity.ts';

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid, notFound, unknownReference } from '../../http/errors.ts';
-import { itemOf } from '../../http/find-item.ts';
+import { itemOf } from '../../http/filters/find-item.ts';
 import { providers } from '../providers/entity.ts';
 import { type Prompt, type PromptVersion, promptLabelVersions, promptVersions } from './entity.ts';
 import type { CreateBody, UpdateBody } from './schema.ts';

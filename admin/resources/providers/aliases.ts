@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
+import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
 import type { OlderColumns } from '../../../core/provider-settings/declaration.ts';
 import { olderSettingNames, olderTables, storedSettingNames } from '../../../core/providers/declarations.ts';
 import { invalid } from '../../http/errors.ts';

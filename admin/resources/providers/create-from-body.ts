@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { canonicalProviderId } from '../../../core/providers/declarations.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { asReference, forbidden, invalid, unknownReference } from '../../http/errors.ts';
 import type { AdminServices } from '../../http/route.ts';
 import type { Change } from '../../publish/write-change.ts';

@@ -1,8 +1,8 @@
-import type { Clock } from '../../../core/contract/values/clock.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import type { Clock } from '../../../core/contract/values/time/clock.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import { type Page, pageOf } from '../../http/schemas.ts';
-import { withTags } from '../../http/with-tags.ts';
+import { withTags } from '../../http/filters/with-tags.ts';
+import { type Page, pageOf } from '../../http/request/schemas.ts';
 import { readUsageOf } from '../../leases/read-usage.ts';
 import type { BudgetUsage } from '../../limits/schema.ts';
 import { type Integration, integrations } from '../integrations/entity.ts';

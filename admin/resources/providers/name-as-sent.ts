@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { olderTables } from '../../../core/providers/declarations.ts';
 import { AdminError } from '../../http/errors.ts';
 import { credentialNames, olderTableName, settingOf } from './aliases.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { listOf, nullableText, nullableTime, time, uuid } from '../../http/reply-schemas.ts';
+import { listOf, nullableText, nullableTime, time, uuid } from '../../http/reply/reply-schemas.ts';
 import { rateLimitReplySchema, usageLimitsReplySchema } from '../../limits/schema.ts';
 import { mappingsReply } from '../integrations/mapping-schema.ts';
 

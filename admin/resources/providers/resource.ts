@@ -1,4 +1,4 @@
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { announceProviders } from '../../announce/providers.ts';
 import { defineResource, slugOfReply, splitDocumentId } from '../../define-resource.ts';
 import { providers } from './entity.ts';

@@ -1,7 +1,7 @@
 import { invalid } from '../../http/errors.ts';
-import { emptyReply } from '../../http/reply-schemas.ts';
+import { emptyReply } from '../../http/reply/reply-schemas.ts';
+import { forceQuery, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { forceQuery, tenantQuery } from '../../http/schemas.ts';
 import { refuseWhileNamed } from '../configs/refuse-while-named.ts';
 import { createProviderFromBody } from './create-from-body.ts';
 import { listProviders } from './list-providers.ts';

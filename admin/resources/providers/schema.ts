@@ -14,7 +14,7 @@ import {
   tenantEntries,
   text,
   unchanged,
-} from '../../http/schemas.ts';
+} from '../../http/request/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import { describe } from '../../openapi/to-json-schema.ts';
 import { mappingsBody } from '../integrations/mapping-schema.ts';

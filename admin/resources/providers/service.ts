@@ -1,6 +1,6 @@
 import type { EntityManager } from '../../db/open-database.ts';
 import { notFound } from '../../http/errors.ts';
-import { itemOf } from '../../http/find-item.ts';
+import { itemOf } from '../../http/filters/find-item.ts';
 import { mergeUsageLimits, type RateLimit, raisesLimit, type UsageLimitsBody } from '../../limits/schema.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { type Provider, providers } from './entity.ts';

@@ -1,6 +1,6 @@
+import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
 import type { ProviderDocument } from '../../../core/contract/protocol/documents.ts';
-import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
-import { deriveKey, seal } from '../../../core/contract/values/secret.ts';
+import { deriveKey, seal } from '../../../core/contract/values/credentials/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Headers } from '../../secrets/sealed-headers.ts';
 import type { Vault } from '../../secrets/vault.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { usualModes } from '../../../core/provider-settings/missing-settings.ts';
 import { declarationOf } from '../../../core/providers/declarations.ts';
 

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { newId } from '../../db/new-id.ts';
 import { notFound } from '../../http/errors.ts';
-import { emptyReply, listOf, nullableText, time, uuid } from '../../http/reply-schemas.ts';
+import { emptyReply, listOf, nullableText, time, uuid } from '../../http/reply/reply-schemas.ts';
+import { idOrSlug, name, pageEntries, pageOf, tenantEntries, tenantQuery, text } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { idOrSlug, name, pageEntries, pageOf, tenantEntries, tenantQuery, text } from '../../http/schemas.ts';
 import { type Amounts, type ComparedLine, compareBill, daysOf } from './compare.ts';
 import { type Reconciliation, reconciliations } from './entity.ts';
 import { billFormats, providerOfFormat, readBill } from './read-bill.ts';

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { newId } from '../../db/new-id.ts';
 import { invalid, notFound } from '../../http/errors.ts';
-import { listOf, nullableTime, time, uuid } from '../../http/reply-schemas.ts';
+import { listOf, nullableTime, time, uuid } from '../../http/reply/reply-schemas.ts';
+import { pageEntries, pageOf, tenantEntries, tenantQuery, timestamp } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageEntries, pageOf, tenantEntries, tenantQuery, timestamp } from '../../http/schemas.ts';
 import { addJob } from '../../jobs/add-job.ts';
 import { type Repricing, repricings } from './entity.ts';
 import { repriceKind } from './reprice.ts';

@@ -1,5 +1,5 @@
 import type { EntityManager } from '../../db/open-database.ts';
-import type { RawReply } from '../../http/raw-reply.ts';
+import type { RawReply } from '../../http/reply/raw-reply.ts';
 import { parseFilter } from '../../scim/filter.ts';
 import { filterToSql, sortColumn } from '../../scim/filter-to-sql.ts';
 import type { ListQuery } from '../../scim/list-query.ts';

@@ -1,5 +1,5 @@
 import { newId } from '../../db/new-id.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { AdminError } from '../../http/errors.ts';
 import type { Dependents } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';

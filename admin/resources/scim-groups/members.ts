@@ -1,4 +1,4 @@
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { executeBound } from '../../db/execute-bound.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { ScimError } from '../../scim/scim-error.ts';

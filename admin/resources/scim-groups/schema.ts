@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { noControlCharacters } from '../../http/schemas.ts';
+import { noControlCharacters } from '../../http/request/schemas.ts';
 
 /** Maximum number of members of one request. */
 const membersMax = 20_000;

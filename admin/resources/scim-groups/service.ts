@@ -1,11 +1,11 @@
 import { LockMode } from '@mikro-orm/core';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { executeBound } from '../../db/execute-bound.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { notFound } from '../../http/errors.ts';
-import { validate } from '../../http/validate.ts';
+import { validate } from '../../http/request/validate.ts';
 import type { Dependents } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { filterToSql } from '../../scim/filter-to-sql.ts';

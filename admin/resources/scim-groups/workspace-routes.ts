@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { requireMemberships, requireRank } from '../../access/require-rank.ts';
 import { invalid, notFound, unknownReference } from '../../http/errors.ts';
+import { searchIn } from '../../http/filters/search-in.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
-import { searchIn } from '../../http/search-in.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { organisations } from '../organisations/entity.ts';
 import { scimSettings } from '../organisations/scim-settings.ts';

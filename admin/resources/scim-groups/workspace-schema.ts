@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { id, idOrSlug, search, tenantEntries, wholeNumber } from '../../http/schemas.ts';
+import { id, idOrSlug, search, tenantEntries, wholeNumber } from '../../http/request/schemas.ts';
 import { groupRoles } from './entity.ts';
 import { displayName } from './schema.ts';
 

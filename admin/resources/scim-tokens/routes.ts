@@ -1,6 +1,6 @@
 import { requireRank } from '../../access/require-rank.ts';
+import { pageOf } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf } from '../../http/schemas.ts';
 import { nothing } from '../../identity/schema.ts';
 import { scimTokens } from './entity.ts';
 import { readStatus, statusReply } from './read-status.ts';

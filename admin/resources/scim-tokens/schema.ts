@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { futureTime, id, name, pageEntries, tenantEntries } from '../../http/schemas.ts';
+import { futureTime, id, name, pageEntries, tenantEntries } from '../../http/request/schemas.ts';
 
 export const organisationQuery = v.strictObject({ organisation_id: tenantEntries.organisation_id });
 export const listQuery = v.strictObject({ organisation_id: tenantEntries.organisation_id, ...pageEntries });

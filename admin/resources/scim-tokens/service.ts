@@ -1,9 +1,9 @@
 import type * as v from 'valibot';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { requireRank } from '../../access/require-rank.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { conflict, notFound } from '../../http/errors.ts';
 import { scimTokenPrefix } from '../../identity/authenticate-directory.ts';
 import { hashOf, newSecret } from '../../identity/one-time-secret.ts';

@@ -1,6 +1,6 @@
 import { type Filter, filter as matcher } from 'scim2-parse-filter';
 import * as v from 'valibot';
-import { isObject } from '../../../core/contract/values/json.ts';
+import { isObject } from '../../../core/contract/values/json/json.ts';
 import type { PatchStep } from '../../scim/patch.ts';
 import { ScimError } from '../../scim/scim-error.ts';
 import { type DirectoryUser, directoryBoolean } from './attributes.ts';

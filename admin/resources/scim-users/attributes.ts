@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { isObject } from '../../../core/contract/values/json.ts';
-import { noControlCharacters } from '../../http/schemas.ts';
+import { isObject } from '../../../core/contract/values/json/json.ts';
+import { noControlCharacters } from '../../http/request/schemas.ts';
 import { email } from '../../identity/schema.ts';
 import { userSchema } from '../../scim/urns.ts';
 

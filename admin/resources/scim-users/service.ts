@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { announceUserKeys } from '../../announce/user-keys.ts';
 import { announceUser, announceUsers } from '../../announce/users.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { forbidden, notFound } from '../../http/errors.ts';
-import { validate } from '../../http/validate.ts';
+import { validate } from '../../http/request/validate.ts';
 import { email as emailSchema } from '../../identity/schema.ts';
 import type { Dependents } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';

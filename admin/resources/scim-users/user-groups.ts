@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { executeBound } from '../../db/execute-bound.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import { validate } from '../../http/validate.ts';
+import { validate } from '../../http/request/validate.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { ScimError } from '../../scim/scim-error.ts';
 import type { AuthSettings } from '../organisations/entity.ts';

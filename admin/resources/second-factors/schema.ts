@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { name } from '../../http/schemas.ts';
+import { name } from '../../http/request/schemas.ts';
 import { signedInEntries } from '../../identity/schema.ts';
 
 const time = v.string();

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import type { SecretManagerType } from '../../../core/contract/protocol/secret-reference.ts';
-import { originOf } from '../../http/check-host.ts';
+import type { SecretManagerType } from '../../../core/contract/protocol/credentials/secret-reference.ts';
 import { invalid } from '../../http/errors.ts';
-import { validate } from '../../http/validate.ts';
+import { originOf } from '../../http/gateways/check-host.ts';
+import { validate } from '../../http/request/validate.ts';
 import { isMasked } from '../../secrets/sealed-fields.ts';
 
 /** Credentials for a secret manager, split into secret and plain fields. */

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { SecretManagerType } from '../../../core/contract/protocol/secret-reference.ts';
+import type { SecretManagerType } from '../../../core/contract/protocol/credentials/secret-reference.ts';
 
 /** Location of an external secret, the credentials for it, and the workspaces that may use it. */
 export const secretReferences = defineEntity({

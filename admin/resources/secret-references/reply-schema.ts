@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { secretManagerTypes } from '../../../core/contract/protocol/secret-reference.ts';
-import { listOf, nullableText, time, uuid } from '../../http/reply-schemas.ts';
+import { secretManagerTypes } from '../../../core/contract/protocol/credentials/secret-reference.ts';
+import { listOf, nullableText, time, uuid } from '../../http/reply/reply-schemas.ts';
 
 const rowEntries = {
   id: uuid,

@@ -1,8 +1,8 @@
-import { emptyReply } from '../../http/reply-schemas.ts';
+import { searchIn } from '../../http/filters/search-in.ts';
+import { withTags } from '../../http/filters/with-tags.ts';
+import { emptyReply } from '../../http/reply/reply-schemas.ts';
+import { pageOf } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf } from '../../http/schemas.ts';
-import { searchIn } from '../../http/search-in.ts';
-import { withTags } from '../../http/with-tags.ts';
 import { secretReferences } from './entity.ts';
 import { createReply, listReply, readReply } from './reply-schema.ts';
 import { createBody, listQuery, organisationQuery, updateBody } from './schema.ts';

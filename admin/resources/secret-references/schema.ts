@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { secretManagerTypes } from '../../../core/contract/protocol/secret-reference.ts';
-import { id, idOrSlug, name, pageEntries, slug, tagsFilter, unchanged, wholeNumber } from '../../http/schemas.ts';
+import { secretManagerTypes } from '../../../core/contract/protocol/credentials/secret-reference.ts';
+import { id, idOrSlug, name, pageEntries, slug, tagsFilter, unchanged, wholeNumber } from '../../http/request/schemas.ts';
 import { authConfigText } from './auth-config.ts';
 
 const description = v.nullish(v.pipe(v.string(), v.maxLength(1_024, 'at most 1,024 characters')));

@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
+import { TooManyRequests } from '../../http/caller/rate-limit.ts';
 import { forbidden, invalid } from '../../http/errors.ts';
-import { TooManyRequests } from '../../http/rate-limit.ts';
 import type { AdminCall } from '../../http/route.ts';
 import { hashPassword, verifyPassword } from '../../identity/passwords.ts';
 import type { changePasswordBody } from '../../identity/schema.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
+import { TooManyRequests } from '../../http/caller/rate-limit.ts';
 import { AccessRefusal, AdminError, forbidden, invalid } from '../../http/errors.ts';
 import { definePublicRoute, type PublicCall } from '../../http/public-route.ts';
-import { TooManyRequests } from '../../http/rate-limit.ts';
 import { verifyPassword } from '../../identity/passwords.ts';
 import { loginBody, pendingReply, signedInEntries } from '../../identity/schema.ts';
 import { beginSignIn } from '../../sign-in/begin-sign-in.ts';

@@ -1,6 +1,6 @@
+import { TooManyRequests } from '../../http/caller/rate-limit.ts';
 import { AdminError } from '../../http/errors.ts';
 import { definePublicRoute, type PublicRoute } from '../../http/public-route.ts';
-import { TooManyRequests } from '../../http/rate-limit.ts';
 import { findLink, newLink, useLink } from '../../identity/links.ts';
 import { passwordMail } from '../../identity/mails.ts';
 import { hashPassword } from '../../identity/passwords.ts';

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
+import { hashingDeadlineMs } from '../../http/caller/hashing-deadline.ts';
+import { isToken } from '../../http/caller/require-scope.ts';
 import { invalid, notFound } from '../../http/errors.ts';
-import { hashingDeadlineMs } from '../../http/hashing-deadline.ts';
-import { isToken } from '../../http/require-scope.ts';
+import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
-import { tenantQuery } from '../../http/schemas.ts';
 import { type Session, sessions } from '../../identity/entity.ts';
 import { changePasswordBody, nothing, userReply } from '../../identity/schema.ts';
 import { endedCookie } from '../../identity/session-cookie.ts';

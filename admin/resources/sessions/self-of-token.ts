@@ -1,5 +1,5 @@
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { organisations } from '../organisations/entity.ts';
 import { type User, users } from '../users/entity.ts';
 import { toUserDetail } from '../users/to-reply.ts';

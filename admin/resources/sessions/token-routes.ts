@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { AdminError } from '../../http/errors.ts';
 import { definePublicRoute, type PublicRoute } from '../../http/public-route.ts';
-import { id } from '../../http/schemas.ts';
+import { id } from '../../http/request/schemas.ts';
 import { sessions } from '../../identity/entity.ts';
 import { sessionCookie } from '../../identity/session-cookie.ts';
 import { findRefreshable, refreshSession } from '../../identity/sessions.ts';

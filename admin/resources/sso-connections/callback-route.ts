@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { definePublicRoute, type PublicCall, type PublicRoute } from '../../http/public-route.ts';
-import { RawReply } from '../../http/raw-reply.ts';
+import { RawReply } from '../../http/reply/raw-reply.ts';
 import { signedInEntries } from '../../identity/schema.ts';
 import { attemptIsOver, findAttempt } from '../../sign-in/attempts.ts';
 import { finishSignIn } from '../../sign-in/finish-sign-in.ts';

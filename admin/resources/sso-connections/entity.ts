@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { OrganisationRole, WorkspaceRole } from '../../http/actor.ts';
+import type { OrganisationRole, WorkspaceRole } from '../../http/caller/actor.ts';
 
 export const connectionTypes = ['oidc', 'saml'] as const;
 export type ConnectionType = (typeof connectionTypes)[number];

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { notFound } from '../../http/errors.ts';
 import { definePublicRoute, type PublicRoute } from '../../http/public-route.ts';
-import { readForm } from '../../http/read-form.ts';
-import { emptyReply } from '../../http/reply-schemas.ts';
+import { emptyReply } from '../../http/reply/reply-schemas.ts';
+import { readForm } from '../../http/request/read-form.ts';
 import { endProviderSessions } from '../../sign-in/end-sessions.ts';
 import { verifyLogoutToken } from '../../sign-in/oidc/logout.ts';
 import { auditRefusals } from '../../sign-in/refusal.ts';

@@ -1,7 +1,7 @@
 import type { EntityManager } from '../../db/open-database.ts';
-import { checkHost } from '../../http/check-host.ts';
 import { invalid } from '../../http/errors.ts';
-import { createOutboundFetch, OutboundError } from '../../http/outbound-fetch.ts';
+import { checkHost } from '../../http/gateways/check-host.ts';
+import { createOutboundFetch, OutboundError } from '../../http/gateways/outbound-fetch.ts';
 import type { AdminServices } from '../../http/route.ts';
 import type { SsoConnection } from './entity.ts';
 import { newSamlKey, type SamlKey } from './saml-key.ts';

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { RawReply } from '../../http/raw-reply.ts';
+import type { RawReply } from '../../http/reply/raw-reply.ts';
 import { pagesRoot, routePage } from '../../pages/layout.ts';
 import type { SignInRefusal } from '../../sign-in/refusal.ts';
 

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { requireRank } from '../../access/require-rank.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { conflict, invalid } from '../../http/errors.ts';
+import { id } from '../../http/request/schemas.ts';
 import type { AdminServices } from '../../http/route.ts';
-import { id } from '../../http/schemas.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { newClientKey } from './client-key.ts';
 import { oidcSettingsOf, type SsoConnection } from './entity.ts';

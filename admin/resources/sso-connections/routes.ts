@@ -1,6 +1,6 @@
-import { emptyReply } from '../../http/reply-schemas.ts';
+import { emptyReply } from '../../http/reply/reply-schemas.ts';
+import { pageOf } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf } from '../../http/schemas.ts';
 import { organisationQuery } from '../users/schema.ts';
 import { ssoConnections } from './entity.ts';
 import { prepareSaml } from './put-saml.ts';

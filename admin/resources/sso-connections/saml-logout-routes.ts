@@ -1,9 +1,9 @@
 import { html } from 'hono/html';
 import * as v from 'valibot';
 import { definePublicRoute, type PublicCall, type PublicRoute } from '../../http/public-route.ts';
-import { RawReply } from '../../http/raw-reply.ts';
-import { readForm } from '../../http/read-form.ts';
-import { emptyReply } from '../../http/reply-schemas.ts';
+import { RawReply } from '../../http/reply/raw-reply.ts';
+import { emptyReply } from '../../http/reply/reply-schemas.ts';
+import { readForm } from '../../http/request/read-form.ts';
 import { pagesRoot, routePage } from '../../pages/layout.ts';
 import { endProviderSessions } from '../../sign-in/end-sessions.ts';
 import { auditRefusals, SignInRefusal } from '../../sign-in/refusal.ts';

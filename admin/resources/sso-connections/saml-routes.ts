@@ -1,8 +1,8 @@
 import { html } from 'hono/html';
 import * as v from 'valibot';
 import { definePublicRoute, type PublicCall, type PublicRoute } from '../../http/public-route.ts';
-import { RawReply } from '../../http/raw-reply.ts';
-import { readForm } from '../../http/read-form.ts';
+import { RawReply } from '../../http/reply/raw-reply.ts';
+import { readForm } from '../../http/request/read-form.ts';
 import { signedInEntries } from '../../identity/schema.ts';
 import { hidden, routePage } from '../../pages/layout.ts';
 import { findAttempt } from '../../sign-in/attempts.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { workspaceRoles } from '../../http/actor.ts';
-import { listOf, nullableText, time, uuid } from '../../http/reply-schemas.ts';
-import { id, idOrSlug, name, pageEntries, slug, tenantEntries, unchanged } from '../../http/schemas.ts';
+import { workspaceRoles } from '../../http/caller/actor.ts';
+import { listOf, nullableText, time, uuid } from '../../http/reply/reply-schemas.ts';
+import { id, idOrSlug, name, pageEntries, slug, tenantEntries, unchanged } from '../../http/request/schemas.ts';
 import { clientAuthMethods, connectionTypes } from './entity.ts';
 import { samlChange, samlReply } from './saml-schema.ts';
 

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { requireRank } from '../../access/require-rank.ts';
 import { notFound } from '../../http/errors.ts';
-import { emptyReply, listOf, nullableText, time, uuid } from '../../http/reply-schemas.ts';
+import { emptyReply, listOf, nullableText, time, uuid } from '../../http/reply/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { sessions } from '../../identity/entity.ts';
 import { endSessions } from '../../identity/sessions.ts';

@@ -2,7 +2,7 @@ import { actorOfKey } from '../../access/actor-of-key.ts';
 import { organisationRoleScopes } from '../../access/roles.ts';
 import { effectiveKeyScopes } from '../../access/user-scopes.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { apiKeys } from '../api-keys/entity.ts';
 import { keyState } from '../api-keys/key-state.ts';
 import { effectiveSecuritySettings } from '../organisations/security-settings.ts';

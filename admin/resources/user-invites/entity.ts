@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { OrganisationRole, WorkspaceRole } from '../../http/actor.ts';
+import type { OrganisationRole, WorkspaceRole } from '../../http/caller/actor.ts';
 
 /** A workspace that the invited user joins on acceptance. */
 export interface InvitedWorkspace {

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { EntityManager } from '../../db/open-database.ts';
+import { searchIn } from '../../http/filters/search-in.ts';
+import { pageOf } from '../../http/request/schemas.ts';
 import { type AdminRoute, type AdminServices, defineRoute } from '../../http/route.ts';
-import { pageOf } from '../../http/schemas.ts';
-import { searchIn } from '../../http/search-in.ts';
 import { inviteMail } from '../../identity/mails.ts';
 import { nothing } from '../../identity/schema.ts';
 import { organisations } from '../organisations/entity.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { unusedScopes } from '../../access/scopes.ts';
-import { id, pageEntries, tenantEntries, textMap } from '../../http/schemas.ts';
-import { withoutEffect } from '../../http/unused-settings.ts';
+import { withoutEffect } from '../../http/reply/unused-settings.ts';
+import { id, pageEntries, tenantEntries, textMap } from '../../http/request/schemas.ts';
 import { email } from '../../identity/schema.ts';
 import { memberships } from '../users/schema.ts';
 

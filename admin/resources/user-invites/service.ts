@@ -1,8 +1,8 @@
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { requireMemberships, requireRank } from '../../access/require-rank.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor, OrganisationRole } from '../../http/actor.ts';
+import type { Actor, OrganisationRole } from '../../http/caller/actor.ts';
 import { AdminError, conflict, notFound } from '../../http/errors.ts';
 import { linkTo } from '../../identity/links.ts';
 import { hashOf, newSecret } from '../../identity/one-time-secret.ts';

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { OrganisationRole } from '../../http/actor.ts';
+import type { OrganisationRole } from '../../http/caller/actor.ts';
 
 /** Attributes that only directories read and write, in the form in which they are shown. */
 export interface DirectoryAttributes {

@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 import type { EntityManager } from '../../db/open-database.ts';
-import { pageOf } from '../../http/schemas.ts';
+import { pageOf } from '../../http/request/schemas.ts';
 import { users } from './entity.ts';
 import type { listQuery } from './schema.ts';
 import { toUserReplies } from './to-reply.ts';

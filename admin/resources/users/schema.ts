@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { organisationRoles, workspaceRoles } from '../../http/actor.ts';
-import { id, idOrSlug, pageEntries, tenantEntries } from '../../http/schemas.ts';
+import { organisationRoles, workspaceRoles } from '../../http/caller/actor.ts';
+import { id, idOrSlug, pageEntries, tenantEntries } from '../../http/request/schemas.ts';
 import { email, personName, userReply } from '../../identity/schema.ts';
 
 const role = v.picklist(organisationRoles, 'owner, admin or member is expected');

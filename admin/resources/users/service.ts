@@ -1,12 +1,12 @@
 import type * as v from 'valibot';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { closeUser } from '../../access/hold-user.ts';
 import { requireMemberships, requireRank } from '../../access/require-rank.ts';
 import { announceUserKeys } from '../../announce/user-keys.ts';
 import { announceUser, announceUsers } from '../../announce/users.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { conflict, notFound } from '../../http/errors.ts';
 import { oneTimeTokens } from '../../identity/entity.ts';
 import { endSessions } from '../../identity/sessions.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { listOf, nullableText, nullableTime, success, time, uuid } from '../../http/reply-schemas.ts';
-import { id, idOrSlug } from '../../http/schemas.ts';
+import { listOf, nullableText, nullableTime, success, time, uuid } from '../../http/reply/reply-schemas.ts';
+import { id, idOrSlug } from '../../http/request/schemas.ts';
 import { rateLimitReplySchema, usageLimitsReplySchema } from '../../limits/schema.ts';
 import { mappingsReply } from '../integrations/mapping-schema.ts';
 import { lastUsedEntries } from '../providers/reply-schema.ts';

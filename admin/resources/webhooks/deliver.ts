@@ -4,8 +4,8 @@ import {
   webhookDeliveryMs,
   webhookDeliveryPath,
   webhookDeliveryReply,
-} from '../../../core/contract/protocol/webhook-delivery.ts';
-import { askGateway } from '../../http/ask-gateway.ts';
+} from '../../../core/contract/protocol/control-plane-calls/webhook-delivery.ts';
+import { askGateway } from '../../http/gateways/ask-gateway.ts';
 import type { AdminServices } from '../../http/route.ts';
 import type { JobHandler } from '../../jobs/job-runner.ts';
 import { type Webhook, type WebhookDelivery, webhookDeliveries, webhooks } from './entity.ts';

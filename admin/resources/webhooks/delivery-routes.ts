@@ -1,7 +1,7 @@
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { notFound } from '../../http/errors.ts';
+import { pageOf, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf, tenantQuery } from '../../http/schemas.ts';
 import { addJob } from '../../jobs/add-job.ts';
 import { addDelivery, deliverWebhookKind } from './add-deliveries.ts';
 import { webhookDeliveries } from './entity.ts';

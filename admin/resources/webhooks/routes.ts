@@ -1,6 +1,6 @@
-import { emptyReply } from '../../http/reply-schemas.ts';
+import { emptyReply } from '../../http/reply/reply-schemas.ts';
+import { pageOf, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf, tenantQuery } from '../../http/schemas.ts';
 import { webhooks } from './entity.ts';
 import { createBody, createReply, listQuery, listReply, readReply, secretReply, tenantBody, updateBody } from './schema.ts';
 import { createWebhook, findWebhook, rotateSecret, updateWebhook } from './service.ts';

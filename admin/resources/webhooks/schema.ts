@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { listOf, nullableText, nullableTime, time, uuid } from '../../http/reply-schemas.ts';
-import { name, pageEntries, slug, tenantEntries } from '../../http/schemas.ts';
+import { listOf, nullableText, nullableTime, time, uuid } from '../../http/reply/reply-schemas.ts';
+import { name, pageEntries, slug, tenantEntries } from '../../http/request/schemas.ts';
 import { subscribableEvents } from './events.ts';
 
 const url = v.pipe(

@@ -1,9 +1,9 @@
 import type * as v from 'valibot';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import { checkHost } from '../../http/check-host.ts';
 import { conflict, invalid, notFound } from '../../http/errors.ts';
-import { itemOf } from '../../http/find-item.ts';
+import { itemOf } from '../../http/filters/find-item.ts';
+import { checkHost } from '../../http/gateways/check-host.ts';
 import type { AdminServices } from '../../http/route.ts';
 import type { Change } from '../../publish/write-change.ts';
 import type { SealContext } from '../../secrets/vault.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import { tenantEntries } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { tenantEntries } from '../../http/schemas.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { listReply, updateBody } from './schema.ts';
 import { listExclusions, updateExclusions } from './service.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { id, idOrSlug } from '../../http/schemas.ts';
+import { id, idOrSlug } from '../../http/request/schemas.ts';
 
 export const updateBody = v.strictObject({
   organisation_id: v.optional(id),

@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid, unknownReference } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';

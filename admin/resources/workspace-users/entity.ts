@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { WorkspaceRole } from '../../http/actor.ts';
+import type { WorkspaceRole } from '../../http/caller/actor.ts';
 
 /** Membership of a user in a workspace. Owners and admins of the organisation can access every workspace without one. */
 export const workspaceMembers = defineEntity({

@@ -1,6 +1,6 @@
 import { findVisibleWorkspace } from '../../access/visible-workspaces.ts';
+import { pageOf } from '../../http/request/schemas.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf } from '../../http/schemas.ts';
 import { nothing } from '../../identity/schema.ts';
 import { addBody, listQuery, memberQuery, updateBody, workspaceUserListReply, workspaceUserReply } from './schema.ts';
 import { addWorkspaceUsers, findMembership, removeWorkspaceUser, updateWorkspaceUser } from './service.ts';

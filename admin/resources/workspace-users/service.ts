@@ -1,7 +1,7 @@
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { requireMemberships, requireWorkspaceRank } from '../../access/require-rank.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor, WorkspaceRole } from '../../http/actor.ts';
+import type { Actor, WorkspaceRole } from '../../http/caller/actor.ts';
 import { AdminError, conflict, invalid, notFound } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { type User, users } from '../users/entity.ts';

@@ -1,5 +1,5 @@
 import { closeWorkspace } from '../../access/hold-workspace.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { Actor } from '../../http/caller/actor.ts';
 import { conflict, invalid } from '../../http/errors.ts';
 import { type Dependents, refusalOf } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';

@@ -1,4 +1,4 @@
-import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { defineResource, idOfReply, type Sample } from '../../define-resource.ts';
 import { toWorkspaceNameDocument } from '../../identity/jwt/documents.ts';
 import { workspaces } from './entity.ts';

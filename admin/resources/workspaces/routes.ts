@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { findVisibleWorkspace, visibleIds } from '../../access/visible-workspaces.ts';
 import { forbidden, unknownReference } from '../../http/errors.ts';
+import { searchIn } from '../../http/filters/search-in.ts';
+import { pageOf } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf } from '../../http/schemas.ts';
-import { searchIn } from '../../http/search-in.ts';
 import { readUsage } from '../../leases/read-usage.ts';
 import { usageLimitsReply } from '../../limits/schema.ts';
 import { deleteWorkspace } from './delete-workspace.ts';

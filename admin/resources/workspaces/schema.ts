@@ -1,5 +1,14 @@
 import * as v from 'valibot';
-import { id, idOrSlug, pageEntries, queryFlag, shortDescription, slug, tenantEntries, textMap } from '../../http/schemas.ts';
+import {
+  id,
+  idOrSlug,
+  pageEntries,
+  queryFlag,
+  shortDescription,
+  slug,
+  tenantEntries,
+  textMap,
+} from '../../http/request/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import {
   dataPlaneSecuritySettingsBody,

@@ -1,8 +1,8 @@
 import { AuthorizationResponseError, ResponseBodyError } from 'openid-client';
-import { isObject } from '../../../core/contract/values/json.ts';
-import { messageOf } from '../../../core/contract/values/message-of.ts';
+import { messageOf } from '../../../core/contract/values/errors/message-of.ts';
+import { isObject } from '../../../core/contract/values/json/json.ts';
 import { AdminError } from '../../http/errors.ts';
-import { OutboundError } from '../../http/outbound-fetch.ts';
+import { OutboundError } from '../../http/gateways/outbound-fetch.ts';
 import { SignInRefusal } from '../refusal.ts';
 
 /**

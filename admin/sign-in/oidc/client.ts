@@ -13,7 +13,7 @@ import {
   PrivateKeyJwt,
 } from 'openid-client';
 import type { EntityManager } from '../../db/open-database.ts';
-import { createOutboundFetch } from '../../http/outbound-fetch.ts';
+import { createOutboundFetch } from '../../http/gateways/outbound-fetch.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { type OidcSettings, oidcSettingsOf, type SsoConnection } from '../../resources/sso-connections/entity.ts';
 import { connectionSecrets } from '../../resources/sso-connections/secrets.ts';

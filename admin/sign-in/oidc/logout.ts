@@ -1,8 +1,8 @@
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import { buildEndSessionUrl } from 'openid-client';
-import { isObject } from '../../../core/contract/values/json.ts';
+import { isObject } from '../../../core/contract/values/json/json.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import { createOutboundFetch } from '../../http/outbound-fetch.ts';
+import { createOutboundFetch } from '../../http/gateways/outbound-fetch.ts';
 import { oidcAddresses } from '../../resources/sso-connections/addresses.ts';
 import { oidcSettingsOf, type SsoConnection } from '../../resources/sso-connections/entity.ts';
 import type { EndedAtProvider } from '../end-sessions.ts';

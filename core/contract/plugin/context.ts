@@ -6,13 +6,13 @@ import type {
   WorkspaceDocument,
 } from '../protocol/documents.ts';
 import type { Credentials } from '../provider/provider.ts';
-import type { BodyMemory } from '../values/body-memory.ts';
-import { GatewayError } from '../values/errors.ts';
-import type { FormPart, StreamedForm } from '../values/form.ts';
-import type { HeaderList, InboundRequest, RequestBody } from '../values/http.ts';
-import type { JsonObject } from '../values/json.ts';
-import type { Secret } from '../values/secret.ts';
-import { sumUsage, type Usage } from '../values/usage.ts';
+import type { BodyMemory } from '../values/bodies/body-memory.ts';
+import type { FormPart, StreamedForm } from '../values/bodies/form.ts';
+import type { Secret } from '../values/credentials/secret.ts';
+import { GatewayError } from '../values/errors/errors.ts';
+import type { HeaderList, InboundRequest, RequestBody } from '../values/http/http.ts';
+import type { JsonObject } from '../values/json/json.ts';
+import { sumUsage, type Usage } from '../values/models/usage.ts';
 import type { AgentCall } from './agent-call.ts';
 import { CallTimes } from './call-times.ts';
 import type { ContentCapture } from './content-capture.ts';

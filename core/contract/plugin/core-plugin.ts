@@ -1,10 +1,10 @@
 import type { GenericSchema } from 'valibot';
 import type { ReplyCache } from '../protocol/cached-replies.ts';
-import type { Leases } from '../protocol/leases.ts';
-import type { TokenVerifier } from '../protocol/tokens.ts';
+import type { TokenVerifier } from '../protocol/credentials/tokens.ts';
+import type { Leases } from '../protocol/limits/leases.ts';
 import type { SettingNames } from '../provider/setting-names.ts';
-import type { GatewayError } from '../values/errors.ts';
-import type { Maybe } from '../values/json.ts';
+import type { GatewayError } from '../values/errors/errors.ts';
+import type { Maybe } from '../values/json/json.ts';
 import type { CheckBatchLine } from './batch-line.ts';
 import type { CallHold } from './call-hold.ts';
 import type { Circuits } from './circuits.ts';

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { vectorDimensionsMax } from '../protocol/cached-replies.ts';
 import type { SettingNames } from '../provider/setting-names.ts';
-import { headerValuePattern, notHeaderValue } from '../values/http.ts';
-import { issueTexts, listsReadAsObjects } from '../values/input-issues.ts';
-import { splitModelSlug } from '../values/model-slug.ts';
+import { issueTexts, listsReadAsObjects } from '../values/errors/input-issues.ts';
+import { headerValuePattern, notHeaderValue } from '../values/http/http.ts';
+import { splitModelSlug } from '../values/models/model-slug.ts';
 import { guardrailEntries } from './guardrail-config.ts';
 import { capacity, checkStrategy, type StrategyConfig, status, strategy } from './strategy-config.ts';
 

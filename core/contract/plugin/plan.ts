@@ -1,5 +1,5 @@
 import type { Credentials } from '../provider/provider.ts';
-import type { JsonObject } from '../values/json.ts';
+import type { JsonObject } from '../values/json/json.ts';
 import type { CoreHooks } from './core-plugin.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import type { TargetGuardrails } from './guardrail-config.ts';

@@ -1,5 +1,5 @@
 import type { GenericSchema } from 'valibot';
-import type { JsonObject, Maybe } from '../values/json.ts';
+import type { JsonObject, Maybe } from '../values/json/json.ts';
 import type { GuardrailSide } from './guardrail-config.ts';
 import type { Services } from './plugin.ts';
 

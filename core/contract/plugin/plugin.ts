@@ -1,10 +1,10 @@
 import type { GenericSchema } from 'valibot';
 import type { DocumentKind, DocumentOf } from '../protocol/documents.ts';
-import type { Clock } from '../values/clock.ts';
-import { GatewayError } from '../values/errors.ts';
-import type { HeaderList } from '../values/http.ts';
-import type { JsonObject, Maybe } from '../values/json.ts';
-import type { Log } from '../values/log.ts';
+import { GatewayError } from '../values/errors/errors.ts';
+import type { HeaderList } from '../values/http/http.ts';
+import type { JsonObject, Maybe } from '../values/json/json.ts';
+import type { Log } from '../values/log/log.ts';
+import type { Clock } from '../values/time/clock.ts';
 import type { Outcome, RequestContext } from './context.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import type { Target } from './plan.ts';
@@ -194,11 +194,11 @@ export interface DocumentReader {
   get<Kind extends DocumentKind>(kind: Kind, id: string): Maybe<DocumentOf[Kind] | null>;
 }
 
-export type { Clock } from '../values/clock.ts';
-export type { HeaderList } from '../values/http.ts';
-export type { JsonObject } from '../values/json.ts';
-export type { Log } from '../values/log.ts';
-export { promptTexts } from '../values/prompt-text.ts';
+export type { HeaderList } from '../values/http/http.ts';
+export type { JsonObject } from '../values/json/json.ts';
+export type { Log } from '../values/log/log.ts';
+export { promptTexts } from '../values/models/prompt-text.ts';
+export type { Clock } from '../values/time/clock.ts';
 export type { AttemptResult, Identity, Outcome, RequestContext } from './context.ts';
 export type { GatewayConfig } from './gateway-config.ts';
 export type { Target } from './plan.ts';

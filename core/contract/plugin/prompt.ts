@@ -1,4 +1,4 @@
-import type { JsonObject } from '../values/json.ts';
+import type { JsonObject } from '../values/json/json.ts';
 import type { RequestTarget } from './context.ts';
 
 /** The version of a prompt that a request uses, as its record names it. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../values/json.ts';
+import type { JsonObject } from '../values/json/json.ts';
 import type { RequestContext } from './context.ts';
 
 /** The parts of the gateway that call providers themselves. Records of such calls name the part. */

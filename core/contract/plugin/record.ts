@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { budgetRules } from '../protocol/budget-rules.ts';
+import { budgetRules } from '../protocol/limits/budget-rules.ts';
 import { agentRecord } from './agent-call.ts';
 import { guardrailRecord } from './guardrail-result.ts';
 import { mcpRecord } from './mcp-call.ts';

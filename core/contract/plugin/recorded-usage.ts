@@ -1,4 +1,4 @@
-import { noUnits, type Usage } from '../values/usage.ts';
+import { noUnits, type Usage } from '../values/models/usage.ts';
 import type { RequestContext } from './context.ts';
 import type { ImageRecord, MediaRecord, SavedCall } from './record.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonObject, Maybe } from '../values/json.ts';
+import type { JsonObject, Maybe } from '../values/json/json.ts';
 import type { RequestContext } from './context.ts';
 import type { GuardrailRule } from './guardrail-config.ts';
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { SavedCall } from '../plugin/record.ts';
-import type { Maybe } from '../values/json.ts';
+import type { Maybe } from '../values/json/json.ts';
 
 /** A reply that the cache repeats. */
 export interface CachedReply {

@@ -1,14 +1,14 @@
 import * as v from 'valibot';
 import { savedContent } from '../plugin/guardrail-config.ts';
-import { type AgentServerDocument, agentServerDocument } from './agents.ts';
-import { publicJwk } from './key-set.ts';
-import { type McpConnectionDocument, mcpConnectionDocument } from './mcp-connection.ts';
-import { type McpEndpointDocument, mcpEndpointDocument } from './mcp-virtual.ts';
-import { type OAuthGrantDocument, oauthGrantDocument } from './oauth-token.ts';
-import { type WorkspacePoliciesDocument, workspacePoliciesDocument } from './policies.ts';
+import { type AgentServerDocument, agentServerDocument } from './agents/agents.ts';
+import { publicJwk } from './credentials/key-set.ts';
+import { type OAuthGrantDocument, oauthGrantDocument } from './credentials/oauth-token.ts';
+import { mappedSecretDocument } from './credentials/secret-reference.ts';
+import { type SigningKeyDocument, signingKeyDocument } from './credentials/signing-key.ts';
+import { type WorkspacePoliciesDocument, workspacePoliciesDocument } from './limits/policies.ts';
+import { type McpConnectionDocument, mcpConnectionDocument } from './mcp/mcp-connection.ts';
+import { type McpEndpointDocument, mcpEndpointDocument } from './mcp/mcp-virtual.ts';
 import { type PromptDocument, type PromptPartialDocument, promptDocument, promptPartialDocument } from './prompts.ts';
-import { mappedSecretDocument } from './secret-reference.ts';
-import { type SigningKeyDocument, signingKeyDocument } from './signing-key.ts';
 
 /**
  * Documents through which a gateway reads the control plane's data: one per entity. A gateway fetches a document on demand by

@@ -1,4 +1,4 @@
-import type { GatewayError } from '../values/errors.ts';
+import type { GatewayError } from '../values/errors/errors.ts';
 import type { requestHeaderTexts } from './route-descriptions.ts';
 
 /** Prefix of the gateway's headers in errors, and in requests of clients that use no other one. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { changeNotice } from './change-notice.ts';
+import { changeNotice } from './notices/change-notice.ts';
 
 /**
  * The control plane's internal HTTP API, for gateways only: `Authorization: Bearer <CLUSTER_KEY as given>`; a user's key is

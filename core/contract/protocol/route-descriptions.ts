@@ -1,5 +1,5 @@
 import type { BodyKind, WireFormat } from '../plugin/endpoint.ts';
-import type { JsonObject } from '../values/json.ts';
+import type { JsonObject } from '../values/json/json.ts';
 
 /**
  * One route of the data plane for the API description. The table of routes is core/endpoints; a test checks that both have the same

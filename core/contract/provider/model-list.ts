@@ -1,4 +1,4 @@
-import type { JsonObject } from '../values/json.ts';
+import type { JsonObject } from '../values/json/json.ts';
 import type { ProviderSettings } from './provider.ts';
 
 /** How a provider lists its models. */

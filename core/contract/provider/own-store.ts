@@ -1,4 +1,4 @@
-import type { HeaderList } from '../values/http.ts';
+import type { HeaderList } from '../values/http/http.ts';
 import type { Caller } from './provider.ts';
 
 /**

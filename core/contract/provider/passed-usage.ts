@@ -1,6 +1,6 @@
-import type { HeaderList } from '../values/http.ts';
-import type { JsonObject } from '../values/json.ts';
-import type { Usage } from '../values/usage.ts';
+import type { HeaderList } from '../values/http/http.ts';
+import type { JsonObject } from '../values/json/json.ts';
+import type { Usage } from '../values/models/usage.ts';
 import type { StreamDecoding } from './stream-event.ts';
 
 /** Reads usage from replies in all known formats, for pass-through routes. */

@@ -1,10 +1,10 @@
 import type { GenericSchema } from 'valibot';
-import type { GatewayError } from '../values/errors.ts';
-import type { FormPart } from '../values/form.ts';
-import type { HeaderList } from '../values/http.ts';
-import type { JsonObject, Maybe } from '../values/json.ts';
-import type { Secret } from '../values/secret.ts';
-import type { Usage } from '../values/usage.ts';
+import type { FormPart } from '../values/bodies/form.ts';
+import type { Secret } from '../values/credentials/secret.ts';
+import type { GatewayError } from '../values/errors/errors.ts';
+import type { HeaderList } from '../values/http/http.ts';
+import type { JsonObject, Maybe } from '../values/json/json.ts';
+import type { Usage } from '../values/models/usage.ts';
 import type { DeploymentProbe, ModelList } from './model-list.ts';
 import type { SignServices } from './sign-services.ts';
 import type { StreamDecoding, StreamReader, StreamTranslator } from './stream-event.ts';

@@ -1,6 +1,6 @@
-import type { GatewayError } from '../values/errors.ts';
-import type { JsonObject } from '../values/json.ts';
-import type { Usage } from '../values/usage.ts';
+import type { GatewayError } from '../values/errors/errors.ts';
+import type { JsonObject } from '../values/json/json.ts';
+import type { Usage } from '../values/models/usage.ts';
 
 /** One server-sent event. `data` is parsed JSON, or the original text if it is not JSON (`[DONE]`). */
 export interface StreamEvent {

@@ -1,6 +1,6 @@
 import type { FrameSocket } from '../plugin/web-socket.ts';
-import type { GatewayError } from '../values/errors.ts';
-import type { HeaderList, RequestBody } from '../values/http.ts';
+import type { GatewayError } from '../values/errors/errors.ts';
+import type { HeaderList, RequestBody } from '../values/http/http.ts';
 
 /** The tenant of calls to our own control plane: the only one for which the transport's internal origins are open. */
 export const internalTenant = 'svc-internal';

@@ -1,6 +1,6 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import type { StreamEvent, StreamTranslator } from '../../contract/provider/stream-event.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { objectsIn } from '../objects-in.ts';
 import { chatChunks } from '../openai/chat-chunks.ts';
 import { refusalOf, reportBlock, stopSequence, withoutNulls } from './chat-reply.ts';

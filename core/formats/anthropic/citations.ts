@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 import { objectsIn } from '../objects-in.ts';
 import { urlCitation, webAddressIn } from '../openai/url-citations.ts';
 import { adaptInReply, dropFromReply } from '../reply-notes.ts';

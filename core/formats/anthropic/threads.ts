@@ -1,6 +1,6 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { noteOnce } from '../note-once.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { dropUnread } from '../reply-notes.ts';
 import { finishReasonOf } from './finish-reason.ts';
 import { toLogprobs } from './logprobs.ts';

@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { noteOnce } from '../note-once.ts';
 import { reportImageDetail } from '../openai/image-detail.ts';
 import { type LostParams, openAiOnly, passedParams } from '../openai/passed-params.ts';

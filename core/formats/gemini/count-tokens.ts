@@ -1,5 +1,5 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 import { geminiStreamReader } from './usage.ts';
 
 /** Fields of a generateContent request that `countTokens` does not accept. */

@@ -1,6 +1,6 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
-import type { Usage } from '../../contract/values/usage.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
+import type { Usage } from '../../contract/values/models/usage.ts';
 import { withUnit } from '../media/media-usage.ts';
 import { inlineDataOf } from './reply-content.ts';
 import { usageOf, usageOfReply } from './usage.ts';

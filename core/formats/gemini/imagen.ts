@@ -1,5 +1,5 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../bad-param.ts';
 import { sentImages } from '../media/image-content.ts';
 import { unitUsage } from '../media/media-usage.ts';

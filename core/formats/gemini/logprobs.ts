@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 
 /** Converts `logprobsResult` of a candidate to the `logprobs` of a chat choice. Null without it. */
 export function toLogprobs(result: unknown): JsonObject | null {

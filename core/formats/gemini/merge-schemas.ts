@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 
 /**
  * Returns a schema with its `allOf` merged: properties and required names are united, bounds narrowed, and of all other keywords

@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../bad-param.ts';
 import { noteOnce } from '../note-once.ts';
 import { objectsIn } from '../objects-in.ts';

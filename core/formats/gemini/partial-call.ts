@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { objectsIn } from '../objects-in.ts';
 
 /** A function call whose arguments come in pieces. */

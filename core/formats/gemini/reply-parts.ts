@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { dropFromReply } from '../reply-notes.ts';
 import { contentOf, kindOf } from '../sealed-blocks.ts';
 import { annotationsOf, documentsOf } from './grounding.ts';

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 
 /**
  * Returns the target of a local reference (`#`, `#/$defs/node`, RFC 6901 in a fragment); undefined if there is none, and for any

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 
 /**
  * Reasoning signatures are opaque strings on parts of a Gemini reply. Gemini expects them back on the same parts

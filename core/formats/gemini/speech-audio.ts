@@ -1,6 +1,6 @@
 import type { BytesReply } from '../../contract/provider/provider.ts';
 import type { StreamEvent, StreamTranslator } from '../../contract/provider/stream-event.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { readWav, wavHead } from '../media/wav.ts';
 import { inlineDataOf } from './reply-content.ts';
 import { usageOf } from './usage.ts';

@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { type SpokenSegment, segmentsOfWords } from '../media/subtitles.ts';
 import type { Transcription } from '../media/transcript.ts';
 import { partsOf } from './reply-content.ts';

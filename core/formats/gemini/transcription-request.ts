@@ -1,6 +1,6 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { filesOf } from '../../contract/values/form.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { filesOf } from '../../contract/values/bodies/form.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../bad-param.ts';
 import { noteOnce } from '../note-once.ts';
 import { typeOf } from './media.ts';

@@ -1,6 +1,6 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import type { StreamTranslator } from '../../contract/provider/stream-event.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { type Transcription, verboseTranscript, writtenTranscript } from '../media/transcript.ts';
 import { noContent, partsOf } from './reply-content.ts';
 import { transcriptionOf } from './transcription-reply.ts';

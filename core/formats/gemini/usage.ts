@@ -1,7 +1,7 @@
 import type { StreamReader } from '../../contract/provider/stream-event.ts';
-import type { GatewayError } from '../../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import { emptyUsage, totalTokens, type Usage } from '../../contract/values/usage.ts';
+import type { GatewayError } from '../../contract/values/errors/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { emptyUsage, totalTokens, type Usage } from '../../contract/values/models/usage.ts';
 import { tokenCount } from '../openai/chat-usage.ts';
 import { streamError } from './errors.ts';
 

@@ -1,7 +1,7 @@
 import type { BytesReply, Operation, OperationCall } from '../../contract/provider/provider.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
-import { isObject } from '../../contract/values/json.ts';
-import type { Usage } from '../../contract/values/usage.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
+import { isObject } from '../../contract/values/json/json.ts';
+import type { Usage } from '../../contract/values/models/usage.ts';
 import { withoutRefused, withRenames } from '../openai/chat-request.ts';
 import { typedEventsReader } from '../typed-events-reader.ts';
 import { mediaUsage, withUnit } from './media-usage.ts';

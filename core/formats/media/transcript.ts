@@ -1,5 +1,5 @@
 import type { BytesReply } from '../../contract/provider/provider.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 import { type SpokenSegment, toSrt, toVtt } from './subtitles.ts';
 
 /** Transcribed text, in segments if the provider reports times. */

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../contract/values/json.ts';
-import { totalTokens, type Usage } from '../../contract/values/usage.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
+import { totalTokens, type Usage } from '../../contract/values/models/usage.ts';
 
 /** Converts usage to the `usage` of a chat completion: `prompt_tokens` is all input, cached or not. */
 export function asChatUsage(usage: Usage): JsonObject {

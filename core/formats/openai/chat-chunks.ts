@@ -1,6 +1,6 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import type { StreamEvent } from '../../contract/provider/stream-event.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 
 /** Writes the chunks of one streamed chat completion. */
 export interface ChatChunks {

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../contract/values/json.ts';
-import { isObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
+import { isObject } from '../../contract/values/json/json.ts';
 
 const known: Readonly<Record<string, string>> = {
   stop: 'stop',

@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 
 /** Differences between a provider's chat and text completions and OpenAI's. An absent field means no difference. */
 export interface ChatQuirks {

@@ -1,5 +1,5 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
-import { isObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json/json.ts';
 import { withMappedFinishReasons } from './chat-finish-reason.ts';
 import type { ChatQuirks } from './chat-quirks.ts';
 import { withUsageInStream } from './chat-request.ts';

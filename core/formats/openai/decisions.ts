@@ -1,5 +1,5 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
-import { isObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json/json.ts';
 import { typedEventsReader } from '../typed-events-reader.ts';
 import { responsesUsage } from './responses.ts';
 

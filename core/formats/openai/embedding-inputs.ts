@@ -1,4 +1,4 @@
-import { isObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../bad-param.ts';
 
 /** One input: a text, an image, or a text with an image. At least one of the two is set. */

@@ -1,6 +1,6 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
-import { isObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
+import { isObject } from '../../contract/values/json/json.ts';
 import { withoutRefused, withRenames } from './chat-request.ts';
 import { chatStreamReader } from './chat-stream-reader.ts';
 import { chatUsage } from './chat-usage.ts';

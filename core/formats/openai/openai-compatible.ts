@@ -5,9 +5,9 @@ import type {
   ProviderAdapter,
   ProviderSettings,
 } from '../../contract/provider/provider.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import type { HeaderList } from '../../contract/values/http.ts';
-import { withoutTrailingSlashes } from '../../contract/values/trailing-slashes.ts';
+import { withoutTrailingSlashes } from '../../contract/values/addresses/trailing-slashes.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import type { HeaderList } from '../../contract/values/http/http.ts';
 import { declared, type ProviderDeclaration } from '../../provider-settings/declaration.ts';
 import { chatOrResponses, sealedReasoning } from '../../translate/chat-over-responses/chat-over-responses.ts';
 import { completionsOrChat, completionsOverChat } from '../../translate/completions-over-chat.ts';

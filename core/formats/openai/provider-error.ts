@@ -1,8 +1,8 @@
 import type { ProviderError } from '../../contract/provider/provider.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import type { HeaderList } from '../../contract/values/http.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
-import { isObject } from '../../contract/values/json.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import type { HeaderList } from '../../contract/values/http/http.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
+import { isObject } from '../../contract/values/json/json.ts';
 import { retryAfterMs } from '../retry-after.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 
 /**
  * Returns a citation of a web page for `annotations` of a chat completion. `start` and `end` are offsets in the message's text.

@@ -1,6 +1,6 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject, parseObject } from '../../contract/values/json.ts';
-import { lineTooLong, textLines } from '../../contract/values/text-lines.ts';
+import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { lineTooLong, textLines } from '../../contract/values/text/text-lines.ts';
 import { badParam } from '../bad-param.ts';
 
 /** One request of a batch in OpenAI's form (https://platform.openai.com/docs/api-reference/batch/request-input). */

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../contract/values/json.ts';
-import { isObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
+import { isObject } from '../../contract/values/json/json.ts';
 import { bucketPattern } from '../../provider-settings/kinds.ts';
 import { isMetadata } from './batch-plan.ts';
 import type { ObjectLocation } from './stored-object.ts';

@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../bad-param.ts';
 
 /** One page of a provider's list, each item in OpenAI's form. */

@@ -6,7 +6,7 @@ import type {
   StepReply,
   StepServices,
 } from '../../contract/provider/provider.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../bad-param.ts';
 import { askForJson, exchange, linesReply, storedOperation, uncounted } from './stored-operation.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 import { bucketPattern } from '../../provider-settings/kinds.ts';
 import { badParam } from '../bad-param.ts';
 import { limitOf } from './stored-operation.ts';

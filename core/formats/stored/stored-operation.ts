@@ -6,8 +6,8 @@ import type {
   StepResponse,
   StepServices,
 } from '../../contract/provider/provider.ts';
-import { findHeader } from '../../contract/values/http.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import { findHeader } from '../../contract/values/http/http.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 
 /** Calls about files, batches and jobs are not billed: the lines of a batch hold its tokens. */
 export const uncounted = {

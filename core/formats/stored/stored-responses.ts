@@ -1,6 +1,6 @@
 import type { Operation, OperationCall, OperationName, ProviderAdapter } from '../../contract/provider/provider.ts';
 import type { StreamReader } from '../../contract/provider/stream-event.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { badParam } from '../bad-param.ts';
 import { responsesUsage } from '../openai/responses.ts';
 

@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import type { Usage } from '../../contract/values/usage.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import type { Usage } from '../../contract/values/models/usage.ts';
 import { usageOfReply } from '../anthropic/usage.ts';
 import { chatUsage } from '../openai/chat-usage.ts';
 import { responsesUsage } from '../openai/responses.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
-import type { NoticeChannel } from '../../contract/protocol/notice-channel.ts';
-import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
-import { type JsonObject, parseObject } from '../../contract/values/json.ts';
-import { seal, unseal } from '../../contract/values/secret.ts';
-import { textOf } from '../../contract/values/utf8.ts';
+import type { NoticeChannel } from '../../contract/protocol/notices/notice-channel.ts';
+import { seal, unseal } from '../../contract/values/credentials/secret.ts';
+import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
+import { type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { textOf } from '../../contract/values/text/utf8.ts';
 import { noSessionDetail } from '../server-errors.ts';
 import { createAssembly, partLengthOf, partsOf, readPart, writePart } from './parts.ts';
 import { fromWire, toWire } from './wire-error.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { type ErrorCode, errorTable, GatewayError } from '../../contract/values/errors.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import { type ErrorCode, errorTable, GatewayError } from '../../contract/values/errors/errors.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 
 const wireError = v.object({
   code: v.custom<ErrorCode>((value) => typeof value === 'string' && Object.hasOwn(errorTable, value)),

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { type InternalFetch, internalPaths } from '../../contract/protocol/internal-api.ts';
-import { type ToolReport, toolHash } from '../../contract/protocol/tool-pins.ts';
-import type { Log } from '../../contract/values/log.ts';
-import { messageOf } from '../../contract/values/message-of.ts';
-import { isStorable } from '../../contract/values/storable-json.ts';
+import { type ToolReport, toolHash } from '../../contract/protocol/mcp/tool-pins.ts';
+import { messageOf } from '../../contract/values/errors/message-of.ts';
+import { isStorable } from '../../contract/values/json/storable-json.ts';
+import type { Log } from '../../contract/values/log/log.ts';
 import type { ServerSettings } from '../server-settings.ts';
 import type { ToolList } from '../tool-lists.ts';
 

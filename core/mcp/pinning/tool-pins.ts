@@ -1,5 +1,5 @@
-import { toolHash } from '../../contract/protocol/tool-pins.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import { toolHash } from '../../contract/protocol/mcp/tool-pins.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 
 /** Maximum number of changed definitions of one server that void lists read earlier. */
 const changesMax = 1_000;

@@ -1,6 +1,6 @@
 import type { UpstreamCall } from '../../contract/provider/upstream.ts';
-import { toGatewayError } from '../../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { toGatewayError } from '../../contract/values/errors/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { sendAttempt, type UpstreamResponse } from '../../json-rpc/attempt.ts';
 import { type ClientMessage, parseMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';

@@ -1,6 +1,6 @@
-import { bodyArgument, formType, type RestOperation, type RestParameter } from '../../contract/protocol/mcp-rest.ts';
-import type { HeaderList } from '../../contract/values/http.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { bodyArgument, formType, type RestOperation, type RestParameter } from '../../contract/protocol/mcp/mcp-rest.ts';
+import type { HeaderList } from '../../contract/values/http/http.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 
 export interface RestRequest {
   /** Path with query, below the path of the integration. */

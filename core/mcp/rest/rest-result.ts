@@ -1,6 +1,6 @@
-import { findHeader, type HeaderList } from '../../contract/values/http.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
-import { unmarkedTextOf } from '../../contract/values/utf8.ts';
+import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
+import { unmarkedTextOf } from '../../contract/values/text/utf8.ts';
 import type { ExchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
 
 /** Maximum length of a response of the API in bytes. Models read the result as a whole. */

@@ -1,6 +1,6 @@
-import { GatewayError } from '../../contract/values/errors.ts';
-import { isObject, type JsonObject, parseObject } from '../../contract/values/json.ts';
-import { textOf } from '../../contract/values/utf8.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { textOf } from '../../contract/values/text/utf8.ts';
 import { passedHeaders } from '../../json-rpc/headers.ts';
 import { dataOf } from '../../json-rpc/message-reader.ts';
 import { type ClientMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';

@@ -1,6 +1,6 @@
 import type { Identity } from '../../contract/plugin/context.ts';
-import { isObject, type JsonObject, parseObject } from '../../contract/values/json.ts';
-import { textOf } from '../../contract/values/utf8.ts';
+import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { textOf } from '../../contract/values/text/utf8.ts';
 import { dataOf } from '../../json-rpc/message-reader.ts';
 import type { ClientMessage } from '../../json-rpc/messages.ts';
 import type { Outgoing, Work } from '../exchange.ts';

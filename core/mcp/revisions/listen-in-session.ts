@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
 import type { ClientMessage } from '../../json-rpc/messages.ts';
 import { relayStream } from '../../json-rpc/relay-reply.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';

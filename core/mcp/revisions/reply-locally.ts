@@ -1,6 +1,6 @@
 import type { Identity } from '../../contract/plugin/context.ts';
-import { type JsonObject, parseObject } from '../../contract/values/json.ts';
-import { textOf } from '../../contract/values/utf8.ts';
+import { type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { textOf } from '../../contract/values/text/utf8.ts';
 import { type ClientMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Outgoing, Work } from '../exchange.ts';

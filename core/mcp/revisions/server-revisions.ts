@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../contract/values/clock.ts';
+import type { Clock } from '../../contract/values/time/clock.ts';
 import type { ServerSettings } from '../server-settings.ts';
 import type { Revisions } from './translated-reader.ts';
 

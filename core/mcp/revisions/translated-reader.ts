@@ -1,4 +1,4 @@
-import { isObject, isPromise, type JsonObject, parseObject } from '../../contract/values/json.ts';
+import { isObject, isPromise, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
 import type { MessageReader } from '../../json-rpc/message-reader.ts';
 import { errorBody, type RpcId, rpcCodes } from '../../json-rpc/messages.ts';
 

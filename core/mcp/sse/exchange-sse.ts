@@ -1,6 +1,6 @@
-import { GatewayError } from '../../contract/values/errors.ts';
-import { type JsonObject, parseObject } from '../../contract/values/json.ts';
-import { textOf } from '../../contract/values/utf8.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { textOf } from '../../contract/values/text/utf8.ts';
 import { beginAttempt } from '../../json-rpc/attempt.ts';
 import { RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';

@@ -1,5 +1,5 @@
-import { GatewayError } from '../../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { timedOut } from './sse-calls.ts';
 
 /** Receives the messages of the server that belong to one request. */

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Identity } from '../../contract/plugin/context.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 import { beginAttempt } from '../../json-rpc/attempt.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Outgoing, Work } from '../exchange.ts';

@@ -1,7 +1,7 @@
 import type { UpstreamCall, UpstreamSender, UpstreamTimeouts } from '../../contract/provider/upstream.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import { findHeader, type HeaderList } from '../../contract/values/http.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 import type { OpenStreams } from '../../json-rpc/open-streams.ts';
 import { exchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
 import { lostDetail, rejectedDetail } from '../server-errors.ts';

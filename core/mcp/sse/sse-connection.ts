@@ -1,6 +1,6 @@
-import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
-import type { HeaderList } from '../../contract/values/http.ts';
-import { isObject, type JsonObject, parseObject } from '../../contract/values/json.ts';
+import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
+import type { HeaderList } from '../../contract/values/http/http.ts';
+import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
 import { dataOf } from '../../json-rpc/message-reader.ts';
 import { errorBody, isAmbiguous, otherMember, type RpcId, rpcCodes } from '../../json-rpc/messages.ts';
 import { EventFrames } from '../../pipeline/attempt/event-frames.ts';

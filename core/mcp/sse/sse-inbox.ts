@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 
 type Receive = (message: JsonObject) => void;
 

@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import { isPromise, type JsonObject } from '../../contract/values/json.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { isPromise, type JsonObject } from '../../contract/values/json/json.ts';
 import type { MessageReader } from '../../json-rpc/message-reader.ts';
 import { errorBody, RpcError, type RpcId, rpcCodes } from '../../json-rpc/messages.ts';
 import { addGatewayHeaders } from '../../pipeline/attempt/reply-headers.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { newEntryCache } from '../../contract/entry-cache.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import type { HeaderList } from '../../contract/values/http.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import type { HeaderList } from '../../contract/values/http/http.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 import type { OwnClientParts } from '../own-client.ts';
 import type { Peers, Question } from '../peers/peers.ts';
 import { noSessionDetail } from '../server-errors.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 
 export const searchToolsName = 'search_tools';
 export const callToolName = 'call_tool';

@@ -1,5 +1,5 @@
 import MiniSearch from 'minisearch';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 
 interface Indexed {
   readonly id: number;

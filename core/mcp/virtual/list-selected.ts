@@ -1,5 +1,5 @@
-import { allItems } from '../../contract/protocol/mcp-virtual.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import { allItems } from '../../contract/protocol/mcp/mcp-virtual.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 import type { ServerSettings } from '../server-settings.ts';
 import type { MissingServer } from '../tool-source.ts';
 import { reasonOf, within } from './within-time.ts';

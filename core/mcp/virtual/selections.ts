@@ -3,7 +3,7 @@ import {
   type McpVirtualServerDocument,
   type VirtualPrompt,
   type VirtualResource,
-} from '../../contract/protocol/mcp-virtual.ts';
+} from '../../contract/protocol/mcp/mcp-virtual.ts';
 
 /**
  * The prompts and resources that a virtual server shows: those that it selects, and those of servers with all their tools, unless it

@@ -1,5 +1,5 @@
-import type { McpVirtualServerDocument } from '../../contract/protocol/mcp-virtual.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import type { McpVirtualServerDocument } from '../../contract/protocol/mcp/mcp-virtual.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 import { RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import { admit } from '../admit.ts';

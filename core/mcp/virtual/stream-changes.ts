@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { JsonObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Work } from '../exchange.ts';
 import type { EventReply } from '../sse/sse-reply.ts';

@@ -1,6 +1,6 @@
 import type { Identity } from '../../contract/plugin/context.ts';
-import { isVirtual, type McpVirtualServerDocument } from '../../contract/protocol/mcp-virtual.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isVirtual, type McpVirtualServerDocument } from '../../contract/protocol/mcp/mcp-virtual.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import type { ClientMessage } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Work } from '../exchange.ts';

@@ -3,8 +3,8 @@ import {
   type McpVirtualServerDocument,
   type VirtualPrompt,
   type VirtualResource,
-} from '../../contract/protocol/mcp-virtual.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+} from '../../contract/protocol/mcp/mcp-virtual.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { type ClientMessage, nameOf, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import { isShown, lists } from '../capabilities.ts';

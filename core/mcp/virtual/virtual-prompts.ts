@@ -1,5 +1,5 @@
-import type { VirtualPrompt, VirtualResource } from '../../contract/protocol/mcp-virtual.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import type { VirtualPrompt, VirtualResource } from '../../contract/protocol/mcp/mcp-virtual.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { type ClientMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 
 /** Returns the prompt that clients see: renamed, and without the arguments that the gateway adds. */

@@ -1,5 +1,5 @@
-import { allItems, type McpVirtualServerDocument, type VirtualTool } from '../../contract/protocol/mcp-virtual.ts';
-import { isObject } from '../../contract/values/json.ts';
+import { allItems, type McpVirtualServerDocument, type VirtualTool } from '../../contract/protocol/mcp/mcp-virtual.ts';
+import { isObject } from '../../contract/values/json/json.ts';
 import { type ClientMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import { toolCall } from '../routed-message.ts';

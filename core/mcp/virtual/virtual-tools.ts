@@ -1,5 +1,5 @@
-import type { VirtualTool } from '../../contract/protocol/mcp-virtual.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import type { VirtualTool } from '../../contract/protocol/mcp/mcp-virtual.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 
 /** Returns the definition that clients see: renamed, and without the arguments that the gateway adds. */
 export function shownTool(tool: JsonObject, { name, description, arguments: fixed }: VirtualTool): JsonObject {

@@ -1,4 +1,4 @@
-import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
+import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
 import { RpcError } from '../../json-rpc/messages.ts';
 
 /** A list of a server took too long. */

@@ -1,7 +1,7 @@
 import type { UpstreamCall, UpstreamExchange, UpstreamHandler, UpstreamSender } from '../../contract/provider/upstream.ts';
-import { contentDecoder, type Decoder } from '../../contract/values/content-decoder.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import { findHeader, type HeaderList } from '../../contract/values/http.ts';
+import { contentDecoder, type Decoder } from '../../contract/values/bodies/content-decoder.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
 
 /**
  * Sends a call whose response is read. A response with a content coding, for which the gateway does not ask, is decoded as it

@@ -1,5 +1,5 @@
 import type { Reply } from '../../contract/plugin/plugin.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
 
 /** Thrown where a plugin denies a part of a request that is being sent. The attempt ends with the reply of the denial. */
 export class DenialError extends GatewayError {

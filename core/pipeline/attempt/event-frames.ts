@@ -1,5 +1,5 @@
-import { GatewayError } from '../../contract/values/errors.ts';
-import { Utf8Stream } from '../../contract/values/utf8-stream.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { Utf8Stream } from '../../contract/values/text/utf8-stream.ts';
 
 /** Maximum length of an event in bytes. Providers send whole images in one event. */
 export const eventBytesMax = 32 * 1024 * 1024;

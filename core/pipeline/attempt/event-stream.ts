@@ -6,7 +6,7 @@ import type {
   StreamReader,
   StreamTranslator,
 } from '../../contract/provider/stream-event.ts';
-import { isObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json/json.ts';
 import { EventFrames } from './event-frames.ts';
 import { RepeatedEvents } from './repeated-events.ts';
 

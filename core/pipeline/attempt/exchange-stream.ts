@@ -1,6 +1,6 @@
 import type { UpstreamCall, UpstreamSender } from '../../contract/provider/upstream.ts';
-import type { BodyConsumer, HeaderList, RequestBody } from '../../contract/values/http.ts';
-import { isPromise, type Maybe } from '../../contract/values/json.ts';
+import type { BodyConsumer, HeaderList, RequestBody } from '../../contract/values/http/http.ts';
+import { isPromise, type Maybe } from '../../contract/values/json/json.ts';
 
 /** One exchange whose reply its consumer reads chunk by chunk. */
 export interface ExchangeStream {

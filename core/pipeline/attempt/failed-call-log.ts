@@ -1,6 +1,6 @@
-import type { GatewayError } from '../../contract/values/errors.ts';
-import type { Log } from '../../contract/values/log.ts';
-import { createLogLimit } from '../../contract/values/log-limit.ts';
+import type { GatewayError } from '../../contract/values/errors/errors.ts';
+import type { Log } from '../../contract/values/log/log.ts';
+import { createLogLimit } from '../../contract/values/log/log-limit.ts';
 import type { ResolvedTarget } from '../target/build-target.ts';
 
 /** Logs the reason of an attempt that ended without a usable response. */

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../contract/values/errors.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
 
 /** Maximum size of a plain reply that is read before it is sent. */
 const replyBytesMax = 64 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import { type FormPart, partText } from '../../contract/values/form.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import { type FormPart, partText } from '../../contract/values/bodies/form.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 import { withParams } from '../request/form-data.ts';
 
 /** Returns the client's form with the text fields set from these parameters. `given` are the client's parameters. */

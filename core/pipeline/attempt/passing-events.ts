@@ -1,7 +1,7 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import type { StreamReader } from '../../contract/provider/stream-event.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import type { Usage } from '../../contract/values/usage.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import type { Usage } from '../../contract/values/models/usage.ts';
 import { EventStream } from './event-stream.ts';
 import { lateNotes } from './reply-headers.ts';
 

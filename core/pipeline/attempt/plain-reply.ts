@@ -1,11 +1,11 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { Operation, OperationCall, ProviderAdapter } from '../../contract/provider/provider.ts';
-import { contextLengthCode } from '../../contract/values/context-length.ts';
-import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
-import { findHeader, type HeaderList } from '../../contract/values/http.ts';
-import { isObject, type JsonObject, type Maybe } from '../../contract/values/json.ts';
-import { messagesErrorType } from '../../contract/values/messages-errors.ts';
-import type { Usage } from '../../contract/values/usage.ts';
+import { contextLengthCode } from '../../contract/values/errors/context-length.ts';
+import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
+import { messagesErrorType } from '../../contract/values/errors/messages-errors.ts';
+import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
+import { isObject, type JsonObject, type Maybe } from '../../contract/values/json/json.ts';
+import type { Usage } from '../../contract/values/models/usage.ts';
 import type { AttemptReply, PlainReply } from '../attempt-reply.ts';
 import { encodeSteps } from '../request/large-json/encode-steps.ts';
 import { stepBytes } from '../request/large-json/json-steps.ts';

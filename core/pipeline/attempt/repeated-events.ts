@@ -1,4 +1,4 @@
-import { asBuffer } from '../../contract/values/utf8.ts';
+import { asBuffer } from '../../contract/values/text/utf8.ts';
 
 /** Number of events in a row without a repeat after which the search for repeats ends. */
 const missesMax = 8;

@@ -1,7 +1,7 @@
 import type { Operation } from '../../contract/provider/provider.ts';
-import { findHeader, type HeaderList } from '../../contract/values/http.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import { textOf } from '../../contract/values/utf8.ts';
+import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { textOf } from '../../contract/values/text/utf8.ts';
 
 /** A reply without a content type counts as JSON, because shaped routes request JSON. */
 export function isJson(headers: HeaderList): boolean {

@@ -2,7 +2,7 @@ import type { RequestContext } from '../../contract/plugin/context.ts';
 import { defaultPrefix } from '../../contract/protocol/header-names.ts';
 import { ownStoreProvider } from '../../contract/provider/own-store.ts';
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { findHeader, type HeaderList } from '../../contract/values/http.ts';
+import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
 
 /** Headers of a single connection. The gateway writes its own. */
 const hopHeaders: ReadonlySet<string> = new Set([

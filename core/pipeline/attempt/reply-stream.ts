@@ -1,8 +1,8 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { Reply, ReplyHead } from '../../contract/plugin/plugin.ts';
-import type { Clock } from '../../contract/values/clock.ts';
-import type { HeaderList, ReplySink } from '../../contract/values/http.ts';
-import { isPromise, type Maybe } from '../../contract/values/json.ts';
+import type { HeaderList, ReplySink } from '../../contract/values/http/http.ts';
+import { isPromise, type Maybe } from '../../contract/values/json/json.ts';
+import type { Clock } from '../../contract/values/time/clock.ts';
 import type { AttemptReply } from '../attempt-reply.ts';
 
 /** Judges a response by its head. Returns the reply of the failed attempt, or null if the response passes. */

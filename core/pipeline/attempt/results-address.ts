@@ -1,4 +1,4 @@
-import { findHeader, type HeaderList, type InboundRequest } from '../../contract/values/http.ts';
+import { findHeader, type HeaderList, type InboundRequest } from '../../contract/values/http/http.ts';
 import { isJson } from './reply-body.ts';
 
 /** The address of a batch's results in JSON text, up to its path. A quote inside a text is escaped, so this matches members only. */

@@ -1,5 +1,5 @@
 import { newEntryCache } from '../../contract/entry-cache.ts';
-import type { Clock } from '../../contract/values/clock.ts';
+import type { Clock } from '../../contract/values/time/clock.ts';
 
 export interface RetryBudgetOptions {
   readonly clock: Clock;

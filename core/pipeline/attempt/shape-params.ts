@@ -1,5 +1,5 @@
 import type { Target } from '../../contract/plugin/plan.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 
 /**
  * Returns the parameters for one target: defaults fill absent ones, overrides replace, drops remove, in this order. Returns the

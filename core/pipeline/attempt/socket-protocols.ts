@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../contract/plugin/endpoint.ts';
-import { holdsApiKey } from '../../contract/values/api-key.ts';
-import type { InboundRequest } from '../../contract/values/http.ts';
+import { holdsApiKey } from '../../contract/values/credentials/api-key.ts';
+import type { InboundRequest } from '../../contract/values/http/http.ts';
 
 /** True for requests that become a session if the provider supports it. */
 export function isSession(endpoint: Endpoint | null, request: InboundRequest): boolean {

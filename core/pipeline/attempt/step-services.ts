@@ -1,9 +1,9 @@
 import { callerHeaderList, ownStoreOrigin } from '../../contract/provider/own-store.ts';
 import type { Caller, OutgoingCall, StepRequest, StepResponse, StepServices } from '../../contract/provider/provider.ts';
 import type { UpstreamCall, UpstreamSender } from '../../contract/provider/upstream.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import { findHeader, type HeaderList } from '../../contract/values/http.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 import type { StepTransport } from '../run-attempt.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { bodyOf, exchangeStream } from './exchange-stream.ts';

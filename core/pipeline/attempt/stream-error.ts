@@ -1,6 +1,6 @@
 import type { WireFormat } from '../../contract/plugin/endpoint.ts';
-import { errorTable, type GatewayError } from '../../contract/values/errors.ts';
-import { messagesErrorType } from '../../contract/values/messages-errors.ts';
+import { errorTable, type GatewayError } from '../../contract/values/errors/errors.ts';
+import { messagesErrorType } from '../../contract/values/errors/messages-errors.ts';
 
 /**
  * Returns the last event of a stream that could not be completed, in the format of its route. Empty for bytes that are not

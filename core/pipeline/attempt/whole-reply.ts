@@ -1,6 +1,6 @@
 import type { UpstreamCall, UpstreamSender } from '../../contract/provider/upstream.ts';
-import type { GatewayError } from '../../contract/values/errors.ts';
-import type { HeaderList } from '../../contract/values/http.ts';
+import type { GatewayError } from '../../contract/values/errors/errors.ts';
+import type { HeaderList } from '../../contract/values/http/http.ts';
 
 export interface WholeReply {
   readonly status: number;

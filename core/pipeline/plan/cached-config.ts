@@ -1,6 +1,6 @@
 import type { ConfigChoice } from '../../contract/plugin/context.ts';
 import type { ConfigDocument } from '../../contract/protocol/documents.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 
 type CacheMode = NonNullable<ConfigChoice['cacheMode']>;
 

@@ -3,9 +3,9 @@ import { type GuardrailReference, type GuardrailRule, guardrailsOf } from '../..
 import type { CacheRule, Retry, Target } from '../../contract/plugin/plan.ts';
 import type { Credentials } from '../../contract/provider/provider.ts';
 import type { SettingNames } from '../../contract/provider/setting-names.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
-import { splitModelSlug } from '../../contract/values/model-slug.ts';
-import { Secret } from '../../contract/values/secret.ts';
+import { Secret } from '../../contract/values/credentials/secret.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
+import { splitModelSlug } from '../../contract/values/models/model-slug.ts';
 import { onlyOwnRules, type ResolveRules } from './saved-guardrails.ts';
 
 /** Statuses that are retried if the config lists none. */

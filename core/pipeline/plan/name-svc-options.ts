@@ -1,5 +1,5 @@
 import { defaultPrefix } from '../../contract/protocol/header-names.ts';
-import type { GatewayError } from '../../contract/values/errors.ts';
+import type { GatewayError } from '../../contract/values/errors/errors.ts';
 
 /**
  * Renames the parameter of an error about a header that came in the body's `svc_options`: `param` and the message use

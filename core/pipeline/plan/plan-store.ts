@@ -14,8 +14,8 @@ import type { GuardrailReference, GuardrailRule, GuardrailSide } from '../../con
 import type { Plan } from '../../contract/plugin/plan.ts';
 import type { ConfigDocument } from '../../contract/protocol/documents.ts';
 import { headerParam } from '../../contract/protocol/header-names.ts';
-import { GatewayError, reasonOf, toGatewayError } from '../../contract/values/errors.ts';
-import { headerText } from '../../contract/values/http.ts';
+import { GatewayError, reasonOf, toGatewayError } from '../../contract/values/errors/errors.ts';
+import { headerText } from '../../contract/values/http/http.ts';
 import { cachedDocument, cachedText } from './cached-config.ts';
 import { type Chain, compilePlan, invalidConfig } from './compile-plan.ts';
 import { type CompiledPlan, type PlanSource, sourceOfInline, sourceOfSaved } from './plan-source.ts';

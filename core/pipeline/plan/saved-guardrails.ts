@@ -10,9 +10,9 @@ import {
 import type { DocumentReader } from '../../contract/plugin/plugin.ts';
 import type { GuardrailDocument, WorkspaceDocument } from '../../contract/protocol/documents.ts';
 import { headerParam } from '../../contract/protocol/header-names.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import { isPromise, type Maybe } from '../../contract/values/json.ts';
-import type { Secret } from '../../contract/values/secret.ts';
+import type { Secret } from '../../contract/values/credentials/secret.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { isPromise, type Maybe } from '../../contract/values/json/json.ts';
 
 /** The saved guardrails of one plan. Two plans with the same documents are equal. */
 export interface SavedGuardrails {

@@ -1,7 +1,7 @@
-import { bodyTooLarge } from '../../contract/values/body-too-large.ts';
-import { codings, contentDecoder } from '../../contract/values/content-decoder.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import type { BodyConsumer, BodyControl, HeaderList, InboundRequest, RequestBody } from '../../contract/values/http.ts';
+import { bodyTooLarge } from '../../contract/values/bodies/body-too-large.ts';
+import { codings, contentDecoder } from '../../contract/values/bodies/content-decoder.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import type { BodyConsumer, BodyControl, HeaderList, InboundRequest, RequestBody } from '../../contract/values/http/http.ts';
 
 /**
  * Returns the request with its body decoded and without `content-encoding`, for routes whose body is read. Coding agents compress long

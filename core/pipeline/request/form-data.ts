@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { Busboy } from '@fastify/busboy';
 import type { BytesReply } from '../../contract/provider/provider.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import { type FormPart, partText } from '../../contract/values/form.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import { type FormPart, partText } from '../../contract/values/bodies/form.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 
 const partsMax = 1000;
 const fieldBytesMax = 1024 * 1024;

@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../contract/values/http.ts';
+import type { HeaderList } from '../../contract/values/http/http.ts';
 
 /** Headers of the service itself, by name without prefix, and the prefix the client used. */
 export interface GatewayHeaders {

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../contract/values/errors.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { closingQuote } from './large-json/closing-quote.ts';
 
 const depthMax = 64;

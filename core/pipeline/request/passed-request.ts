@@ -1,9 +1,9 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import { makesSpeech, type PassedRequest } from '../../contract/plugin/passed-traffic.ts';
 import type { Locations } from '../../contract/provider/passed-usage.ts';
-import type { BodyConsumer, RequestBody } from '../../contract/values/http.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import { textOf } from '../../contract/values/utf8.ts';
+import type { BodyConsumer, RequestBody } from '../../contract/values/http/http.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { textOf } from '../../contract/values/text/utf8.ts';
 import { fieldsInHead, formHeadBytes, paramsOfForm } from './form-data.ts';
 import { checkJsonLimits } from './json-limits.ts';
 import { JsonScanner, scanTable, type TextKind } from './json-scanner.ts';

@@ -1,4 +1,4 @@
-import type { BodyControl, RequestBody } from '../../contract/values/http.ts';
+import type { BodyControl, RequestBody } from '../../contract/values/http/http.ts';
 
 /** The first bytes of a body, and the body from its beginning, to be read once. */
 export interface PeekedBody {

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../contract/plugin/endpoint.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
 
 /** Nearly all paths have none of these characters and need no further check. */
 const suspicious = /\.\.|%2e|%25/i;

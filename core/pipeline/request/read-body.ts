@@ -1,9 +1,9 @@
 import { type ParseError, parse as parseLenient } from 'jsonc-parser';
 import type { RequestContext } from '../../contract/plugin/context.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import { jsonSyntaxText } from '../../contract/values/json-syntax.ts';
-import { unmarkedTextOf } from '../../contract/values/utf8.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { jsonSyntaxText } from '../../contract/values/json/json-syntax.ts';
+import { unmarkedTextOf } from '../../contract/values/text/utf8.ts';
 import { fieldsInHead, formHeadBytes, paramsOfForm, parseForm } from './form-data.ts';
 import { harmlessBytes, JsonLimits } from './json-limits.ts';
 import { stepBytes } from './large-json/json-steps.ts';

@@ -1,5 +1,5 @@
-import { GatewayError } from '../../contract/values/errors.ts';
-import type { InboundRequest } from '../../contract/values/http.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import type { InboundRequest } from '../../contract/values/http/http.ts';
 
 /** The characters that a record and a reply header can hold. */
 const safe = /^[\x20-\x7e]{1,255}$/;

@@ -1,11 +1,11 @@
 import * as v from 'valibot';
 import { didYouMean } from '../../../config/did-you-mean.ts';
 import type { Credentials, ProviderAdapter, ProviderSettings } from '../../contract/provider/provider.ts';
-import { isCredentialHeader, withoutCredentials } from '../../contract/values/credential-headers.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import { type HeaderList, headerValuePattern, notHeaderValue } from '../../contract/values/http.ts';
-import { issueText } from '../../contract/values/input-issues.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { issueText } from '../../contract/values/errors/input-issues.ts';
+import { isCredentialHeader, withoutCredentials } from '../../contract/values/http/credential-headers.ts';
+import { type HeaderList, headerValuePattern, notHeaderValue } from '../../contract/values/http/http.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 
 /** A target with everything an attempt needs: address, credentials and adapter. */
 export interface ResolvedTarget {

@@ -1,5 +1,5 @@
 import type { ProviderDocument } from '../../contract/protocol/documents.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { ResolvedTarget } from './build-target.ts';
 
 type Models = NonNullable<ProviderDocument['models']>;

@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { checkJsonLimits } from '../request/json-limits.ts';
 import { holdForLimits, readHeldBody } from '../request/passed-request.ts';
 import type { BodyLimits } from '../request/read-body.ts';

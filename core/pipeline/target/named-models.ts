@@ -1,10 +1,10 @@
 import { batchFileFields } from '../../contract/plugin/batch-line.ts';
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { Target } from '../../contract/plugin/plan.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import type { FormPart } from '../../contract/values/form.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import { textOf } from '../../contract/values/utf8.ts';
+import type { FormPart } from '../../contract/values/bodies/form.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { textOf } from '../../contract/values/text/utf8.ts';
 import { shapeParams } from '../attempt/shape-params.ts';
 import { isSession } from '../attempt/socket-protocols.ts';
 import { paramsOfForm, parseForm } from '../request/form-data.ts';

@@ -1,9 +1,9 @@
+import type { MappedValues, SecretManagers } from '../../contract/protocol/credentials/secret-managers.ts';
 import type { ProviderDocument } from '../../contract/protocol/documents.ts';
-import type { MappedValues, SecretManagers } from '../../contract/protocol/secret-managers.ts';
 import type { Credentials } from '../../contract/provider/provider.ts';
-import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
-import { notHeaderValue } from '../../contract/values/http.ts';
-import { isPromise, type Maybe } from '../../contract/values/json.ts';
+import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
+import { notHeaderValue } from '../../contract/values/http/http.ts';
+import { isPromise, type Maybe } from '../../contract/values/json/json.ts';
 import type { ResolvedTarget } from './build-target.ts';
 
 /** Opens the document of a stored provider: its settings and credentials. */

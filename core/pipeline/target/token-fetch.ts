@@ -1,6 +1,6 @@
 import type { TokenFetch } from '../../contract/provider/sign-services.ts';
 import { metadataOrigins, metadataTenant, type UpstreamTransport } from '../../contract/provider/upstream.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { readWholeReply } from '../attempt/whole-reply.ts';
 
 export interface TokenFetchOptions {

@@ -1,6 +1,6 @@
 import { didYouMean } from '../../../config/did-you-mean.ts';
 import type { DocumentReader } from '../../contract/plugin/plugin.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
 
 /** Rejects with `invalid_provider` for a slug that the workspace does not have. The message may suggest another slug of this workspace. */
 export async function unknownProvider(documents: DocumentReader, workspaceId: string, slug: string): Promise<never> {

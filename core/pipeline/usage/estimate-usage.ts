@@ -1,10 +1,10 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { CoreServices } from '../../contract/plugin/core-plugin.ts';
-import { reasonOf } from '../../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import { charactersPerToken, promptTexts, roughTokens, textsBelow } from '../../contract/values/prompt-text.ts';
-import { emptyUsage, type Usage } from '../../contract/values/usage.ts';
-import { textOf } from '../../contract/values/utf8.ts';
+import { reasonOf } from '../../contract/values/errors/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { charactersPerToken, promptTexts, roughTokens, textsBelow } from '../../contract/values/models/prompt-text.ts';
+import { emptyUsage, type Usage } from '../../contract/values/models/usage.ts';
+import { textOf } from '../../contract/values/text/utf8.ts';
 import type { Outgoing } from '../attempt/outgoing-call.ts';
 
 /** Operations whose replies consist of tokens. */

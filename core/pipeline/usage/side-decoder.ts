@@ -1,4 +1,4 @@
-import { contentDecoder, type Decoder } from '../../contract/values/content-decoder.ts';
+import { contentDecoder, type Decoder } from '../../contract/values/bodies/content-decoder.ts';
 
 /** Encoded bytes that may wait to be decoded. */
 const waitingBytesMax = 1024 * 1024;

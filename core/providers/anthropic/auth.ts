@@ -1,5 +1,5 @@
 import type { Credentials, OutgoingCall, ProviderSettings } from '../../contract/provider/provider.ts';
-import { findHeader, type HeaderList } from '../../contract/values/http.ts';
+import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
 
 /** The API version that this adapter was checked against. It is sent if neither settings nor client name one. */
 const defaultVersion = '2023-06-01';

@@ -1,6 +1,6 @@
 import { isOwnId } from '../../contract/provider/own-store.ts';
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { isMetadata } from '../../formats/stored/batch-plan.ts';
 import { idOf } from '../../formats/stored/stored-files.ts';

@@ -1,6 +1,6 @@
 import { isOwnId } from '../../contract/provider/own-store.ts';
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { chatReply } from '../../formats/anthropic/chat-reply.ts';
 import { chatRequest } from '../../formats/anthropic/chat-request.ts';
 import { badParam } from '../../formats/bad-param.ts';

@@ -1,6 +1,6 @@
 import { azureKeyHeaders, signWithIdentity } from '../../cloud-auth/azure-identity.ts';
 import type { OutgoingCall, ProviderAdapter, ProviderSettings } from '../../contract/provider/provider.ts';
-import { findHeader, type HeaderList } from '../../contract/values/http.ts';
+import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
 import { providerError } from '../../formats/openai/provider-error.ts';
 import { realtimeUsage } from '../../formats/openai/realtime.ts';
 import { allBatches, allFiles, allFinetunes, storedOperations } from '../../formats/stored/stored-files.ts';

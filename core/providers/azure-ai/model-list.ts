@@ -1,5 +1,5 @@
 import type { ModelList } from '../../contract/provider/model-list.ts';
-import { isObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json/json.ts';
 import { chatPath, isSingleModel, mediaPath } from './address.ts';
 
 /** Lists the models of a resource. An endpoint of one model describes it at `/info`, in a form of its own. */

@@ -1,6 +1,6 @@
 import type { OutgoingCall, ProviderSettings } from '../../contract/provider/provider.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import { withoutTrailingSlashes } from '../../contract/values/trailing-slashes.ts';
+import { withoutTrailingSlashes } from '../../contract/values/addresses/trailing-slashes.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { type DeploymentAddress, deploymentOf, isSince, isVersionFree } from './deployments.ts';
 
 /**

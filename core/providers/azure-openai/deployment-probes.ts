@@ -1,6 +1,6 @@
 import type { DeploymentProbe } from '../../contract/provider/model-list.ts';
 import type { ProviderSettings } from '../../contract/provider/provider.ts';
-import { isObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json/json.ts';
 import { proxyPath } from './address.ts';
 
 /** Returns one chat completion without messages for each deployment in the table of an integration. */

@@ -1,5 +1,5 @@
 import type { OperationCall, ProviderSettings } from '../../contract/provider/provider.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import type { Deployment } from './merge-names.ts';
 

@@ -1,5 +1,5 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 import { editForm } from '../../formats/media/image-content.ts';
 import { imageGenerations, images } from '../../formats/media/images.ts';
 import { speech } from '../../formats/media/speech.ts';

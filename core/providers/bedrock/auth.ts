@@ -4,8 +4,8 @@ import { awsOrigin, regionOf } from '../../cloud-auth/aws-region.ts';
 import { type Labels, refuseTagsWithoutRole } from '../../cloud-auth/aws-session-tags.ts';
 import type { Credentials, OutgoingCall, ProviderSettings } from '../../contract/provider/provider.ts';
 import type { SignServices } from '../../contract/provider/sign-services.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import type { Maybe } from '../../contract/values/json.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import type { Maybe } from '../../contract/values/json/json.ts';
 
 /** Selects the service endpoint of the call and signs the call for it, unless it carries an API key. */
 export function signCall(

@@ -1,8 +1,8 @@
 import type { ProviderError } from '../../contract/provider/provider.ts';
 import type { StreamEvent } from '../../contract/provider/stream-event.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import { findHeader, type HeaderList } from '../../contract/values/http.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { retryAfterMs } from '../../formats/retry-after.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { type AwsFrame, awsEventStreamType, createAwsFrameReader } from '../../cloud-auth/aws-event-frames.ts';
 import type { StreamDecoder, StreamDecoding, StreamEvent } from '../../contract/provider/stream-event.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 
 /** The service's streams: events and exceptions by name, and events of the models' own formats wrapped in `chunk` events. */
 export const eventStream: StreamDecoding = { contentType: awsEventStreamType, create: createDecoder };

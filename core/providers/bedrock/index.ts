@@ -4,21 +4,21 @@ import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import { declared } from '../../provider-settings/declaration.ts';
 import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
 import { signCall } from './auth.ts';
-import { cancelBatch, createBatch, getBatchOutput, listBatches, retrieveBatch } from './batches.ts';
-import { withBetasInBody } from './beta-features.ts';
-import { chatComplete } from './chat-completions.ts';
-import { converseExtras } from './chat-extras.ts';
-import { complete } from './completions.ts';
-import { messagesCountTokens } from './count-tokens.ts';
-import { embed } from './embeddings.ts';
+import { withBetasInBody } from './claude/beta-features.ts';
+import { messagesCountTokens } from './claude/count-tokens.ts';
+import { chatComplete } from './converse/chat-completions.ts';
+import { converseExtras } from './converse/chat-extras.ts';
+import { complete } from './converse/completions.ts';
+import { messages } from './converse/messages.ts';
+import { embed } from './embeddings/embeddings.ts';
 import { errorOf } from './errors.ts';
-import { deleteFile, listFiles, retrieveFile, retrieveFileContent, uploadFile } from './files.ts';
-import { cancelFinetune, createFinetune, listFinetunes, retrieveFinetune } from './fine-tuning.ts';
-import { imageEdit, imageGenerate, imageVariation } from './images.ts';
-import { messages } from './messages.ts';
+import { imageEdit, imageGenerate, imageVariation } from './images/images.ts';
 import { modelList } from './model-list.ts';
 import { rerank } from './rerank.ts';
 import { declaration } from './settings.ts';
+import { cancelBatch, createBatch, getBatchOutput, listBatches, retrieveBatch } from './stored/batches.ts';
+import { deleteFile, listFiles, retrieveFile, retrieveFileContent, uploadFile } from './stored/files.ts';
+import { cancelFinetune, createFinetune, listFinetunes, retrieveFinetune } from './stored/fine-tuning.ts';
 
 /** Amazon Bedrock. See README.md. */
 export const bedrock: ProviderAdapter & { readonly chatExtras: readonly ChatExtra[] } = {

@@ -1,5 +1,5 @@
 import type { ModelList } from '../../contract/provider/model-list.ts';
-import { isObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json/json.ts';
 
 /** https://docs.aws.amazon.com/bedrock/latest/APIReference/API_ListFoundationModels.html: one page. */
 export const modelList: ModelList = {

@@ -1,7 +1,7 @@
 import { hasCount, type PassedFormat } from '../../contract/provider/passed-usage.ts';
-import { findHeader } from '../../contract/values/http.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
-import { emptyUsage, type Usage } from '../../contract/values/usage.ts';
+import { findHeader } from '../../contract/values/http/http.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
+import { emptyUsage, type Usage } from '../../contract/values/models/usage.ts';
 import { tokenCount } from '../../formats/openai/chat-usage.ts';
 import { usageOf } from './usage.ts';
 

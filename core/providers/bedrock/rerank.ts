@@ -1,6 +1,6 @@
 import { regionOf } from '../../cloud-auth/aws-region.ts';
 import type { Operation, OperationCall, ProviderSettings } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { unitUsage } from '../../formats/media/media-usage.ts';
 import { withTextDocuments } from '../../formats/openai/rerank.ts';

@@ -1,7 +1,7 @@
 import { pipeline, Readable } from 'node:stream';
 import type { Operation, OperationCall, StepServices } from '../../contract/provider/provider.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { callOfLine, outputLine } from '../../formats/stored/batch-lines.ts';
 import { chatReply } from './chat-reply.ts';
 import { embed } from './embeddings.ts';

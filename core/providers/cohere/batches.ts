@@ -1,6 +1,6 @@
 import { isOwnId } from '../../contract/provider/own-store.ts';
 import type { Operation, OperationCall, StepServices } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { callOfLine, readBatchRequests } from '../../formats/stored/batch-lines.ts';
 import { endpointOf, metadataOf, modelBesideLines } from '../../formats/stored/batch-plan.ts';

@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { objectsIn } from '../../formats/objects-in.ts';
 import { dropFromReply } from '../../formats/reply-notes.ts';
 import { annotationsOf, type TextStarts } from './citations.ts';

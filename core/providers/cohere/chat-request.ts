@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { schemaWithoutBounds } from '../../formats/json-schema-bounds.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import { type LostParams, openAiOnly, passedParams } from '../../formats/openai/passed-params.ts';

@@ -1,5 +1,5 @@
 import type { PassedFormat } from '../../contract/provider/passed-usage.ts';
-import { isObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json/json.ts';
 import { unitUsage } from '../../formats/media/media-usage.ts';
 import { usageOf } from './usage.ts';
 

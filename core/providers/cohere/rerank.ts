@@ -1,5 +1,5 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import { rerank as cohereShape } from '../../formats/openai/rerank.ts';
 import { withReturnedDocuments } from '../../formats/openai/returned-documents.ts';

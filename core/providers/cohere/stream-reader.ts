@@ -1,7 +1,7 @@
 import type { StreamReader } from '../../contract/provider/stream-event.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import type { Usage } from '../../contract/values/usage.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import type { Usage } from '../../contract/values/models/usage.ts';
 import { usageOfReply } from './usage.ts';
 
 /** Follows a chat stream. `message-end` holds its end, its counts, and errors of the generation. */

@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import { emptyUsage, totalTokens, type Usage } from '../../contract/values/usage.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { emptyUsage, totalTokens, type Usage } from '../../contract/values/models/usage.ts';
 import { tokenCount } from '../../formats/openai/chat-usage.ts';
 
 /** Returns the tokens of a chat reply, or of the `delta` that ends a stream. Null if it carries no `usage`. */

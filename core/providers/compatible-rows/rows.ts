@@ -1,6 +1,6 @@
 import type { ProviderSettings } from '../../contract/provider/provider.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import { withoutTrailingSlashes } from '../../contract/values/trailing-slashes.ts';
+import { withoutTrailingSlashes } from '../../contract/values/addresses/trailing-slashes.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { ChatQuirks } from '../../formats/openai/chat-quirks.ts';
 import type { CompatibleProvider } from '../../formats/openai/openai-compatible.ts';
 import type { ProviderInput } from '../../provider-settings/declaration.ts';

@@ -1,5 +1,5 @@
 import type { ListedModel, ModelList } from '../../contract/provider/model-list.ts';
-import { isObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json/json.ts';
 
 /** https://developers.deepgram.com/reference/manage/models/list: transcribing (`stt`) and speaking (`tts`) models, each version of them. */
 export const modelList: ModelList = {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 
 /** Converts parameters to a query: lists become repeated names. Objects are dropped, because the API has no form for them. */
 export function pathWithQuery(path: string, params: JsonObject): string {

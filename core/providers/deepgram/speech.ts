@@ -1,5 +1,5 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { spokenCharacters } from '../../formats/media/media-usage.ts';
 import { typedEventsReader } from '../../formats/typed-events-reader.ts';

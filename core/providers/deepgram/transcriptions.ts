@@ -1,7 +1,7 @@
 import type { Operation, OperationCall, RequestContent } from '../../contract/provider/provider.ts';
-import { filesOf } from '../../contract/values/form.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import type { Usage } from '../../contract/values/usage.ts';
+import { filesOf } from '../../contract/values/bodies/form.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import type { Usage } from '../../contract/values/models/usage.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { unitUsage } from '../../formats/media/media-usage.ts';
 import { type SpokenSegment, segmentsOfWords } from '../../formats/media/subtitles.ts';

@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 
 /** Adapts reasoning and structured output of a chat request to DeepSeek. Returns the same object when nothing changes. */

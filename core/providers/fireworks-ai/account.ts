@@ -6,9 +6,9 @@ import type {
   StepResponse,
   StepServices,
 } from '../../contract/provider/provider.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import { withoutTrailingSlashes } from '../../contract/values/trailing-slashes.ts';
+import { withoutTrailingSlashes } from '../../contract/values/addresses/trailing-slashes.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { exchange, jsonReply, storedOperation } from '../../formats/stored/stored-operation.ts';
 
 /** Returns the provider's name for a resource of the account: `accounts/<account>/datasets/<id>`. Throws `invalid_config`. */

@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { nearestRatio } from '../../formats/media/aspect-ratio.ts';
 import { type ImageQuirks, withWidthAndHeight } from '../../formats/media/images.ts';
 import { type RerankQuirks, withTextDocuments } from '../../formats/openai/rerank.ts';

@@ -1,5 +1,5 @@
 import type { Credentials, ProviderSettings } from '../../contract/provider/provider.ts';
-import type { HeaderList } from '../../contract/values/http.ts';
+import type { HeaderList } from '../../contract/values/http/http.ts';
 
 /**
  * Returns the API key as `x-goog-api-key`, never as `?key=`, because addresses are often logged. An OAuth access token, which

@@ -1,5 +1,5 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { embeddingItems, embeddingParts } from '../../formats/gemini/embedding-input.ts';
 import { geminiStreamReader, usageOfReply } from '../../formats/gemini/usage.ts';
 import { noteOnce } from '../../formats/note-once.ts';

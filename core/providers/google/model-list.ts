@@ -1,5 +1,5 @@
 import type { ModelList } from '../../contract/provider/model-list.ts';
-import { isObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json/json.ts';
 import { proxyPath } from './paths.ts';
 
 /**

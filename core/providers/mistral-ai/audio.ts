@@ -1,7 +1,7 @@
 import type { Operation } from '../../contract/provider/provider.ts';
 import type { StreamEvent } from '../../contract/provider/stream-event.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import type { Usage } from '../../contract/values/usage.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import type { Usage } from '../../contract/values/models/usage.ts';
 import { withUnit } from '../../formats/media/media-usage.ts';
 import { speech } from '../../formats/media/speech.ts';
 import { transcriptions } from '../../formats/media/transcriptions.ts';

@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { modelBesideLines } from '../../formats/stored/batch-plan.ts';
 
 /** OpenAI's batch statuses for this provider's (https://docs.mistral.ai/api/#tag/batch). */

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../contract/values/json.ts';
-import { isObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
+import { isObject } from '../../contract/values/json/json.ts';
 
 /**
  * Returns a request with `file` parts in Mistral's form: `document_url` for data and web addresses, `file` with the id beside the

@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 
 /** Text of the message between the results of tools and the next message of the user. Mistral rejects an empty one. */

@@ -1,5 +1,5 @@
 import type { Operation, ProviderAdapter } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { listPages } from '../../formats/stored/list-pages.ts';
 import { allBatches, allFiles, type StoredOperationName, storedOperations } from '../../formats/stored/stored-files.ts';
 import { askForJson, jsonReply, storedOperation, wantsDetails } from '../../formats/stored/stored-operation.ts';

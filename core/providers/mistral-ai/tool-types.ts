@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 
 /**
  * Returns a reply or chunk whose tool calls have a `type`. Mistral leaves it out, and OpenAI's clients do not run such a call or

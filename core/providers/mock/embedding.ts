@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { JsonObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 import { textOf, wordCount } from './chat-reply.ts';
 
 /** Returns the reply to an embeddings request: unit vectors that depend on the text alone, `dimensions` long (default 8). */

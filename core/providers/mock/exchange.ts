@@ -1,5 +1,5 @@
 import type { UpstreamExchange, UpstreamHandler, UpstreamTimeouts } from '../../contract/provider/upstream.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { MockClock } from './clock.ts';
 import type { MockReply } from './respond.ts';
 

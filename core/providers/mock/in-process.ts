@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { UpstreamCall, UpstreamSender } from '../../contract/provider/upstream.ts';
-import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
-import { findHeader } from '../../contract/values/http.ts';
+import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
+import { findHeader } from '../../contract/values/http/http.ts';
 import type { MockClock } from './clock.ts';
 import { wallClock } from './clock.ts';
 import { playReply } from './exchange.ts';

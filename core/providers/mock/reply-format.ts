@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../contract/values/json.ts';
-import { isObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
+import { isObject } from '../../contract/values/json/json.ts';
 import type { MockReply } from './chat-reply.ts';
 
 /** The kind of reply object, chat or text completion, and its call. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { isCredentialHeader } from '../../contract/values/credential-headers.ts';
-import type { HeaderList } from '../../contract/values/http.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
-import { isObject } from '../../contract/values/json.ts';
+import { isCredentialHeader } from '../../contract/values/http/credential-headers.ts';
+import type { HeaderList } from '../../contract/values/http/http.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
+import { isObject } from '../../contract/values/json/json.ts';
 import { replyTo } from './chat-reply.ts';
 import { embeddingReply } from './embedding.ts';
 import { type MockMedia, mediaReply, modelsReply, silence, transcript } from './media.ts';

@@ -1,5 +1,5 @@
 import { hasCount, type PassedFormat } from '../../contract/provider/passed-usage.ts';
-import { emptyUsage } from '../../contract/values/usage.ts';
+import { emptyUsage } from '../../contract/values/models/usage.ts';
 import { tokenCount } from '../../formats/openai/chat-usage.ts';
 
 /** https://github.com/ollama/ollama/blob/main/docs/api.md */

@@ -1,5 +1,5 @@
 import type { ProviderSettings } from '../../contract/provider/provider.ts';
-import type { HeaderList } from '../../contract/values/http.ts';
+import type { HeaderList } from '../../contract/values/http/http.ts';
 import { completesByChat } from '../../formats/openai/chat-only.ts';
 import { unknownToOpenAi, withoutRefusedFields } from '../../formats/openai/message-fields.ts';
 import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';

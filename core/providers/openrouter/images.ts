@@ -1,6 +1,6 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import type { Usage } from '../../contract/values/usage.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import type { Usage } from '../../contract/values/models/usage.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { dataUrl, sentImages } from '../../formats/media/image-content.ts';
 import { withUnit } from '../../formats/media/media-usage.ts';

@@ -1,5 +1,5 @@
 import type { Operation } from '../../contract/provider/provider.ts';
-import { isObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json/json.ts';
 import { unitUsage } from '../../formats/media/media-usage.ts';
 import { decisions } from '../../formats/openai/decisions.ts';
 import { type CompatibleAdapter, openAiCompatible } from '../../formats/openai/openai-compatible.ts';

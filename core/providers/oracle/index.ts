@@ -1,6 +1,6 @@
 import type { Operation, OperationCall, ProviderSettings } from '../../contract/provider/provider.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import type { HeaderList } from '../../contract/values/http.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import type { HeaderList } from '../../contract/values/http/http.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { type CompatibleAdapter, openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { declaration } from './settings.ts';

@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, type KeyObject, sign as rsaSign } from 'node:crypto';
 import type { Credentials, OutgoingCall, ProviderSettings } from '../../contract/provider/provider.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
 
 /**
  * Signs a call as a user of Oracle Cloud: RSA-SHA256 over the headers that version 1 of its signature requires

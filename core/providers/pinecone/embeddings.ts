@@ -1,6 +1,6 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import type { Usage } from '../../contract/values/usage.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import type { Usage } from '../../contract/values/models/usage.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import { chatUsage } from '../../formats/openai/chat-usage.ts';
 import { embeddingList, embeddingTexts } from '../../formats/openai/embedding-list.ts';

@@ -1,5 +1,5 @@
 import type { ModelList } from '../../contract/provider/model-list.ts';
-import { isObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json/json.ts';
 
 /** https://docs.pinecone.io/reference/api/2026-07/inference/list_models: one page. */
 export const modelList: ModelList = {

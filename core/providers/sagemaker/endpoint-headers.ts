@@ -1,5 +1,5 @@
 import type { ProviderSettings } from '../../contract/provider/provider.ts';
-import type { HeaderList } from '../../contract/values/http.ts';
+import type { HeaderList } from '../../contract/values/http/http.ts';
 import { headerSettings } from './settings.ts';
 
 /**

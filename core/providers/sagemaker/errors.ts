@@ -1,6 +1,6 @@
 import type { ProviderError } from '../../contract/provider/provider.ts';
-import { findHeader, type HeaderList } from '../../contract/values/http.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { retryAfterMs } from '../../formats/retry-after.ts';
 
 /**

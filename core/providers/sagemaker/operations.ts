@@ -1,6 +1,6 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import type { StreamTranslator } from '../../contract/provider/stream-event.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { chatCompletions } from '../../formats/openai/chat-completions.ts';
 import type { ChatQuirks } from '../../formats/openai/chat-quirks.ts';

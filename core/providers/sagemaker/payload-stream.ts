@@ -1,7 +1,7 @@
 import { type AwsFrame, awsEventStreamType, createAwsFrameReader } from '../../cloud-auth/aws-event-frames.ts';
 import type { StreamDecoder, StreamDecoding, StreamEvent } from '../../contract/provider/stream-event.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import { parseObject } from '../../contract/values/json.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { parseObject } from '../../contract/values/json/json.ts';
 
 /**
  * Decodes the frames of InvokeEndpointWithResponseStream. The joined bytes of its `PayloadPart` events are the container's own

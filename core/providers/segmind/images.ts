@@ -1,6 +1,6 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
-import type { Usage } from '../../contract/values/usage.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
+import type { Usage } from '../../contract/values/models/usage.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { imageGenerations, withWidthAndHeight } from '../../formats/media/images.ts';
 import { withUnit } from '../../formats/media/media-usage.ts';

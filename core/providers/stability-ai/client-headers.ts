@@ -1,5 +1,5 @@
 import type { ProviderSettings } from '../../contract/provider/provider.ts';
-import type { HeaderList } from '../../contract/values/http.ts';
+import type { HeaderList } from '../../contract/values/http/http.ts';
 import { clientSettings } from './settings.ts';
 
 /** Headers that name the calling application and user (https://platform.stability.ai/docs/api-reference). */

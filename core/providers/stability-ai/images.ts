@@ -1,7 +1,7 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
-import type { FormPart } from '../../contract/values/form.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import type { Usage } from '../../contract/values/usage.ts';
+import type { FormPart } from '../../contract/values/bodies/form.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import type { Usage } from '../../contract/values/models/usage.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { stabilityRatio } from '../../formats/media/aspect-ratio.ts';
 import { type SentImage, sentImages } from '../../formats/media/image-content.ts';

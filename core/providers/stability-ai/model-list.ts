@@ -1,5 +1,5 @@
 import type { ModelList } from '../../contract/provider/model-list.ts';
-import { isObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json/json.ts';
 
 /**
  * Engines of version 1, the only models that the provider lists (https://platform.stability.ai/docs/api-reference#tag/Engines).

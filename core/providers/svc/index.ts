@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { callerHeaderList, ownStoreOrigin, ownStoreProvider } from '../../contract/provider/own-store.ts';
 import type { Operation, OperationCall, OperationName, ProviderAdapter } from '../../contract/provider/provider.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import type { HeaderList } from '../../contract/values/http.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import type { HeaderList } from '../../contract/values/http/http.ts';
 import { providerError } from '../../formats/openai/provider-error.ts';
 
 /**

@@ -1,10 +1,10 @@
 import { tokenKey } from '../../cloud-auth/token-cache.ts';
 import type { Credentials, OutgoingCall, ProviderSettings } from '../../contract/provider/provider.ts';
 import type { SignServices, Token } from '../../contract/provider/sign-services.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import type { HeaderList } from '../../contract/values/http.ts';
-import { isPromise, type Maybe } from '../../contract/values/json.ts';
-import type { Secret } from '../../contract/values/secret.ts';
+import type { Secret } from '../../contract/values/credentials/secret.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import type { HeaderList } from '../../contract/values/http/http.ts';
+import { isPromise, type Maybe } from '../../contract/values/json/json.ts';
 import { withProject } from './address.ts';
 import { type CredentialFile, projectIn, readCredentialFile } from './credential-file.ts';
 import { withRankingHost } from './rerank.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { OperationCall, StepServices } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import { withoutTrailingSlashes } from '../../contract/values/trailing-slashes.ts';
+import { withoutTrailingSlashes } from '../../contract/values/addresses/trailing-slashes.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { type BatchRequest, callOfLine, readBatchRequests } from '../../formats/stored/batch-lines.ts';
 import { fewAtOnce, noteBeside, noteBytes, noteIn, withNote } from '../../formats/stored/batch-note.ts';

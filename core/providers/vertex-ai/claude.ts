@@ -1,5 +1,5 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 import { withoutThread } from '../../formats/anthropic/threads.ts';
 import { locationPath } from './address.ts';
 import { vertexModel } from './models.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { GatewayError } from '../../contract/values/errors.ts';
-import type { Secret } from '../../contract/values/secret.ts';
+import type { Secret } from '../../contract/values/credentials/secret.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
 
 const text = v.pipe(v.string(), v.minLength(1));
 

@@ -1,6 +1,6 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import { emptyUsage, type Usage } from '../../contract/values/usage.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { emptyUsage, type Usage } from '../../contract/values/models/usage.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { embeddingItems, embeddingParts } from '../../formats/gemini/embedding-input.ts';
 import { geminiStreamReader, usageOfReply } from '../../formats/gemini/usage.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 import { bucketFiles, type ObjectFacts } from '../../formats/stored/bucket-files.ts';
 import { secondsOf } from '../../formats/stored/stored-operation.ts';
 import { storedText } from '../../formats/stored/stored-settings.ts';

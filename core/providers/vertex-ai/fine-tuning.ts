@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import { callOfLine } from '../../formats/stored/batch-lines.ts';

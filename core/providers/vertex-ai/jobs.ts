@@ -1,5 +1,5 @@
 import type { OperationCall, StepServices } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { idOf } from '../../formats/stored/stored-files.ts';
 import { decoded } from '../../formats/stored/stored-object.ts';

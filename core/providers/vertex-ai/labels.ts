@@ -1,5 +1,5 @@
 import type { Operation } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 
 /** Prefix of labels made from a request's metadata, so that they do not collide with other labels. */
 const prefix = 'svc_gateway_';

@@ -1,5 +1,5 @@
 import type { Operation, OperationCall, OutgoingCall, ProviderSettings } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { unitUsage } from '../../formats/media/media-usage.ts';
 import { noteOnce } from '../../formats/note-once.ts';

@@ -1,7 +1,7 @@
 import { isOwnId } from '../../contract/provider/own-store.ts';
 import type { OperationCall, StepResponse, StepServices } from '../../contract/provider/provider.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { type ObjectLocation, objectOfId } from '../../formats/stored/stored-object.ts';
 import { exchange } from '../../formats/stored/stored-operation.ts';
 

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { requireShownTo } from '../../cloud-auth/machine-token.ts';
 import { askForToken, postForToken } from '../../cloud-auth/oauth-token.ts';
 import type { SignServices, Token, TokenRequest } from '../../contract/provider/sign-services.ts';
-import { GatewayError } from '../../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import { Secret } from '../../contract/values/secret.ts';
+import { Secret } from '../../contract/values/credentials/secret.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { type CredentialFile, type ExternalAccount, invalidFile } from './credential-file.ts';
 import { scope } from './service-account.ts';
 

@@ -1,6 +1,6 @@
 import type { Operation, OperationCall, RequestContent } from '../../contract/provider/provider.ts';
-import { filesOf } from '../../contract/values/form.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { filesOf } from '../../contract/values/bodies/form.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { fieldOf } from '../../formats/media/image-content.ts';
 import { spokenCharacters } from '../../formats/media/media-usage.ts';

@@ -1,5 +1,5 @@
 import type { RecordContent } from '../../contract/protocol/record-contents.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { attributesOf, type KeyValue } from './attributes.ts';
 import { genAi } from './gen-ai.ts';
 import { finishReason, inputMessages, type Message, outputMessages, type Part, partsOf } from './gen-ai-messages.ts';

@@ -1,8 +1,8 @@
 import type { MetricObject } from 'prom-client';
 import type { Settings } from '../../../config/settings.ts';
-import type { Log } from '../../contract/values/log.ts';
-import { messageOf as reasonOf } from '../../contract/values/message-of.ts';
-import type { Timers } from '../../contract/values/timers.ts';
+import { messageOf as reasonOf } from '../../contract/values/errors/message-of.ts';
+import type { Log } from '../../contract/values/log/log.ts';
+import type { Timers } from '../../contract/values/time/timers.ts';
 import { unixNano } from './attributes.ts';
 import { OtlpExporter, type Post } from './exporter.ts';
 import { type Metric, messageOf } from './messages.ts';

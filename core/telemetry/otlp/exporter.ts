@@ -1,9 +1,9 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import * as v from 'valibot';
-import { reasonOf } from '../../contract/values/errors.ts';
-import type { Log } from '../../contract/values/log.ts';
-import type { Timers } from '../../contract/values/timers.ts';
+import { reasonOf } from '../../contract/values/errors/errors.ts';
+import type { Log } from '../../contract/values/log/log.ts';
+import type { Timers } from '../../contract/values/time/timers.ts';
 import type { Signal } from './messages.ts';
 import type { OtlpOptions } from './options.ts';
 import { decodeProtobufResponse, encodeProtobuf } from './protobuf.ts';

@@ -1,4 +1,4 @@
-import { requestSpanId, w3cTraceId } from '../../contract/values/trace-ids.ts';
+import { requestSpanId, w3cTraceId } from '../../contract/values/http/trace-ids.ts';
 import { attributesOf, unixNano } from './attributes.ts';
 import { genAi, genAiOperation } from './gen-ai.ts';
 import type { LogRecord } from './messages.ts';

@@ -1,5 +1,5 @@
 import type { AttemptRecord, RequestRecord } from '../../contract/plugin/record.ts';
-import { childSpanId, guardrailSpans, requestSpanId, w3cSpanId, w3cTraceId } from '../../contract/values/trace-ids.ts';
+import { childSpanId, guardrailSpans, requestSpanId, w3cSpanId, w3cTraceId } from '../../contract/values/http/trace-ids.ts';
 import { agentSpan } from './agent-span.ts';
 import { attributesOf, type KeyValue, unixNano } from './attributes.ts';
 import { genAi, genAiOperation, modelOf } from './gen-ai.ts';

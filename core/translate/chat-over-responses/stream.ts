@@ -1,6 +1,6 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import type { StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider/stream-event.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { asChatUsage } from '../../formats/openai/as-chat-usage.ts';
 import { errorObject } from '../../formats/openai/provider-error.ts';
 import { responsesErrorIn } from '../../formats/openai/responses.ts';

@@ -1,4 +1,4 @@
-import { isObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json/json.ts';
 
 /** Reads the input of a custom tool from the arguments of a function, piece by piece. */
 export interface InputReader {

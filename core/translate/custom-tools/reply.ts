@@ -1,5 +1,5 @@
 import type { StreamEvent, StreamTranslator } from '../../contract/provider/stream-event.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { objectsIn } from '../../formats/objects-in.ts';
 import { withToolIndexes } from '../../formats/openai/tool-indexes.ts';
 import { type InputReader, inputOf, inputReader } from './input-reader.ts';

@@ -1,6 +1,6 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import { emptyUsage, type Usage } from '../../contract/values/usage.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { emptyUsage, type Usage } from '../../contract/values/models/usage.ts';
 import { dropFromReply, dropUnread } from '../../formats/reply-notes.ts';
 import { messageReader } from '../message-events.ts';
 import { idInFormat, passedFields, reportChoice } from '../reply-fields.ts';

@@ -1,8 +1,8 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import type { StreamEvent, StreamTranslator } from '../../contract/provider/stream-event.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import { messagesErrorType } from '../../contract/values/messages-errors.ts';
-import { emptyUsage } from '../../contract/values/usage.ts';
+import { messagesErrorType } from '../../contract/values/errors/messages-errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { emptyUsage } from '../../contract/values/models/usage.ts';
 import { errorIn } from '../../formats/openai/chat-stream-reader.ts';
 import { errorObject } from '../../formats/openai/provider-error.ts';
 import { withToolIndexes } from '../../formats/openai/tool-indexes.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
 import { WholeObject } from '../whole-object.ts';
 import type { OutputItem } from './output-items.ts';
 

@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { isCut, isFiltered } from '../finish-reasons.ts';
 
 /** State of a finished reply, in terms of the Responses API. */

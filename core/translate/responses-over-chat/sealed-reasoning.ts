@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 
 /**
  * Prefix of reasoning that this gateway sealed. A reasoning item of the Responses API has one field for content that only the

@@ -1,6 +1,6 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import type { StreamEvent, StreamTranslator } from '../../contract/provider/stream-event.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { errorIn } from '../../formats/openai/chat-stream-reader.ts';
 import { errorObject } from '../../formats/openai/provider-error.ts';
 import { withToolIndexes } from '../../formats/openai/tool-indexes.ts';

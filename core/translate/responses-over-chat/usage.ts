@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../contract/values/json.ts';
-import { emptyUsage, totalTokens, type Usage } from '../../contract/values/usage.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
+import { emptyUsage, totalTokens, type Usage } from '../../contract/values/models/usage.ts';
 
 /**
  * Converts usage to the `usage` of a finished response: `input_tokens` is all input, cached or not. Null becomes zeros, because clients

@@ -1,5 +1,5 @@
 import type { StreamEvent, StreamTranslator } from '../../contract/provider/stream-event.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import type { NamespacedTool } from './request.ts';
 
 type Tools = ReadonlyMap<unknown, NamespacedTool>;

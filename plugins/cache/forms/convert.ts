@@ -1,8 +1,8 @@
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
 import { messageFromEvents } from '../../../core/contract/plugin/text/message-from-events.ts';
 import type { CachedReply, ReplyForm } from '../../../core/contract/protocol/cached-replies.ts';
-import { isObject, type JsonObject, parseObject } from '../../../core/contract/values/json.ts';
-import { textOf } from '../../../core/contract/values/utf8.ts';
+import { isObject, type JsonObject, parseObject } from '../../../core/contract/values/json/json.ts';
+import { textOf } from '../../../core/contract/values/text/utf8.ts';
 import { chatFromEvents, chatToEvents } from './chat.ts';
 import { readEvents } from './events.ts';
 import { messageToEvents } from './messages.ts';

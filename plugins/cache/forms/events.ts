@@ -1,4 +1,4 @@
-import { type JsonObject, parseObject } from '../../../core/contract/values/json.ts';
+import { type JsonObject, parseObject } from '../../../core/contract/values/json/json.ts';
 
 /** Reads the JSON events of a stream. Comments and `[DONE]` are left out. Null if an event is not a JSON object. */
 export function readEvents(stream: string): JsonObject[] | null {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
+import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
 import { namedEvent } from './events.ts';
 
 /** Writes a message as events. Null if it has no content list. */

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
+import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
 import { namedEvent, textOf } from './events.ts';
 
 /** Returns the response in the last event of a stream. Null if the response failed or is not complete. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
+import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
 import { type Check, defineCheck } from './check.ts';
 
 const parameters = v.strictObject({

@@ -1,6 +1,6 @@
-import { GatewayError } from '../../../core/contract/values/errors.ts';
-import type { HeaderList } from '../../../core/contract/values/http.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
+import type { HeaderList } from '../../../core/contract/values/http/http.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import type { CheckServices, Outcome } from './check.ts';
 
 /** A call of a check to another service failed. The message holds nothing that the service sent. */

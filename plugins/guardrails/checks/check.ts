@@ -7,8 +7,8 @@ import type { CallProvider } from '../../../core/contract/plugin/provider-call.t
 import type { SignAws } from '../../../core/contract/plugin/sign-aws.ts';
 import type { TaskRunner } from '../../../core/contract/plugin/worker-tasks.ts';
 import type { OperationName } from '../../../core/contract/provider/provider.ts';
-import type { JsonObject, Maybe } from '../../../core/contract/values/json.ts';
-import type { Log } from '../../../core/contract/values/log.ts';
+import type { JsonObject, Maybe } from '../../../core/contract/values/json/json.ts';
+import type { Log } from '../../../core/contract/values/log/log.ts';
 import type { TextPart } from '../texts.ts';
 import type { WindowSearch } from '../window/search.ts';
 

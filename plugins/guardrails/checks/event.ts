@@ -1,5 +1,5 @@
-import type { HeaderList } from '../../../core/contract/values/http.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { HeaderList } from '../../../core/contract/values/http/http.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { textParts } from '../texts.ts';
 import type { Subject } from './check.ts';
 import { traceIdHeader } from './outgoing-headers.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { counted } from '../../../core/contract/values/counted.ts';
-import { findHeader } from '../../../core/contract/values/http.ts';
-import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
+import { findHeader } from '../../../core/contract/values/http/http.ts';
+import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
+import { counted } from '../../../core/contract/values/text/counted.ts';
 import { BlockedAddress, CallError, isBlocked } from './call-service.ts';
 import { type Check, type CheckServices, defineCheck, type Outcome, type Subject } from './check.ts';
 

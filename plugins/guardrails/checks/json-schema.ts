@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { messageOf } from '../../../core/contract/values/message-of.ts';
+import { messageOf } from '../../../core/contract/values/errors/message-of.ts';
 import { after } from '../maybe.ts';
 import { type Check, defineCheck } from './check.ts';
 import { scan } from './scan.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { defaultPrefix, headerParam } from '../../../core/contract/protocol/header-names.ts';
-import { isUnforwardedHeader } from '../../../core/contract/values/unforwarded-headers.ts';
+import { isUnforwardedHeader } from '../../../core/contract/values/http/unforwarded-headers.ts';
 import type { CheckServices } from './check.ts';
 
 const credentials = /^(?:authorization|cookie|set-cookie|.*api-key|ocp-apim-subscription-key|x-auth-.*|.*-token|.*secret.*)$/;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { PatternReach, PatternSpan, TaskRunner } from '../../../core/contract/plugin/worker-tasks.ts';
-import { messageOf } from '../../../core/contract/values/message-of.ts';
+import { messageOf } from '../../../core/contract/values/errors/message-of.ts';
 import type { WindowSearch } from '../window/search.ts';
 
 /** A pattern of a user. */

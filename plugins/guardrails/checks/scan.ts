@@ -1,5 +1,5 @@
 import type { Scans, TaskRunner } from '../../../core/contract/plugin/worker-tasks.ts';
-import type { Maybe } from '../../../core/contract/values/json.ts';
+import type { Maybe } from '../../../core/contract/values/json/json.ts';
 import { after } from '../maybe.ts';
 
 /** Reads a whole text, in a worker thread if it is large. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { contentOfItems, contentOfResponse, type MessageContent } from './session-texts.ts';
 
 /** Fields of events that hold a whole text of one part. */

@@ -1,9 +1,9 @@
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
 import { heldBytesOf, toHeld } from '../../../core/contract/plugin/held-messages.ts';
 import type { SessionDecision, SessionMessage } from '../../../core/contract/plugin/web-socket.ts';
-import type { Clock } from '../../../core/contract/values/clock.ts';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
-import { isObject, isPromise, type JsonObject, type Maybe, parseObject } from '../../../core/contract/values/json.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
+import { isObject, isPromise, type JsonObject, type Maybe, parseObject } from '../../../core/contract/values/json/json.ts';
+import type { Clock } from '../../../core/contract/values/time/clock.ts';
 import type { Guardrail } from '../compile.ts';
 import { denialText, deniedResults, isDenied, mayDeny } from '../hook-results.ts';
 import { after } from '../maybe.ts';

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
+import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
 
 /** The content of a message for checks: texts, nothing, or something that they cannot read. */
 export type MessageContent = { readonly texts: readonly string[] } | 'nothing' | 'unreadable';

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
+import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
 
 export type StreamFormat = 'chat' | 'messages' | 'responses';
 

@@ -1,4 +1,4 @@
-import { Utf8Stream } from '../../../core/contract/values/utf8-stream.ts';
+import { Utf8Stream } from '../../../core/contract/values/text/utf8-stream.ts';
 
 /**
  * Cuts an event stream into frames without their blank line. Line breaks become LF: a client may take a single CR as a line break too, so

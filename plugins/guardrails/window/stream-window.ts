@@ -1,6 +1,6 @@
 import type { StreamDenial, StreamFilter } from '../../../core/contract/plugin/stream-filter.ts';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
-import { type JsonObject, parseObject } from '../../../core/contract/values/json.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
+import { type JsonObject, parseObject } from '../../../core/contract/values/json/json.ts';
 import type { Guardrail, PreparedCheck } from '../compile.ts';
 import { type EventText, eventTexts, isEmptyDelta, removeLogprobs, type StreamFormat, textEvent } from './event-texts.ts';
 import { Frames } from './frames.ts';

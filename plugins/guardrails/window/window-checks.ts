@@ -1,4 +1,4 @@
-import type { Clock } from '../../../core/contract/values/clock.ts';
+import type { Clock } from '../../../core/contract/values/time/clock.ts';
 import type { Guardrail } from '../compile.ts';
 import type { GuardrailResult } from '../run.ts';
 import type { WindowCheck } from './stream-window.ts';

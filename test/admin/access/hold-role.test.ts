@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { holdRole } from '../../../admin/access/hold-role.ts';
-import type { SignedIn } from '../../../admin/http/actor.ts';
+import type { SignedIn } from '../../../admin/http/caller/actor.ts';
 import { newPerson } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { databases } from '../support/test-database.ts';

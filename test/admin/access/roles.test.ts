@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { implicitAdminScopes, organisationRoleScopes, securityRules, workspaceRoleScopes } from '../../../admin/access/roles.ts';
 import { dataPlaneScopes, scopesByType } from '../../../admin/access/scopes.ts';
-import { type WorkspaceRole, workspaceRoles } from '../../../admin/http/actor.ts';
+import { type WorkspaceRole, workspaceRoles } from '../../../admin/http/caller/actor.ts';
 import { securityDefaults } from '../../../admin/resources/organisations/setting-sections.ts';
 
 const all = Object.keys(securityDefaults) as (keyof typeof securityDefaults)[];

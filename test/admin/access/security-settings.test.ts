@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scopesByType } from '../../../admin/access/scopes.ts';
 import { type SecuritySettingName, securityDefaults } from '../../../admin/resources/organisations/setting-sections.ts';
-import { sampleRecord } from '../../support/sample-record.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
 import { newPerson, type Person } from '../support/people.ts';
 import type { Plane, Reply } from '../support/plane.ts';
 import { startPlaneWithGateway } from '../support/plane-gateway.ts';

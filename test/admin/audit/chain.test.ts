@@ -4,7 +4,7 @@ import { anchorChains, anchorFile, readAnchors } from '../../../admin/audit/anch
 import { type AuditEntry, auditChains, auditEntries } from '../../../admin/audit/entity.ts';
 import { hashEntry } from '../../../admin/audit/hash-entry.ts';
 import { verifyChain } from '../../../admin/audit/verify-chain.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 import { type Plane, startPlane, type Tenant } from '../support/plane.ts';
 import { databases } from '../support/test-database.ts';
 

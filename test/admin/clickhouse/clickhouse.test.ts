@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClickHouse } from '../../../admin/clickhouse/clickhouse.ts';
-import { clickhouseMissing, clickhouseTls, startClickHouse, type TestClickHouse } from '../../support/clickhouse.ts';
+import { clickhouseMissing, clickhouseTls, startClickHouse, type TestClickHouse } from '../../support/processes/clickhouse.ts';
 
 const client = fileURLToPath(new URL('../../../admin/clickhouse/clickhouse.ts', import.meta.url));
 

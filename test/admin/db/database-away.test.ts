@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { sampleRecord } from '../../support/sample-record.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
 import { within } from '../../support/until.ts';
 import { type CuttableProxy, startProxy } from '../support/cuttable-proxy.ts';
 import { type Plane, type Reply, startPlaneWith, testSettings } from '../support/plane.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDayPartitions, dropPartitionsBefore } from '../../../admin/db/day-partitions.ts';
-import { sampleRecord } from '../../support/sample-record.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
 import { until } from '../../support/until.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { databases } from '../support/test-database.ts';

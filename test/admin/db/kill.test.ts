@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FirstKeys } from '../../../admin/bootstrap/first-start.ts';
-import { freePort } from '../../support/free-port.ts';
+import { freePort } from '../../support/processes/free-port.ts';
 import { until, within } from '../../support/until.ts';
 import { type ChildPlane, forkPlane } from '../support/child-plane.ts';
 import { copyEmptyDatabase } from '../support/pgdata-template.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Database, openDatabase } from '../../../admin/db/open-database.ts';
 import { entities, migrations } from '../../../admin/tables.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 import { newReadyDatabase, postgresMissing } from '../support/test-database.ts';
 
 const statement = { name: 'double', text: 'select ?::int * 2 as doubled, ?::text as told' };

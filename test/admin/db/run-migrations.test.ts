@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { runMigrations } from '../../../admin/db/run-migrations.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 
 it.each([
   [['1', '2'], []],

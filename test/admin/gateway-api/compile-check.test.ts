@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { expect, test } from 'vitest';
 import { compileCheck } from '../../../admin/gateway-api/compile-check.ts';
 import { type RequestRecord, requestRecord } from '../../../core/contract/plugin/record.ts';
-import { randomFrom } from '../../support/random-from.ts';
-import { sampleRecord } from '../../support/sample-record.ts';
+import { randomFrom } from '../../support/samples/random-from.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
 
 const check = compileCheck(requestRecord);
 const id = '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b';

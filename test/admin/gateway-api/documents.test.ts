@@ -6,7 +6,7 @@ import { storeNewTokens } from '../../../admin/resources/mcp-connections/store-t
 import { oauthGrants } from '../../../admin/resources/oauth-grants/entity.ts';
 import { type DocumentKind, documentSchemas } from '../../../core/contract/protocol/documents.ts';
 import { changesReply, documentReply, keysReply } from '../../../core/contract/protocol/internal-api.ts';
-import { parseApiKey } from '../../../core/contract/values/api-key.ts';
+import { parseApiKey } from '../../../core/contract/values/credentials/api-key.ts';
 import { newPerson } from '../support/people.ts';
 import type { Plane } from '../support/plane.ts';
 import { startPlaneWithGateway } from '../support/plane-gateway.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { NewRecord, RecordWriter } from '../../../admin/define-resource.ts';
 import { createRecordStore } from '../../../admin/gateway-api/store-records.ts';
 import { requestRecords } from '../../../admin/resources/logs/entity.ts';
-import { sampleRecord } from '../../support/sample-record.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { databases } from '../support/test-database.ts';
 

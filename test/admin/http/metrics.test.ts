@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { sampleRecord } from '../../support/sample-record.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { ruleDatabase } from '../support/test-database.ts';
 

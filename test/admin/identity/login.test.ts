@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { auditEntries } from '../../../admin/audit/entity.ts';
 import { oneTimeTokens, sessions } from '../../../admin/identity/entity.ts';
 import { forgetEnded } from '../../../admin/identity/forget-ended.ts';
-import { newFakeTime } from '../../support/fake-time.ts';
+import { newFakeTime } from '../../support/fakes/fake-time.ts';
 import { until } from '../../support/until.ts';
 import { login, newPerson } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';

@@ -1,5 +1,5 @@
 import { scopesByType } from '../../../admin/access/scopes.ts';
-import { newSigningKey, signToken } from '../../support/tokens.ts';
+import { newSigningKey, signToken } from '../../support/samples/tokens.ts';
 import { newPerson } from '../support/people.ts';
 import type { Plane } from '../support/plane.ts';
 

@@ -4,8 +4,8 @@ import { clearPassedBudgets, forgetOldWindows } from '../../../admin/leases/clea
 import { grantLeases } from '../../../admin/leases/ledger.ts';
 import { reportCrossedBudgets } from '../../../admin/leases/report-budgets.ts';
 import type { Mail } from '../../../admin/mail/mailer.ts';
-import type { BudgetAsk } from '../../../core/contract/protocol/leases.ts';
-import { sampleRecord } from '../../support/sample-record.ts';
+import type { BudgetAsk } from '../../../core/contract/protocol/limits/leases.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
 import { addPerson } from '../resources/api-keys/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { ruleDatabases } from '../support/test-database.ts';

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { grantLeases } from '../../../admin/leases/ledger.ts';
 import { requestRecords } from '../../../admin/resources/logs/entity.ts';
 import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
-import { budgetRules } from '../../../core/contract/protocol/budget-rules.ts';
-import type { BudgetAsk, Grant, LeaseAsk } from '../../../core/contract/protocol/leases.ts';
-import { sampleRecord } from '../../support/sample-record.ts';
+import { budgetRules } from '../../../core/contract/protocol/limits/budget-rules.ts';
+import type { BudgetAsk, Grant, LeaseAsk } from '../../../core/contract/protocol/limits/leases.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { databases } from '../support/test-database.ts';
 

@@ -5,8 +5,8 @@ import { auditCrossedPolicies } from '../../../admin/leases/audit-crossed-polici
 import { grantLeases } from '../../../admin/leases/ledger.ts';
 import { mailPolicyEvents } from '../../../admin/leases/report-budgets.ts';
 import type { Mail } from '../../../admin/mail/mailer.ts';
-import type { BudgetAsk } from '../../../core/contract/protocol/leases.ts';
-import { sampleRecord } from '../../support/sample-record.ts';
+import type { BudgetAsk } from '../../../core/contract/protocol/limits/leases.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
 import { until } from '../../support/until.ts';
 import { usageBody } from '../resources/policies/probes.ts';
 import { newPerson } from '../support/people.ts';

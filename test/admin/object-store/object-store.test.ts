@@ -6,8 +6,8 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createObjectStore, tryObjectStore } from '../../../admin/object-store/create-object-store.ts';
 import type { ObjectStore } from '../../../admin/object-store/object-store.ts';
-import { bucketKeys, type FakeBucket, startFakeBucket } from '../../support/fake-clouds/fake-bucket.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
+import { bucketKeys, type FakeBucket, startFakeBucket } from '../../support/fakes/fake-clouds/fake-bucket.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 
 let bucket: FakeBucket;
 let directory: string;

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { createObjectStore } from '../../../admin/object-store/create-object-store.ts';
-import { type FakeBucket, startFakeBucket } from '../../support/fake-clouds/fake-bucket.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
+import { type FakeBucket, startFakeBucket } from '../../support/fakes/fake-clouds/fake-bucket.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 
 /** Issues temporary keys, as the container endpoint and the token service of AWS do. */
 let lender: Server;

@@ -7,7 +7,7 @@ import { serviceOperations } from '../../../admin/openapi/service-routes.ts';
 import type { JsonSchema } from '../../../admin/openapi/to-json-schema.ts';
 import { adminRoutes, publicRoutes } from '../../../admin/tables.ts';
 import { routeDescriptions } from '../../../core/contract/protocol/route-descriptions.ts';
-import { errorTable } from '../../../core/contract/values/errors.ts';
+import { errorTable } from '../../../core/contract/values/errors/errors.ts';
 import { isAdminCall } from '../../../core/endpoints/control-plane-paths.ts';
 import { matchEndpoint } from '../../../core/endpoints/match-endpoint.ts';
 import { type Plane, startPlane } from '../support/plane.ts';

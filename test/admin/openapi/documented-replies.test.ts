@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OpenApiDocument, Operation } from '../../../admin/openapi/document.ts';
-import { randomFrom } from '../../support/random-from.ts';
 import { createReplyChecker, type ReplyChecker } from '../../support/reply-checker.ts';
+import { randomFrom } from '../../support/samples/random-from.ts';
 import { createFuzz } from '../support/fuzz-values.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { ruleDatabases } from '../support/test-database.ts';

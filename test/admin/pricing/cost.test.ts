@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { validate } from '../../../admin/http/validate.ts';
+import { validate } from '../../../admin/http/request/validate.ts';
 import { type BilledUsage, type CostOptions, costOf } from '../../../admin/pricing/cost.ts';
 import { configuredRates, publicRates } from '../../../admin/pricing/rates.ts';
 import { pricingConfig } from '../../../admin/pricing/schema.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { roundedNano } from '../../../admin/pricing/nano-usd.ts';
-import { randomFrom } from '../../support/random-from.ts';
+import { randomFrom } from '../../support/samples/random-from.ts';
 
 describe('rounding to whole nano-USD', () => {
   const exact = (amount: number) => Math.round(Number(amount.toPrecision(15)));

@@ -1,9 +1,9 @@
 import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectNats } from '../../../admin/publish/nats-publisher.ts';
-import { type ChangeNotice, changesSubject } from '../../../core/contract/protocol/change-notice.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
-import { type NatsServer, natsMissing, newNatsServer } from '../../support/nats-server.ts';
+import { type ChangeNotice, changesSubject } from '../../../core/contract/protocol/notices/change-notice.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
+import { type NatsServer, natsMissing, newNatsServer } from '../../support/processes/nats-server.ts';
 import { until } from '../../support/until.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { ruleDatabase } from '../support/test-database.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { outbox } from '../../../admin/publish/entity.ts';
 import { startRelay } from '../../../admin/publish/relay.ts';
-import type { ChangeNotice } from '../../../core/contract/protocol/change-notice.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
+import type { ChangeNotice } from '../../../core/contract/protocol/notices/change-notice.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 import { until } from '../../support/until.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { databases } from '../support/test-database.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { usableInterfaces } from '../../../admin/resources/agent-integrations/card-schema.ts';
 import { agentIntegrations } from '../../../admin/resources/agent-integrations/entity.ts';
-import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
-import { deriveKey, unseal } from '../../../core/contract/values/secret.ts';
+import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
+import { deriveKey, unseal } from '../../../core/contract/values/credentials/secret.ts';
 import { expectChange, expectRefusal } from '../support/outcomes.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { ruleDatabases } from '../support/test-database.ts';

@@ -1,6 +1,6 @@
 import { generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type FakeOidcProvider, startFakeOidcProvider } from '../../support/fake-oidc-provider.ts';
+import { type FakeOidcProvider, startFakeOidcProvider } from '../../support/fakes/fake-oidc-provider.ts';
 import { claimsOf, newBrowser } from '../support/oidc-sign-in.ts';
 import type { Plane } from '../support/plane.ts';
 import { startPlaneWithGateway } from '../support/plane-gateway.ts';

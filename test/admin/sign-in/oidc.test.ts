@@ -2,7 +2,7 @@ import { createLocalJWKSet, generateKeyPair, type JSONWebKeySet, jwtVerify, Sign
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditEntries } from '../../../admin/audit/entity.ts';
 import { signInAttempts } from '../../../admin/resources/sso-connections/entity.ts';
-import { type FakeOidcProvider, type Lies, startFakeOidcProvider } from '../../support/fake-oidc-provider.ts';
+import { type FakeOidcProvider, type Lies, startFakeOidcProvider } from '../../support/fakes/fake-oidc-provider.ts';
 import { until } from '../../support/until.ts';
 import { claimsOf, newBrowser } from '../support/oidc-sign-in.ts';
 import type { Plane, Reply } from '../support/plane.ts';

@@ -3,7 +3,7 @@ import { newSamlKey } from '../../../admin/resources/sso-connections/saml-key.ts
 import type { SamlSettings } from '../../../admin/resources/sso-connections/saml-settings.ts';
 import { SignInRefusal } from '../../../admin/sign-in/refusal.ts';
 import { type Expected, verifyResponse } from '../../../admin/sign-in/saml/verify-response.ts';
-import { FakeSamlProvider, type ProviderKey, type ResponseParts } from '../../support/fake-saml-provider.ts';
+import { FakeSamlProvider, type ProviderKey, type ResponseParts } from '../../support/fakes/fake-saml-provider.ts';
 
 const acsUrl = 'https://gateway.example.com/v2/auth/saml/callback/one';
 const entityId = 'https://gateway.example.com/v2/auth/saml/metadata/one';

@@ -9,7 +9,12 @@ import { newId } from '../../../admin/db/new-id.ts';
 import { emailDomains } from '../../../admin/resources/email-domains/entity.ts';
 import { refreshMetadata } from '../../../admin/resources/sso-connections/refresh-metadata.ts';
 import { newSamlKey } from '../../../admin/resources/sso-connections/saml-key.ts';
-import { FakeSamlProvider, type LogoutParts, type ProviderKey, type ResponseParts } from '../../support/fake-saml-provider.ts';
+import {
+  FakeSamlProvider,
+  type LogoutParts,
+  type ProviderKey,
+  type ResponseParts,
+} from '../../support/fakes/fake-saml-provider.ts';
 import { until } from '../../support/until.ts';
 import { expectRefusal } from '../support/outcomes.ts';
 import { newPerson } from '../support/people.ts';
@@ -172,10 +177,7 @@ describe.each(ruleDatabases)('sign-in with SAML, on %s', (database) => {
     };
     const inMetadata = (pem: string) => pem.replace(/-----[^-]+-----|\s/g, '');
     const accepts = async (certificate: string) => signIn({ encryptFor: certificate, sign: ['assertion', 'response'] });
-    const isSignedWith = async (certificate: string) => {
-      const [signed = '', signature = ''] = new URL((await begin()).url).search.slice(1).split('&Signature=');
-      return createVerify('sha256').update(signed).verify(certificate, decodeURIComponent(signature), 'base64');
-    };
+    const isSignedWith = async (certificate: string) => isSignedBy(certificate, (await begin()).url);
     const { own_certificate: old } = (await plane.ask('GET', `/admin/sso-connections/${id}`)).body.saml;
     expect((await rotate('activate')).body.data.message).toMatch(/^step: this connection has no next key/);
     expect((await rotate('remove')).body.data.message).toMatch(/^step: this connection has one key only/);
@@ -198,20 +200,14 @@ describe.each(ruleDatabases)('sign-in with SAML, on %s', (database) => {
     expect(await published()).toEqual({ signing: [inMetadata(next)], encryption: [inMetadata(next)] });
     await accepts(next);
     await expect(accepts(old)).rejects.toThrow();
-    const secrets = await plane.control.services.database
-      .em()
-      .execute('select settings, request_body from sso_connections, audit_entries');
+    const em = plane.control.services.database.em();
+    const secrets = await em.execute('select settings, request_body from sso_connections, audit_entries');
     expect(JSON.stringify(secrets)).not.toContain('PRIVATE KEY');
-    const entry = await plane.control.services.database
-      .em()
-      .findOneOrFail(auditEntries, { action: 'rotate_key', resourceId: id });
+    const entry = await em.findOneOrFail(auditEntries, { action: 'rotate_key', resourceId: id });
     expect(entry).toMatchObject({ requestBody: { step: 'add' }, responseStatusCode: 200 });
     const admin = await newPerson(plane, 'admin');
-    const refused = await plane.ask('POST', `/admin/sso-connections/${id}/rotate-key`, {
-      key: admin.token,
-      body: { step: 'add' },
-    });
-    expect(refused.status).toBe(403);
+    const sent = { key: admin.token, body: { step: 'add' } };
+    expect((await plane.ask('POST', `/admin/sso-connections/${id}/rotate-key`, sent)).status).toBe(403);
   });
 
   describe('logout', () => {
@@ -227,9 +223,7 @@ describe.each(ruleDatabases)('sign-in with SAML, on %s', (database) => {
     /** Expects that the signature of an address was made with the key of the connection. */
     async function expectSigned(url: string): Promise<URLSearchParams> {
       const { saml } = (await plane.ask('GET', `/admin/sso-connections/${id}`)).body;
-      const [signed = '', signature = ''] = new URL(url).search.slice(1).split('&Signature=');
-      const verifier = createVerify('sha256').update(signed);
-      expect(verifier.verify(saml.own_certificate, decodeURIComponent(signature), 'base64')).toBe(true);
+      expect(isSignedBy(saml.own_certificate, url)).toBe(true);
       return new URL(url).searchParams;
     }
 
@@ -398,3 +392,9 @@ describe.each(ruleDatabases)('sign-in with SAML, on %s', (database) => {
     expect(reply.body.data.message).toMatch(reason);
   });
 });
+
+/** Returns true if the query of an address was signed with the key of this certificate. */
+function isSignedBy(certificate: string, url: string): boolean {
+  const [signed = '', signature = ''] = new URL(url).search.slice(1).split('&Signature=');
+  return createVerify('sha256').update(signed).verify(certificate, decodeURIComponent(signature), 'base64');
+}

@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { inlineAllowed } from '../../support/inline-allowed.ts';
-import { productFile } from '../../support/product.ts';
-import { cheapStartEnv } from '../../support/source-process.ts';
+import { inlineAllowed } from '../../support/product/inline-allowed.ts';
+import { productFile } from '../../support/product/product.ts';
+import { cheapStartEnv } from '../../support/product/source-process.ts';
 
 /** A control plane in its own process, as the supervisor starts it. */
 export interface ChildPlane {

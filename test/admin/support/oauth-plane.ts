@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { mcpConnections } from '../../../admin/resources/mcp-connections/entity.ts';
-import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
-import { mcpTokenContext } from '../../../core/contract/protocol/mcp-connection.ts';
-import { deriveKey, unseal } from '../../../core/contract/values/secret.ts';
-import { startOAuthUpstream } from '../../support/oauth-upstream.ts';
+import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
+import { mcpTokenContext } from '../../../core/contract/protocol/mcp/mcp-connection.ts';
+import { deriveKey, unseal } from '../../../core/contract/values/credentials/secret.ts';
+import { startOAuthUpstream } from '../../support/tool-servers/oauth-upstream.ts';
 import { startPlaneWithGateway } from './plane-gateway.ts';
 
 /** The client of `client_credentials` that the authorisation server has registered. */

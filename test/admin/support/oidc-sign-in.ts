@@ -1,4 +1,4 @@
-import type { FakeOidcProvider } from '../../support/fake-oidc-provider.ts';
+import type { FakeOidcProvider } from '../../support/fakes/fake-oidc-provider.ts';
 import type { Plane, Reply } from './plane.ts';
 
 /** A browser that signs in at a control plane under test: it keeps the cookie of its attempts. */

@@ -1,5 +1,5 @@
 import { randomBytes, scryptSync } from 'node:crypto';
-import type { OrganisationRole, WorkspaceRole } from '../../../admin/http/actor.ts';
+import type { OrganisationRole, WorkspaceRole } from '../../../admin/http/caller/actor.ts';
 import { startSession } from '../../../admin/identity/sessions.ts';
 import { users } from '../../../admin/resources/users/entity.ts';
 import type { Plane, Reply } from './plane.ts';

@@ -12,9 +12,9 @@ import { writeChange } from '../../../admin/publish/write-change.ts';
 import { type ControlPlane, type ControlPlaneDeps, startControlPlane } from '../../../admin/start-control-plane.ts';
 import { loadSettings } from '../../../config/load-settings.ts';
 import type { Settings } from '../../../config/settings.ts';
-import type { ChangeNotice } from '../../../core/contract/protocol/change-notice.ts';
-import { inlineAllowed } from '../../support/inline-allowed.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
+import type { ChangeNotice } from '../../../core/contract/protocol/notices/change-notice.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
+import { inlineAllowed } from '../../support/product/inline-allowed.ts';
 import { borrowDatabase, returnDatabase } from './shared-database.ts';
 import type { DatabaseName } from './test-database.ts';
 

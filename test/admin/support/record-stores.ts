@@ -1,4 +1,4 @@
-import { clickhouseMissing, startClickHouse } from '../../support/clickhouse.ts';
+import { clickhouseMissing, startClickHouse } from '../../support/processes/clickhouse.ts';
 import { until } from '../../support/until.ts';
 import { type Plane, startPlane } from './plane.ts';
 import { type DatabaseName, databases } from './test-database.ts';

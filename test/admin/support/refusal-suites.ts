@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { apiKeys } from '../../../admin/resources/api-keys/entity.ts';
-import { newApiKey, parseApiKey } from '../../../core/contract/values/api-key.ts';
+import { newApiKey, parseApiKey } from '../../../core/contract/values/credentials/api-key.ts';
 import { expectRefusal } from './outcomes.ts';
 import { type Plane, startPlane, type Tenant } from './plane.ts';
 import { ruleDatabases } from './test-database.ts';

@@ -2,8 +2,8 @@ import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Database, type DatabaseSettings, openDatabase } from '../../../admin/db/open-database.ts';
 import { entities, migrations } from '../../../admin/tables.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
-import { removeAfterRun, runDirectory } from '../../support/test-run.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
+import { removeAfterRun, runDirectory } from '../../support/runner/test-run.ts';
 import { copyEmptyDatabase } from './pgdata-template.ts';
 import { type DatabaseName, newReadyDatabase } from './test-database.ts';
 

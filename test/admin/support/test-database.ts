@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { MikroORM } from '@mikro-orm/postgresql';
-import { newMemoryLog } from '../../support/memory-log.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 import { fingerprint } from './pgdata-template.ts';
 
 export type DatabaseName = 'PGlite' | 'PostgreSQL';

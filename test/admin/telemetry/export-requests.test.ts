@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { attributesAsObject, itemsOf, type ReceivedExport, startFakeCollector } from '../../support/fake-collector.ts';
-import { sampleRecord } from '../../support/sample-record.ts';
+import { attributesAsObject, itemsOf, type ReceivedExport, startFakeCollector } from '../../support/fakes/fake-collector.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
 import { until } from '../../support/until.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { databases, ruleDatabase } from '../support/test-database.ts';

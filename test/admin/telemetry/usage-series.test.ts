@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { UsageSeries } from '../../../admin/telemetry/usage-series.ts';
 import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
-import { sampleRecord } from '../../support/sample-record.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
 import { until } from '../../support/until.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { ruleDatabases } from '../support/test-database.ts';

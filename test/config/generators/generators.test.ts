@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { copyRepository, type RepositoryCopy } from '../../support/repository-copy.ts';
+import { copyRepository, type RepositoryCopy } from '../../support/runner/repository-copy.ts';
 
 interface Generated {
   readonly kind: 'plugin' | 'provider' | 'resource';

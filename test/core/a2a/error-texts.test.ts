@@ -3,8 +3,8 @@ import { agentReader } from '../../../core/a2a/agent-messages.ts';
 import { messageChecks } from '../../../core/a2a/check-messages.ts';
 import type { AgentCall } from '../../../core/contract/plugin/agent-call.ts';
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
-import type { AgentServerDocument } from '../../../core/contract/protocol/agents.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { AgentServerDocument } from '../../../core/contract/protocol/agents/agents.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { guardrailDenied, RpcError } from '../../../core/json-rpc/messages.ts';
 
 const guardrail = { id: 'g', tools: null, input: false, output: true };

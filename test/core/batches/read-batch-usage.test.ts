@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { readBatchUsage } from '../../../core/batches/read-batch-usage.ts';
 import type { ProviderAdapter } from '../../../core/contract/provider/provider.ts';
-import type { HeaderList } from '../../../core/contract/values/http.ts';
+import type { HeaderList } from '../../../core/contract/values/http/http.ts';
 import { createBuilder } from '../../../core/pipeline/target/build-target.ts';
 import { providers } from '../../../core/providers/index.ts';
 import { providerDocument } from '../../support/pipeline-harness.ts';

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { priceRecord } from '../../../admin/pricing/price-record.ts';
 import { UsageSums } from '../../../core/batches/sum-usage.ts';
 import { batchUsagePart } from '../../../core/contract/provider/batch-usage.ts';
-import { emptyUsage } from '../../../core/contract/values/usage.ts';
-import { sampleRecord } from '../../support/sample-record.ts';
+import { emptyUsage } from '../../../core/contract/values/models/usage.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
 
 const used = (inputTokens: number, more: object = {}) => ({ ...emptyUsage(), inputTokens, outputTokens: 10, ...more });
 

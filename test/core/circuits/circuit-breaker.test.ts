@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Change, CircuitBreaker } from '../../../core/circuits/circuit-breaker.ts';
 import type { BreakerSettings } from '../../../core/contract/plugin/circuits.ts';
-import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
+import { type FakeTime, newFakeTime } from '../../support/fakes/fake-time.ts';
 
 let time: FakeTime;
 let said: Change[];

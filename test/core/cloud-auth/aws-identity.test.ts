@@ -7,9 +7,9 @@ import { awsIdentity } from '../../../core/cloud-auth/aws-identity.ts';
 import { machineIdentity } from '../../../core/cloud-auth/aws-machine-identity.ts';
 import { createTokenCaches } from '../../../core/cloud-auth/token-cache.ts';
 import type { SignServices, TokenRequest } from '../../../core/contract/provider/sign-services.ts';
-import { findHeader } from '../../../core/contract/values/http.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { Secret } from '../../../core/contract/values/secret.ts';
+import { Secret } from '../../../core/contract/values/credentials/secret.ts';
+import { findHeader } from '../../../core/contract/values/http/http.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { awsSettings } from '../../../core/provider-settings/aws.ts';
 import { until } from '../../support/until.ts';
 

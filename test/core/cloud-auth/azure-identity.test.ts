@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { OutgoingCall } from '../../../core/contract/provider/provider.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { Secret } from '../../../core/contract/values/secret.ts';
+import { Secret } from '../../../core/contract/values/credentials/secret.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { azureOpenAi } from '../../../core/providers/azure-openai/index.ts';
 import { type FakeTokenEndpoint, fakeTokenEndpoint } from '../formats/token-services.ts';
 

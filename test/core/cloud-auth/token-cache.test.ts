@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createTokenCache, tokenKey } from '../../../core/cloud-auth/token-cache.ts';
 import type { Token } from '../../../core/contract/provider/sign-services.ts';
-import { Secret } from '../../../core/contract/values/secret.ts';
+import { Secret } from '../../../core/contract/values/credentials/secret.ts';
 
 /** An issuer whose tokens are valid for an hour. `held` delays its next reply. */
 function issuer(lifetimeMs = 3_600_000) {

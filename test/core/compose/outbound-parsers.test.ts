@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { outboundParsers } from '../../../core/compose/outbound-parsers.ts';
-import { parseTrustedHosts } from '../../../core/contract/values/outbound-url.ts';
+import { parseTrustedHosts } from '../../../core/contract/values/addresses/outbound-url.ts';
 
 const { parseBaseUrl, parseTokenUrl } = outboundParsers(parseTrustedHosts(['127.0.0.1']));
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRequestLog } from '../../../core/compose/request-log.ts';
-import { newFakeTime } from '../../support/fake-time.ts';
-import { type LoneGateway, startLoneGateway } from '../../support/lone-gateway.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
-import { sampleRecord } from '../../support/sample-record.ts';
+import { newFakeTime } from '../../support/fakes/fake-time.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
+import { type LoneGateway, startLoneGateway } from '../../support/product/lone-gateway.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
 import { until } from '../../support/until.ts';
 
 const rejected = sampleRecord({ outcome: 'refused', status: 401, errorCode: 'invalid_api_key', apiKeyId: null, provider: null });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ProviderSettings } from '../../../core/contract/provider/provider.ts';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { callFields, errorChecks, failureText, statusChecks } from '../../../core/control-plane/diagnose.ts';
 import { providers } from '../../../core/providers/index.ts';
 

@@ -5,8 +5,8 @@ import * as v from 'valibot';
 import { beforeEach, expect, it } from 'vitest';
 import { instanceReport } from '../../../core/contract/protocol/instances.ts';
 import { startInstanceReports } from '../../../core/control-plane/report-instance.ts';
-import { newFakeTime } from '../../support/fake-time.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
+import { newFakeTime } from '../../support/fakes/fake-time.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 
 const about = { deployment: 'eu', tags: { region: 'a' }, sourceType: 'helm', version: '1.2.3' };
 let directory = '';

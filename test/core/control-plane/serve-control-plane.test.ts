@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { replyToControlPlane } from '../../../core/control-plane/serve-control-plane.ts';
 import { FakeSink, fakeRequest } from '../../../core/test-kit/fake-exchange.ts';
 import { until } from '../../support/until.ts';

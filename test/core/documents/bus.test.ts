@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ChangeBus, NoticeBus } from '../../../core/documents/bus.ts';
 import { createIpcBus } from '../../../core/documents/ipc-bus.ts';
 import { createNatsBus } from '../../../core/documents/nats-bus.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
-import { type NatsServer, natsMissing, newNatsServer } from '../../support/nats-server.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
+import { type NatsServer, natsMissing, newNatsServer } from '../../support/processes/nats-server.ts';
 import { until, within } from '../../support/until.ts';
 
 describe('the bus on one machine', () => {

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ChangeNotice } from '../../../core/contract/protocol/change-notice.ts';
 import type { ChangesReply } from '../../../core/contract/protocol/internal-api.ts';
+import type { ChangeNotice } from '../../../core/contract/protocol/notices/change-notice.ts';
 import { ChangeFollower } from '../../../core/documents/change-follower.ts';
 import { createControlPlaneClient } from '../../../core/documents/control-plane-client.ts';
-import { type FakeControlPlane, startFakeControlPlane } from '../../support/fake-control-plane.ts';
-import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
+import { type FakeControlPlane, startFakeControlPlane } from '../../support/fakes/fake-control-plane.ts';
+import { type FakeTime, newFakeTime } from '../../support/fakes/fake-time.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 import { newGate } from '../../support/gate.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
-import { sampleConfig } from '../../support/sample-documents.ts';
+import { sampleConfig } from '../../support/samples/sample-documents.ts';
 import { until } from '../../support/until.ts';
 
 let plane: FakeControlPlane;

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
-import { isPromise } from '../../../core/contract/values/json.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
+import { isPromise } from '../../../core/contract/values/json/json.ts';
 import { createControlPlaneClient } from '../../../core/documents/control-plane-client.ts';
 import { DocumentStore } from '../../../core/documents/document-store.ts';
-import { type FakeControlPlane, startFakeControlPlane } from '../../support/fake-control-plane.ts';
-import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
+import { type FakeControlPlane, startFakeControlPlane } from '../../support/fakes/fake-control-plane.ts';
+import { type FakeTime, newFakeTime } from '../../support/fakes/fake-time.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 import { newGate } from '../../support/gate.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
-import { sampleConfig, sampleKey } from '../../support/sample-documents.ts';
+import { sampleConfig, sampleKey } from '../../support/samples/sample-documents.ts';
 import { until } from '../../support/until.ts';
 
 let plane: FakeControlPlane;

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { sealKeyCheck } from '../../../core/contract/protocol/key-check.ts';
+import { sealKeyCheck } from '../../../core/contract/protocol/credentials/key-check.ts';
 import { startKeyCheck } from '../../../core/documents/key-check.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 
 const encryptionKey = new Uint8Array(randomBytes(32));
 const other = new Uint8Array(randomBytes(32));

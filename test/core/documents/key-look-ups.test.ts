@@ -2,11 +2,11 @@ import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createControlPlaneClient } from '../../../core/documents/control-plane-client.ts';
 import { DocumentStore } from '../../../core/documents/document-store.ts';
-import { type FakeControlPlane, startFakeControlPlane } from '../../support/fake-control-plane.ts';
-import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
+import { type FakeControlPlane, startFakeControlPlane } from '../../support/fakes/fake-control-plane.ts';
+import { type FakeTime, newFakeTime } from '../../support/fakes/fake-time.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 import { newGate } from '../../support/gate.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
-import { sampleKey } from '../../support/sample-documents.ts';
+import { sampleKey } from '../../support/samples/sample-documents.ts';
 import { until } from '../../support/until.ts';
 
 let plane: FakeControlPlane;

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { StoredDocument } from '../../../core/documents/document-store.ts';
 import { readLastKnownGood, writeLastKnownGood } from '../../../core/documents/last-known-good.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
-import { sampleKey } from '../../support/sample-documents.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
+import { sampleKey } from '../../support/samples/sample-documents.ts';
 
 let directory: string;
 let log: ReturnType<typeof newMemoryLog>;

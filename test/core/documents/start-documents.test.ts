@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ChangeBus } from '../../../core/documents/bus.ts';
 import { type GatewayDocuments, startDocuments } from '../../../core/documents/start-documents.ts';
-import { type FakeControlPlane, startFakeControlPlane } from '../../support/fake-control-plane.ts';
-import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
-import { sampleConfig, sampleKey } from '../../support/sample-documents.ts';
+import { type FakeControlPlane, startFakeControlPlane } from '../../support/fakes/fake-control-plane.ts';
+import { type FakeTime, newFakeTime } from '../../support/fakes/fake-time.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
+import { sampleConfig, sampleKey } from '../../support/samples/sample-documents.ts';
 import { until } from '../../support/until.ts';
 
 let plane: FakeControlPlane;

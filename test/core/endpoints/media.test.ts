@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { BodyMemory } from '../../../core/contract/values/body-memory.ts';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
-import { findHeader, type RequestBody } from '../../../core/contract/values/http.ts';
+import { BodyMemory } from '../../../core/contract/values/bodies/body-memory.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
+import { findHeader, type RequestBody } from '../../../core/contract/values/http/http.ts';
 import { encodeForm, parseForm } from '../../../core/pipeline/request/form-data.ts';
-import { patternBytes } from '../../support/pattern-bytes.ts';
 import { chatReply, createHarness, type Harness, replyWith, type Script } from '../../support/pipeline-harness.ts';
+import { patternBytes } from '../../support/samples/pattern-bytes.ts';
 
 const viaOne = { 'x-svc-provider': '@one' };
 const speech = { path: '/v1/audio/speech', headers: viaOne, body: { model: 'tts-1', voice: 'alloy', input: 'Grüße 🙂' } };

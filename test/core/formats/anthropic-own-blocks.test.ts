@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { withOwnReasoning } from '../../../core/formats/anthropic/own-reasoning.ts';
 import { sealBlock } from '../../../core/formats/sealed-blocks.ts';
 import { callOf } from '../providers/contract-suite.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../../core/contract/provider/provider.ts';
 import type { StreamEvent } from '../../../core/contract/provider/stream-event.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { isResponsesOnly } from '../../../core/formats/openai/responses-only.ts';
 import { azureOpenAi } from '../../../core/providers/azure-openai/index.ts';
 import { providers } from '../../../core/providers/index.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Operation } from '../../../core/contract/provider/provider.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { providers } from '../../../core/providers/index.ts';
 
 const chat = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { emptyUsage, totalTokens } from '../../../core/contract/values/usage.ts';
+import { emptyUsage, totalTokens } from '../../../core/contract/values/models/usage.ts';
 import { chatUsage } from '../../../core/formats/openai/chat-usage.ts';
 import { retryAfterMs } from '../../../core/formats/retry-after.ts';
 

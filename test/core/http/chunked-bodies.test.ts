@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { toGatewayError } from '../../../core/contract/values/errors.ts';
+import { toGatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { errorReply } from '../../../core/http/write-error.ts';
-import { type Edge, startEdge, uwsBinaries } from '../../support/edge-server.ts';
-import { openRawClient } from '../../support/raw-client.ts';
+import { openRawClient } from '../../support/clients/raw-client.ts';
+import { type Edge, startEdge, uwsBinaries } from '../../support/edge/edge-server.ts';
 
 const head = 'POST /v1/x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
 const hidden = 'GET /v1/hidden HTTP/1.1\r\nHost: b\r\n\r\n';

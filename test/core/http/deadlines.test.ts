@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FrameSocket } from '../../../core/contract/plugin/web-socket.ts';
-import { type Edge, startEdge, uwsBinaries } from '../../support/edge-server.ts';
+import { openRawClient, type RawClient } from '../../support/clients/raw-client.ts';
+import { openSession } from '../../support/clients/session-client.ts';
+import { type Edge, startEdge, uwsBinaries } from '../../support/edge/edge-server.ts';
 import { newGate } from '../../support/gate.ts';
-import { openRawClient, type RawClient } from '../../support/raw-client.ts';
-import { openSession } from '../../support/session-client.ts';
 
 const post = (path: string, header: string): string => `POST ${path} HTTP/1.1\r\nHost: a\r\n${header}\r\n\r\n`;
 

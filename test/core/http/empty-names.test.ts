@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { emptyNameWarning } from '../../../core/http/empty-names.ts';
-import { type Edge, startEdge, uwsBinaries } from '../../support/edge-server.ts';
-import { openRawClient } from '../../support/raw-client.ts';
+import { openRawClient } from '../../support/clients/raw-client.ts';
+import { type Edge, startEdge, uwsBinaries } from '../../support/edge/edge-server.ts';
 import { until } from '../../support/until.ts';
 
 const hidden = 'GET /v1/hidden HTTP/1.1\r\nHost: b\r\n\r\n';

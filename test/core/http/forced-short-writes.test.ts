@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { uwsBinaries } from '../../support/edge-server.ts';
-import { patternBytes } from '../../support/pattern-bytes.ts';
-import { openRawClient, sha256 } from '../../support/raw-client.ts';
+import { openRawClient, sha256 } from '../../support/clients/raw-client.ts';
+import { uwsBinaries } from '../../support/edge/edge-server.ts';
+import { patternBytes } from '../../support/samples/pattern-bytes.ts';
 
-const support = fileURLToPath(new URL('../../support', import.meta.url));
+const support = fileURLToPath(new URL('../../support/edge', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'short-send-'));
 const shim = buildShim();
 if (shim === null) console.warn('Skipped: forced short writes need gcc, which is not on the PATH');

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Edge, startEdge, uwsBinaries } from '../../support/edge-server.ts';
-import { openRawClient, type RawClient } from '../../support/raw-client.ts';
+import { openRawClient, type RawClient } from '../../support/clients/raw-client.ts';
+import { type Edge, startEdge, uwsBinaries } from '../../support/edge/edge-server.ts';
 
 const post = (headers: string, body = ''): string => `POST /v1/x HTTP/1.1\r\nHost: a\r\n${headers}\r\n${body}`;
 const get = (headers: string): string => `GET /v1/x HTTP/1.1\r\nHost: a\r\n${headers}\r\n`;

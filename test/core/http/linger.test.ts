@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Edge, startEdge, uwsBinaries } from '../../support/edge-server.ts';
-import { openRawClient } from '../../support/raw-client.ts';
+import { openRawClient } from '../../support/clients/raw-client.ts';
+import { type Edge, startEdge, uwsBinaries } from '../../support/edge/edge-server.ts';
 
 const uploadBytes = 15_000_000;
 const head = (length: number) => `POST /x HTTP/1.1\r\nhost: a\r\ncontent-length: ${length}\r\n\r\n`;

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadUws } from '../../../core/http/load-uws.ts';
-import { startEdge, uwsBinaries } from '../../support/edge-server.ts';
-import { openRawClient } from '../../support/raw-client.ts';
+import { openRawClient } from '../../support/clients/raw-client.ts';
+import { startEdge, uwsBinaries } from '../../support/edge/edge-server.ts';
 
 const packed = join(
   process.cwd(),

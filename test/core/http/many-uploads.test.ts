@@ -3,9 +3,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { UwsRequestBody } from '../../../core/http/request-body.ts';
-import { type Edge, startEdge, uwsBinaries } from '../../support/edge-server.ts';
-import { patternBytes } from '../../support/pattern-bytes.ts';
-import { sha256 } from '../../support/raw-client.ts';
+import { sha256 } from '../../support/clients/raw-client.ts';
+import { type Edge, startEdge, uwsBinaries } from '../../support/edge/edge-server.ts';
+import { patternBytes } from '../../support/samples/pattern-bytes.ts';
 
 const uploads = 8;
 const uploadBytes = 12_000_000;

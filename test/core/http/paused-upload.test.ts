@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { BodyIntake } from '../../../core/contract/values/body-intake.ts';
+import { BodyIntake } from '../../../core/contract/values/bodies/body-intake.ts';
 import { UwsRequestBody } from '../../../core/http/request-body.ts';
 
 /** A paused connection that still delivers, as the addon does while its read buffer is full. */

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Edge, startEdge, uwsBinaries } from '../../support/edge-server.ts';
-import { freePort } from '../../support/free-port.ts';
+import { type Edge, startEdge, uwsBinaries } from '../../support/edge/edge-server.ts';
+import { freePort } from '../../support/processes/free-port.ts';
 
 const stored = (name: string): string => fileURLToPath(new URL(`../../support/tls/${name}.pem`, import.meta.url));
 

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { GatewayError, toGatewayError } from '../../../core/contract/values/errors.ts';
-import type { BodyControl, InboundRequest, ReplySink } from '../../../core/contract/values/http.ts';
+import { GatewayError, toGatewayError } from '../../../core/contract/values/errors/errors.ts';
+import type { BodyControl, InboundRequest, ReplySink } from '../../../core/contract/values/http/http.ts';
 import type { UwsRequestBody } from '../../../core/http/request-body.ts';
 import { errorReply } from '../../../core/http/write-error.ts';
-import { type Edge, startEdge, uwsBinaries } from '../../support/edge-server.ts';
+import { openRawClient, type RawClient, sha256 } from '../../support/clients/raw-client.ts';
+import { type Edge, startEdge, uwsBinaries } from '../../support/edge/edge-server.ts';
 import { newGate } from '../../support/gate.ts';
-import { patternBytes } from '../../support/pattern-bytes.ts';
-import { openRawClient, type RawClient, sha256 } from '../../support/raw-client.ts';
+import { patternBytes } from '../../support/samples/pattern-bytes.ts';
 import { until } from '../../support/until.ts';
 
 const withLength = (length: number): string => `POST /v1/x HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n`;

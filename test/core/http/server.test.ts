@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ReplySink } from '../../../core/contract/values/http.ts';
+import type { ReplySink } from '../../../core/contract/values/http/http.ts';
 import { loadUws } from '../../../core/http/load-uws.ts';
-import { type Edge, type Handle, startEdge, uwsBinaries } from '../../support/edge-server.ts';
-import { freePort } from '../../support/free-port.ts';
+import { openRawClient, type RawReply, sha256 } from '../../support/clients/raw-client.ts';
+import { type Edge, type Handle, startEdge, uwsBinaries } from '../../support/edge/edge-server.ts';
 import { newGate } from '../../support/gate.ts';
-import { patternBytes } from '../../support/pattern-bytes.ts';
-import { openRawClient, type RawReply, sha256 } from '../../support/raw-client.ts';
+import { freePort } from '../../support/processes/free-port.ts';
+import { patternBytes } from '../../support/samples/pattern-bytes.ts';
 import { until } from '../../support/until.ts';
 
 const pem = (name: string): string => fileURLToPath(new URL(`../../support/tls/${name}.pem`, import.meta.url));

@@ -3,9 +3,9 @@ import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { FrameListener, FrameSocket } from '../../../core/contract/plugin/web-socket.ts';
-import { startEdge, uwsBinaries } from '../../support/edge-server.ts';
+import { openSession, RefusedHandshake } from '../../support/clients/session-client.ts';
+import { startEdge, uwsBinaries } from '../../support/edge/edge-server.ts';
 import { newGate } from '../../support/gate.ts';
-import { openSession, RefusedHandshake } from '../../support/session-client.ts';
 import { until, within } from '../../support/until.ts';
 
 const pem = (name: string) => fileURLToPath(new URL(`../../support/tls/${name}.pem`, import.meta.url));

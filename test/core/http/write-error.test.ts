@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ErrorCode, errorTable, GatewayError, savedOnlyCodes } from '../../../core/contract/values/errors.ts';
+import { type ErrorCode, errorTable, GatewayError, savedOnlyCodes } from '../../../core/contract/values/errors/errors.ts';
 import { errorReply } from '../../../core/http/write-error.ts';
 
 describe('error replies', () => {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { HeaderList, InboundRequest, ReplySink } from '../../../core/contract/values/http.ts';
-import { type Edge, startEdge, uwsBinaries } from '../../support/edge-server.ts';
+import type { HeaderList, InboundRequest, ReplySink } from '../../../core/contract/values/http/http.ts';
+import { openRawClient, type RawClient, sha256 } from '../../support/clients/raw-client.ts';
+import { type Edge, startEdge, uwsBinaries } from '../../support/edge/edge-server.ts';
 import { newGate } from '../../support/gate.ts';
-import { openRawClient, type RawClient, sha256 } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
 
 const get = (path: string, headers = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`;

@@ -8,13 +8,13 @@ import {
 } from '../../../core/contract/plugin/content-capture.ts';
 import type { InternalFetch } from '../../../core/contract/protocol/internal-api.ts';
 import type { RecordContent } from '../../../core/contract/protocol/record-contents.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { ContentQueue } from '../../../core/journal/content-queue.ts';
 import { createMasks } from '../../../core/journal/mask-content.ts';
 import { prepareContent } from '../../../core/journal/prepare-content.ts';
 import { mergeStream } from '../../../plugins/cache/forms/convert.ts';
-import { newFakeTime } from '../../support/fake-time.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
+import { newFakeTime } from '../../support/fakes/fake-time.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 
 const id = '11111111-1111-4111-8111-111111111111';
 const json = ['content-type', 'application/json'];

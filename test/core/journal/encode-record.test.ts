@@ -5,8 +5,8 @@ import type { GuardrailRecord } from '../../../core/contract/plugin/guardrail-re
 import { type RequestRecord, requestRecord } from '../../../core/contract/plugin/record.ts';
 import { RecordEncoder } from '../../../core/journal/encode-record.ts';
 import { LineBuffer } from '../../../core/journal/line-buffer.ts';
-import { randomFrom } from '../../support/random-from.ts';
-import { sampleRecord } from '../../support/sample-record.ts';
+import { randomFrom } from '../../support/samples/random-from.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
 
 const encoder = new RecordEncoder();
 

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { Spool } from '../../../core/journal/spool.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
-import { sampleRecord } from '../../support/sample-record.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
 
 /** Path of this program, for tests to spawn. */
 export const journalChildPath = fileURLToPath(import.meta.url);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createMasks } from '../../../core/journal/mask-content.ts';
 import { everySecretName } from '../../../core/providers/declarations.ts';
-import { randomFrom } from '../../support/random-from.ts';
+import { randomFrom } from '../../support/samples/random-from.ts';
 
 const { headers, body, text } = createMasks(['x-user-email', 'patient_name'], everySecretName);
 const letters = (length: number) => randomBytes(length).toString('hex').slice(0, length);

@@ -8,9 +8,9 @@ import type { CallHold } from '../../../core/contract/plugin/call-hold.ts';
 import { type RequestRecord, requestRecord } from '../../../core/contract/plugin/record.ts';
 import { OpenHolds } from '../../../core/journal/open-holds.ts';
 import { Spool } from '../../../core/journal/spool.ts';
-import { newFakeTime } from '../../support/fake-time.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
-import { sampleRecord } from '../../support/sample-record.ts';
+import { newFakeTime } from '../../support/fakes/fake-time.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
 
 let root: string;
 let directory: string;

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
 import { type RunningJournal, startJournal } from '../../../core/journal/start-journal.ts';
-import { type FakeControlPlane, startFakeControlPlane } from '../../support/fake-control-plane.ts';
-import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
-import { sampleRecord } from '../../support/sample-record.ts';
+import { type FakeControlPlane, startFakeControlPlane } from '../../support/fakes/fake-control-plane.ts';
+import { type FakeTime, newFakeTime } from '../../support/fakes/fake-time.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
 import { until } from '../../support/until.ts';
 import { journalChildPath } from './journal-child.ts';
 

@@ -7,11 +7,11 @@ import { text } from 'node:stream/consumers';
 import * as v from 'valibot';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RequestRecord, requestRecord } from '../../../core/contract/plugin/record.ts';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { Spool, type SpoolOptions } from '../../../core/journal/spool.ts';
-import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
-import { sampleRecord } from '../../support/sample-record.ts';
+import { type FakeTime, newFakeTime } from '../../support/fakes/fake-time.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
 import { journalChildPath } from './journal-child.ts';
 
 let root: string;

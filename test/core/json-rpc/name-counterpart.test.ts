@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { nameCounterpart } from '../../../core/json-rpc/name-counterpart.ts';
 
 const named = (error: GatewayError, name = 'agent') => nameCounterpart(error, name, 'REQUEST_TIMEOUT').message;

@@ -1,9 +1,9 @@
 import type { KeyObject } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { checkJwk, checkKeySetUrl } from '../../../core/contract/protocol/key-set.ts';
-import { parseTrustedHosts } from '../../../core/contract/values/outbound-url.ts';
+import { checkJwk, checkKeySetUrl } from '../../../core/contract/protocol/credentials/key-set.ts';
+import { parseTrustedHosts } from '../../../core/contract/values/addresses/outbound-url.ts';
 import { goodKeys } from '../../../core/jwt/key-sets.ts';
-import { newSigningKey } from '../../support/tokens.ts';
+import { newSigningKey } from '../../support/samples/tokens.ts';
 import { newUnderTest, organisationId, otherOrganisationId, type UnderTest } from './verifier-under-test.ts';
 
 const first = newSigningKey('first');

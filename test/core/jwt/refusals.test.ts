@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { TokenRefusal } from '../../../core/contract/protocol/tokens.ts';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
+import type { TokenRefusal } from '../../../core/contract/protocol/credentials/tokens.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { Refusals } from '../../../core/jwt/refusals.ts';
 import { newUnderTest, organisationId, otherOrganisationId, type UnderTest } from './verifier-under-test.ts';
 

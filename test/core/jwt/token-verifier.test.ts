@@ -1,6 +1,6 @@
 import { createHmac, createPublicKey } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { newSigningKey, signToken } from '../../support/tokens.ts';
+import { newSigningKey, signToken } from '../../support/samples/tokens.ts';
 import { goodClaims, newUnderTest, organisationId, otherOrganisationId, type UnderTest } from './verifier-under-test.ts';
 
 let test: UnderTest;

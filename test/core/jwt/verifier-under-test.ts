@@ -1,12 +1,12 @@
 import type { DocumentReader } from '../../../core/contract/plugin/plugin.ts';
+import type { TokenAsk, TokenVerifier, VerifiedToken } from '../../../core/contract/protocol/credentials/tokens.ts';
 import type { DocumentKind, OrganisationDocument } from '../../../core/contract/protocol/documents.ts';
-import type { TokenAsk, TokenVerifier, VerifiedToken } from '../../../core/contract/protocol/tokens.ts';
-import type { GatewayError } from '../../../core/contract/values/errors.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { GatewayError } from '../../../core/contract/values/errors/errors.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { type FetchKeySet, KeySets } from '../../../core/jwt/key-sets.ts';
 import { createTokenVerifier } from '../../../core/jwt/token-verifier.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
-import { newSigningKey, type SigningKey, signToken } from '../../support/tokens.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
+import { newSigningKey, type SigningKey, signToken } from '../../support/samples/tokens.ts';
 
 export const organisationId = '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0001';
 export const otherOrganisationId = '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0009';

@@ -1,9 +1,15 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { limitUnits } from '../../../core/contract/protocol/budget-rules.ts';
-import { type BudgetAsk, type Grant, type LimitSpec, refused, unavailable } from '../../../core/contract/protocol/leases.ts';
+import { limitUnits } from '../../../core/contract/protocol/limits/budget-rules.ts';
+import {
+  type BudgetAsk,
+  type Grant,
+  type LimitSpec,
+  refused,
+  unavailable,
+} from '../../../core/contract/protocol/limits/leases.ts';
 import { Account } from '../../../core/leases/account.ts';
-import { newFakeTime } from '../../support/fake-time.ts';
+import { newFakeTime } from '../../support/fakes/fake-time.ts';
 
 const organisationId = '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0001';
 const rate: LimitSpec = { kind: 'rate', key: 'rate', organisationId, capacity: 100, lengthMs: 60_000 };

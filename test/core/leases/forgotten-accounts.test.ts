@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import type { LimitSpec } from '../../../core/contract/protocol/leases.ts';
+import type { LimitSpec } from '../../../core/contract/protocol/limits/leases.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
-import { firstHolder, newFakeLedger } from '../../support/fake-ledger.ts';
-import { newFakeTime } from '../../support/fake-time.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
+import { firstHolder, newFakeLedger } from '../../support/fakes/fake-ledger.ts';
+import { newFakeTime } from '../../support/fakes/fake-time.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 import { until } from '../../support/until.ts';
 
 const organisationId = '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0001';

@@ -4,8 +4,8 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { newApiKey } from '../../../core/contract/values/api-key.ts';
-import { Secret } from '../../../core/contract/values/secret.ts';
+import { newApiKey } from '../../../core/contract/values/credentials/api-key.ts';
+import { Secret } from '../../../core/contract/values/credentials/secret.ts';
 import { createLog } from '../../../core/log/log.ts';
 
 function newLog() {

@@ -5,8 +5,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createBusChannel } from '../../../core/compose/notice-channels.ts';
 import { createNatsBus } from '../../../core/documents/nats-bus.ts';
 import { createPeers, type PeerNotice } from '../../../core/mcp/peers/peers.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
-import { type NatsServer, natsMissing, newNatsServer } from '../../support/nats-server.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
+import { type NatsServer, natsMissing, newNatsServer } from '../../support/processes/nats-server.ts';
 import { until } from '../../support/until.ts';
 
 const key = new Uint8Array(32).fill(7);

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { NoticeChannel } from '../../../core/contract/protocol/notice-channel.ts';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
+import type { NoticeChannel } from '../../../core/contract/protocol/notices/notice-channel.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { createPeers, type PeerNotice } from '../../../core/mcp/peers/peers.ts';
-import { peerChannels } from '../../support/peer-channels.ts';
+import { peerChannels } from '../../support/fakes/peer-channels.ts';
 
 const key = new Uint8Array(32).fill(7);
 const silent = { onEvent: () => {}, onCancel: () => {} };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
-import type { InboundRequest, ReplySink } from '../../../core/contract/values/http.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
+import type { InboundRequest, ReplySink } from '../../../core/contract/values/http/http.ts';
 import { mcpErrorReply } from '../../../core/mcp/refusals.ts';
 import { replyResourceMetadata } from '../../../core/mcp/resource-metadata.ts';
 

@@ -9,12 +9,12 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { createPeers } from '../../../core/mcp/peers/peers.ts';
 import type { ServerSettings } from '../../../core/mcp/server-settings.ts';
 import { createSseSessions, type SseSessionAddress, type SseSessions } from '../../../core/mcp/sse/sse-sessions.ts';
-import { type SseUpstream, startSseUpstream } from '../../support/mcp-upstream.ts';
-import { peerChannels } from '../../support/peer-channels.ts';
+import { peerChannels } from '../../support/fakes/peer-channels.ts';
+import { type SseUpstream, startSseUpstream } from '../../support/tool-servers/mcp-upstream.ts';
 import { until } from '../../support/until.ts';
 import { localTransport } from '../upstream/outgoing-call.ts';
 

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { BodyMemory } from '../../../core/contract/values/body-memory.ts';
-import type { InboundRequest, ReplySink } from '../../../core/contract/values/http.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { BodyMemory } from '../../../core/contract/values/bodies/body-memory.ts';
+import type { InboundRequest, ReplySink } from '../../../core/contract/values/http/http.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { errorReply } from '../../../core/http/write-error.ts';
 import { withModelTools } from '../../../core/model-tools/serve-model-tools.ts';
 import { modelName } from '../../../core/model-tools/tool-names.ts';

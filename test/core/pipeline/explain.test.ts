@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ProviderDocument } from '../../../core/contract/protocol/documents.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { createHarness, type Harness, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
 
 const seeing = { key: { scopes: ['completions.write', 'configs.read', 'providers.read'] } };

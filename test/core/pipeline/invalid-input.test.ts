@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { createHarness } from '../../support/pipeline-harness.ts';
 
 describe('invalid input', () => {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { BodyMemory } from '../../../core/contract/values/body-memory.ts';
+import { BodyMemory } from '../../../core/contract/values/bodies/body-memory.ts';
 import { HeldReply } from '../../../core/pipeline/attempt/held-reply.ts';
 import { parseForm } from '../../../core/pipeline/request/form-data.ts';
 import { createHarness } from '../../support/pipeline-harness.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { chatReply, createHarness, type Harness, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
 
 const chat = { model: 'gpt-5', messages: [] };

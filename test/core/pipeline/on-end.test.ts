@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../core/contract/plugin/context.ts';
 import { type CoreHooks, type CorePlugin, defineCorePlugin } from '../../../core/contract/plugin/core-plugin.ts';
 import type { Stage } from '../../../core/contract/plugin/plugin.ts';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { chatReply, chatStream, createHarness, failWith, replyWith, type Script } from '../../support/pipeline-harness.ts';
 
 /** A plugin with one hook, which counts the calls of its `onEnd`. */

@@ -6,8 +6,8 @@ import type { ProviderCall } from '../../../core/contract/plugin/provider-call.t
 import type { ProviderDocument, RateLimitDocument } from '../../../core/contract/protocol/documents.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
 import { guardPlugin } from '../../../core/plugin-host/guard-plugin.ts';
-import { firstHolder, newFakeLedger } from '../../support/fake-ledger.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
+import { firstHolder, newFakeLedger } from '../../support/fakes/fake-ledger.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 import { chatReply, createHarness, type Harness, replyWith, type Script, workspaceId } from '../../support/pipeline-harness.ts';
 
 const embedding = {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { messagesErrorType } from '../../../core/contract/values/messages-errors.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
+import { messagesErrorType } from '../../../core/contract/values/errors/messages-errors.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { createHarness, failWith, providerDocument, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
 
 const bedrockSettings = { aws_auth_type: 'accessKey', aws_region: 'us-east-1' };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import type { AttemptReply } from '../../../core/pipeline/attempt-reply.ts';
 import { renewCredential } from '../../../core/pipeline/dispatch.ts';
 

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
-import type { HeaderList } from '../../../core/contract/values/http.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
-import type { Timers } from '../../../core/contract/values/timers.ts';
-import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
+import type { HeaderList } from '../../../core/contract/values/http/http.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import type { Timers } from '../../../core/contract/values/time/timers.ts';
+import { type FakeTime, newFakeTime } from '../../support/fakes/fake-time.ts';
 import {
   chatReply,
   chatStream,

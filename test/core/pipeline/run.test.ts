@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { InnerSink } from '../../../core/pipeline/inner-request.ts';
 import { fakeRequest } from '../../../core/test-kit/fake-exchange.ts';
 import { chatReply, chatStream, createHarness, failWith, replyWith } from '../../support/pipeline-harness.ts';

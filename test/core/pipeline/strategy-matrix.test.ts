@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
-import type { Timers } from '../../../core/contract/values/timers.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import type { Timers } from '../../../core/contract/values/time/timers.ts';
 import {
   createHarness,
   type FakeSink,

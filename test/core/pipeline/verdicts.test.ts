@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import type { CorePlugin } from '../../../core/contract/plugin/core-plugin.ts';
 import type { AttemptResponse, Hooks, Plugin, Verdict } from '../../../core/contract/plugin/plugin.ts';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { guardPlugin } from '../../../core/plugin-host/guard-plugin.ts';
 import { chatReply, chatStream, createHarness, replyWith } from '../../support/pipeline-harness.ts';
 

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import type { CorePlugin } from '../../../core/contract/plugin/core-plugin.ts';
 import type { Hooks, Plugin } from '../../../core/contract/plugin/plugin.ts';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { guardPlugin } from '../../../core/plugin-host/guard-plugin.ts';
 import { tryExamples } from '../../../core/plugin-host/load-plugins.ts';
 import { chatReply, chatStream, createHarness, type FakeRequest, failWith, replyWith } from '../../support/pipeline-harness.ts';

@@ -74,7 +74,7 @@ it('rejects two plugins with the same name', async () => {
 describe('svc-gateway/plugin is the contract of the running service, without a build', () => {
   // Runs in a separate process, because vitest resolves imports itself.
   const program = (file: string) => `
-    import { GatewayError } from ${JSON.stringify(moduleAt('contract/values/errors.ts'))};
+    import { GatewayError } from ${JSON.stringify(moduleAt('contract/values/errors/errors.ts'))};
     import { loadPlugins } from ${JSON.stringify(moduleAt('plugin-host/load-plugins.ts'))};
     const [{ plugin }] = await loadPlugins([${JSON.stringify(file)}]);
     try { plugin.onConfig().onRequest(); } catch (error) { console.log(error instanceof GatewayError, error.status); }`;

@@ -3,7 +3,7 @@ import mustache from 'mustache';
 import { beforeAll, expect, test, vi } from 'vitest';
 import { compileTemplate } from '../../../core/prompts/compile-template.ts';
 import { renderMessages, renderTemplate } from '../../../core/prompts/render-template.ts';
-import { randomFrom } from '../../support/random-from.ts';
+import { randomFrom } from '../../support/samples/random-from.ts';
 import { partialSet } from './partial-set.ts';
 import { pick, randomPartials, randomTemplate, randomVariables } from './random-templates.ts';
 

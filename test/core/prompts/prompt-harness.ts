@@ -1,7 +1,7 @@
 import type { PromptPartialDocument } from '../../../core/contract/protocol/prompts.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { createHarness, type FakeSink, type Harness, workspaceId } from '../../support/pipeline-harness.ts';
-import { idOf, messages, samplePartial, samplePrompt } from '../../support/sample-prompts.ts';
+import { idOf, messages, samplePartial, samplePrompt } from '../../support/samples/sample-prompts.ts';
 
 export const otherWorkspace = idOf('another workspace');
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { chatStream, organisationId, workspaceId } from '../../support/pipeline-harness.ts';
-import { idOf, samplePartial, samplePrompt } from '../../support/sample-prompts.ts';
+import { idOf, samplePartial, samplePrompt } from '../../support/samples/sample-prompts.ts';
 
 import { bodyOf, dataOf, errorOf, harness, messageOf, otherWorkspace } from './prompt-harness.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { chatReply, type Harness, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
-import { messages, samplePrompt } from '../../support/sample-prompts.ts';
+import { messages, samplePrompt } from '../../support/samples/sample-prompts.ts';
 
 import { bodyOf, harness, messageOf } from './prompt-harness.ts';
 

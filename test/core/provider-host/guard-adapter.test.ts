@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Operation, ProviderAdapter } from '../../../core/contract/provider/provider.ts';
-import { emptyUsage } from '../../../core/contract/values/usage.ts';
+import { emptyUsage } from '../../../core/contract/values/models/usage.ts';
 import { guardAdapter } from '../../../core/provider-host/guard-adapter.ts';
 
 function adapterOf(chat: object, more: object = {}): ProviderAdapter {

@@ -11,12 +11,12 @@ import type {
 } from '../../../core/contract/provider/provider.ts';
 import { operationNames } from '../../../core/contract/provider/provider.ts';
 import type { StreamEvent } from '../../../core/contract/provider/stream-event.ts';
-import type { FormPart } from '../../../core/contract/values/form.ts';
-import type { HeaderList } from '../../../core/contract/values/http.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { Secret } from '../../../core/contract/values/secret.ts';
-import type { Usage } from '../../../core/contract/values/usage.ts';
-import { emptyUsage } from '../../../core/contract/values/usage.ts';
+import type { FormPart } from '../../../core/contract/values/bodies/form.ts';
+import { Secret } from '../../../core/contract/values/credentials/secret.ts';
+import type { HeaderList } from '../../../core/contract/values/http/http.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import type { Usage } from '../../../core/contract/values/models/usage.ts';
+import { emptyUsage } from '../../../core/contract/values/models/usage.ts';
 import { repliesOfEvents, repliesOfReply } from './assemble-reply.ts';
 import { eventsOfText } from './event-stream-text.ts';
 import type { CallCase } from './provider-fixtures.ts';

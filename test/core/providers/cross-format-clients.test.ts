@@ -4,7 +4,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Operation } from '../../../core/contract/provider/provider.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { anthropic } from '../../../core/providers/anthropic/anthropic.ts';
 import { deepseek } from '../../../core/providers/deepseek/index.ts';
 import { openai } from '../../../core/providers/openai/index.ts';

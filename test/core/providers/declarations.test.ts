@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { isStored, type ProviderDeclaration, type SettingDeclaration } from '../../../core/provider-settings/declaration.ts';
 import { declarationOf, declarations } from '../../../core/providers/declarations.ts';
 import { providers } from '../../../core/providers/index.ts';
-import { invalidValues, sampleWith } from '../../support/sample-settings.ts';
+import { invalidValues, sampleWith } from '../../support/samples/sample-settings.ts';
 
 const core = join(import.meta.dirname, '../../../core');
 const folders = readdirSync(join(core, 'providers'), { withFileTypes: true }).flatMap((entry) =>

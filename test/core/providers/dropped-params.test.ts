@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Operation, ProviderAdapter } from '../../../core/contract/provider/provider.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { anthropic } from '../../../core/providers/anthropic/anthropic.ts';
 import { bedrock } from '../../../core/providers/bedrock/index.ts';
 import { cohere } from '../../../core/providers/cohere/index.ts';

@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import type { StreamEvent } from '../../../core/contract/provider/stream-event.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 
 /** The events of a server-sent event stream as text, in the form that readers and translators receive. */
 export function eventsOfText(text: string): StreamEvent[] {

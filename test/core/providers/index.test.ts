@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { isProviderId, providerTypes } from '../../../admin/resources/integrations/provider-type.ts';
 import { parseGatewayConfig } from '../../../core/contract/plugin/gateway-config.ts';
 import type { Operation } from '../../../core/contract/provider/provider.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { adapters as compatibleRows } from '../../../core/providers/compatible-rows/index.ts';
 import { declarations, settingNames } from '../../../core/providers/declarations.ts';
 import { providers } from '../../../core/providers/index.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
 import { expect, it } from 'vitest';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { createHarness, type Harness, replyWith, type Script } from '../../support/pipeline-harness.ts';
 import { frame } from './bedrock/frames.ts';
 

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OperationName, ProviderError } from '../../../core/contract/provider/provider.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
-import type { Usage } from '../../../core/contract/values/usage.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import type { Usage } from '../../../core/contract/values/models/usage.ts';
 
 /**
  * One call: `<case>.json`. The provider's streamed response to the same request is in `<case>.chunks.txt`, and the expected client

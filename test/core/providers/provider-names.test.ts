@@ -32,8 +32,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'plugins/cache/key.ts': ['anthropic'],
   // The metadata service of Google Cloud.
   'core/contract/provider/upstream.ts': ['google'],
-  'core/contract/values/trusted-hosts.ts': ['google'],
-  'core/contract/values/unforwarded-headers.ts': ['google'],
+  'core/contract/values/addresses/trusted-hosts.ts': ['google'],
+  'core/contract/values/http/unforwarded-headers.ts': ['google'],
   // Prefixes of providers' keys.
   'core/journal/mask-content.ts': ['github', 'xai'],
   'core/log/redact.ts': ['xai'],

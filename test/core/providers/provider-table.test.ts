@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { OperationName, ProviderAdapter } from '../../../core/contract/provider/provider.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { Secret } from '../../../core/contract/values/secret.ts';
+import { Secret } from '../../../core/contract/values/credentials/secret.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { providers } from '../../../core/providers/index.ts';
 
 /** Functions as the table names them, and the operations each consists of. `realtime` is no operation. */

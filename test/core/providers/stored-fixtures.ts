@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OperationName } from '../../../core/contract/provider/provider.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 
 /** Functions about files, batches and fine-tuning jobs, and the two about jobs that pass through. */
 export type StoredFunction = OperationName | 'listFinetuneEvents' | 'listFinetuneCheckpoints';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { type RealtimeGateway, realtimePath, shareRealtimeGateway } from '../../support/realtime-gateway.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { type RealtimeGateway, realtimePath, shareRealtimeGateway } from '../../support/product/realtime-gateway.ts';
 import { until, within } from '../../support/until.ts';
 
 let realtime: RealtimeGateway;

@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { refuseWith } from '../../support/fake-realtime.ts';
-import { type RealtimeGateway, realtimePath, shareRealtimeGateway } from '../../support/realtime-gateway.ts';
-import { openSession } from '../../support/session-client.ts';
+import { openSession } from '../../support/clients/session-client.ts';
+import { refuseWith } from '../../support/fakes/fake-realtime.ts';
+import { type RealtimeGateway, realtimePath, shareRealtimeGateway } from '../../support/product/realtime-gateway.ts';
 import { within } from '../../support/until.ts';
 
 let realtime: RealtimeGateway;

@@ -2,11 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type FakeRealtime, startFakeRealtime } from '../../support/fake-realtime.ts';
-import { type LoneGateway, startLoneGateway } from '../../support/lone-gateway.ts';
-import { newProductDatabase } from '../../support/product-database.ts';
-import { openSession, RefusedHandshake } from '../../support/session-client.ts';
-import { startGateway } from '../../support/start-gateway.ts';
+import { openSession, RefusedHandshake } from '../../support/clients/session-client.ts';
+import { type FakeRealtime, startFakeRealtime } from '../../support/fakes/fake-realtime.ts';
+import { type LoneGateway, startLoneGateway } from '../../support/product/lone-gateway.ts';
+import { newProductDatabase } from '../../support/product/product-database.ts';
+import { startGateway } from '../../support/product/start-gateway.ts';
 import { until, within } from '../../support/until.ts';
 
 let provider: FakeRealtime;

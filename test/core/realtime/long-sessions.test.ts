@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type RealtimeGateway, realtimePath, startRealtimeGateway } from '../../support/realtime-gateway.ts';
-import type { RunningGateway } from '../../support/start-gateway.ts';
+import { type RealtimeGateway, realtimePath, startRealtimeGateway } from '../../support/product/realtime-gateway.ts';
+import type { RunningGateway } from '../../support/product/start-gateway.ts';
 import { until, within } from '../../support/until.ts';
 
 let realtime: RealtimeGateway<RunningGateway>;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RealtimeGateway, shareRealtimeGateway } from '../../support/realtime-gateway.ts';
+import { type RealtimeGateway, shareRealtimeGateway } from '../../support/product/realtime-gateway.ts';
 import { until, within } from '../../support/until.ts';
 
 let realtime: RealtimeGateway;

@@ -4,8 +4,8 @@ import { createServer, type Server } from 'node:tls';
 import OpenAI from 'openai';
 import { OpenAIRealtimeWS } from 'openai/realtime/ws';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type FakeRealtime, startFakeRealtime } from '../../support/fake-realtime.ts';
-import { type SharedGateway, shareGateway } from '../../support/shared-gateway.ts';
+import { type FakeRealtime, startFakeRealtime } from '../../support/fakes/fake-realtime.ts';
+import { type SharedGateway, shareGateway } from '../../support/product/shared-gateway.ts';
 import { within } from '../../support/until.ts';
 
 /** The official client supports only `wss:`, so a proxy in front of the gateway terminates TLS, as in many installations. */

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SessionCounts } from '../../../core/realtime/session-counts.ts';
-import { refuseWith } from '../../support/fake-realtime.ts';
-import { type RealtimeGateway, realtimePath, startRealtimeGateway } from '../../support/realtime-gateway.ts';
-import type { RunningGateway } from '../../support/start-gateway.ts';
+import { refuseWith } from '../../support/fakes/fake-realtime.ts';
+import { type RealtimeGateway, realtimePath, startRealtimeGateway } from '../../support/product/realtime-gateway.ts';
+import type { RunningGateway } from '../../support/product/start-gateway.ts';
 import { until } from '../../support/until.ts';
 
 describe('session limits of owners', () => {

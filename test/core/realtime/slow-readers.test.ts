@@ -6,12 +6,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { WebSocket } from 'ws';
-import { uwsBinaries } from '../../support/edge-server.ts';
-import { type FakeRealtime, startFakeRealtime } from '../../support/fake-realtime.ts';
-import { openSession } from '../../support/session-client.ts';
+import { openSession } from '../../support/clients/session-client.ts';
+import { uwsBinaries } from '../../support/edge/edge-server.ts';
+import { type FakeRealtime, startFakeRealtime } from '../../support/fakes/fake-realtime.ts';
 import { until, within } from '../../support/until.ts';
 
-const script = fileURLToPath(new URL('../../support/session-relay.ts', import.meta.url));
+const script = fileURLToPath(new URL('../../support/edge/session-relay.ts', import.meta.url));
 /** Every other frame is small, because the addon handles small frames differently. */
 const frames = 2000;
 /** Enough for tests of order and completeness. The first test and that of backpressure fill the buffers on the way. */

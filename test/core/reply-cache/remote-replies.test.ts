@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { cachedRepliesPath, frame } from '../../../core/contract/protocol/cached-replies.ts';
 import type { InternalFetch } from '../../../core/contract/protocol/internal-api.ts';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { createRemoteReplies } from '../../../core/reply-cache/remote-replies.ts';
-import { newFakeTime } from '../../support/fake-time.ts';
+import { newFakeTime } from '../../support/fakes/fake-time.ts';
 
 const key = { organisationId: 'o', workspaceId: 'w', digest: 'd', generation: 0 };
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { CachedReply, Joined, StoredReply } from '../../../core/contract/protocol/cached-replies.ts';
-import type { NoticeChannel } from '../../../core/contract/protocol/notice-channel.ts';
+import type { NoticeChannel } from '../../../core/contract/protocol/notices/notice-channel.ts';
 import type { RemoteReplies } from '../../../core/reply-cache/remote-replies.ts';
 import { createReplyCache } from '../../../core/reply-cache/reply-cache.ts';
-import { newFakeTime } from '../../support/fake-time.ts';
+import { newFakeTime } from '../../support/fakes/fake-time.ts';
 import { newGate } from '../../support/gate.ts';
 
 const key = { organisationId: 'o', workspaceId: 'w', digest: 'd', generation: 0 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createStoreHealth } from '../../../core/reply-cache/store-health.ts';
-import { newFakeTime } from '../../support/fake-time.ts';
+import { newFakeTime } from '../../support/fakes/fake-time.ts';
 
 function start() {
   const time = newFakeTime();

@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type FakeVault, fakeVault } from '../../support/fakes/fake-vault.ts';
+import { until } from '../../support/until.ts';
 import {
   type BehaviourLike,
   cutBeforeHead,
@@ -7,9 +9,7 @@ import {
   reply,
   stallBeforeHead,
   startFakeUpstream,
-} from '../../support/fake-upstream.ts';
-import { type FakeVault, fakeVault } from '../../support/fake-vault.ts';
-import { until } from '../../support/until.ts';
+} from '../../support/upstream/fake-upstream.ts';
 import { documentWith, type ManagersUnderTest, managersUnderTest, mappedSecret } from './managers-under-test.ts';
 
 /** Values during rotation, outages and rejections. The manager is a Vault with one secret. */

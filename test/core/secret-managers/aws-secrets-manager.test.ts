@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type FakeClouds, startFakeClouds } from '../../support/fake-clouds/fake-clouds.ts';
-import { type FakeSecretsManager, fakeSecretsManager } from '../../support/fake-clouds/fake-secrets-manager.ts';
+import { type FakeClouds, startFakeClouds } from '../../support/fakes/fake-clouds/fake-clouds.ts';
+import { type FakeSecretsManager, fakeSecretsManager } from '../../support/fakes/fake-clouds/fake-secrets-manager.ts';
 import { documentWith, type MappedGiven, managersOfTest, mappedSecret, type UnderTestOptions } from './managers-under-test.ts';
 
 /** Over TLS to a cloud that checks every signature itself. */

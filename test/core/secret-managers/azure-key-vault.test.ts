@@ -2,8 +2,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type FakeClouds, startFakeClouds } from '../../support/fake-clouds/fake-clouds.ts';
-import { fakeKeyVault } from '../../support/fake-clouds/fake-key-vault.ts';
+import { type FakeClouds, startFakeClouds } from '../../support/fakes/fake-clouds/fake-clouds.ts';
+import { fakeKeyVault } from '../../support/fakes/fake-clouds/fake-key-vault.ts';
 import { documentWith, type MappedGiven, managersOfTest, mappedSecret, type UnderTestOptions } from './managers-under-test.ts';
 
 /** Over TLS to vaults that want tokens of their own cloud. */

@@ -1,20 +1,20 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { connectionTestPath } from '../../../core/contract/protocol/connection-test.ts';
+import { connectionTestPath } from '../../../core/contract/protocol/control-plane-calls/connection-test.ts';
+import type { MappedSecretDocument } from '../../../core/contract/protocol/credentials/secret-reference.ts';
 import type { ProviderDocument } from '../../../core/contract/protocol/documents.ts';
-import type { MappedSecretDocument } from '../../../core/contract/protocol/secret-reference.ts';
 import { batchUsagePath } from '../../../core/contract/provider/batch-usage.ts';
-import { type FakeClouds, startFakeClouds } from '../../support/fake-clouds/fake-clouds.ts';
-import { fakeKeyVault } from '../../support/fake-clouds/fake-key-vault.ts';
-import { fakeSecretsManager } from '../../support/fake-clouds/fake-secrets-manager.ts';
-import { startFakeRealtime } from '../../support/fake-realtime.ts';
-import { cutBeforeHead, type FakeUpstream, openaiError, reply, startFakeUpstream } from '../../support/fake-upstream.ts';
-import { type FakeVault, fakeVault } from '../../support/fake-vault.ts';
-import { type LoneGateway, startLoneGateway } from '../../support/lone-gateway.ts';
-import type { RecordedRequest } from '../../support/recorded-request.ts';
-import { openSession } from '../../support/session-client.ts';
+import { openSession } from '../../support/clients/session-client.ts';
+import { type FakeClouds, startFakeClouds } from '../../support/fakes/fake-clouds/fake-clouds.ts';
+import { fakeKeyVault } from '../../support/fakes/fake-clouds/fake-key-vault.ts';
+import { fakeSecretsManager } from '../../support/fakes/fake-clouds/fake-secrets-manager.ts';
+import { startFakeRealtime } from '../../support/fakes/fake-realtime.ts';
+import { type FakeVault, fakeVault } from '../../support/fakes/fake-vault.ts';
+import { type LoneGateway, startLoneGateway } from '../../support/product/lone-gateway.ts';
 import { until } from '../../support/until.ts';
+import { cutBeforeHead, type FakeUpstream, openaiError, reply, startFakeUpstream } from '../../support/upstream/fake-upstream.ts';
+import type { RecordedRequest } from '../../support/upstream/recorded-request.ts';
 import { type MappedGiven, mappedSecret } from './managers-under-test.ts';
 
 /**

@@ -3,8 +3,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type FakeUpstream, reply, startFakeUpstream } from '../../support/fake-upstream.ts';
-import { type FakeVault, fakeVault } from '../../support/fake-vault.ts';
+import { type FakeVault, fakeVault } from '../../support/fakes/fake-vault.ts';
+import { type FakeUpstream, reply, startFakeUpstream } from '../../support/upstream/fake-upstream.ts';
 import { documentWith, type MappedGiven, managersOfTest, mappedSecret } from './managers-under-test.ts';
 
 let upstream: FakeUpstream;

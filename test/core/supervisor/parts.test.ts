@@ -8,7 +8,7 @@ import { busyPorts } from '../../../core/supervisor/check-ports.ts';
 import { readyText } from '../../../core/supervisor/ready-text.ts';
 import { restartDelayMs } from '../../../core/supervisor/restart-delay.ts';
 import { onStopSignals } from '../../../core/supervisor/stop-signals.ts';
-import { freePorts } from '../../support/free-port.ts';
+import { freePorts } from '../../support/processes/free-port.ts';
 
 const keys = {
   ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { cheapStartEnv, sourceArguments } from '../../support/source-process.ts';
+import { cheapStartEnv, sourceArguments } from '../../support/product/source-process.ts';
 import { within } from '../../support/until.ts';
 
 /** A supervisor in a separate process, whose output is read line by line. */

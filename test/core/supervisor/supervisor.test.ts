@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { settingsTable } from '../../../config/settings-table.ts';
 import { version } from '../../../config/version.ts';
-import { isAlive } from '../../support/process-tree.ts';
-import { productFile } from '../../support/product.ts';
+import { isAlive } from '../../support/processes/process-tree.ts';
+import { productFile } from '../../support/product/product.ts';
 import { until, within } from '../../support/until.ts';
 import { SupervisorRun } from './run-fixture.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SupervisedChild } from '../../../core/supervisor/supervised-child.ts';
 import { watchGateways } from '../../../core/supervisor/watch-gateways.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 
 function setUp(timeoutMs = 1000) {
   let due: (() => void) | null = null;

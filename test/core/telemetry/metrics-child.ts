@@ -1,6 +1,6 @@
 import { createMetrics } from '../../../core/telemetry/metrics.ts';
 import { createMetricsPeer, type MetricsChannel } from '../../../core/telemetry/metrics-ipc.ts';
-import { sampleRecord } from '../../support/sample-record.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
 
 // The metrics part of a gateway process: it has counted slot + 1 requests, and scrapes on request.
 const slot = Number(process.env.SLOT);

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it, vi } from 'vitest';
 import { createMetrics } from '../../../core/telemetry/metrics.ts';
 import { aggregateMetrics, createMetricsPeer, serveMetricsRequests } from '../../../core/telemetry/metrics-ipc.ts';
-import { sampleRecord } from '../../support/sample-record.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
 
 let workers: Worker[] = [];
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../core/telemetry/metrics.ts';
-import { sampleRecord } from '../../support/sample-record.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
 
 const lines = async (metrics: { text(): Promise<string> }, start: string) =>
   (await metrics.text()).split('\n').filter((line) => line.startsWith(start));

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
+import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
 import { streamOf } from '../../../core/test-kit/provider-scripts.ts';
 import { eventsOf } from '../../../core/test-kit/read-reply.ts';
 import { createHarness, replyWith, type Script } from '../../support/pipeline-harness.ts';

@@ -5,10 +5,10 @@ import { TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { internalTenant, metadataTenant, type UpstreamTransport } from '../../../core/contract/provider/upstream.ts';
-import { parseTrustedHosts } from '../../../core/contract/values/outbound-url.ts';
+import { parseTrustedHosts } from '../../../core/contract/values/addresses/outbound-url.ts';
 import type { Resolve } from '../../../core/upstream/connector.ts';
 import { createTransport, type TransportOptions } from '../../../core/upstream/transport.ts';
-import { freePort } from '../../support/free-port.ts';
+import { freePort } from '../../support/processes/free-port.ts';
 import { send } from './outgoing-call.ts';
 import { type RawUpstream, replies, startRawUpstream } from './raw-upstream.ts';
 

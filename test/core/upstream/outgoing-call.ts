@@ -1,7 +1,7 @@
 import type { UpstreamCall, UpstreamExchange, UpstreamTransport } from '../../../core/contract/provider/upstream.ts';
-import type { GatewayError } from '../../../core/contract/values/errors.ts';
-import type { HeaderList } from '../../../core/contract/values/http.ts';
-import { parseTrustedHosts } from '../../../core/contract/values/outbound-url.ts';
+import { parseTrustedHosts } from '../../../core/contract/values/addresses/outbound-url.ts';
+import type { GatewayError } from '../../../core/contract/values/errors/errors.ts';
+import type { HeaderList } from '../../../core/contract/values/http/http.ts';
 import { createTransport, type TransportOptions } from '../../../core/upstream/transport.ts';
 import { newGate } from '../../support/gate.ts';
 import { within } from '../../support/until.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { UpstreamTransport } from '../../../core/contract/provider/upstream.ts';
-import { parseTrustedHosts } from '../../../core/contract/values/outbound-url.ts';
+import { parseTrustedHosts } from '../../../core/contract/values/addresses/outbound-url.ts';
 import { createConnector } from '../../../core/upstream/connector.ts';
 import { Pool } from '../../../core/upstream/pool.ts';
 import { until } from '../../support/until.ts';

@@ -1,4 +1,4 @@
-import type { BodyConsumer, RequestBody } from '../../../core/contract/values/http.ts';
+import type { BodyConsumer, RequestBody } from '../../../core/contract/values/http/http.ts';
 
 export interface TestBody extends RequestBody {
   /** Bytes handed to the consumer so far. */

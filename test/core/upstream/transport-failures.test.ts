@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { UpstreamTransport } from '../../../core/contract/provider/upstream.ts';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
-import { freePort } from '../../support/free-port.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
+import { freePort } from '../../support/processes/free-port.ts';
 import { localTransport, noTimeouts, send } from './outgoing-call.ts';
 import { rawUpstreamOfTest, replies } from './raw-upstream.ts';
 import { bodyOf, repeat } from './request-body.ts';

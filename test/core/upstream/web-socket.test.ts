@@ -1,10 +1,10 @@
 import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { UpstreamCall, UpstreamHandler } from '../../../core/contract/provider/upstream.ts';
-import type { GatewayError } from '../../../core/contract/values/errors.ts';
-import { parseTrustedHosts } from '../../../core/contract/values/outbound-url.ts';
+import { parseTrustedHosts } from '../../../core/contract/values/addresses/outbound-url.ts';
+import type { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { createTransport } from '../../../core/upstream/transport.ts';
-import { type FakeRealtime, type FakeSession, refuseWith, startFakeRealtime } from '../../support/fake-realtime.ts';
+import { type FakeRealtime, type FakeSession, refuseWith, startFakeRealtime } from '../../support/fakes/fake-realtime.ts';
 import { newGate } from '../../support/gate.ts';
 import { until, within } from '../../support/until.ts';
 

@@ -2,8 +2,8 @@ import { type AnthropicProvider, createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI, type OpenAIProvider } from '@ai-sdk/openai';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { openSession, RefusedHandshake, type SessionClient } from '../../support/session-client.ts';
-import type { SharedGateway } from '../../support/shared-gateway.ts';
+import { openSession, RefusedHandshake, type SessionClient } from '../../support/clients/session-client.ts';
+import type { SharedGateway } from '../../support/product/shared-gateway.ts';
 
 /** The request of a client on the wire, and the head of its reply. */
 export interface Exchange {

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import {
+  type GatewayWithUpstream,
+  type LooseResponse,
+  startGatewayWithUpstream,
+} from '../../support/product/gateway-with-upstream.ts';
 import {
   cutBeforeHead,
   echo,
@@ -8,8 +13,7 @@ import {
   rawBytes,
   stallBeforeHead,
   stallMidStream,
-} from '../../support/fake-upstream.ts';
-import { type GatewayWithUpstream, type LooseResponse, startGatewayWithUpstream } from '../../support/gateway-with-upstream.ts';
+} from '../../support/upstream/fake-upstream.ts';
 import { type RouteKind, routeKinds } from './route-kinds.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { matchEndpoint } from '../../../core/endpoints/match-endpoint.ts';
 import { routeNames } from '../../../core/endpoints/routes.ts';
-import { type FakeRealtime, refuseWith, startFakeRealtime } from '../../support/fake-realtime.ts';
-import { type Exchange as Asked, openaiError, reply } from '../../support/fake-upstream.ts';
-import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../../support/gateway-with-upstream.ts';
+import { type FakeRealtime, refuseWith, startFakeRealtime } from '../../support/fakes/fake-realtime.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../../support/product/gateway-with-upstream.ts';
+import { type Exchange as Asked, openaiError, reply } from '../../support/upstream/fake-upstream.ts';
 import { type Clients, type Exchange, newClients } from './clients.ts';
 import { mediaCases } from './media-cases.ts';
 import { passThroughCases } from './pass-through-cases.ts';

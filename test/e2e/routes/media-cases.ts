@@ -1,7 +1,7 @@
 import { toFile } from 'openai';
 import { expect } from 'vitest';
-import { onePixelPng, spokenBytes } from '../../support/openai-media-replies.ts';
-import { patternBytes } from '../../support/pattern-bytes.ts';
+import { patternBytes } from '../../support/samples/pattern-bytes.ts';
+import { onePixelPng, spokenBytes } from '../../support/upstream/openai-media-replies.ts';
 import { collect, type RouteCase } from './route-case.ts';
 
 const audio = () => toFile(patternBytes(5_000), 'speech.mp3', { type: 'audio/mpeg' });

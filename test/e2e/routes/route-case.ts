@@ -1,4 +1,4 @@
-import type { BehaviourLike } from '../../support/fake-upstream.ts';
+import type { BehaviourLike } from '../../support/upstream/fake-upstream.ts';
 import type { Clients } from './clients.ts';
 
 /** One call of a route by an official client, and the reply that the client must parse. */

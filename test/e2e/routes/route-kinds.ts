@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { dataEvent, namedEvent } from '../../support/send-events.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { dataEvent, namedEvent } from '../../support/upstream/send-events.ts';
 
 /** One kind of route: the request, the kind of reply, and the form of a reply that was cut off. */
 export interface RouteKind {

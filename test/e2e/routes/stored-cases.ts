@@ -1,7 +1,7 @@
 import { toFile } from 'openai';
 import { expect } from 'vitest';
-import { reply } from '../../support/fake-upstream.ts';
-import { patternBytes } from '../../support/pattern-bytes.ts';
+import { patternBytes } from '../../support/samples/pattern-bytes.ts';
+import { reply } from '../../support/upstream/fake-upstream.ts';
 import { collect, id, type RouteCase } from './route-case.ts';
 
 const file = { id, object: 'file', bytes: 9, created_at: 1, filename: 'in.jsonl', purpose: 'batch' };

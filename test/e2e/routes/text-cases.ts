@@ -1,7 +1,7 @@
 import { embed, generateText, streamText } from 'ai';
 import { expect } from 'vitest';
-import { eventStream, reply } from '../../support/fake-upstream.ts';
-import { namedEvent } from '../../support/send-events.ts';
+import { eventStream, reply } from '../../support/upstream/fake-upstream.ts';
+import { namedEvent } from '../../support/upstream/send-events.ts';
 import { collect, id, type RouteCase } from './route-case.ts';
 
 const messages = [{ role: 'user' as const, content: 'hello' }];

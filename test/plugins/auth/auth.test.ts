@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { ApiKeyDocument } from '../../../core/contract/protocol/documents.ts';
-import { digestSecret, newApiKey, parseApiKey } from '../../../core/contract/values/api-key.ts';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
+import { digestSecret, newApiKey, parseApiKey } from '../../../core/contract/values/credentials/api-key.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { createHarness } from '../../support/pipeline-harness.ts';
 
 const pepper = new Uint8Array(32).fill(7);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { GatewayError } from '../../../core/contract/values/errors.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { GatewayError } from '../../../core/contract/values/errors/errors.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { KeySets } from '../../../core/jwt/key-sets.ts';
 import { createTokenVerifier } from '../../../core/jwt/token-verifier.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 import { createHarness, organisationId, workspaceId } from '../../support/pipeline-harness.ts';
-import { newSigningKey, signToken } from '../../support/tokens.ts';
+import { newSigningKey, signToken } from '../../support/samples/tokens.ts';
 
 const key = newSigningKey();
 const body = { model: 'gpt-5', messages: [] };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { chatReply, chatStream, createHarness, replyWith, type Script } from '../../support/pipeline-harness.ts';
 
 const cached = { 'x-svc-config': '{"provider":"@one","cache":{"mode":"simple"}}' };

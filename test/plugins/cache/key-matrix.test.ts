@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { realTimers } from '../../../core/contract/values/timers.ts';
+import { realTimers } from '../../../core/contract/values/time/timers.ts';
 import { forwardedHeaders } from '../../../core/providers/index.ts';
 import { createReplyCache } from '../../../core/reply-cache/reply-cache.ts';
-import { base, simple, type Variant, variants } from '../../support/cache-variants.ts';
 import { createHarness, type Harness } from '../../support/pipeline-harness.ts';
+import { base, simple, type Variant, variants } from '../../support/samples/cache-variants.ts';
 
 const statusOf = async (gateway: Harness, { request }: Variant): Promise<string> =>
   `${(await gateway.send(request)).status} ${(await gateway.send(request)).header('x-svc-cache-status')}`;

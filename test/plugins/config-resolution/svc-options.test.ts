@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { WorkspaceDocument } from '../../../core/contract/protocol/documents.ts';
 import type { OperationCall } from '../../../core/contract/provider/provider.ts';
-import { findHeader } from '../../../core/contract/values/http.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { findHeader } from '../../../core/contract/values/http/http.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { providers } from '../../../core/providers/index.ts';
 import { createHarness, type Harness, providerDocument, workspaceId } from '../../support/pipeline-harness.ts';
 

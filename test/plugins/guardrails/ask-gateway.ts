@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { createHarness, type Script } from '../../support/pipeline-harness.ts';
 
 export const match = (rule: string, more: JsonObject = {}) => ({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
-import type { RequestBody } from '../../../core/contract/values/http.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
+import type { RequestBody } from '../../../core/contract/values/http/http.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import {
   createHarness,
   type Harness,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { chatReply, chatStream, createHarness } from '../../support/pipeline-harness.ts';
 import { json, match, user } from './ask-gateway.ts';
 

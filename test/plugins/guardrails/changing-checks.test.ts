@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { routes, standaloneRoutes } from '../../../core/endpoints/routes.ts';
 import { requestTypes } from '../../../plugins/guardrails/checks/allowed-request-types.ts';
 import { chat, reply, run } from './run-check.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { chat, fenced, number, reply, run, tool } from './run-check.ts';
 
 describe('verdict and explanation of each check', () => {

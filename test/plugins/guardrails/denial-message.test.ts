@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { chatReply, createHarness, replyWith } from '../../support/pipeline-harness.ts';
 
 const body = { model: 'm', messages: [{ role: 'user', content: 'a secret' }] };

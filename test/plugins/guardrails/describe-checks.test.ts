@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { expect, it } from 'vitest';
-import { guardrailCatalogue } from '../../../core/contract/protocol/guardrail-checks.ts';
+import { guardrailCatalogue } from '../../../core/contract/protocol/control-plane-calls/guardrail-checks.ts';
 import { checks } from '../../../plugins/guardrails/checks/index.ts';
 import { describeChecks } from '../../../plugins/guardrails/describe-checks.ts';
 

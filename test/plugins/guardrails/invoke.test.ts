@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { GuardrailDocument } from '../../../core/contract/protocol/documents.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { createHarness, organisationId, workspaceId } from '../../support/pipeline-harness.ts';
 
 function start(options: Parameters<typeof createHarness>[0] = {}) {

@@ -1,8 +1,8 @@
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import type { PluginRequest } from '../../../core/contract/plugin/plugin.ts';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { rememberedMs } from '../../../plugins/guardrails/checks/jwt/introspection.ts';
 import { createHarness } from '../../support/pipeline-harness.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { CallError, callFailed, callService } from '../../../plugins/guardrails/checks/call-service.ts';
 import type { Outcome, Subject } from '../../../plugins/guardrails/checks/check.ts';
 import { logFailures } from '../../../plugins/guardrails/log-failures.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 
 const subject = { ctx: { id: 'r-1' } } as Subject;
 const refused = new GatewayError('upstream_connect');

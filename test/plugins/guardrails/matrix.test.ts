@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createHarness, type Harness, organisationId, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
 import {
   actionsOf,
   both,
@@ -11,8 +12,7 @@ import {
   sources,
   textOf,
   words,
-} from '../../support/guardrail-matrix.ts';
-import { createHarness, type Harness, organisationId, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
+} from '../../support/samples/guardrail-matrix.ts';
 
 /** Stores the guardrail of a row that its config does not hold itself. */
 function save(gateway: Harness, row: Row): void {

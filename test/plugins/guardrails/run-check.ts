@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { afterAll, expect } from 'vitest';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import type { Subject } from '../../../plugins/guardrails/checks/check.ts';
 import { checks } from '../../../plugins/guardrails/checks/index.ts';
 import { textParts } from '../../../plugins/guardrails/texts.ts';

@@ -2,8 +2,8 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import type { PluginRequest } from '../../../core/contract/plugin/plugin.ts';
-import { GatewayError } from '../../../core/contract/values/errors.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { hasAddress } from '../../../plugins/guardrails/checks/valid-urls.ts';
 import { chatReply, createHarness, replyWith as scripted } from '../../support/pipeline-harness.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { responsesStream } from '../../../core/test-kit/provider-scripts.ts';
 import { chatReply, chatStream, createHarness, replyWith, type Script } from '../../support/pipeline-harness.ts';
 

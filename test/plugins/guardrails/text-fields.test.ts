@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { OperationName } from '../../../core/contract/provider/provider.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { textParts } from '../../../plugins/guardrails/texts.ts';
 
 /** A body of each format in which every field that can hold text holds `TEXT` and a number of its own. */

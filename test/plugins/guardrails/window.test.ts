@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { checks } from '../../../plugins/guardrails/checks/index.ts';
 import type { Guardrail } from '../../../plugins/guardrails/compile.ts';
 import type { StreamFormat } from '../../../plugins/guardrails/window/event-texts.ts';

@@ -5,8 +5,8 @@ import { interruptedRecord } from '../../../core/contract/plugin/call-hold.ts';
 import { requestRecord } from '../../../core/contract/plugin/record.ts';
 import type { ApiKeyDocument } from '../../../core/contract/protocol/documents.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
-import { firstHolder, newFakeLedger } from '../../support/fake-ledger.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
+import { firstHolder, newFakeLedger } from '../../support/fakes/fake-ledger.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 import { chatReply, createHarness, replyWith } from '../../support/pipeline-harness.ts';
 import { until } from '../../support/until.ts';
 

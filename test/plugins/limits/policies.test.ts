@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { ProviderDocument } from '../../../core/contract/protocol/documents.ts';
-import type { PolicyCondition, RatePolicy, UsagePolicy } from '../../../core/contract/protocol/policies.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { PolicyCondition, RatePolicy, UsagePolicy } from '../../../core/contract/protocol/limits/policies.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
-import { firstHolder, newFakeLedger } from '../../support/fake-ledger.ts';
-import { newMemoryLog } from '../../support/memory-log.ts';
+import { firstHolder, newFakeLedger } from '../../support/fakes/fake-ledger.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 import {
   chatReply,
   chatStream,

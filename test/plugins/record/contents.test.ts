@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { CapturedContent } from '../../../core/contract/plugin/content-capture.ts';
 import type { WorkspaceDocument } from '../../../core/contract/protocol/documents.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { chatReply, createHarness, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
 
 const base = {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { UpstreamHandler } from '../../../core/contract/provider/upstream.ts';
-import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { type FakeTime, newFakeTime } from '../../support/fakes/fake-time.ts';
 import {
   chatReply,
   chatStream,

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { RestApi } from '../../../../core/contract/protocol/mcp-rest.ts';
+import type { RestApi } from '../../../../core/contract/protocol/mcp/mcp-rest.ts';
 import type { OpenApiDocument } from './openapi-schema.ts';
 
 /** The REST API of an integration with the transport `rest`. */

@@ -1,5 +1,5 @@
-import type { RestOperation } from '../../../../core/contract/protocol/mcp-rest.ts';
-import { isObject, type JsonObject } from '../../../../core/contract/values/json.ts';
+import type { RestOperation } from '../../../../core/contract/protocol/mcp/mcp-rest.ts';
+import { isObject, type JsonObject } from '../../../../core/contract/values/json/json.ts';
 import type { OpenApiDocument } from './openapi-schema.ts';
 import { followed } from './references.ts';
 

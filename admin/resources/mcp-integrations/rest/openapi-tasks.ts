@@ -1,5 +1,5 @@
-import type { RestApi } from '../../../../core/contract/protocol/mcp-rest.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { RestApi } from '../../../../core/contract/protocol/mcp/mcp-rest.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { listOperations } from './list-operations.ts';
 import type { OpenApiDocument } from './openapi-schema.ts';
 import { readOpenApi } from './read-openapi.ts';

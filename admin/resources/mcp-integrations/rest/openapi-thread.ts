@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { messageOf } from '../../../../core/contract/values/message-of.ts';
+import { messageOf } from '../../../../core/contract/values/errors/message-of.ts';
 import { AdminError } from '../../../http/errors.ts';
 import { runTask } from './openapi-tasks.ts';
 import type { FromOpenApiThread, ToOpenApiThread } from './run-openapi-task.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { nullableText } from '../../../http/reply-schemas.ts';
+import { nullableText } from '../../../http/reply/reply-schemas.ts';
+import { tenantQuery } from '../../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../../http/route.ts';
-import { tenantQuery } from '../../../http/schemas.ts';
 import { mcpIntegrationAccess } from '../service.ts';
 import { findRestApi } from './rest-api.ts';
 import { openApiDeadlineMs, runOpenApiTask } from './run-openapi-task.ts';

@@ -1,9 +1,9 @@
 import { upgrade } from '@scalar/openapi-upgrader';
 import * as v from 'valibot';
 import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml';
-import { isObject, type JsonObject } from '../../../../core/contract/values/json.ts';
-import { messageOf } from '../../../../core/contract/values/message-of.ts';
-import { isStorable } from '../../../../core/contract/values/storable-json.ts';
+import { messageOf } from '../../../../core/contract/values/errors/message-of.ts';
+import { isObject, type JsonObject } from '../../../../core/contract/values/json/json.ts';
+import { isStorable } from '../../../../core/contract/values/json/storable-json.ts';
 import { invalid } from '../../../http/errors.ts';
 import { documentField } from './document-field.ts';
 import { listOperations } from './list-operations.ts';

@@ -1,4 +1,4 @@
-import { isObject } from '../../../../core/contract/values/json.ts';
+import { isObject } from '../../../../core/contract/values/json/json.ts';
 
 /** An operation that cannot be a tool. The message states why. */
 export class OperationError extends Error {}

@@ -1,5 +1,5 @@
-import type { RestApi } from '../../../../core/contract/protocol/mcp-rest.ts';
-import type { McpServerInfo, SyncedCapability } from '../../../../core/contract/protocol/mcp-sync.ts';
+import type { RestApi } from '../../../../core/contract/protocol/mcp/mcp-rest.ts';
+import type { McpServerInfo, SyncedCapability } from '../../../../core/contract/protocol/mcp/mcp-sync.ts';
 import type { EntityManager } from '../../../db/open-database.ts';
 import { invalid } from '../../../http/errors.ts';
 import type { Change } from '../../../publish/write-change.ts';

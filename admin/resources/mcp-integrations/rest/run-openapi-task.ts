@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import { TooManyRequests } from '../../../http/caller/rate-limit.ts';
 import { invalid } from '../../../http/errors.ts';
-import { TooManyRequests } from '../../../http/rate-limit.ts';
 import { documentField } from './document-field.ts';
 import type { OpenApiInput, OpenApiOutput, OpenApiTaskName } from './openapi-tasks.ts';
 

@@ -1,7 +1,12 @@
 import * as v from 'valibot';
-import { isForwardable } from '../../../../core/contract/protocol/mcp-headers.ts';
-import { bodyArgument, formType, type RestOperation, type RestParameter } from '../../../../core/contract/protocol/mcp-rest.ts';
-import { isObject } from '../../../../core/contract/values/json.ts';
+import { isForwardable } from '../../../../core/contract/protocol/mcp/mcp-headers.ts';
+import {
+  bodyArgument,
+  formType,
+  type RestOperation,
+  type RestParameter,
+} from '../../../../core/contract/protocol/mcp/mcp-rest.ts';
+import { isObject } from '../../../../core/contract/values/json/json.ts';
 import type { ListedOperation } from './list-operations.ts';
 import {
   type OpenApiDocument,

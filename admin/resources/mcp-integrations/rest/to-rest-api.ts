@@ -1,4 +1,4 @@
-import type { RestApi, RestOperation } from '../../../../core/contract/protocol/mcp-rest.ts';
+import type { RestApi, RestOperation } from '../../../../core/contract/protocol/mcp/mcp-rest.ts';
 import { invalid } from '../../../http/errors.ts';
 import { type ListedOperation, listOperations } from './list-operations.ts';
 import type { OpenApiDocument } from './openapi-schema.ts';

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../../core/contract/values/json.ts';
+import { isObject, type JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { OperationError, resolve } from './references.ts';
 
 /** Keywords of OpenAPI that JSON Schema does not have, and those that would change the meaning of references. */

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../../core/contract/values/json.ts';
+import { isObject, type JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { invalid } from '../../../http/errors.ts';
 import type { BilledLine } from '../read-bill.ts';
 import { type PageResult, readPages } from './pages.ts';

@@ -1,4 +1,4 @@
-import { counted } from '../../../../core/contract/values/counted.ts';
+import { counted } from '../../../../core/contract/values/text/counted.ts';
 import { invalid } from '../../../http/errors.ts';
 import type { BilledLine } from '../read-bill.ts';
 import { columnOf, optionalColumnOf, readTable } from './table.ts';

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../../core/contract/values/json.ts';
+import { isObject, type JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { invalid } from '../../../http/errors.ts';
 
 /** One result of a report with its time span, and where it stands in `data`. */

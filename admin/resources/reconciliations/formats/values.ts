@@ -1,5 +1,5 @@
 import { invalid } from '../../../http/errors.ts';
-import { isReadableYear } from '../../../http/schemas.ts';
+import { isReadableYear } from '../../../http/request/schemas.ts';
 
 /** Largest amount that is accepted: a billion US dollars in nano-dollars is beyond exact integers, a million is not. */
 const dollarsMax = 1_000_000;

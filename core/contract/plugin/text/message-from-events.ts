@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseObject } from '../../values/json.ts';
+import { isObject, type JsonObject, parseObject } from '../../values/json/json.ts';
 
 /** Assembles a message from its events. Null if it is not complete or has deltas that are not known. */
 export function messageFromEvents(events: readonly JsonObject[]): JsonObject | null {

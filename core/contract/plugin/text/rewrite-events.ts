@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../values/json.ts';
+import { isObject, type JsonObject } from '../../values/json/json.ts';
 import { objectsIn, rewriteWhole, type TextFormat, type TextRewriter } from './text-rewriter.ts';
 
 /**

@@ -1,6 +1,6 @@
-import { GatewayError } from '../../values/errors.ts';
-import { parseObject } from '../../values/json.ts';
-import { Utf8Stream } from '../../values/utf8-stream.ts';
+import { GatewayError } from '../../values/errors/errors.ts';
+import { parseObject } from '../../values/json/json.ts';
+import { Utf8Stream } from '../../values/text/utf8-stream.ts';
 import type { EventRewriter } from './rewrite-events.ts';
 
 /** Maximum characters of one event. */

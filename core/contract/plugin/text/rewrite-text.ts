@@ -1,6 +1,6 @@
-import { GatewayError } from '../../values/errors.ts';
-import { findHeader } from '../../values/http.ts';
-import { parseObject } from '../../values/json.ts';
+import { GatewayError } from '../../values/errors/errors.ts';
+import { findHeader } from '../../values/http/http.ts';
+import { parseObject } from '../../values/json/json.ts';
 import type { RequestContext } from '../context.ts';
 import type { AttemptResponse, Hooks, ReplyHead, Services } from '../plugin.ts';
 import { rewriteBody } from './rewrite-body.ts';

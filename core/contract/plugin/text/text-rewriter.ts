@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../values/json.ts';
+import type { JsonObject } from '../../values/json/json.ts';
 
 /** Rewrites one text of a reply: the text of one choice, content block or output part. */
 export interface TextRewriter {

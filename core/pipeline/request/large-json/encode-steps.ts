@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import type { JsonObject } from '../../../contract/values/json.ts';
+import type { JsonObject } from '../../../contract/values/json/json.ts';
 import { stepBytes } from './json-steps.ts';
 
 /** Estimated characters of a number, and of the punctuation of a string or container. */

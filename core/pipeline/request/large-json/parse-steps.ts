@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
-import type { JsonObject } from '../../../contract/values/json.ts';
-import { validTextOf } from '../../../contract/values/utf8.ts';
+import type { JsonObject } from '../../../contract/values/json/json.ts';
+import { validTextOf } from '../../../contract/values/text/utf8.ts';
 import { closingQuote } from './closing-quote.ts';
 import { bufferOf, copyBytes, stepBytes } from './json-steps.ts';
 

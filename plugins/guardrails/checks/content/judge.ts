@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
-import { isObject } from '../../../../core/contract/values/json.ts';
+import { isObject } from '../../../../core/contract/values/json/json.ts';
 import { bothSides, type Check, defineCheck, excerpt, noText } from '../check.ts';
 import { scan } from '../scan.ts';
 import { askProvider, providerCall } from './ask-provider.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isObject } from '../../../../core/contract/values/json.ts';
+import { isObject } from '../../../../core/contract/values/json/json.ts';
 import { bothSides, type Check, defineCheck, excerpt, noText } from '../check.ts';
 import { askProvider, providerCall } from './ask-provider.ts';
 

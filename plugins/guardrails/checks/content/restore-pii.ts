@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { counted } from '../../../../core/contract/values/counted.ts';
+import { counted } from '../../../../core/contract/values/text/counted.ts';
 import { withTexts } from '../../texts.ts';
 import { type Check, defineCheck } from '../check.ts';
 import { rememberedOf, restore } from './placeholders.ts';

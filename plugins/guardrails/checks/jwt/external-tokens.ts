@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../../../core/contract/plugin/context.ts';
-import type { ExternalTokenRules, ExternalTokens } from '../../../../core/contract/protocol/external-tokens.ts';
-import { GatewayError } from '../../../../core/contract/values/errors.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { ExternalTokenRules, ExternalTokens } from '../../../../core/contract/protocol/mcp/external-tokens.ts';
+import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import type { CheckServices } from '../check.ts';
 import { claimFaults } from './claims.ts';
 import { createIntrospection } from './introspection.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { parseObject } from '../../../../core/contract/values/json.ts';
+import { parseObject } from '../../../../core/contract/values/json/json.ts';
 import { callService } from '../call-service.ts';
 import type { CheckServices } from '../check.ts';
 import type { Claims } from './claims.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isObject } from '../../../../core/contract/values/json.ts';
+import { isObject } from '../../../../core/contract/values/json/json.ts';
 import { bothSides } from '../check.ts';
 import { baseUrl, bearer, definePartner, flag, secret, threshold } from './partner.ts';
 

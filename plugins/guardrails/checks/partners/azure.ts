@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { HeaderList } from '../../../../core/contract/values/http.ts';
+import type { HeaderList } from '../../../../core/contract/values/http/http.ts';
 import { bothSides, type Check } from '../check.ts';
 import { baseUrl, definePartner, flag, secret, text, type Values } from './partner.ts';
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isObject, type JsonObject } from '../../../../core/contract/values/json.ts';
+import { isObject, type JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { bothSides } from '../check.ts';
 import { requestTextOf } from '../event.ts';
 import { headers, serviceUrl } from '../outgoing-headers.ts';

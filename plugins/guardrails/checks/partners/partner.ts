@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { AwsCall } from '../../../../core/contract/plugin/sign-aws.ts';
-import type { HeaderList } from '../../../../core/contract/values/http.ts';
-import { isObject, type JsonObject } from '../../../../core/contract/values/json.ts';
-import { withoutTrailingSlashes } from '../../../../core/contract/values/trailing-slashes.ts';
+import { withoutTrailingSlashes } from '../../../../core/contract/values/addresses/trailing-slashes.ts';
+import type { HeaderList } from '../../../../core/contract/values/http/http.ts';
+import { isObject, type JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { withTexts } from '../../texts.ts';
 import { CallError, callFailed, callService } from '../call-service.ts';
 import { type Check, type CheckServices, defineCheck, type Outcome, type Side, type Subject } from '../check.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import type { Check } from '../check.ts';
 import { requestTextOf } from '../event.ts';
 import { type Asked, definePartner, flag, maskRanges, type PartnerRequest, secret, text } from './partner.ts';

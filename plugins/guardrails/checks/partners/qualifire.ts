@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isObject, type JsonObject } from '../../../../core/contract/values/json.ts';
+import { isObject, type JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { bothSides, type Check, type Side } from '../check.ts';
 import { requestTextOf } from '../event.ts';
 import { type Asked, conversationOf, definePartner, secret, type Values } from './partner.ts';

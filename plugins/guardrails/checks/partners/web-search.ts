@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { counted } from '../../../../core/contract/values/counted.ts';
+import { counted } from '../../../../core/contract/values/text/counted.ts';
 import type { Check } from '../check.ts';
 import { bearer, definePartner, secret, text } from './partner.ts';
 

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { forgetOldWindows } from '../../../../admin/leases/clean-ledger.ts';
 import { limitBudgets } from '../../../../admin/leases/entity.ts';
 import { grantLeases } from '../../../../admin/leases/ledger.ts';
-import type { BudgetAsk } from '../../../../core/contract/protocol/leases.ts';
-import { sampleRecord } from '../../../support/sample-record.ts';
+import type { BudgetAsk } from '../../../../core/contract/protocol/limits/leases.ts';
+import { sampleRecord } from '../../../support/samples/sample-record.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
 

@@ -8,7 +8,7 @@ import { prepareTable } from '../../../../admin/analytics/clickhouse/record-tabl
 import type { ClickHouse } from '../../../../admin/clickhouse/clickhouse.ts';
 import { deleteOldCopies } from '../../../../admin/resources/analytics/delete-old-copies.ts';
 import { graphReplies } from '../../../../admin/resources/analytics/schema.ts';
-import { clickhouseMissing, startClickHouse, type TestClickHouse } from '../../../support/clickhouse.ts';
+import { clickhouseMissing, startClickHouse, type TestClickHouse } from '../../../support/processes/clickhouse.ts';
 import { until } from '../../../support/until.ts';
 import { type Plane, startPlane, startPlaneWith, type Tenant } from '../../support/plane.ts';
 import { copied } from '../../support/record-stores.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestRecord } from '../../../../core/contract/plugin/record.ts';
-import { randomFrom } from '../../../support/random-from.ts';
-import { sampleRecord } from '../../../support/sample-record.ts';
+import { randomFrom } from '../../../support/samples/random-from.ts';
+import { sampleRecord } from '../../../support/samples/sample-record.ts';
 
 const models = [
   ['openai', 'openai-prod', 'gpt-4o-mini'],

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort } from '../../../support/free-port.ts';
-import { sampleRecord } from '../../../support/sample-record.ts';
+import { freePort } from '../../../support/processes/free-port.ts';
+import { sampleRecord } from '../../../support/samples/sample-record.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabase } from '../../support/test-database.ts';
 

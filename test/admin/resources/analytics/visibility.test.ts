@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sampleRecord } from '../../../support/sample-record.ts';
+import { sampleRecord } from '../../../support/samples/sample-record.ts';
 import { newPerson, type Person } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
-import { keyPurposes } from '../../../../core/contract/protocol/key-purposes.ts';
-import { digestSecret, parseApiKey } from '../../../../core/contract/values/api-key.ts';
-import { deriveKey } from '../../../../core/contract/values/secret.ts';
+import { keyPurposes } from '../../../../core/contract/protocol/credentials/key-purposes.ts';
+import { digestSecret, parseApiKey } from '../../../../core/contract/values/credentials/api-key.ts';
+import { deriveKey } from '../../../../core/contract/values/credentials/secret.ts';
 import { expectChange } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeChange } from '../../../../admin/publish/write-change.ts';
 import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
 import { followPerson } from '../../../../admin/resources/api-keys/grants.ts';
-import { parseApiKey } from '../../../../core/contract/values/api-key.ts';
+import { parseApiKey } from '../../../../core/contract/values/credentials/api-key.ts';
 import { expectChange } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';

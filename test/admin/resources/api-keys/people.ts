@@ -5,7 +5,7 @@ import { type OrganisationSettings, organisations } from '../../../../admin/reso
 import { users } from '../../../../admin/resources/users/entity.ts';
 import { workspaceMembers } from '../../../../admin/resources/workspace-users/entity.ts';
 import type { ApiKeyDocument } from '../../../../core/contract/protocol/documents.ts';
-import { parseApiKey } from '../../../../core/contract/values/api-key.ts';
+import { parseApiKey } from '../../../../core/contract/values/credentials/api-key.ts';
 import type { Plane } from '../../support/plane.ts';
 
 /** A user of the organisation, and a member of the workspace if a role is given. */

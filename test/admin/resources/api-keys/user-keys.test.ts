@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { writeChange } from '../../../../admin/publish/write-change.ts';
 import { deleteKeysOfUser, provisionUserKey } from '../../../../admin/resources/api-keys/user-keys.ts';
 import { workspaces } from '../../../../admin/resources/workspaces/entity.ts';
-import { parseApiKey } from '../../../../core/contract/values/api-key.ts';
+import { parseApiKey } from '../../../../core/contract/values/credentials/api-key.ts';
 import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';

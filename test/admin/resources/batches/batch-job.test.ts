@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
-import { newFakeTime } from '../../../support/fake-time.ts';
+import { newFakeTime } from '../../../support/fakes/fake-time.ts';
 import { until } from '../../../support/until.ts';
 import { ownStoreOf } from '../../support/own-store.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cachedRepliesPath, frame, unframe, vectorBytes } from '../../../../core/contract/protocol/cached-replies.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane, type Tenant } from '../../support/plane.ts';
 import { type Probe, refusesMissingScopes, refusesUnknownKeys } from '../../support/refusal-suites.ts';

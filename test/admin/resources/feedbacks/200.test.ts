@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { forgetOldRecords } from '../../../../admin/resources/logs/forget-old-records.ts';
-import { sampleRecord } from '../../../support/sample-record.ts';
+import { sampleRecord } from '../../../support/samples/sample-record.ts';
 import { expectChange } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';

@@ -3,7 +3,7 @@ import { expect, describe as group, it } from 'vitest';
 import { describe } from '../../../../admin/openapi/to-json-schema.ts';
 import { createBody } from '../../../../admin/resources/integrations/schema.ts';
 import { declarations } from '../../../../core/providers/declarations.ts';
-import { sampleWith, storedSettings } from '../../../support/sample-settings.ts';
+import { sampleWith, storedSettings } from '../../../support/samples/sample-settings.ts';
 
 const schema = describe(createBody, 'input', '', new Map());
 const validate = new Ajv2020({ strict: false }).compile(schema);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { secretOpener } from '../../../../core/compose/open-sealed.ts';
 import { declarations } from '../../../../core/providers/declarations.ts';
 import { providers } from '../../../../core/providers/index.ts';
-import { invalidValues, sampleWith, storedSettings } from '../../../support/sample-settings.ts';
+import { invalidValues, sampleWith, storedSettings } from '../../../support/samples/sample-settings.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabase } from '../../support/test-database.ts';
 

@@ -9,9 +9,9 @@ import type { ObjectStore } from '../../../../admin/object-store/object-store.ts
 import { deleteMarked } from '../../../../admin/object-store/stored-objects.ts';
 import { deleteUnusedObjects } from '../../../../admin/resources/log-exports/parts.ts';
 import { deleteExpiredFiles, exportJob } from '../../../../admin/resources/log-exports/run-export.ts';
-import { bucketKeys, type FakeBucket, startFakeBucket } from '../../../support/fake-clouds/fake-bucket.ts';
-import { randomFrom } from '../../../support/random-from.ts';
-import { sampleRecord } from '../../../support/sample-record.ts';
+import { bucketKeys, type FakeBucket, startFakeBucket } from '../../../support/fakes/fake-clouds/fake-bucket.ts';
+import { randomFrom } from '../../../support/samples/random-from.ts';
+import { sampleRecord } from '../../../support/samples/sample-record.ts';
 import { until } from '../../../support/until.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases, ruleDatabases } from '../../support/test-database.ts';

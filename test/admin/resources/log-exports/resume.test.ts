@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { logExports } from '../../../../admin/resources/log-exports/entity.ts';
 import { fromPart, readParts } from '../../../../admin/resources/log-exports/parts.ts';
 import { deleteExpiredFiles, exportJob } from '../../../../admin/resources/log-exports/run-export.ts';
-import { randomFrom } from '../../../support/random-from.ts';
-import { sampleRecord } from '../../../support/sample-record.ts';
+import { randomFrom } from '../../../support/samples/random-from.ts';
+import { sampleRecord } from '../../../support/samples/sample-record.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 

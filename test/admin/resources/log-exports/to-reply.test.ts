@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { validate } from '../../../../admin/http/validate.ts';
+import { validate } from '../../../../admin/http/request/validate.ts';
 import type { LogExport } from '../../../../admin/resources/log-exports/entity.ts';
 import { exportFilters } from '../../../../admin/resources/log-exports/schema.ts';
 import { toLogExportReply } from '../../../../admin/resources/log-exports/to-reply.ts';

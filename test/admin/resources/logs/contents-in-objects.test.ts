@@ -3,9 +3,9 @@ import { deleteMarked } from '../../../../admin/object-store/stored-objects.ts';
 import { moveContents } from '../../../../admin/resources/logs/move-contents.ts';
 import { housekeepingTasks } from '../../../../admin/tables.ts';
 import type { RecordContent } from '../../../../core/contract/protocol/record-contents.ts';
-import { bucketKeys, type FakeBucket, startFakeBucket } from '../../../support/fake-clouds/fake-bucket.ts';
-import { newMemoryLog } from '../../../support/memory-log.ts';
-import { sampleRecord } from '../../../support/sample-record.ts';
+import { bucketKeys, type FakeBucket, startFakeBucket } from '../../../support/fakes/fake-clouds/fake-bucket.ts';
+import { newMemoryLog } from '../../../support/fakes/memory-log.ts';
+import { sampleRecord } from '../../../support/samples/sample-record.ts';
 import { type Plane, startPlane, type Tenant } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 

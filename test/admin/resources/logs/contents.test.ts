@@ -2,7 +2,7 @@ import { zstdDecompressSync } from 'node:zlib';
 import { parquetReadObjects } from 'hyparquet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RecordContent } from '../../../../core/contract/protocol/record-contents.ts';
-import { sampleRecord } from '../../../support/sample-record.ts';
+import { sampleRecord } from '../../../support/samples/sample-record.ts';
 import { until } from '../../../support/until.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';

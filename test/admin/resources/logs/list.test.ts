@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RequestRecord } from '../../../../core/contract/plugin/record.ts';
-import { sampleRecord } from '../../../support/sample-record.ts';
+import { sampleRecord } from '../../../support/samples/sample-record.ts';
 import { newPerson } from '../../support/people.ts';
 import type { Plane } from '../../support/plane.ts';
 import { copied, recordStores, startPlaneOn } from '../../support/record-stores.ts';

@@ -4,8 +4,8 @@ import { forgetOldRecords } from '../../../../admin/resources/logs/forget-old-re
 import { type Retention, readRetention, retentionStart } from '../../../../admin/resources/logs/retention.ts';
 import { startHousekeeping } from '../../../../admin/start-housekeeping.ts';
 import { housekeepingTasks } from '../../../../admin/tables.ts';
-import { newMemoryLog } from '../../../support/memory-log.ts';
-import { sampleRecord } from '../../../support/sample-record.ts';
+import { newMemoryLog } from '../../../support/fakes/memory-log.ts';
+import { sampleRecord } from '../../../support/samples/sample-record.ts';
 import { until } from '../../../support/until.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases, ruleDatabases } from '../../support/test-database.ts';

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { logListReply } from '../../../../admin/resources/logs/reply-schema.ts';
 import { toLog } from '../../../../admin/resources/logs/to-log.ts';
 import type { EarlierRecord } from '../../../../core/contract/plugin/record.ts';
-import { sampleRecord } from '../../../support/sample-record.ts';
+import { sampleRecord } from '../../../support/samples/sample-record.ts';
 
 it('records of earlier versions become logs that fit the reply schema', () => {
   const mcp = {

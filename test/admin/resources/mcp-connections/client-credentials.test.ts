@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { mcpConnections } from '../../../../admin/resources/mcp-connections/entity.ts';
 import { createTokenService } from '../../../../admin/resources/mcp-connections/serve-tokens.ts';
 import { newGate } from '../../../support/gate.ts';
-import type { OAuthUpstream } from '../../../support/oauth-upstream.ts';
+import type { OAuthUpstream } from '../../../support/tool-servers/oauth-upstream.ts';
 import { machine, type OAuthPlane, startOAuthPlane } from '../../support/oauth-plane.ts';
 import { newPerson, type Person } from '../../support/people.ts';
 import type { Plane } from '../../support/plane.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { mcpConnections } from '../../../../admin/resources/mcp-connections/entity.ts';
 import { createTokenService } from '../../../../admin/resources/mcp-connections/serve-tokens.ts';
-import { browse, type OAuthUpstream } from '../../../support/oauth-upstream.ts';
+import { browse, type OAuthUpstream } from '../../../support/tool-servers/oauth-upstream.ts';
 import { until } from '../../../support/until.ts';
 import { machine, type OAuthPlane, startOAuthPlane } from '../../support/oauth-plane.ts';
 import { newPerson, type Person } from '../../support/people.ts';

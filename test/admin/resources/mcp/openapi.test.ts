@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { listOperations } from '../../../../admin/resources/mcp-integrations/rest/list-operations.ts';
 import { readOpenApi } from '../../../../admin/resources/mcp-integrations/rest/read-openapi.ts';
 import { serverUrlOf, toRestApi } from '../../../../admin/resources/mcp-integrations/rest/to-rest-api.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 
 /** OpenAPI documents of REST APIs as tools. */
 const documentOf = (paths: JsonObject, more: JsonObject = {}): JsonObject => ({

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mcpServerDocument } from '../../../../core/contract/protocol/mcp.ts';
+import { mcpServerDocument } from '../../../../core/contract/protocol/mcp/mcp.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { comparable, findSuspicious } from '../../../../admin/resources/mcp-integrations/tool-findings.ts';
-import { isStorable } from '../../../../core/contract/values/storable-json.ts';
+import { isStorable } from '../../../../core/contract/values/json/storable-json.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';

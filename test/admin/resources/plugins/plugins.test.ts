@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { keyPurposes } from '../../../../core/contract/protocol/key-purposes.ts';
-import { deriveKey, unseal } from '../../../../core/contract/values/secret.ts';
+import { keyPurposes } from '../../../../core/contract/protocol/credentials/key-purposes.ts';
+import { deriveKey, unseal } from '../../../../core/contract/values/credentials/secret.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import type { Plane } from '../../support/plane.ts';
 import { startPlaneWithGateway } from '../../support/plane-gateway.ts';

@@ -1,8 +1,11 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { guardrailChecksPath, guardrailTestsPath } from '../../../../core/contract/protocol/guardrail-checks.ts';
-import { sampleRecord } from '../../../support/sample-record.ts';
+import {
+  guardrailChecksPath,
+  guardrailTestsPath,
+} from '../../../../core/contract/protocol/control-plane-calls/guardrail-checks.ts';
+import { sampleRecord } from '../../../support/samples/sample-record.ts';
 import { until } from '../../../support/until.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { newPerson } from '../../support/people.ts';

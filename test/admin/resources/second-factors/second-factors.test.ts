@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditEntries } from '../../../../admin/audit/entity.ts';
 import { pendingSignIns, recoveryCodes, secondFactors } from '../../../../admin/identity/second-factor/entity.ts';
 import { housekeepingTasks } from '../../../../admin/tables.ts';
-import { newFakeTime } from '../../../support/fake-time.ts';
+import { newFakeTime } from '../../../support/fakes/fake-time.ts';
 import { until } from '../../../support/until.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { accept, login, newPerson, type Person, tokenOf } from '../../support/people.ts';

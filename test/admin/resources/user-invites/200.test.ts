@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { userInvites } from '../../../../admin/resources/user-invites/entity.ts';
-import { parseApiKey } from '../../../../core/contract/values/api-key.ts';
+import { parseApiKey } from '../../../../core/contract/values/credentials/api-key.ts';
 import { expectChange } from '../../support/outcomes.ts';
 import { accept, login, newPerson, tokenOf } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
-import { parseApiKey } from '../../../../core/contract/values/api-key.ts';
+import { parseApiKey } from '../../../../core/contract/values/credentials/api-key.ts';
 import { accept, newPerson, tokenOf } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';

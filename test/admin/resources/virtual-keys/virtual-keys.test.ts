@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { integrations } from '../../../../admin/resources/integrations/entity.ts';
-import { sampleRecord } from '../../../support/sample-record.ts';
+import { sampleRecord } from '../../../support/samples/sample-record.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { hidesForeignItems, refusesMissingScopes, refusesUnknownKeys } from '../../support/refusal-suites.ts';

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { signatureHeaders } from '../../../../admin/resources/webhooks/sign.ts';
-import { freePort } from '../../../support/free-port.ts';
+import { freePort } from '../../../support/processes/free-port.ts';
 import { until } from '../../../support/until.ts';
 import { expectChange } from '../../support/outcomes.ts';
 import type { Plane } from '../../support/plane.ts';

@@ -11,8 +11,8 @@ import {
 import { afterAll, describe, expect, it } from 'vitest';
 import { createEventRewriter } from '../../../../core/contract/plugin/text/rewrite-events.ts';
 import { StreamRewriter } from '../../../../core/contract/plugin/text/rewrite-stream.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
-import { randomFrom } from '../../../support/random-from.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
+import { randomFrom } from '../../../support/samples/random-from.ts';
 
 const word = 'сéкрет🔒';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { OperationCall } from '../../../../core/contract/provider/provider.ts';
 import type { StreamEvent } from '../../../../core/contract/provider/stream-event.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { geminiChat } from '../../../../core/formats/gemini/chat-completions.ts';
 import { chatRequest } from '../../../../core/formats/gemini/chat-request.ts';
 import { thinkingConfig } from '../../../../core/formats/gemini/thinking.ts';

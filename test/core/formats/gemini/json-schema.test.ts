@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../../../core/contract/values/errors.ts';
-import { isObject, type JsonObject } from '../../../../core/contract/values/json.ts';
+import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
+import { isObject, type JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { toGeminiSchema } from '../../../../core/formats/gemini/json-schema.ts';
 
 function compiled(schema: JsonObject): { schema: JsonObject; changes: string[] } {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../../../core/contract/provider/provider.ts';
 import type { StreamEvent } from '../../../../core/contract/provider/stream-event.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { chatStreamReader } from '../../../../core/formats/openai/chat-stream-reader.ts';
 import { responses } from '../../../../core/formats/openai/responses.ts';
 import { mistralAi } from '../../../../core/providers/mistral-ai/index.ts';

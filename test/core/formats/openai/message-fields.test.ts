@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../../../core/contract/provider/provider.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { chatComplete as azureChat } from '../../../../core/providers/azure-openai/operations.ts';
 import { adapters as rowAdapters } from '../../../../core/providers/compatible-rows/index.ts';
 import { groq } from '../../../../core/providers/groq/index.ts';

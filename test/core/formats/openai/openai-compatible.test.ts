@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../../../core/contract/provider/provider.ts';
-import { Secret } from '../../../../core/contract/values/secret.ts';
+import { Secret } from '../../../../core/contract/values/credentials/secret.ts';
 import { ollama } from '../../../../core/providers/ollama/index.ts';
 import { openai } from '../../../../core/providers/openai/index.ts';
 import { openrouter } from '../../../../core/providers/openrouter/index.ts';

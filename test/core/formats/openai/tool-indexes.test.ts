@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { withToolIndexes } from '../../../../core/formats/openai/tool-indexes.ts';
 
 const chunk = (...toolCalls: JsonObject[]): JsonObject => ({ choices: [{ index: 0, delta: { tool_calls: toolCalls } }] });

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import type { Operation, OperationName, OutgoingCall, ProviderAdapter } from '../../../../core/contract/provider/provider.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { azureAi } from '../../../../core/providers/azure-ai/index.ts';
 import { azureOpenAi } from '../../../../core/providers/azure-openai/index.ts';
 import { adapters as compatibleRows } from '../../../../core/providers/compatible-rows/index.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { RestOperation, RestParameter } from '../../../../core/contract/protocol/mcp-rest.ts';
+import type { RestOperation, RestParameter } from '../../../../core/contract/protocol/mcp/mcp-rest.ts';
 import { ArgumentError, restRequest } from '../../../../core/mcp/rest/rest-request.ts';
 
 const parameter = (name: string, more: Partial<RestParameter> = {}): RestParameter => ({

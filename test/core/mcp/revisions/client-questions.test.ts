@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createPeers } from '../../../../core/mcp/peers/peers.ts';
 import { type ClientQuestions, createClientQuestions } from '../../../../core/mcp/revisions/client-questions.ts';
-import { peerChannels } from '../../../support/peer-channels.ts';
+import { peerChannels } from '../../../support/fakes/peer-channels.ts';
 
 afterEach(() => void vi.useRealTimers());
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { createOpenStreams } from '../../../../core/json-rpc/open-streams.ts';
 import type { Work } from '../../../../core/mcp/exchange.ts';
 import type { EventReply } from '../../../../core/mcp/sse/sse-reply.ts';

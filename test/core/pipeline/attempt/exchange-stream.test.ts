@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { UpstreamCall, UpstreamHandler } from '../../../../core/contract/provider/upstream.ts';
-import { GatewayError } from '../../../../core/contract/values/errors.ts';
+import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
 import { type ExchangeStream, exchangeStream } from '../../../../core/pipeline/attempt/exchange-stream.ts';
 
 interface Opened {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createRetryBudget, type RetryAccount } from '../../../../core/pipeline/attempt/retry-budget.ts';
-import { type FakeTime, newFakeTime } from '../../../support/fake-time.ts';
+import { type FakeTime, newFakeTime } from '../../../support/fakes/fake-time.ts';
 
 let time: FakeTime;
 beforeEach(() => {

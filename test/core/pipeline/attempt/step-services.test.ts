@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ProviderAdapter } from '../../../../core/contract/provider/provider.ts';
-import type { HeaderList } from '../../../../core/contract/values/http.ts';
-import { Secret } from '../../../../core/contract/values/secret.ts';
+import { Secret } from '../../../../core/contract/values/credentials/secret.ts';
+import type { HeaderList } from '../../../../core/contract/values/http/http.ts';
 import { openSteps, type StepOptions } from '../../../../core/pipeline/attempt/step-services.ts';
 import { createBuilder } from '../../../../core/pipeline/target/build-target.ts';
 import { providers } from '../../../../core/providers/index.ts';

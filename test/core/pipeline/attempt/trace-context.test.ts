@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { RequestContext } from '../../../../core/contract/plugin/context.ts';
 import { setTraceContext } from '../../../../core/pipeline/attempt/outgoing-call.ts';
 import { requestSpans } from '../../../../core/telemetry/otlp/request-spans.ts';
-import { sampleRecord } from '../../../support/sample-record.ts';
+import { sampleRecord } from '../../../support/samples/sample-record.ts';
 
 const attempt = { targetPath: 'config', provider: 'openai', providerSlug: null, status: 500, errorCode: null, durationMs: 1 };
 const headersOf = (ctx: object, headers: string[] = []) => {

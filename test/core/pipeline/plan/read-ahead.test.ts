@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { DocumentReader } from '../../../../core/contract/plugin/plugin.ts';
-import { GatewayError } from '../../../../core/contract/values/errors.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
-import { realTimers } from '../../../../core/contract/values/timers.ts';
+import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
+import { realTimers } from '../../../../core/contract/values/time/timers.ts';
 import { createReplyCache } from '../../../../core/reply-cache/reply-cache.ts';
 import { chatReply, createHarness, replyWith } from '../../../support/pipeline-harness.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { keyPurposes } from '../../../../core/contract/protocol/credentials/key-purposes.ts';
 import type { GuardrailDocument } from '../../../../core/contract/protocol/documents.ts';
-import { keyPurposes } from '../../../../core/contract/protocol/key-purposes.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
-import { deriveKey, seal } from '../../../../core/contract/values/secret.ts';
+import { deriveKey, seal } from '../../../../core/contract/values/credentials/secret.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { clusterKey, createHarness, organisationId, workspaceId } from '../../../support/pipeline-harness.ts';
 
 type Harness = ReturnType<typeof createHarness>;

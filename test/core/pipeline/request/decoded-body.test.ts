@@ -1,6 +1,6 @@
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { InboundRequest } from '../../../../core/contract/values/http.ts';
+import type { InboundRequest } from '../../../../core/contract/values/http/http.ts';
 import { decodedRequest } from '../../../../core/pipeline/request/decoded-body.ts';
 import { fakeRequest } from '../../../../core/test-kit/fake-exchange.ts';
 import { chatReply, createHarness, replyWith } from '../../../support/pipeline-harness.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { encodeSteps } from '../../../../core/pipeline/request/large-json/encode-steps.ts';
 import { runAtOnce, stepBytes } from '../../../../core/pipeline/request/large-json/json-steps.ts';
 

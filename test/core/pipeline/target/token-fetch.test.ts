@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { UpstreamCall, UpstreamHandler } from '../../../../core/contract/provider/upstream.ts';
-import { GatewayError } from '../../../../core/contract/values/errors.ts';
+import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
 import { createTokenFetch, type TokenFetchOptions } from '../../../../core/pipeline/target/token-fetch.ts';
 
 /** A token fetch over a transport with scripted replies. */

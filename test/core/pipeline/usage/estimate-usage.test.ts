@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { defineCorePlugin } from '../../../../core/contract/plugin/core-plugin.ts';
 import type { UpstreamHandler } from '../../../../core/contract/provider/upstream.ts';
-import { GatewayError } from '../../../../core/contract/values/errors.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { countUsage } from '../../../../core/pipeline/usage/estimate-usage.ts';
 import {
   chatReply,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../../../core/contract/values/errors.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { chatRequest } from '../../../../core/formats/anthropic/chat-request.ts';
 import { callOf } from '../contract-suite.ts';
 

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { expect, it } from 'vitest';
-import type { HeaderList } from '../../../../core/contract/values/http.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
-import { Secret } from '../../../../core/contract/values/secret.ts';
+import { Secret } from '../../../../core/contract/values/credentials/secret.ts';
+import type { HeaderList } from '../../../../core/contract/values/http/http.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { anthropic } from '../../../../core/providers/anthropic/anthropic.ts';
 import { noTokens } from '../../formats/token-services.ts';
 

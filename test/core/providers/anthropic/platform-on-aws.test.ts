@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findHeader } from '../../../../core/contract/values/http.ts';
+import { findHeader } from '../../../../core/contract/values/http/http.ts';
 import { anthropic } from '../../../../core/providers/anthropic/anthropic.ts';
 import { claudePlatformAws } from '../../../../core/providers/anthropic/platform-on-aws.ts';
 import { createHarness, providerDocument, replyWith, workspaceId } from '../../../support/pipeline-harness.ts';

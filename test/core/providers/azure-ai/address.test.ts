@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import type { OperationName, OutgoingCall } from '../../../../core/contract/provider/provider.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
-import { Secret } from '../../../../core/contract/values/secret.ts';
+import { Secret } from '../../../../core/contract/values/credentials/secret.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { azureAi } from '../../../../core/providers/azure-ai/index.ts';
 import { noTokens } from '../../formats/token-services.ts';
 import { callOf } from '../contract-suite.ts';

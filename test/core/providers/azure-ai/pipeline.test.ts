@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findHeader } from '../../../../core/contract/values/http.ts';
+import { findHeader } from '../../../../core/contract/values/http/http.ts';
 import { encodeForm, parseForm } from '../../../../core/pipeline/request/form-data.ts';
 import {
   createHarness,

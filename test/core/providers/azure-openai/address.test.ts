@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import type { OperationName, OutgoingCall } from '../../../../core/contract/provider/provider.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { azureOpenAi } from '../../../../core/providers/azure-openai/index.ts';
 import { noTokens } from '../../formats/token-services.ts';
 import { callOf } from '../contract-suite.ts';

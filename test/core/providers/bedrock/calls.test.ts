@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { awsSigned } from '../../../../core/cloud-auth/aws-sign.ts';
 import type { UpstreamCall } from '../../../../core/contract/provider/upstream.ts';
-import { GatewayError } from '../../../../core/contract/values/errors.ts';
-import { findHeader } from '../../../../core/contract/values/http.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
+import { findHeader } from '../../../../core/contract/values/http/http.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import {
   chatReply,
   createHarness,

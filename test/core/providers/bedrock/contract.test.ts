@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
-import { isObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
+import { isObject } from '../../../../core/contract/values/json/json.ts';
 import { bedrock } from '../../../../core/providers/bedrock/index.ts';
 import { providerContractSuite } from '../contract-suite.ts';
 

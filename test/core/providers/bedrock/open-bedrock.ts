@@ -1,7 +1,7 @@
 import type OpenAI from 'openai';
 import type { UpstreamCall } from '../../../../core/contract/provider/upstream.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
-import { openAiOver } from '../../../support/clients-over-harness.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
+import { openAiOver } from '../../../support/clients/clients-over-harness.ts';
 import { createHarness, type Harness, replyWith, type Script } from '../../../support/pipeline-harness.ts';
 
 /** Files, batches and fine-tuning jobs in the account's bucket, through OpenAI's client, against the service's wire format. */

@@ -3,8 +3,8 @@ import type OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { awsSigned } from '../../../../core/cloud-auth/aws-sign.ts';
 import type { UpstreamCall } from '../../../../core/contract/provider/upstream.ts';
-import { findHeader } from '../../../../core/contract/values/http.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import { findHeader } from '../../../../core/contract/values/http/http.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { replyWith } from '../../../support/pipeline-harness.ts';
 import { account, control, idOf, jobArn, jsonl, model, objects, open, plain, role, storage, textOf } from './open-bedrock.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { findHeader } from '../../../../core/contract/values/http.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import { findHeader } from '../../../../core/contract/values/http/http.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { encodeForm } from '../../../../core/pipeline/request/form-data.ts';
 import {
   chatReply,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { findHeader } from '../../../../core/contract/values/http.ts';
+import { findHeader } from '../../../../core/contract/values/http/http.ts';
 import { encodeForm } from '../../../../core/pipeline/request/form-data.ts';
 import { createHarness, providerDocument, replyWith, type Script, workspaceId } from '../../../support/pipeline-harness.ts';
 

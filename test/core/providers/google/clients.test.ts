@@ -5,7 +5,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai';
 import OpenAI from 'openai';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { google } from '../../../../core/providers/google/index.ts';
 import { withAdapters } from '../../../../core/providers/index.ts';
 import { callOf, translated } from '../contract-suite.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { google } from '../../../../core/providers/google/index.ts';
 import { providerContractSuite } from '../contract-suite.ts';
 

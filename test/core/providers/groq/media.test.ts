@@ -1,8 +1,8 @@
 import { toFile } from 'openai';
 import { expect, it } from 'vitest';
-import { openAiOver } from '../../../support/clients-over-harness.ts';
-import { patternBytes } from '../../../support/pattern-bytes.ts';
+import { openAiOver } from '../../../support/clients/clients-over-harness.ts';
 import { createHarness, providerDocument, replyWith, type Script, workspaceId } from '../../../support/pipeline-harness.ts';
+import { patternBytes } from '../../../support/samples/pattern-bytes.ts';
 import { fixturesOf } from '../provider-fixtures.ts';
 
 const fixture = (name: string) =>

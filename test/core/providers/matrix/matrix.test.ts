@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { expectGolden } from './golden.ts';
 import { providerCases } from './provider-cases.ts';
 import { providerFetch } from './provider-fetch.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isObject, type JsonObject } from '../../../../core/contract/values/json.ts';
+import { isObject, type JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { expectGolden } from './golden.ts';
 import { providerCases } from './provider-cases.ts';
 import { eventsIn, providerFetch } from './provider-fetch.ts';

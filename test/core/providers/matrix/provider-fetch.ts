@@ -1,7 +1,7 @@
 import type { Operation, OperationName } from '../../../../core/contract/provider/provider.ts';
 import type { StreamEvent } from '../../../../core/contract/provider/stream-event.ts';
-import { GatewayError } from '../../../../core/contract/values/errors.ts';
-import { isObject, type JsonObject } from '../../../../core/contract/values/json.ts';
+import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
+import { isObject, type JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { EventStream, encodeEvent } from '../../../../core/pipeline/attempt/event-stream.ts';
 import { streamError } from '../../../../core/pipeline/attempt/stream-error.ts';
 import { providers } from '../../../../core/providers/index.ts';

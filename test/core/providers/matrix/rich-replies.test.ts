@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { expectGolden } from './golden.ts';
 import { providerFetch } from './provider-fetch.ts';
 import { readByClient } from './read-by-client.ts';

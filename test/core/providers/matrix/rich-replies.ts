@@ -1,5 +1,5 @@
 import type { StreamEvent } from '../../../../core/contract/provider/stream-event.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import type { ProviderCase } from './provider-cases.ts';
 import { anthropicReplies } from './rich/anthropic.ts';
 import { converseReplies } from './rich/converse.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 
 /** The reply of a model, independent of provider formats: `wires/` writes it in each provider's own. */
 export interface ModelReply {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../../../core/contract/provider/provider.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { mistralAi } from '../../../../core/providers/mistral-ai/index.ts';
 import { messagesOverChat } from '../../../../core/translate/messages-over-chat/messages-over-chat.ts';
 import { callOf } from '../contract-suite.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
-import { openAiOver } from '../../../support/clients-over-harness.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
+import { openAiOver } from '../../../support/clients/clients-over-harness.ts';
 import { createHarness, replyWith } from '../../../support/pipeline-harness.ts';
 
 it('mistral-ai: finds batches after the first hundred', async () => {

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { UpstreamCall } from '../../../../core/contract/provider/upstream.ts';
-import type { BodyConsumer, RequestBody } from '../../../../core/contract/values/http.ts';
+import type { BodyConsumer, RequestBody } from '../../../../core/contract/values/http/http.ts';
 import { mockSender } from '../../../../core/providers/mock/in-process.ts';
 import { mock } from '../../../../core/providers/mock/index.ts';
 import { repliesOfEvents, repliesOfReply } from '../assemble-reply.ts';

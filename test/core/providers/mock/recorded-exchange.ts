@@ -4,8 +4,8 @@ import type {
   UpstreamHandler,
   UpstreamSender,
 } from '../../../../core/contract/provider/upstream.ts';
-import type { GatewayError } from '../../../../core/contract/values/errors.ts';
-import type { HeaderList } from '../../../../core/contract/values/http.ts';
+import type { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
+import type { HeaderList } from '../../../../core/contract/values/http/http.ts';
 import type { MockClock } from '../../../../core/providers/mock/clock.ts';
 
 /** A clock that only tests advance. Timers fire in the order in which they are due. */

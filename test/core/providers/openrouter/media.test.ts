@@ -1,9 +1,9 @@
 import { toFile } from 'openai';
 import { expect, it } from 'vitest';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
-import { openAiOver } from '../../../support/clients-over-harness.ts';
-import { patternBytes } from '../../../support/pattern-bytes.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
+import { openAiOver } from '../../../support/clients/clients-over-harness.ts';
 import { createHarness, providerDocument, replyWith, type Script, workspaceId } from '../../../support/pipeline-harness.ts';
+import { patternBytes } from '../../../support/samples/pattern-bytes.ts';
 import { fixturesOf } from '../provider-fixtures.ts';
 
 const fixture = (name: string) =>

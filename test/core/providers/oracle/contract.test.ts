@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, verify } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../../../core/contract/provider/provider.ts';
-import { findHeader } from '../../../../core/contract/values/http.ts';
+import { findHeader } from '../../../../core/contract/values/http/http.ts';
 import { oracle } from '../../../../core/providers/oracle/index.ts';
 import { chatReply, createHarness, providerDocument, replyWith, workspaceId } from '../../../support/pipeline-harness.ts';
 import { callOf, providerContractSuite } from '../contract-suite.ts';

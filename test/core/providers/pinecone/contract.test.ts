@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { pinecone } from '../../../../core/providers/pinecone/index.ts';
 import { providerContractSuite } from '../contract-suite.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { encodeForm } from '../../../../core/pipeline/request/form-data.ts';
 import { createHarness, type Harness, replyWith, type Script } from '../../../support/pipeline-harness.ts';
 

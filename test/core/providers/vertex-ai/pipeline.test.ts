@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import {
   createHarness,
   type Harness,

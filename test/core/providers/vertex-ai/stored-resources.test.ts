@@ -1,9 +1,9 @@
 import type OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import type { UpstreamCall } from '../../../../core/contract/provider/upstream.ts';
-import { findHeader, type RequestBody } from '../../../../core/contract/values/http.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
-import { openAiOver } from '../../../support/clients-over-harness.ts';
+import { findHeader, type RequestBody } from '../../../../core/contract/values/http/http.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
+import { openAiOver } from '../../../support/clients/clients-over-harness.ts';
 import { createHarness, type Harness, replyWith, type Script } from '../../../support/pipeline-harness.ts';
 
 /** Files, batches and tuning jobs in the project's bucket, through OpenAI's client, against the service's wire format. */

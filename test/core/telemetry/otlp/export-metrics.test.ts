@@ -1,12 +1,12 @@
 import { afterEach, expect, it } from 'vitest';
 import { postOtlp } from '../../../../admin/telemetry/post-otlp.ts';
 import { loadSettings } from '../../../../config/load-settings.ts';
-import { realTimers } from '../../../../core/contract/values/timers.ts';
+import { realTimers } from '../../../../core/contract/values/time/timers.ts';
 import { createMetrics } from '../../../../core/telemetry/metrics.ts';
 import { startMetricsExport } from '../../../../core/telemetry/otlp/export-metrics.ts';
-import { attributesAsObject, itemsOf, type ReceivedExport, startFakeCollector } from '../../../support/fake-collector.ts';
-import { newMemoryLog } from '../../../support/memory-log.ts';
-import { sampleRecord } from '../../../support/sample-record.ts';
+import { attributesAsObject, itemsOf, type ReceivedExport, startFakeCollector } from '../../../support/fakes/fake-collector.ts';
+import { newMemoryLog } from '../../../support/fakes/memory-log.ts';
+import { sampleRecord } from '../../../support/samples/sample-record.ts';
 
 let collector: Awaited<ReturnType<typeof startFakeCollector>>;
 afterEach(() => collector.close());

@@ -1,16 +1,16 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { postOtlp } from '../../../../admin/telemetry/post-otlp.ts';
 import type { RequestRecord } from '../../../../core/contract/plugin/record.ts';
-import { GatewayError } from '../../../../core/contract/values/errors.ts';
-import { realTimers } from '../../../../core/contract/values/timers.ts';
+import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
+import { realTimers } from '../../../../core/contract/values/time/timers.ts';
 import { OtlpExporter } from '../../../../core/telemetry/otlp/exporter.ts';
 import { messageOf } from '../../../../core/telemetry/otlp/messages.ts';
 import type { OtlpOptions } from '../../../../core/telemetry/otlp/options.ts';
 import { requestLog } from '../../../../core/telemetry/otlp/request-log.ts';
 import { requestSpans } from '../../../../core/telemetry/otlp/request-spans.ts';
-import { attributesAsObject, itemsOf, officialTypes, startFakeCollector } from '../../../support/fake-collector.ts';
-import { newMemoryLog } from '../../../support/memory-log.ts';
-import { sampleRecord } from '../../../support/sample-record.ts';
+import { attributesAsObject, itemsOf, officialTypes, startFakeCollector } from '../../../support/fakes/fake-collector.ts';
+import { newMemoryLog } from '../../../support/fakes/memory-log.ts';
+import { sampleRecord } from '../../../support/samples/sample-record.ts';
 import { until } from '../../../support/until.ts';
 
 type Collector = Awaited<ReturnType<typeof startFakeCollector>>;

@@ -3,8 +3,8 @@ import { contentAttributes } from '../../../../core/telemetry/otlp/content-attri
 import { genAi, genAiMetrics } from '../../../../core/telemetry/otlp/gen-ai.ts';
 import { GenAiMetrics } from '../../../../core/telemetry/otlp/gen-ai-metrics.ts';
 import { requestSpans } from '../../../../core/telemetry/otlp/request-spans.ts';
-import { attributesAsObject } from '../../../support/fake-collector.ts';
-import { sampleRecord } from '../../../support/sample-record.ts';
+import { attributesAsObject } from '../../../support/fakes/fake-collector.ts';
+import { sampleRecord } from '../../../support/samples/sample-record.ts';
 
 /** Attributes and client metrics of model/gen-ai in version 1.41.1 of the conventions. */
 const known = `

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Operation, OperationName } from '../../../../core/contract/provider/provider.ts';
 import type { StreamEvent } from '../../../../core/contract/provider/stream-event.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { providers } from '../../../../core/providers/index.ts';
 import { withCustomTools } from '../../../../core/translate/custom-tools/custom-tools.ts';
 import { callOf, translated } from '../../providers/contract-suite.ts';

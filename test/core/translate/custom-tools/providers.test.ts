@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { type ProviderCase, providerCases } from '../../providers/matrix/provider-cases.ts';
 import { eventsIn, providerFetch } from '../../providers/matrix/provider-fetch.ts';
 import type { ModelReply } from '../../providers/matrix/scenarios.ts';

@@ -2,7 +2,7 @@ import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../../../core/contract/provider/provider.ts';
 import type { StreamEvent } from '../../../../core/contract/provider/stream-event.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { providers } from '../../../../core/providers/index.ts';
 import { callOf, translated } from '../../providers/contract-suite.ts';
 import type { ProviderCase } from '../../providers/matrix/provider-cases.ts';

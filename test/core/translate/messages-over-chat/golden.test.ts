@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../../../core/contract/provider/provider.ts';
-import { emptyUsage, type Usage } from '../../../../core/contract/values/usage.ts';
+import { emptyUsage, type Usage } from '../../../../core/contract/values/models/usage.ts';
 import { deepseek } from '../../../../core/providers/deepseek/index.ts';
 import { openai } from '../../../../core/providers/openai/index.ts';
 import { messagesOverChat } from '../../../../core/translate/messages-over-chat/messages-over-chat.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../../../core/contract/provider/provider.ts';
-import { GatewayError } from '../../../../core/contract/values/errors.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { google } from '../../../../core/providers/google/index.ts';
 import { mistralAi } from '../../../../core/providers/mistral-ai/index.ts';
 import { openai } from '../../../../core/providers/openai/index.ts';

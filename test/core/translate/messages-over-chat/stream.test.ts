@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Operation, ProviderAdapter } from '../../../../core/contract/provider/provider.ts';
 import type { StreamEvent } from '../../../../core/contract/provider/stream-event.ts';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { bedrock } from '../../../../core/providers/bedrock/index.ts';
 import { google } from '../../../../core/providers/google/index.ts';
 import { openai } from '../../../../core/providers/openai/index.ts';

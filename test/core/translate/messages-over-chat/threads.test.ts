@@ -1,10 +1,10 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { errorReply } from '../../../../core/http/write-error.ts';
 import { bedrock } from '../../../../core/providers/bedrock/index.ts';
 import { vertexAi } from '../../../../core/providers/vertex-ai/index.ts';
-import { anthropicOver } from '../../../support/clients-over-harness.ts';
+import { anthropicOver } from '../../../support/clients/clients-over-harness.ts';
 import { createHarness, type Harness, replyWith } from '../../../support/pipeline-harness.ts';
 import { callOf } from '../../providers/contract-suite.ts';
 

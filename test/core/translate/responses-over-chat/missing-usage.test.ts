@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isObject } from '../../../../core/contract/values/json.ts';
+import { isObject } from '../../../../core/contract/values/json/json.ts';
 import { streamOf } from '../../../../core/test-kit/provider-scripts.ts';
 import { eventsOf } from '../../../../core/test-kit/read-reply.ts';
 import { createHarness, replyWith } from '../../../support/pipeline-harness.ts';

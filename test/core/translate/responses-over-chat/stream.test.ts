@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../../../core/contract/provider/provider.ts';
 import type { StreamEvent } from '../../../../core/contract/provider/stream-event.ts';
-import { isObject, type JsonObject } from '../../../../core/contract/values/json.ts';
+import { isObject, type JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { google } from '../../../../core/providers/google/index.ts';
 import { openai } from '../../../../core/providers/openai/index.ts';
 import { responsesOverChat } from '../../../../core/translate/responses-over-chat/responses-over-chat.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import type { Format } from './formats.ts';
 
 const apiKey = { apiKey: 'k-1' };

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { evaluatorFormats } from './evaluator-formats.ts';
 
 /** Exchanges with the service of one check, in the format that its maker publishes. */

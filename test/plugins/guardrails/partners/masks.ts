@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 
 /** A replacement that is written into the text, which `Format.redact` cannot state. */
 interface Mask {

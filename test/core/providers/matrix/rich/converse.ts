@@ -1,5 +1,5 @@
 import type { StreamEvent } from '../../../../../core/contract/provider/stream-event.ts';
-import type { JsonObject } from '../../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../../core/contract/values/json/json.ts';
 import { converseFrames } from '../../bedrock/frames.ts';
 import type { RichReply } from '../rich-replies.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../../core/contract/values/json/json.ts';
 import type { RichReply } from '../rich-replies.ts';
 import { data, named } from '../wires/wire.ts';
 

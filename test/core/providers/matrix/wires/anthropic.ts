@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../../core/contract/values/json/json.ts';
 import { chunkFrames } from '../../bedrock/frames.ts';
 import type { ModelReply } from '../scenarios.ts';
 import { halves, named, type Wire } from './wire.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../../core/contract/values/json/json.ts';
 import { converseFrames } from '../../bedrock/frames.ts';
 import type { ModelReply } from '../scenarios.ts';
 import { halves, type Wire } from './wire.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../../core/contract/values/json/json.ts';
 import type { ModelReply } from '../scenarios.ts';
 import { data, halves, type Wire } from './wire.ts';
 

@@ -1,5 +1,5 @@
 import type { StreamEvent } from '../../../../../core/contract/provider/stream-event.ts';
-import type { JsonObject } from '../../../../../core/contract/values/json.ts';
+import type { JsonObject } from '../../../../../core/contract/values/json/json.ts';
 import type { ModelReply } from '../scenarios.ts';
 import { halves, named, type Wire } from './wire.ts';
 

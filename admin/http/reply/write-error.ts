@@ -1,0 +1,42 @@
+import { OptimisticLockError, UniqueConstraintViolationException } from '@mikro-orm/core';
+import { ClickHouseError } from '../../clickhouse/clickhouse.ts';
+import { isDatabaseAway } from '../../is-database-away.ts';
+import { ObjectStoreError } from '../../object-store/object-store.ts';
+import { TooManyRequests } from '../caller/rate-limit.ts';
+import { AdminError } from '../errors.ts';
+
+/** Converts any thrown value to the error for the caller. Unknown errors become 500 without their text. */
+export function toAdminError(thrown: unknown): AdminError {
+  if (thrown instanceof AdminError) return thrown;
+  if (thrown instanceof UniqueConstraintViolationException) {
+    return new AdminError('AB07', 'Something with this name or slug already exists');
+  }
+  if (thrown instanceof OptimisticLockError)
+    return new AdminError('AB07', 'Another request changed the item at the same time. Try again');
+  if (thrown instanceof ObjectStoreError)
+    return new AdminError('AB10', 'The object store (OBJECT_STORE) cannot be reached. Try again shortly');
+  if (thrown instanceof ClickHouseError && thrown.isTemporary)
+    return new AdminError('AB10', 'ClickHouse (ANALYTICS_URL) does not reply in time. Try again shortly');
+  if (isDatabaseAway(thrown)) return new AdminError('AB10', 'The database cannot be reached. Try again shortly');
+  return new AdminError('AB04', 'Something went wrong');
+}
+
+/** Converts every error to a reply: `{success: false, data: {message, errorCode, errors?}}`. */
+export function errorReply(error: AdminError, extraHeaders: Record<string, string>): Response {
+  const data = { message: error.message, errorCode: error.code, ...(error.errors ? { errors: error.errors } : {}) };
+  return reply({ success: false, data }, error, extraHeaders);
+}
+
+/** Converts every error to a reply in the form of RFC 6749, which OAuth clients read. */
+export function oauthErrorReply(error: AdminError, extraHeaders: Record<string, string>): Response {
+  const isTemporary = error.status === 429 || error.status === 503;
+  const code = isTemporary ? 'temporarily_unavailable' : error.status >= 500 ? 'server_error' : 'invalid_request';
+  return reply({ error: code, error_description: error.message }, error, extraHeaders);
+}
+
+function reply(body: object, error: AdminError, extraHeaders: Record<string, string>): Response {
+  const headers: Record<string, string> = { 'content-type': 'application/json; charset=utf-8', ...extraHeaders };
+  if (error.status === 503) headers['retry-after'] = '1';
+  if (error instanceof TooManyRequests) headers['retry-after'] = String(error.retryAfterSeconds);
+  return new Response(JSON.stringify(body), { status: error.status, headers });
+}

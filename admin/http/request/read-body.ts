@@ -1,0 +1,62 @@
+import type { HonoRequest } from 'hono';
+import { AdminError, invalid } from '../errors.ts';
+import { parseStrictJson } from './parse-strict-json.ts';
+
+/** Maximum size of an admin body in bytes. */
+export const bodyBytesMax = 1_048_576;
+
+/** Returns the JSON body of a request. Undefined if there is none. Throws AB01 (413 if too large). */
+export async function readJsonBody(request: HonoRequest): Promise<unknown> {
+  const bytes = await readBytes(request, bodyBytesMax);
+  if (bytes.byteLength === 0) return undefined;
+  const type = request.header('content-type') ?? '';
+  if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) throw invalid('content-type: expected application/json');
+  return parseStrictJson(decode(bytes));
+}
+
+/** Like `readBody`, for requests between processes of the service, with any content type. Throws AB01 (413 if too large). */
+export async function readInternalJson(request: HonoRequest, bytesMax: number): Promise<unknown> {
+  return parseStrictJson(decode(await readBytes(request, bytesMax)));
+}
+
+/** Returns the bytes of a body. Stops reading when it is longer than `bytesMax`. Throws AB01 if its end does not arrive. */
+export async function readBytes(request: HonoRequest, bytesMax: number): Promise<Uint8Array> {
+  try {
+    return await readAll(request, bytesMax);
+  } catch (thrown) {
+    if (thrown instanceof AdminError) throw thrown;
+    // Node's error has the code of a connection that the database has reset.
+    throw invalid('body: the connection ended before the body was complete');
+  }
+}
+
+async function readAll(request: HonoRequest, bytesMax: number): Promise<Uint8Array> {
+  const announced = Number(request.header('content-length') ?? 0);
+  if (announced > bytesMax) throw tooLarge(bytesMax);
+  // Node reads no more than the announced bytes. This needs no web stream.
+  if (announced > 0) return new Uint8Array(await request.raw.arrayBuffer());
+  const stream = request.raw.body;
+  if (!stream) return new Uint8Array(0);
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of stream as unknown as AsyncIterable<Uint8Array>) {
+    length += chunk.byteLength;
+    if (length > bytesMax) throw tooLarge(bytesMax);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, length);
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw invalid('body: not valid UTF-8');
+  }
+}
+
+function tooLarge(bytesMax: number): AdminError {
+  return new AdminError('AB01', `body: larger than ${bytesMax} bytes`, [`body: larger than ${bytesMax} bytes`], 413);
+}

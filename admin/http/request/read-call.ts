@@ -1,0 +1,68 @@
+import type { HonoRequest } from 'hono';
+import { AdminError, invalid, notFound } from '../errors.ts';
+import type { AdminRoute } from '../route.ts';
+import { declaredNames, inSnakeCase, withoutPathRepeats } from './path-repeats.ts';
+import { readParams, readQuery } from './read-query.ts';
+import { validate } from './validate.ts';
+
+/** Parts of a request, checked against the declaration of its route. */
+export interface ReadCall {
+  readonly params: Record<string, string>;
+  readonly query: unknown;
+  readonly body: unknown;
+  /** The workspace that query or body names. Null: neither does. */
+  readonly workspaceId: string | null;
+}
+
+interface Naming {
+  readonly workspace_id?: string;
+  readonly organisation_id?: string;
+}
+
+/** Throws AB01 naming a field that the route does not declare, and a 404 for an organisation other than the caller's. */
+export function readCall(route: AdminRoute, request: HonoRequest, sent: unknown, organisationId: string): ReadCall {
+  const params = readParams(request.param() as Record<string, string>);
+  const path = { ...route.fixedParams, ...params };
+  const queryNames = declaredNames(route.query);
+  const sentQuery = withoutPathRepeats(inSnakeCase(readQuery(request.url), queryNames), path, queryNames);
+  const query = validate(route.query, sentQuery, 'query') as Naming;
+  const sentBody = withoutPathRepeats(sent ?? {}, path, declaredNames(route.body ?? {}));
+  const body = route.body ? (validate(route.body, sentBody, 'body') as Naming | readonly Naming[]) : undefined;
+  const organisation = pick('organisation_id', query, body);
+  if (organisation !== null && organisation.toLowerCase() !== organisationId) throw notFound('Organisation');
+  return { params, query, body, workspaceId: pick('workspace_id', query, body) };
+}
+
+/** Path parameters, and as `slug` the item that the body (`itemMember`) or the first parameter names. */
+export function namesOf(
+  { itemMember, workspacesWith }: AdminRoute,
+  { params, body }: ReadCall,
+): Readonly<Record<string, string>> {
+  const item = itemMember === undefined ? undefined : (body as Readonly<Record<string, unknown>>)[itemMember];
+  if (typeof item === 'string') return { ...params, slug: item };
+  const [first] = Object.values(params);
+  return workspacesWith && params.slug === undefined && first !== undefined ? { ...params, slug: first } : params;
+}
+
+/** Returns the tenant that query and body name; null if neither does. A body may be a list whose entries name it. */
+function pick(name: keyof Naming, query: Naming, body: Naming | readonly Naming[] | undefined): string | null {
+  const parts = [query, ...(Array.isArray(body) ? body : [body])] as (Naming | undefined)[];
+  const named = new Set(parts.flatMap((part) => part?.[name] ?? []));
+  if (named.size > 1) {
+    const [where, what] = Array.isArray(body)
+      ? ['the request contains', 'one request for each']
+      : ['query and body contain', 'one of them'];
+    throw invalid(`${name}: ${where} different values. Send ${what}`);
+  }
+  const [value] = named;
+  return value ?? null;
+}
+
+/** Throws AB12 unless `if-match` is absent or names the revision. */
+export function matchRevision(wanted: string | undefined, revision: number): void {
+  if (wanted === undefined || wanted.trim() === '*') return;
+  // SCIM has weak tags. A revision identifies the item either way.
+  const named = wanted.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  if (!named.includes(`"${revision}"`))
+    throw new AdminError('AB12', 'if-match: the item has changed since this version. Read it again');
+}

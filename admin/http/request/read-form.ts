@@ -1,0 +1,18 @@
+import type { HonoRequest } from 'hono';
+import { invalid } from '../errors.ts';
+import { bodyBytesMax, readBytes } from './read-body.ts';
+
+/** Returns the fields of an HTML form. Throws AB01 for another content type and for fields that occur twice. */
+export async function readForm(request: HonoRequest): Promise<Record<string, string>> {
+  const bytes = await readBytes(request, bodyBytesMax);
+  const type = request.header('content-type') ?? '';
+  if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type)) {
+    throw invalid('content-type: expected application/x-www-form-urlencoded');
+  }
+  const fields = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(Buffer.from(bytes).toString('utf8'))) {
+    if (fields.has(name)) throw invalid(`${name}: given twice`);
+    fields.set(name, value);
+  }
+  return Object.fromEntries(fields);
+}

@@ -1,0 +1,65 @@
+import { badParam } from '../../../formats/bad-param.ts';
+
+/** Formats of the Converse API (ImageFormat, VideoFormat, DocumentFormat) by media type. */
+const images: Readonly<Record<string, string>> = {
+  'image/png': 'png',
+  'image/jpeg': 'jpeg',
+  'image/jpg': 'jpeg',
+  'image/gif': 'gif',
+  'image/webp': 'webp',
+};
+
+const videos: Readonly<Record<string, string>> = {
+  'video/mp4': 'mp4',
+  'video/quicktime': 'mov',
+  'video/x-matroska': 'mkv',
+  'video/webm': 'webm',
+  'video/x-flv': 'flv',
+  'video/mpeg': 'mpeg',
+  'video/x-ms-wmv': 'wmv',
+  'video/3gpp': 'three_gp',
+};
+
+const documents: Readonly<Record<string, string>> = {
+  'application/pdf': 'pdf',
+  'text/csv': 'csv',
+  'application/msword': 'doc',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
+  'application/vnd.ms-excel': 'xls',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
+  'text/html': 'html',
+  'text/plain': 'txt',
+  'text/markdown': 'md',
+};
+
+/** File extensions that differ from the format's name. */
+const endings: Readonly<Record<string, string>> = { jpg: 'jpeg', htm: 'html', markdown: 'md', '3gp': 'three_gp', mpg: 'mpeg' };
+
+export function imageFormat(mediaType: string, path: string): string {
+  return known(images, mediaType, path);
+}
+
+export function videoFormat(mediaType: string, path: string): string {
+  return known(videos, mediaType, path);
+}
+
+export function documentFormat(mediaType: string, path: string): string {
+  return mediaType.startsWith('text/') ? (documents[mediaType] ?? 'txt') : known(documents, mediaType, path);
+}
+
+/** Returns the media type for a file extension. Empty for an unknown one. */
+export function mediaTypeOf(name: string): string {
+  const ending = name.slice(name.lastIndexOf('.') + 1).toLowerCase();
+  const format = endings[ending] ?? ending;
+  for (const table of [images, videos, documents]) {
+    const found = Object.entries(table).find(([, value]) => value === format);
+    if (found) return found[0];
+  }
+  return '';
+}
+
+function known(table: Readonly<Record<string, string>>, mediaType: string, path: string): string {
+  const format = table[mediaType];
+  if (format === undefined) throw badParam(path, `${mediaType || 'a file of this kind'} is not supported by bedrock`);
+  return format;
+}

@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto';
+import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+
+/** The record of a plain successful chat completion. */
+export function sampleRecord(changes: Partial<RequestRecord> = {}): RequestRecord {
+  return {
+    id: randomUUID(),
+    traceId: randomUUID(),
+    spanId: null,
+    parentSpanId: null,
+    spanName: null,
+    createdAt: '2026-11-21T01:02:03.456Z',
+    organisationId: 'organisation-1',
+    workspaceId: 'workspace-1',
+    apiKeyId: 'key-1',
+    userId: null,
+    method: 'POST',
+    path: '/v1/chat/completions',
+    endpoint: 'chatComplete',
+    status: 200,
+    outcome: 'success',
+    errorCode: null,
+    errorMessage: null,
+    provider: 'openai',
+    providerSlug: 'openai-prod',
+    model: 'gpt-4o-mini',
+    stream: false,
+    configSlug: 'main',
+    configVersionId: 'version-1',
+    targetPath: 'config',
+    attempts: [
+      { targetPath: 'config', provider: 'openai', providerSlug: 'openai-prod', status: 200, errorCode: null, durationMs: 12.5 },
+    ],
+    retryAttemptCount: 0,
+    cacheStatus: null,
+    inputTokens: 120,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    outputTokens: 45,
+    reasoningTokens: 0,
+    usageEstimated: false,
+    rawUsage: { prompt_tokens: 120, completion_tokens: 45, total_tokens: 165 },
+    durationMs: 14.2,
+    firstByteMs: 12.9,
+    requestBytes: 1024,
+    replyBytes: 1100,
+    clientAddress: '127.0.0.1',
+    metadata: { team: 'a' },
+    ...changes,
+  };
+}
