@@ -1,9 +1,10 @@
 import type { AuthKeys } from '../../plugins/auth/index.ts';
 import { checks as builtInChecks } from '../../plugins/guardrails/checks/index.ts';
 import * as builtIn from '../../plugins/index.ts';
+import type { RequestContext } from '../contract/plugin/context.ts';
 import type { CorePlugin, CoreServices } from '../contract/plugin/core-plugin.ts';
 import type { TargetLimits } from '../contract/plugin/gateway-config.ts';
-import type { Services, Slot } from '../contract/plugin/plugin.ts';
+import type { Slot } from '../contract/plugin/plugin.ts';
 import type { AddedCheck } from '../contract/plugin/plugin-check.ts';
 import type { CallProvider } from '../contract/plugin/provider-call.ts';
 import { type Chain, compileChain, mergePlugins } from '../pipeline/plan/compile-plan.ts';
@@ -22,7 +23,7 @@ export interface ChainParts {
   /** Third-party plugins, guarded. */
   readonly added: readonly CorePlugin[];
   /** Returns the checks of third-party plugins by id; absent: there are none. */
-  readonly checks?: (services: Services) => ReadonlyMap<string, AddedCheck>;
+  readonly checks?: (services: CoreServices) => ReadonlyMap<string, AddedCheck>;
   readonly planEntriesMax: number;
   readonly limits?: TargetLimits;
   readonly openGuardrail: OpenGuardrail;
@@ -49,7 +50,7 @@ export function composeChain({ services: given, keys, added, checks, planEntries
 } {
   const plans = new PlanStore(planEntriesMax, limits);
   let slots = 0;
-  const slot = <T>(): Slot<T> => {
+  const slot = <T>(): Slot<T, RequestContext> => {
     const index = slots++;
     return {
       get: (ctx) => ctx.slots[index] as T | undefined,

@@ -1,6 +1,5 @@
 import type { Settings } from '../../config/settings.ts';
 import type { CorePlugin, CoreServices } from '../contract/plugin/core-plugin.ts';
-import type { Services } from '../contract/plugin/plugin.ts';
 import type { AddedCheck } from '../contract/plugin/plugin-check.ts';
 import type { LoadedPlugin, LoadedProvider } from '../contract/protocol/control-plane-calls/loaded-plugins.ts';
 import type { Log } from '../contract/values/log/log.ts';
@@ -17,7 +16,7 @@ export interface Extensions {
   /** Plugins with hooks, guarded. */
   readonly added: readonly CorePlugin[];
   /** Returns the checks of plugins by id, guarded. */
-  checks(own: Services): ReadonlyMap<string, AddedCheck>;
+  checks(own: CoreServices): ReadonlyMap<string, AddedCheck>;
   /** Compiles the examples of plugins, logs what is loaded, and describes it. Throws an Error that names the plugin and its mistake. */
   tryOut(
     services: CoreServices,

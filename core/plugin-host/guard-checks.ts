@@ -1,3 +1,4 @@
+import type { CoreServices } from '../contract/plugin/core-plugin.ts';
 import type { Extension, Services } from '../contract/plugin/plugin.ts';
 import type { AddedCheck, AddedDecision, CheckContext, PluginCheck } from '../contract/plugin/plugin-check.ts';
 import { reasonOf } from '../contract/values/errors/errors.ts';
@@ -10,7 +11,7 @@ import { withinTime } from './within-time.ts';
 export function guardChecks(
   plugins: readonly Extension[],
   { hookTimeoutMs }: { readonly hookTimeoutMs: number },
-  given: Services,
+  given: CoreServices,
 ): ReadonlyMap<string, AddedCheck> {
   const services = publicServices(given);
   const all = plugins.flatMap(({ name, checks = [] }) =>

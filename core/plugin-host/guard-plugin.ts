@@ -1,13 +1,15 @@
 import * as v from 'valibot';
 import type { RequestContext } from '../contract/plugin/context.ts';
-import type { CorePlugin } from '../contract/plugin/core-plugin.ts';
-import type { Plan } from '../contract/plugin/plan.ts';
-import { type HookName, type Hooks, hookNames, type Plugin, type Services } from '../contract/plugin/plugin.ts';
+import type { CoreHooks, CorePlugin, CoreServices } from '../contract/plugin/core-plugin.ts';
+import type { Plan, Target } from '../contract/plugin/plan.ts';
+import { type HookName, type Hooks, hookNames, type Plugin } from '../contract/plugin/plugin.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import { isPromise } from '../contract/values/json/json.ts';
 import { checkHooks } from './check-plugin.ts';
+import { type HiddenNames, hiddenNames } from './hidden-names.ts';
 import { checkHead, readChunk, readHeaders, readReply, readReplyOrDenial, readVerdict } from './hook-results.ts';
 import { publicServices } from './public-services.ts';
+import { targetView, viewOf } from './request-view.ts';
 import { withinTime } from './within-time.ts';
 
 /**
@@ -24,7 +26,9 @@ export function guardPlugin(plugin: Plugin, options: { readonly hookTimeoutMs: n
     ...(plugin.reads ? { reads: plugin.reads } : {}),
     ...(plugin.example === undefined ? {} : { example: plugin.example }),
     onConfig(config, scope, services) {
-      const hooks = callOnConfig(plugin, config, scope, publicServices(services));
+      const { slug, stateKey, targets } = scope;
+      const visible = { slug, stateKey, targets: targets.map(targetView) };
+      const hooks = callOnConfig(plugin, config, visible, publicServices(services));
       if (hooks === null || hooks === undefined) return null;
       const issue = checkHooks(hooks);
       if (issue !== null) throw failure(plugin.name, 'onConfig', issue);
@@ -44,13 +48,30 @@ function callOnConfig(plugin: Plugin, ...given: Parameters<Plugin['onConfig']>):
   }
 }
 
-function guardHooks(plugin: string, hooks: Hooks, timeoutMs: number, services: Services): Hooks {
+function guardHooks(plugin: string, hooks: Hooks, timeoutMs: number, services: CoreServices): CoreHooks {
+  const hidden = hiddenNames(services.settingNames, services.headerPrefixes ?? ['x-svc-']);
   const guarded: Partial<Record<HookName, unknown>> = {};
   for (const name of hookNames) {
     const hook = hooks[name];
-    if (hook) guarded[name] = guards[name](hook.bind(hooks) as AnyHook, { plugin, name, timeoutMs, services });
+    if (!hook) continue;
+    const seeing = withViews(name, hook.bind(hooks) as AnyHook, hidden);
+    guarded[name] = guards[name](seeing, { plugin, name, timeoutMs, services });
   }
-  return guarded as Hooks;
+  return guarded as CoreHooks;
+}
+
+/** Returns the hook, which gets what plugins see of a request and of a target. */
+function withViews(name: HookName, hook: AnyHook, hidden: HiddenNames): AnyHook {
+  switch (name) {
+    case 'onClose':
+      return hook;
+    case 'onAttempt':
+      return (ctx: RequestContext, target: Target) => hook(viewOf(ctx, hidden), targetView(target));
+    case 'onAttemptResponse':
+      return (ctx: RequestContext, response: unknown, target: Target) => hook(viewOf(ctx, hidden), response, targetView(target));
+    default:
+      return (ctx: RequestContext, given: unknown) => hook(viewOf(ctx, hidden), given);
+  }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: hooks of all kinds go through the same guard, each with arguments of its own
@@ -60,7 +81,7 @@ interface GuardedHook {
   readonly plugin: string;
   readonly name: HookName;
   readonly timeoutMs: number;
-  readonly services: Services;
+  readonly services: CoreServices;
 }
 
 const guards: Record<HookName, (hook: AnyHook, of: GuardedHook) => AnyHook> = {
@@ -156,7 +177,7 @@ function inTime(
 }
 
 /** Returns the rest of the request's own timeout before a provider is called. */
-function remainingMs(ctx: RequestContext, services: Services): number | null {
+function remainingMs(ctx: RequestContext, services: CoreServices): number | null {
   const totalMs = timeoutOf(ctx);
   return totalMs === null ? null : totalMs - (services.clock.elapsed() - ctx.startedAtMs);
 }

@@ -1,10 +1,13 @@
-import type { PluginRequest, Services } from '../contract/plugin/plugin.ts';
+import type { RequestContext } from '../contract/plugin/context.ts';
+import type { CoreServices } from '../contract/plugin/core-plugin.ts';
+import type { PluginRequest, Services, Slot } from '../contract/plugin/plugin.ts';
 import { type ErrorCode, toGatewayError } from '../contract/values/errors/errors.ts';
 import { isObject } from '../contract/values/json/json.ts';
 import { readHeaders } from './hook-results.ts';
+import { requestOf } from './request-view.ts';
 
 /** Returns the services of the public contract only. */
-export function publicServices(services: Services): Services {
+export function publicServices(services: CoreServices): Services {
   return {
     log: services.log,
     clock: services.clock,
@@ -13,12 +16,20 @@ export function publicServices(services: Services): Services {
     documents: { get: (kind, id) => services.documents.get(kind, id) },
     countTokens: (texts, timeoutMs) => services.countTokens(texts, timeoutMs),
     fetch: (request) => fetchFor(request, services),
-    slot: () => services.slot(),
+    slot: <T>() => slotOfView(services.slot<T>()),
+  };
+}
+
+/** Returns a slot for views. Its values are those of the requests. */
+function slotOfView<T>(slot: Slot<T, RequestContext>): Slot<T> {
+  return {
+    get: (view) => slot.get(requestOf(view)),
+    set: (view, value) => slot.set(requestOf(view), value),
   };
 }
 
 /** Rejects with an Error that names the origin. The errors of `fetch` itself are about providers and their hosts. */
-async function fetchFor(request: PluginRequest, { fetch }: Services): ReturnType<Services['fetch']> {
+async function fetchFor(request: PluginRequest, { fetch }: CoreServices): ReturnType<Services['fetch']> {
   if (!isObject(request) || typeof request.url !== 'string') throw new Error('services.fetch: expected { url, … }');
   const headers = readHeaders('services.fetch: headers', request.headers ?? []);
   try {

@@ -1,10 +1,15 @@
 import * as v from 'valibot';
 import type { BreakerSettings } from '../../core/contract/plugin/circuits.ts';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import { type CoreHooks, type CorePlugin, type CoreServices, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
+import {
+  type CoreHooks,
+  type CorePlanScope,
+  type CorePlugin,
+  type CoreServices,
+  defineCorePlugin,
+} from '../../core/contract/plugin/core-plugin.ts';
 import type { GatewayConfig } from '../../core/contract/plugin/gateway-config.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
-import type { PlanScope } from '../../core/contract/plugin/plugin.ts';
 import type { RouteExplanation } from '../../core/contract/plugin/route-explanation.ts';
 import { asksFor, inputTokensField, isParam } from '../../core/contract/plugin/routing-query.ts';
 import type { StrategyConfig } from '../../core/contract/plugin/strategy-config.ts';
@@ -66,7 +71,7 @@ function explain(root: Node, ctx: RequestContext, { warnings }: Walk): RouteExpl
 
 /** State shared by the walk through one config. */
 interface Walk {
-  readonly scope: PlanScope;
+  readonly scope: CorePlanScope;
   readonly services: CoreServices;
   readonly watches: Watches;
   /** Warnings of `explain` about the config itself. */

@@ -21,6 +21,7 @@ import type { GuardrailRecord } from './guardrail-result.ts';
 import type { McpCall } from './mcp-call.ts';
 import type { PassedRequest } from './passed-traffic.ts';
 import type { Plan } from './plan.ts';
+import type { PluginContext } from './plugin-context.ts';
 import type { PluginTime } from './plugin-time.ts';
 import type { RequestPrompt } from './prompt.ts';
 import type { CallPurpose } from './provider-call.ts';
@@ -220,6 +221,8 @@ export class RequestContext {
   planEntered = false;
   /** Values of plugins for this request. Plugins reach their own with `Services.slot()`. */
   readonly slots: unknown[] = [];
+  /** The view of this request for third-party plugins; null while none of them has run. */
+  pluginView: PluginContext | null = null;
 
   constructor(init: {
     id: string;

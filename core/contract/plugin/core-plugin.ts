@@ -12,7 +12,7 @@ import type { ContentLog } from './content-capture.ts';
 import type { AttemptResult, RequestContext } from './context.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import type { EmbeddingModel, Target } from './plan.ts';
-import type { DocumentReader, Hooks, PlanScope, Plugin, Reply, Services } from './plugin.ts';
+import type { DocumentReader, Hooks, PlanScope, Plugin, Reply, Services, Slot } from './plugin.ts';
 import type { AddedCheck } from './plugin-check.ts';
 import type { CallProvider } from './provider-call.ts';
 import type { RequestRecord } from './record.ts';
@@ -26,10 +26,17 @@ export interface CorePlugin<Config = unknown> extends Omit<Plugin<Config>, 'apiV
   readonly config: GenericSchema<unknown, Config>;
   /** Reads the plugin's settings from a config; absent: `plugins.<name>`. */
   readonly slice?: (config: GatewayConfig) => unknown;
-  onConfig(config: Config, scope: PlanScope, services: CoreServices): CoreHooks | null;
+  onConfig(config: Config, scope: CorePlanScope, services: CoreServices): CoreHooks | null;
 }
 
-export interface CoreHooks extends Hooks {
+/** The config that a built-in plugin is compiled for. */
+export interface CorePlanScope extends PlanScope {
+  /** Credentials in it are digests. */
+  readonly config: GatewayConfig;
+  readonly targets: readonly Target[];
+}
+
+export interface CoreHooks extends Hooks<RequestContext, Target> {
   /**
    * Called when the plan is known, before limits and routing, and before the body of a pass-through request is read. A Reply ends the
    * request; throwing GatewayError rejects it.
@@ -87,6 +94,7 @@ type SessionVerdict = Maybe<GatewayError | null | undefined | void>;
 
 /** Services of built-in plugins. Keys are not among them: plugins that need one get it from their factory. */
 export interface CoreServices extends Services {
+  slot<T>(): Slot<T, RequestContext>;
   readonly documents: DocumentReader;
   readonly journal: Journal;
   /** Takes headers and bodies for logs; absent: none are logged. */

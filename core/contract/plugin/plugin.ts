@@ -5,10 +5,9 @@ import type { HeaderList } from '../values/http/http.ts';
 import type { JsonObject, Maybe } from '../values/json/json.ts';
 import type { Log } from '../values/log/log.ts';
 import type { Clock } from '../values/time/clock.ts';
-import type { Outcome, RequestContext } from './context.ts';
-import type { GatewayConfig } from './gateway-config.ts';
-import type { Target } from './plan.ts';
+import type { Outcome } from './context.ts';
 import type { PluginCheck } from './plugin-check.ts';
+import type { PluginContext, PluginTarget } from './plugin-context.ts';
 
 /** Version of this contract. A plugin states the version it was written for; the gateway refuses versions it does not support. */
 export const apiVersion = 1;
@@ -67,9 +66,7 @@ export interface Plugin<Config = unknown> extends Extension {
 
 /** The config that a plugin is compiled for. */
 export interface PlanScope {
-  /** Credentials in it are digests. */
-  readonly config: GatewayConfig;
-  readonly targets: readonly Target[];
+  readonly targets: readonly PluginTarget[];
   readonly slug: string | null;
   /** Names this version of a saved config, for state that outlives a plan; null for an inline or empty config. */
   readonly stateKey: string | null;
@@ -130,25 +127,28 @@ export const hookNames = [
 ] as const satisfies readonly (keyof Hooks)[];
 export type HookName = keyof Hooks;
 
-/** A hook that is absent costs nothing: presence is read once, when the plan is compiled. */
-export interface Hooks {
+/**
+ * A hook that is absent costs nothing: presence is read once, when the plan is compiled. `Context` and `Leaf`: what the plugin sees of a request
+ * and of a target.
+ */
+export interface Hooks<Context = PluginContext, Leaf = PluginTarget> {
   /** Before a target is chosen, down the list. A Reply ends the chain; throwing GatewayError rejects the request. */
-  onRequest?(ctx: RequestContext): Maybe<Reply | undefined | void>;
+  onRequest?(ctx: Context): Maybe<Reply | undefined | void>;
   /**
    * Before each attempt at a target, down the list. A Reply is sent instead of calling the provider. A Denial fails the attempt with the
    * status of its reply, so that the fallback follows the config's status codes.
    */
-  onAttempt?(ctx: RequestContext, target: Target): Maybe<Reply | Denial | undefined | void>;
+  onAttempt?(ctx: Context, target: Leaf): Maybe<Reply | Denial | undefined | void>;
   /** After each attempt that the provider accepted, up the list and inside the target loop. Nothing returned means pass. */
-  onAttemptResponse?(ctx: RequestContext, response: AttemptResponse, target: Target): Maybe<Verdict | undefined | void>;
+  onAttemptResponse?(ctx: Context, response: AttemptResponse, target: Leaf): Maybe<Verdict | undefined | void>;
   /** The head of the reply that will be sent, up the list; no byte has left yet. A Reply replaces it. */
-  onReply?(ctx: RequestContext, head: ReplyHead): Maybe<Reply | undefined | void>;
+  onReply?(ctx: Context, head: ReplyHead): Maybe<Reply | undefined | void>;
   /** Each chunk of a reply, up the list; synchronous; null drops the chunk. Throwing GatewayError ends the stream with that error. */
-  onChunk?(ctx: RequestContext, chunk: Uint8Array): Uint8Array | null;
+  onChunk?(ctx: Context, chunk: Uint8Array): Uint8Array | null;
   /** Any failure before the first byte. A Reply is sent instead of the error. */
-  onError?(ctx: RequestContext, error: GatewayError): Maybe<Reply | undefined | void>;
+  onError?(ctx: Context, error: GatewayError): Maybe<Reply | undefined | void>;
   /** Every request, exactly once, when its reply is complete or about to be. Must not throw; a throw is logged. */
-  onEnd?(ctx: RequestContext, outcome: Outcome): void;
+  onEnd?(ctx: Context, outcome: Outcome): void;
   /** The config was replaced and its last request has ended. */
   onClose?(): void;
 }
@@ -184,9 +184,9 @@ export interface PluginRequest {
 }
 
 /** A value per request. */
-export interface Slot<T> {
-  get(ctx: RequestContext): T | undefined;
-  set(ctx: RequestContext, value: T | undefined): void;
+export interface Slot<T, Context = PluginContext> {
+  get(ctx: Context): T | undefined;
+  set(ctx: Context, value: T | undefined): void;
 }
 
 /** Documents by kind and id. A hit in memory comes back at once, a miss as a promise; null means "does not exist". */
@@ -199,10 +199,9 @@ export type { JsonObject } from '../values/json/json.ts';
 export type { Log } from '../values/log/log.ts';
 export { promptTexts } from '../values/models/prompt-text.ts';
 export type { Clock } from '../values/time/clock.ts';
-export type { AttemptResult, Identity, Outcome, RequestContext } from './context.ts';
-export type { GatewayConfig } from './gateway-config.ts';
-export type { Target } from './plan.ts';
+export type { AttemptResult, Identity, Outcome } from './context.ts';
 export type { CheckContext, CheckDecision, JsonSchema, PluginCheck } from './plugin-check.ts';
+export type { PluginContext, PluginTarget, RequestHead } from './plugin-context.ts';
 export { replyTexts, rewriteText } from './text/rewrite-text.ts';
 export type { TextRewriter } from './text/text-rewriter.ts';
 /** Thrown by a plugin to reject a request with a code of the error table. */

@@ -2,7 +2,7 @@ import type { JsonObject } from '../values/json/json.ts';
 import type { RequestTarget } from './context.ts';
 
 /** The version of a prompt that a request uses, as its record names it. */
-interface PromptUse {
+export interface PromptUse {
   readonly id: string;
   readonly slug: string;
   readonly versionId: string;

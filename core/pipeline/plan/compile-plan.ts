@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import type { CoreHooks, CorePlugin, CoreServices } from '../../contract/plugin/core-plugin.ts';
+import type { CoreHooks, CorePlanScope, CorePlugin, CoreServices } from '../../contract/plugin/core-plugin.ts';
 import type { GatewayConfig } from '../../contract/plugin/gateway-config.ts';
 import type { JudgeHook, Plan, Target } from '../../contract/plugin/plan.ts';
-import { type PlanScope, stages } from '../../contract/plugin/plugin.ts';
+import { stages } from '../../contract/plugin/plugin.ts';
 import { headerParam } from '../../contract/protocol/header-names.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { issueText } from '../../contract/values/errors/input-issues.ts';
@@ -54,7 +54,7 @@ export function mergePlugins(builtIn: readonly CorePlugin[], added: readonly Cor
 /** Compiles what does not depend on any config. `services` may be completed afterwards; plugins only keep the reference. */
 export function compileChain(plugins: readonly CorePlugin[], services: CoreServices): Chain {
   const ordered = checkOrder(plugins);
-  const scope: PlanScope = { config: {}, targets: [], slug: null, stateKey: null };
+  const scope: CorePlanScope = { config: {}, targets: [], slug: null, stateKey: null };
   const entryHooks = new Map<string, CoreHooks | null>();
   let beforeBody = 0;
   let beforePlan = 0;
@@ -81,7 +81,7 @@ export function compilePlan(
 ): Plan {
   const targets = compileTargets(source.config, services.settingNames, resolveRules);
   const config = concealSecrets(source.config, services.settingNames);
-  const scope: PlanScope = { config, targets, slug: source.slug, stateKey: source.stateKey ?? null };
+  const scope: CorePlanScope = { config, targets, slug: source.slug, stateKey: source.stateKey ?? null };
   const known = new Set(chain.plugins.map((plugin) => plugin.name));
   for (const name of Object.keys(source.config.plugins ?? {})) {
     if (!known.has(name)) throw invalidConfig([`plugins.${name}: no plugin of this name is installed`]);

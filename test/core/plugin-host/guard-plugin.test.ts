@@ -278,7 +278,7 @@ describe('the result of onConfig', () => {
 
 describe('the example of a plugin', () => {
   const config = v.optional(v.strictObject({ words: v.array(v.string()) }));
-  const services = {} as never;
+  const services = { settingNames: { secrets: [] } } as never;
 
   it('is compiled at start, so hooks that only some configs have are checked too', () => {
     const closed: string[] = [];

@@ -64,7 +64,7 @@ describe('test kit', () => {
     const gateway = start(
       pluginOf(() => ({
         onRequest(ctx) {
-          if (ctx.metadata.broken) ctx.attempts = null as never;
+          if (ctx.metadata.broken) (ctx.attempts as unknown[]).push(null);
         },
       })),
     );

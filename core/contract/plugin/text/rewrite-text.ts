@@ -1,8 +1,8 @@
 import { GatewayError } from '../../values/errors/errors.ts';
 import { findHeader } from '../../values/http/http.ts';
 import { parseObject } from '../../values/json/json.ts';
-import type { RequestContext } from '../context.ts';
 import type { AttemptResponse, Hooks, ReplyHead, Services } from '../plugin.ts';
+import type { PluginContext } from '../plugin-context.ts';
 import { rewriteBody } from './rewrite-body.ts';
 import { createEventRewriter } from './rewrite-events.ts';
 import { StreamRewriter } from './rewrite-stream.ts';
@@ -17,7 +17,7 @@ type RewriteChunk = (chunk: Uint8Array) => Uint8Array | null;
  */
 export function rewriteText(
   services: Pick<Services, 'slot'>,
-  start: (ctx: RequestContext) => TextRewriter | null,
+  start: (ctx: PluginContext) => TextRewriter | null,
 ): Required<Pick<Hooks, 'onReply' | 'onChunk'>> {
   const slot = services.slot<RewriteChunk>();
   return {
@@ -36,7 +36,7 @@ export function rewriteText(
  * Returns the texts of the model in a response for `onAttemptResponse`: each choice, content block and output part as one text, also if a stream
  * splits it over many events. The whole body is the only text of other routes, and of a body that cannot be read. Empty for `body: null`.
  */
-export function replyTexts(ctx: RequestContext, { status, headers, body }: AttemptResponse): string[] {
+export function replyTexts(ctx: PluginContext, { status, headers, body }: AttemptResponse): string[] {
   if (body === null) return [];
   const texts: string[] = [];
   try {
@@ -71,9 +71,9 @@ const operations: ReadonlySet<string> = new Set([
 ]);
 
 function chunkRewriter(
-  ctx: RequestContext,
+  ctx: PluginContext,
   { status, headers }: ReplyHead,
-  start: (ctx: RequestContext) => TextRewriter | null,
+  start: (ctx: PluginContext) => TextRewriter | null,
 ): RewriteChunk | null {
   const { operation, format } = ctx.endpoint ?? {};
   if (!operation || !operations.has(operation) || format === undefined || format === 'plain' || status >= 300) return null;

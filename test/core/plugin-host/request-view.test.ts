@@ -1,0 +1,191 @@
+import { describe, expect, it } from 'vitest';
+import type { Hooks, Plugin, Services, Slot } from '../../../core/contract/plugin/plugin.ts';
+import { hookNames, type PluginContext, stages } from '../../../core/contract/plugin/plugin.ts';
+import { guardPlugin } from '../../../core/plugin-host/guard-plugin.ts';
+import { chatReply, createHarness, type FakeRequest, replyWith } from '../../support/pipeline-harness.ts';
+
+type OnConfig = (services: Services, scope: Parameters<Plugin['onConfig']>[1]) => Hooks;
+
+function pluginOf(onConfig: OnConfig, more: Partial<Plugin> = {}) {
+  const plugin: Plugin = {
+    apiVersion: 1,
+    name: 'curious',
+    stage: 'limits',
+    onConfig: (_, scope, services) => onConfig(services, scope),
+    ...more,
+  };
+  return guardPlugin(plugin, { hookTimeoutMs: 1000 });
+}
+
+const chat: Partial<FakeRequest> = {
+  method: 'POST',
+  path: '/v1/chat/completions',
+  headers: { 'x-svc-provider': 'openai' },
+  body: { model: 'm', messages: [{ role: 'user', content: 'hello' }] },
+};
+
+/** Every text that can be reached from a value: members, own or inherited, entries of maps, and results of `toJSON` and `reveal`. */
+function textsIn(value: unknown, seen = new Set<unknown>()): string[] {
+  if (typeof value === 'string') return [value];
+  if (value instanceof Uint8Array) return [Buffer.from(value).toString()];
+  if (value === null || typeof value !== 'object' || seen.has(value)) return [];
+  seen.add(value);
+  if (value instanceof Map) return textsIn([...value], seen);
+  const texts: string[] = [];
+  for (let at: object | null = value; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
+    for (const name of Reflect.ownKeys(at)) {
+      if (typeof name === 'string') texts.push(name);
+      const member = (value as Record<string | symbol, unknown>)[name];
+      texts.push(...textsIn(name === 'reveal' ? (member as () => string).call(value) : member, seen));
+    }
+  }
+  return texts;
+}
+
+const secrets = {
+  providerKey: 'sk-of-the-provider-1',
+  accessKey: 'AKIA-of-aws-2',
+  secretKey: 'secret-of-aws-3',
+  account: 'key-of-a-service-account-4',
+  inlineKey: 'sk-of-an-inline-config-5',
+  hookToken: 'token-of-a-webhook-6',
+  cookie: 'cookie-of-a-session-7',
+  goog: 'google-key-8',
+  own: 'credential-of-the-company-9',
+};
+
+const inlineConfig = {
+  provider: 'openai',
+  api_key: secrets.inlineKey,
+  input_guardrails: [
+    { 'default.webhook': { webhookURL: 'https://hook.example', headers: { authorization: secrets.hookToken } } },
+  ],
+};
+
+const headersWithSecrets = {
+  authorization: `Bearer ${secrets.providerKey}`,
+  cookie: secrets.cookie,
+  'x-goog-api-key': secrets.goog,
+  'x-company-auth': secrets.own,
+  'x-svc-aws-access-key-id': secrets.accessKey,
+  'x-svc-aws-secret-access-key': secrets.secretKey,
+  'x-other-vertex-service-account-json': JSON.stringify({ private_key: secrets.account }),
+  'x-svc-trace-id': 'trace-1',
+  'x-team': 'search',
+};
+
+describe('plugins see a request without credentials', () => {
+  it.each(stages)('in every hook of the stage %s', async (stage) => {
+    const reached = new Map<string, string[]>();
+    const hooks = Object.fromEntries(
+      hookNames.map((name) => [
+        name,
+        (...given: unknown[]) => {
+          reached.set(name, [...(reached.get(name) ?? []), ...textsIn(given)]);
+          return name === 'onChunk' ? given[1] : undefined;
+        },
+      ]),
+    ) as Hooks;
+    const plugin = pluginOf(
+      (_, scope) => {
+        reached.set('onConfig', [...(reached.get('onConfig') ?? []), ...textsIn(scope)]);
+        return hooks;
+      },
+      { stage, reads: { response: 'body' } },
+    );
+    const harness = createHarness({ plugins: [plugin], services: refusing });
+    harness.script(replyWith(200, chatReply('hello')));
+    const requests: Partial<FakeRequest>[] = [
+      { ...chat, headers: { ...headersWithSecrets, 'x-svc-provider': 'openai' } },
+      { ...chat, headers: { ...headersWithSecrets, 'x-svc-config': JSON.stringify(inlineConfig) } },
+      {
+        method: 'POST',
+        path: `/v1/proxy/models/m:generate?alt=sse&key=${secrets.goog}&access%5Ftoken=${secrets.own}`,
+        headers: { ...headersWithSecrets, 'x-svc-provider': '@one' },
+        body: {},
+      },
+    ];
+    for (const request of requests) await harness.send(request);
+    const called = harness.calls.map(({ headers }) => headers.join(' '));
+    expect(called.join(' ')).toContain(secrets.providerKey);
+    expect([...reached.keys()]).toEqual(expect.arrayContaining(['onConfig', 'onRequest', 'onEnd']));
+    for (const [hook, texts] of reached) {
+      const all = texts.join('\n');
+      for (const secret of [...Object.values(secrets), harness.key]) expect([hook, all.includes(secret)]).toEqual([hook, false]);
+    }
+    expect(reached.get('onEnd')).toEqual(expect.arrayContaining(['x-team', 'search', 'trace-1', 'alt=sse']));
+  });
+
+  it('has the other headers and options of the request', async () => {
+    const seen: unknown[] = [];
+    const harness = createHarness({
+      plugins: [
+        pluginOf(() => ({
+          onRequest({ request, gatewayHeaders, identity, model }: PluginContext) {
+            seen.push(request.header('x-team'), request.header('authorization'), request.headers.includes('x-team'));
+            seen.push(gatewayHeaders.get('trace-id'), gatewayHeaders.has('aws-access-key-id'), identity?.keyId === null, model);
+          },
+        })),
+      ],
+    });
+    await harness.send({ ...chat, headers: { ...headersWithSecrets, 'x-svc-provider': '@one' } });
+    expect(seen).toEqual(['search', undefined, true, 'trace-1', false, false, 'm']);
+  });
+});
+
+describe('what plugins may change', () => {
+  it('metadata and parameters reach the provider and the record', async () => {
+    const harness = createHarness({
+      plugins: [
+        pluginOf(() => ({
+          onRequest(ctx) {
+            ctx.metadata = { ...ctx.metadata, tag: 'blue' };
+            ctx.params = { ...ctx.params, model: 'other' };
+            ctx.bodyChanged = true;
+          },
+        })),
+      ],
+    });
+    await harness.send({ ...chat, headers: { 'x-svc-provider': '@one' } });
+    expect(JSON.parse(String(harness.calls[0]?.body))).toMatchObject({ model: 'other' });
+    expect(harness.records).toMatchObject([{ metadata: { tag: 'blue' }, model: 'other' }]);
+  });
+
+  it.each([
+    ['a field that is for reading', (ctx: never) => Object.assign(ctx, { identity: null }), 'identity'],
+    ['metadata that are no texts', (ctx: never) => Object.assign(ctx, { metadata: { n: 1 } }), 'ctx.metadata: expected'],
+    ['parameters that are no object', (ctx: never) => Object.assign(ctx, { params: [] }), 'ctx.params: expected'],
+  ])('%s is a 500 that names the plugin and the field', async (_, change, reason) => {
+    const harness = createHarness({ plugins: [pluginOf(() => ({ onRequest: (ctx) => void change(ctx as never) }))] });
+    const sink = await harness.send({ ...chat, headers: { 'x-svc-provider': '@one' } });
+    expect(sink.status).toBe(500);
+    expect(JSON.stringify(harness.logs)).toContain('plugin curious, onRequest: ');
+    expect(JSON.stringify(harness.logs)).toContain(reason);
+  });
+
+  it('slots belong to the request, and need the ctx of a hook', async () => {
+    let slot: Slot<number> | undefined;
+    const seen: unknown[] = [];
+    const harness = createHarness({
+      plugins: [
+        pluginOf((services) => {
+          slot = services.slot<number>();
+          const own = slot;
+          return { onRequest: (ctx) => own.set(ctx, seen.length), onEnd: (ctx) => void seen.push(own.get(ctx)) };
+        }),
+      ],
+    });
+    for (const _ of ['first', 'second']) await harness.send({ ...chat, headers: { 'x-svc-provider': '@one' } });
+    expect(seen).toEqual([0, 1]);
+    expect(() => slot?.get({} as PluginContext)).toThrow('expected the ctx of a hook');
+  });
+});
+
+/** Services that refuse every call: the webhook of the inline config fails. */
+const refusing = {
+  send(_: unknown, handler: { onError(error: Error): void }) {
+    setImmediate(() => handler.onError(new Error('refused')));
+    return { sent: false, resume: () => {}, abort: () => {} };
+  },
+  close: async () => {},
+} as never;
