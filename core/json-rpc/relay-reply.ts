@@ -77,7 +77,7 @@ export async function relayStream(parts: StreamParts): Promise<AttemptReply> {
   sink.start(status, headers);
   let drained: (() => void) | null = null;
   sink.onDrain(() => drained?.());
-  const frames = new EventFrames((bytes) => ctx.holdBytes(bytes));
+  const frames = new EventFrames((bytes) => ctx.holdBytes(bytes, 'response'));
   const held: string[] = [];
   let heldLength = 0;
   let isResumable = false;
@@ -124,7 +124,7 @@ export async function relayStream(parts: StreamParts): Promise<AttemptReply> {
     if (heldLength > messageBytesMax) {
       throw new GatewayError('upstream_invalid', { message: `A stream of more than ${messageBytesMax} bytes cannot be checked` });
     }
-    ctx.holdBytes(frame.length);
+    ctx.holdBytes(frame.length, 'response');
     held.push(frame);
     await write(waiting);
   }

@@ -191,7 +191,7 @@ class ToolRequest {
   }
 
   #hold(bytes: number): void {
-    this.#parts.memory?.take(bytes);
+    this.#parts.memory?.take(bytes, this.#heldBytes);
     this.#heldBytes += bytes;
   }
 }

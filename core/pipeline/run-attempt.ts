@@ -97,6 +97,7 @@ export async function runAttempt(
     const onLeft = (reply: AttemptReply): void => addResult(ctx, reply, given, dispatcher);
     if (ctx.content !== null) ctx.content.exchange = isStepwise ? null : capturedExchange(ctx, outgoing);
     ctx.times.send();
+    ctx.endBodyShare();
     const attemptReply = await (isStepwise
       ? runSteps(ctx, sink, resolved, outgoing, stepTransport(ctx, resolved, dispatcher), judge)
       : attempt(ctx, sink, resolved, outgoing, {

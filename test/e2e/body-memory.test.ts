@@ -47,7 +47,8 @@ it.each([
       gateway.upstream.reset();
     }
     clearInterval(watch);
-    expect([...statuses.keys()].sort()).toEqual([200, 503]);
+    expect([...statuses.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([]);
+    expect(statuses.get(200) ?? 0).toBeGreaterThanOrEqual(2);
     expect(peak).toBeGreaterThan(100 * 1024 * 1024);
     expect(peak).toBeLessThan(residentMax);
   },

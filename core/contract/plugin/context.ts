@@ -7,6 +7,7 @@ import type {
 } from '../protocol/documents.ts';
 import type { Credentials } from '../provider/provider.ts';
 import type { BodyMemory } from '../values/bodies/body-memory.ts';
+import type { BodyShare } from '../values/bodies/body-turns.ts';
 import type { FormPart, StreamedForm } from '../values/bodies/form.ts';
 import type { Secret } from '../values/credentials/secret.ts';
 import { GatewayError } from '../values/errors/errors.ts';
@@ -169,6 +170,8 @@ export class RequestContext {
   heldBytes = 0;
   /** Length of the longest copy of a body that was written for an attempt or a reply; it is part of `heldBytes`. */
   private copyBytes = 0;
+  /** Memory that is kept free for the body until the call is sent. */
+  private bodyShare: BodyShare | null = null;
   private modelName: string | null = null;
   stream = false;
   attempts: AttemptResult[] = [];
@@ -261,18 +264,33 @@ export class RequestContext {
     this.modelName = model === null ? null : model.slice(0, modelCharsMax);
   }
 
-  /** Counts bytes that are held for this request until its end. Throws GatewayError `overloaded` if the process holds too many. */
-  holdBytes(bytes: number): void {
+  /**
+   * Counts bytes that are held for this request until its end. Throws GatewayError `overloaded` if the process holds too many, and
+   * `body_too_large` if the body of this request alone needs too many.
+   */
+  holdBytes(bytes: number, of: 'request' | 'response' = 'request'): void {
     if (this.memory === null || this.ended) return;
-    this.memory.take(bytes);
+    this.memory.take(bytes, of === 'request' ? this.heldBytes : undefined);
     this.heldBytes += bytes;
+    this.bodyShare?.use(bytes);
   }
 
-  /** Reads the whole body and counts it as `holdBytes` does. Rejects with `body_too_large`. */
-  async readBytes(bytesMax: number): Promise<Uint8Array> {
-    const body = await this.request.body.bytes(bytesMax, (bytes) => this.holdBytes(bytes));
-    this.requestBytes = body.length;
-    return body;
+  /** Reads the whole body and counts it as `holdBytes` does. A large body waits for its turn. Rejects with `body_too_large`. */
+  async readBytes(bytesMax: number, onChunk?: (chunk: Uint8Array) => void): Promise<Uint8Array> {
+    const { body } = this.request;
+    if (this.memory?.isLarge(body.length) && body.length <= bytesMax) {
+      this.bodyShare = await this.memory.admit(body.length);
+      if (this.ended) this.endBodyShare();
+    }
+    const bytes = await body.bytes(bytesMax, (count) => this.holdBytes(count), onChunk);
+    this.requestBytes = bytes.length;
+    return bytes;
+  }
+
+  /** Ends the memory that is kept free for the body, because all copies of it are counted. */
+  endBodyShare(): void {
+    this.bodyShare?.end();
+    this.bodyShare = null;
   }
 
   /** Runs one step per turn of the event loop. Throws `client_closed` if the client disconnects. */
@@ -286,22 +304,27 @@ export class RequestContext {
   }
 
   /** Writes a copy of a body in turns. Its bytes are counted by `lengthHint` before, and by their number after that. */
-  async writeInTurns(write: () => Generator<void, Uint8Array>, lengthHint: number): Promise<Uint8Array> {
-    this.holdCopy(lengthHint);
+  async writeInTurns(
+    write: () => Generator<void, Uint8Array>,
+    lengthHint: number,
+    of: 'request' | 'response' = 'request',
+  ): Promise<Uint8Array> {
+    this.holdCopy(lengthHint, of);
     const bytes = await this.inTurns(write());
-    this.holdCopy(bytes.length);
+    this.holdCopy(bytes.length, of);
     return bytes;
   }
 
   /** Counts a written copy of a body. The copy of an earlier attempt is garbage by then, so only growth is counted. */
-  private holdCopy(bytes: number): void {
+  private holdCopy(bytes: number, of: 'request' | 'response'): void {
     if (bytes <= this.copyBytes) return;
-    this.holdBytes(bytes - this.copyBytes);
+    this.holdBytes(bytes - this.copyBytes, of);
     this.copyBytes = bytes;
   }
 
   /** Releases all bytes of this request. Safe to call again. */
   releaseBytes(): void {
+    this.endBodyShare();
     if (this.heldBytes === 0) return;
     this.memory?.give(this.heldBytes);
     this.heldBytes = 0;

@@ -73,7 +73,7 @@ async function largeReply(
   given: WholeReply,
   count: CountUsage,
 ): Promise<AttemptReply> {
-  ctx.holdBytes(given.body.length);
+  ctx.holdBytes(given.body.length, 'response');
   const reply = await ctx.inTurns(parseSteps(given.body)).catch((thrown: unknown) => {
     if (thrown instanceof JsonStepError) return null;
     throw thrown;
@@ -82,7 +82,7 @@ async function largeReply(
   if (shaped.kind !== 'json') return shaped;
   return jsonReply(
     given,
-    await ctx.writeInTurns(() => encodeSteps(shaped.json, given.body.length), given.body.length),
+    await ctx.writeInTurns(() => encodeSteps(shaped.json, given.body.length), given.body.length, 'response'),
     null,
     call,
   );

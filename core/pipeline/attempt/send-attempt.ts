@@ -141,7 +141,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
         if (operation.passesBytes && (operation.passesJson || !isJson(headers))) this.#openBytes(headers);
         return;
       }
-      this.#events = new PassingEvents(operation, operationCall, (length) => this.#ctx.holdBytes(length));
+      this.#events = new PassingEvents(operation, operationCall, (length) => this.#ctx.holdBytes(length, 'response'));
       this.#open(passedHeaders(headers, this.#events.isTranslated ? 'text/event-stream; charset=utf-8' : null), undefined);
     } else if (ok ? !this.#ctx.endpoint?.namesResults : this.#options.isFinal(status)) this.#openBytes(headers);
   }
@@ -264,7 +264,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
 
   #keep(chunk: Uint8Array): boolean {
     this.#held ??= new HeldReply();
-    this.#ctx.holdBytes(chunk.length);
+    this.#ctx.holdBytes(chunk.length, 'response');
     if (this.#held.push(this.#status, chunk, this.#resolved.adapter.id)) return true;
     this.exchange?.abort();
     this.#ctx.times.lastByteAt = performance.now();

@@ -37,8 +37,7 @@ export async function readParams(ctx: RequestContext, limits: BodyLimits): Promi
   const counted = new JsonLimits(limits.jsonValuesMax);
   const isSmall = ctx.request.body.length >= 0 && ctx.request.body.length <= harmlessBytes;
   const onChunk = isSmall ? undefined : (chunk: Uint8Array) => counted.push(chunk);
-  ctx.body = await ctx.request.body.bytes(limits.jsonBytesMax, (bytes) => ctx.holdBytes(bytes), onChunk);
-  ctx.requestBytes = ctx.body.length;
+  ctx.body = await ctx.readBytes(limits.jsonBytesMax, onChunk);
   if (!isSmall) ctx.holdBytes(counted.heapBytes);
   const params = ctx.body.length > stepBytes ? await parseLargeBody(ctx, ctx.body) : parseBody(ctx.body);
   ctx.setParams(params);
@@ -53,7 +52,7 @@ async function readForm(ctx: RequestContext, contentType: string, limits: BodyLi
   const { body } = ctx.request;
   const keep = body.length <= limits.formBytesMax;
   if (keep && body.length >= 0) {
-    ctx.body = await body.bytes(limits.formBytesMax, (bytes) => ctx.holdBytes(bytes));
+    ctx.body = await ctx.readBytes(limits.formBytesMax);
     return takeWhole(ctx, ctx.body, contentType);
   }
   // If the form does not declare its length, read as much as could be stored.

@@ -72,7 +72,7 @@ export class ReplyMeter {
     this.#decoder = isRead && isEncoded ? SideDecoder.of(encoding, (chunk) => this.#read(chunk)) : null;
     const isReadable = isRead && (!isEncoded || this.#decoder !== null);
     this.#scanner = isReadable ? new JsonScanner(table, this.#isStream, (path, value) => this.#found(path, value)) : null;
-    this.#frames = isReadable && isFrames ? format.frames.create((bytes) => ctx.holdBytes(bytes)) : null;
+    this.#frames = isReadable && isFrames ? format.frames.create((bytes) => ctx.holdBytes(bytes, 'response')) : null;
     this.#countsBytes = !isReadable && (isRead || type.startsWith('text/'));
     if (this.#isStream) ctx.stream = true;
     this.#counts = format.readHeaders(headers);

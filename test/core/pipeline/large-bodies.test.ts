@@ -21,11 +21,27 @@ describe('large JSON bodies', () => {
     expect(gateway.calls).toHaveLength(status === 200 ? 1 : 0);
   });
 
-  it('with many values count more than their bytes against the memory for bodies', async () => {
+  it.each([
+    ['that is longer than BODY_MEMORY_MAX', chat(`"x":"${'a'.repeat(5_000_000)}"`)],
+    ['whose copies do not fit into BODY_MEMORY_MAX', chat(`"x":"${'a'.repeat(1_800_000)}"`)],
+    ['whose many values do not fit into BODY_MEMORY_MAX', chat(`"x":[${'1,'.repeat(300_000)}1]`)],
+  ])('%s is a 413 that names the setting, because a retry cannot succeed', async (_name, body) => {
     const memory = new BodyMemory(4 * 1024 * 1024);
     const gateway = createHarness({ memory });
-    const reply = await gateway.send({ body: chat(`"x":[${'1,'.repeat(300_000)}1]`) });
-    expect([reply.status, (reply.json.error as { code: string }).code]).toEqual([503, 'overloaded']);
+    const reply = await gateway.send({ body });
+    expect([reply.status, (reply.json.error as { code: string }).code]).toEqual([413, 'body_too_large']);
+    expect((reply.json.error as { message: string }).message).toContain(
+      '4194304 bytes for bodies of one process (BODY_MEMORY_MAX)',
+    );
+    expect(memory.usedBytes).toBe(0);
+  });
+
+  it('wait for each other if they arrive together, so that all of them are served', async () => {
+    const memory = new BodyMemory(4 * 1024 * 1024);
+    const gateway = createHarness({ memory });
+    const body = chat(`"x":"${'a'.repeat(900_000)}"`);
+    const replies = await Promise.all(Array.from({ length: 8 }, () => gateway.send({ body })));
+    expect(replies.map((reply) => reply.status)).toEqual(Array.from({ length: 8 }, () => 200));
     expect(memory.usedBytes).toBe(0);
   });
 });

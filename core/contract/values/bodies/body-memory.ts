@@ -1,8 +1,12 @@
 import { GatewayError } from '../errors/errors.ts';
+import { realTimers, type Timers } from '../time/timers.ts';
 import { BodyIntake } from './body-intake.ts';
+import { type BodyShare, BodyTurns } from './body-turns.ts';
 
 /** Requests for at most this many bytes may use the whole bound. */
 const smallBytes = 64 * 1024;
+/** A parsed and rewritten body counts three times: the received bytes, the parsed value, and the sent bytes. */
+const countsPerBody = 3;
 
 /**
  * The bound on all bodies that one process holds at a time: request bodies that are read whole, their parsed values, replies that
@@ -14,30 +18,51 @@ export class BodyMemory {
   /** Holds back bodies that arrive faster than the event loop can process them beside other requests. */
   readonly intake = new BodyIntake();
   usedBytes = 0;
+  readonly #turns: BodyTurns;
   #lastTurn: Promise<void> = Promise.resolve();
 
-  constructor(bytesMax: number) {
+  constructor(bytesMax: number, timers: Timers = realTimers) {
     this.bytesMax = bytesMax;
+    this.#turns = new BodyTurns(() => this.largeBytesMax - this.usedBytes, timers);
+  }
+
+  /** Bytes that bodies of over 64 KiB may use. An eighth is reserved for small ones, so that large bodies do not block them. */
+  get largeBytesMax(): number {
+    return this.bytesMax * 0.875;
   }
 
   /**
-   * Counts bytes about to be held. An eighth of the bound is reserved for requests of at most 64 KiB, so that large bodies do not
-   * block small requests. Throws GatewayError `overloaded`.
+   * Counts bytes about to be held. `heldBytes` are those that a request has taken so far for its own body. Throws GatewayError
+   * `overloaded`, or `body_too_large` if the body of the request alone needs more than the bound.
    */
-  take(bytes: number): void {
-    const bytesMax = bytes > smallBytes ? this.bytesMax * 0.875 : this.bytesMax;
-    if (this.usedBytes + bytes > bytesMax) {
-      throw new GatewayError('overloaded', {
-        message: 'The gateway has no memory for further bodies (BODY_MEMORY_MAX). Try again shortly',
-        retryAfterMs: 1000,
-      });
-    }
+  take(bytes: number, heldBytes = Number.NEGATIVE_INFINITY): void {
+    const bytesMax = bytes > smallBytes ? this.largeBytesMax : this.bytesMax;
+    if (heldBytes + bytes > bytesMax) throw tooLarge(this.bytesMax);
+    if (this.usedBytes + bytes > bytesMax) throw noMemory();
     this.usedBytes += bytes;
   }
 
   /** Releases bytes that were counted. */
   give(bytes: number): void {
     this.usedBytes -= bytes;
+    this.#turns.startNext();
+  }
+
+  /** True if a body of this length waits for its turn: over 64 KiB, and of known length (not -1). */
+  isLarge(length: number): boolean {
+    return length > smallBytes;
+  }
+
+  /**
+   * Waits until a request body of this length is expected to fit beside the others, in order of arrival. Many large bodies that arrive
+   * together would otherwise each take a part of the memory, and most or all would be rejected. The bytes are still counted as they
+   * arrive. Throws GatewayError `overloaded` after 5 s, and `body_too_large` if the body can never fit.
+   */
+  async admit(length: number): Promise<BodyShare> {
+    if (length > this.largeBytesMax) throw tooLarge(this.bytesMax);
+    const share = await this.#turns.enter(Math.min(countsPerBody * length, this.largeBytesMax));
+    if (share === null) throw noMemory();
+    return share;
   }
 
   /**
@@ -48,4 +73,17 @@ export class BodyMemory {
     this.#lastTurn = this.#lastTurn.then(() => new Promise((resolve) => setImmediate(resolve)));
     return this.#lastTurn;
   }
+}
+
+function noMemory(): GatewayError {
+  return new GatewayError('overloaded', {
+    message: 'The gateway has no memory for further bodies (BODY_MEMORY_MAX). Try again shortly',
+    retryAfterMs: 1000,
+  });
+}
+
+function tooLarge(bytesMax: number): GatewayError {
+  return new GatewayError('body_too_large', {
+    message: `Payload size exceeds the limit: the body with its parsed and its sent copy needs more than the ${bytesMax} bytes for bodies of one process (BODY_MEMORY_MAX)`,
+  });
 }
