@@ -23,24 +23,32 @@ interface WaitingBody {
 /** Lets large bodies arrive in their order, so that those that have begun find the memory that they need. */
 export class BodyTurns {
   readonly #timers: Timers;
-  /** Bytes that are neither held nor kept free for a body. */
-  readonly #freeBytes: () => number;
+  /** Bytes that are not held. */
+  readonly #unheldBytes: () => number;
   /** Sum of all shares. */
   #sharedBytes = 0;
   readonly #waiting: WaitingBody[] = [];
 
-  constructor(freeBytes: () => number, timers: Timers) {
-    this.#freeBytes = () => freeBytes() - this.#sharedBytes;
+  constructor(unheldBytes: () => number, timers: Timers) {
+    this.#unheldBytes = unheldBytes;
     this.#timers = timers;
   }
 
-  /** Waits until this many bytes are free and no earlier body waits. Returns the share of the body, or null after 5 s. */
+  /** Bytes that are neither held nor kept free for a body. */
+  #freeBytes(): number {
+    return this.#unheldBytes() - this.#sharedBytes;
+  }
+
+  /**
+   * Waits until this many bytes are free and no earlier body waits. After 5 s it returns an empty share if the bytes are kept free for bodies
+   * that do not arrive, and null if they are held.
+   */
   enter(bytes: number): BodyShare | Promise<BodyShare | null> {
     if (this.#waiting.length === 0 && this.#freeBytes() >= bytes) return this.#share(bytes);
     return new Promise((resolve) => {
       const stopTimer = this.#timers.after(patienceMs, () => {
         this.#waiting.splice(this.#waiting.indexOf(body), 1);
-        resolve(null);
+        resolve(this.#unheldBytes() >= bytes ? this.#share(0) : null);
         this.startNext();
       });
       const body: WaitingBody = { bytes, start: resolve, stopTimer };
