@@ -75,6 +75,7 @@ export async function grantBudgets(
   );
   const found = new Map(rows.map((row) => [row.key, row]));
   const grants: Grant[] = [];
+  const stored: StoredLease[] = [];
   for (const ask of asks) {
     const row = found.get(ask.key);
     if (!row) continue;
@@ -85,9 +86,41 @@ export async function grantBudgets(
       await tx.execute('update limit_budgets set end_ms = ? where key = ?', [window.endMs, ask.key], 'run');
     }
     const ofKey = window.isNew ? [] : leases.filter((lease) => lease.key === ask.key);
-    grants.push(await grantOne(tx, ask, { window, used, leases: ofKey, holder, nowMs }));
+    const { grant, lease } = grantOne(ask, { window, used, leases: ofKey, nowMs });
+    grants.push(grant);
+    if (lease !== null) stored.push(lease);
   }
+  await storeLeases(tx, stored, holder, nowMs);
   return grants;
+}
+
+/** The size of a lease after a grant. */
+interface StoredLease {
+  readonly lease: string;
+  readonly key: string;
+  readonly organisationId: string;
+  readonly seq: number;
+  readonly units: number;
+  readonly firmMs: number | null;
+}
+
+async function storeLeases(
+  tx: EntityManager,
+  leases: readonly StoredLease[],
+  holder: string | null,
+  nowMs: number,
+): Promise<void> {
+  if (leases.length === 0) return;
+  await tx.execute(
+    `insert into limit_leases (lease, key, organisation_id, seq, units, expires_ms, holder, firm_ms)
+     select lease, key, "organisationId", seq, units, ?, ?::uuid, "firmMs"
+     from jsonb_to_recordset(?::jsonb) as a(lease uuid, key text, "organisationId" uuid, seq bigint, units bigint, "firmMs" bigint)
+     order by lease
+     on conflict (lease) do update set seq = excluded.seq, units = excluded.units, expires_ms = excluded.expires_ms,
+       firm_ms = excluded.firm_ms`,
+    [nowMs + leaseMs, holder, JSON.stringify(leases)],
+    'run',
+  );
 }
 
 /** Stores the final size of leases that their holders no longer spend from. Their records settle it, now or later. */
@@ -122,11 +155,11 @@ interface Standing {
   readonly used: number;
   /** The leases of this budget in this window. */
   readonly leases: readonly LeaseRow[];
-  readonly holder: string | null;
   readonly nowMs: number;
 }
 
-async function grantOne(tx: EntityManager, ask: BudgetAsk, { window, used, leases, holder, nowMs }: Standing): Promise<Grant> {
+/** Returns the grant, and the lease to store; null if a later ask has overtaken this one. */
+function grantOne(ask: BudgetAsk, { window, used, leases, nowMs }: Standing): { grant: Grant; lease: StoredLease | null } {
   const own = leases.find((lease) => lease.lease === ask.lease);
   // The settled part of an unknown lease is unknown. The lease starts with the units granted now, and the grant is marked as new.
   const held = own && ask.startMs === window.startMs ? ask.kept : 0;
@@ -143,17 +176,10 @@ async function grantOne(tx: EntityManager, ask: BudgetAsk, { window, used, lease
   const units = isOvertaken ? 0 : covered + (left < uncovered.need ? servable(ask, left, covered) : grantOf(left, uncovered));
   // Calls in flight need all units of the holder, if it has no spare units and the grant does not exceed its immediate need.
   const isFirm = (ask.spare ?? 0) === 0 && units <= Math.max(covered, ask.need);
-  if (!isOvertaken) {
-    await tx.execute(
-      `insert into limit_leases (lease, key, organisation_id, seq, units, expires_ms, holder, firm_ms) values (?, ?, ?, ?, ?, ?, ?, ?)
-       on conflict (lease) do update set seq = excluded.seq, units = excluded.units, expires_ms = excluded.expires_ms,
-         firm_ms = excluded.firm_ms`,
-      [ask.lease, ask.key, ask.organisationId, ask.seq, held + units, nowMs + leaseMs, holder, isFirm ? nowMs : null],
-      'run',
-    );
-  }
-  return {
-    key: ask.key,
+  const { key, lease, organisationId, seq } = ask;
+  const stored = { lease, key, organisationId, seq, units: held + units, firmMs: isFirm ? nowMs : null };
+  const grant = {
+    key,
     startMs: window.startMs,
     endMs: window.endMs,
     units,
@@ -163,6 +189,7 @@ async function grantOne(tx: EntityManager, ask: BudgetAsk, { window, used, lease
     others,
     pending,
   };
+  return { grant, lease: isOvertaken ? null : stored };
 }
 
 /** Returns the number of units that serve some waiting requests in full. The others could not use the rest. */

@@ -54,6 +54,8 @@ export class Account implements LeaseAccount {
   #lease: Lease;
   readonly #left = new LeftLeases();
   #wants = false;
+  /** Units of calls that are about to take them. */
+  #expected = 0;
   #low = 0;
   #spent = 0;
   /** Until this time, calls that need this many units or more get none. */
@@ -114,6 +116,11 @@ export class Account implements LeaseAccount {
     return this.#spec.key;
   }
 
+  /** True for a budget if the ledger has more free units than this process holds. Units of rate limits cannot be recalled. */
+  get isPlentiful(): boolean {
+    return this.spec.kind === 'budget' && this.#remaining !== null && this.#remaining >= this.available;
+  }
+
   /** True while calls wait or are in progress, or the ledger's figure is outdated. */
   get isNeeded(): boolean {
     return this.hasWaiters || this.isUnreported || this.#lease.holds > 0 || !this.#left.isEmpty;
@@ -136,6 +143,14 @@ export class Account implements LeaseAccount {
     const taken = this.#waiting.add(least, most);
     this.#ask();
     return taken;
+  }
+
+  prepare(least: number): void {
+    if (least > this.spec.capacity) return;
+    this.#roll();
+    if (this.#has(least) || this.#isEmptyFor(least)) return;
+    this.#expected += least;
+    this.#ask();
   }
 
   put(units: number, startMs: number, lease: string): void {
@@ -176,9 +191,12 @@ export class Account implements LeaseAccount {
     const parts = isPaused ? [] : this.#waiting.ask();
     const needed = parts.reduce((sum, part) => sum + part, 0) - this.available;
     const need = Math.min(Math.max(0, needed), spec.capacity);
-    const more = this.#isExact() ? 0 : Math.min(spec.capacity, Math.max(wantMin[spec.kind], 2 * this.#spent));
+    const more = this.#isExact() ? 0 : Math.min(spec.capacity, Math.max(wantMin[spec.kind], 2 * this.#spent, this.#expected));
     const want = Math.max(need, this.#wants && !isPaused ? more : 0);
-    if (!isPaused) this.#wants = false;
+    if (!isPaused) {
+      this.#wants = false;
+      this.#expected = 0;
+    }
     this.#spent = 0;
     const asked = { need, want, startMs: this.startMs, ...this.#lease.ask() };
     if (spec.kind === 'rate') return { ...spec, ...asked };
@@ -202,15 +220,17 @@ export class Account implements LeaseAccount {
 
   /**
    * Handles a failed request to the ledger. The next request repeats its report about the lease. A rate limit that was used up
-   * stays used up until its window ends.
+   * stays used up until its window ends. Calls that were not part of the request wait for the next one if `isNextSent`.
    */
-  failed(): void {
+  failed(isNextSent: boolean): void {
     this.asking = false;
     this.#isScheduled = false;
     this.#isRecalled = false;
     this.#recalledAtMs = null;
     this.#roll();
-    this.#waiting.endAll(this.spec.kind === 'rate' && this.#remaining === 0 ? refused : unavailable);
+    const result = this.spec.kind === 'rate' && this.#remaining === 0 ? refused : unavailable;
+    this.#waiting.judge(({ isAsked }) => (isNextSent && !isAsked ? null : result));
+    this.#askForWaiting();
   }
 
   /** Removes the units in hand from the lease. The next request returns them. True if there were any. */

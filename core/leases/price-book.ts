@@ -9,7 +9,7 @@ import type { Clock } from '../contract/values/time/clock.ts';
 const freshMs = 300_000;
 /** Maximum number of models, because callers choose the names. */
 const entriesMax = 5_000;
-const timeoutMs = 1_000;
+const timeoutMs = 2_500;
 
 /** The rates of a model; null if it has no price. */
 interface Priced {

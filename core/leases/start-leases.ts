@@ -38,11 +38,22 @@ export interface LeaseClient extends Leases {
   close(): Promise<void>;
 }
 
-/** A caller waits for this reply, so the limit is short. Without a reply, the limit's own policy for outages applies. */
-const timeoutMs = 1_000;
-/** After a failure no request is sent for this time, and callers get `unavailable` at once. */
+/**
+ * A caller waits for this reply, so the limit is short. Without a reply, the limit's own policy for outages applies. A busy machine needs
+ * more than a second.
+ */
+const timeoutMs = 2_500;
+/**
+ * After a failure no request is sent for this time, or for as long as the failure took, and callers get `unavailable` at once. A control
+ * plane that has replied to another request meanwhile is only slow, so there is no pause.
+ */
 const pauseMs = 500;
 const tickMs = 1_000;
+/**
+ * Time after which unused units are returned, and the same for budgets of which more is free in the ledger than this process holds: other
+ * processes can recall them.
+ */
+const idleMs = { scarce: 1_000, plentiful: 10_000 } as const;
 /** Pause between attempts to release the leases of earlier processes. */
 const earlierMs = 100;
 /** Accounts unused for this long are removed. */
@@ -51,6 +62,11 @@ const forgetMs = 600_000;
 const forgetEarlyMs = 10_000;
 const accountsMax = 20_000;
 const asksMax = 1_000;
+/**
+ * Maximum number of requests on their way. Further asks go with the next one: the ledger takes about as long for twenty as for one, and
+ * requests of one ask each wait for each other in the database.
+ */
+const inFlightMax = 2;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /** Starts the accounts of this process, and the exchange with the ledger that they share. */
@@ -63,7 +79,9 @@ export function startLeases(options: LeasesOptions): LeaseClient {
   const counts = { asks: 0, failures: 0 };
   const prices = createPriceBook(fetch, clock);
   let flushing = false;
+  let inFlight = 0;
   let pausedUntilMs = 0;
+  let repliedAtMs = Number.NEGATIVE_INFINITY;
   let closed = false;
   let isReleasing = false;
   let cancelTick = timers.after(tickMs, tick);
@@ -93,7 +111,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
   };
 
   /**
-   * The requests of one turn of the event loop are sent together. An account has one question at a time: the ledger takes the units that a
+   * The asks of one turn of the event loop, and those that come while `inFlightMax` requests are on their way, are sent together. An account has one question at a time: the ledger takes the units that a
    * question states as all units of the lease, so a second one would return what the first is being granted.
    */
   function wake(account: Account, delayMs: number): void {
@@ -108,7 +126,11 @@ export function startLeases(options: LeasesOptions): LeaseClient {
     // A meter may still hold an account that was removed.
     if (!accounts.has(account.key)) accounts.set(account.key, account);
     asking.add(account);
-    if (flushing) return;
+    flushSoon();
+  }
+
+  function flushSoon(): void {
+    if (flushing || asking.size === 0) return;
     flushing = true;
     setImmediate(flush);
   }
@@ -117,12 +139,24 @@ export function startLeases(options: LeasesOptions): LeaseClient {
     flushing = false;
     const due = [...asking];
     asking.clear();
-    for (let at = 0; at < due.length; at += asksMax) void send(due.slice(at, at + asksMax));
+    for (let at = 0; at < due.length; at += asksMax) {
+      const some = due.slice(at, at + asksMax);
+      if (inFlight >= inFlightMax) {
+        for (const account of some) asking.add(account);
+        continue;
+      }
+      inFlight++;
+      void send(some).finally(() => {
+        inFlight--;
+        flushSoon();
+      });
+    }
   }
 
   async function send(due: readonly Account[]): Promise<void> {
-    if (clock.elapsed() < pausedUntilMs) {
-      for (const account of due) account.failed();
+    const askedAtMs = clock.elapsed();
+    if (askedAtMs < pausedUntilMs) {
+      for (const account of due) account.failed(false);
       return;
     }
     counts.asks++;
@@ -130,17 +164,20 @@ export function startLeases(options: LeasesOptions): LeaseClient {
       const asks = due.map((account) => account.question());
       const grants = new Map((await exchange(asks)).map((grant) => [grant.key, grant]));
       pausedUntilMs = 0;
+      repliedAtMs = clock.elapsed();
       for (const account of due) {
         const grant = grants.get(account.key);
         if (grant) account.granted(grant);
-        else account.failed();
+        else account.failed(false);
         askAgain(account);
       }
     } catch (error) {
       if (counts.failures++ % 100 === 0) log.warn({ reason: String(error) }, 'cannot request limits from the control plane');
-      pausedUntilMs = clock.elapsed() + pauseMs;
+      const isSlow = repliedAtMs > askedAtMs;
+      const nowMs = clock.elapsed();
+      if (!isSlow) pausedUntilMs = nowMs + Math.max(pauseMs, nowMs - askedAtMs);
       for (const account of due) {
-        account.failed();
+        account.failed(isSlow);
         askAgain(account);
       }
     }
@@ -164,9 +201,10 @@ export function startLeases(options: LeasesOptions): LeaseClient {
     const unusedMs = accounts.size > accountsMax ? forgetEarlyMs : forgetMs;
     for (const account of accounts.values()) {
       if (account.asking || account.hasWaiters) continue;
-      const idleMs = nowMs - account.usedAtMs;
-      if ((idleMs > tickMs && account.giveBack()) || account.isUnreported || account.isAgeing()) wake(account, 0);
-      else if (idleMs > unusedMs && !account.isNeeded) accounts.delete(account.key);
+      const unusedForMs = nowMs - account.usedAtMs;
+      const isIdle = unusedForMs > (account.isPlentiful && accounts.size <= accountsMax ? idleMs.plentiful : idleMs.scarce);
+      if ((isIdle && account.giveBack()) || account.isUnreported || account.isAgeing()) wake(account, 0);
+      else if (unusedForMs > unusedMs && !account.isNeeded) accounts.delete(account.key);
     }
     cancelTick = timers.after(tickMs, tick);
   }

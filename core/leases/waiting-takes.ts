@@ -68,8 +68,4 @@ export class WaitingTakes {
     }
     this.#all = [...remaining, ...this.#all];
   }
-
-  endAll(taken: number): void {
-    this.judge(() => taken);
-  }
 }

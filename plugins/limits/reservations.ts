@@ -38,7 +38,8 @@ export class Reservations {
 
   /**
    * Takes from each of these meters in turn. If one has too few units, everything taken in this call is returned and its error
-   * thrown: a rejected request consumes nothing.
+   * thrown: a rejected request consumes nothing. If one has to ask the ledger, the request includes the others, so that a call whose
+   * limits are all new waits for one reply.
    */
   admit(meters: readonly Meter[], into: Hold[], from = 0, first = into.length): Maybe<undefined> {
     for (let at = from; at < meters.length; at++) {
@@ -47,6 +48,9 @@ export class Reservations {
       const [least, most] = this.#amounts(meter, into === this.ofTarget);
       const taken = meter.account.take(least, most);
       if (isPromise(taken)) {
+        for (const later of meters.slice(at + 1)) {
+          if (!this.#isCounted(later)) later.account.prepare(this.#amounts(later, into === this.ofTarget)[0]);
+        }
         return taken.then((units) => {
           this.#note(meter, units, least, into, first);
           return this.admit(meters, into, at + 1, first);

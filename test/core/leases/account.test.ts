@@ -49,6 +49,32 @@ function newAccount(spec: LimitSpec) {
 }
 
 describe('an account of a rate limit', () => {
+  it('requests units for calls that take them soon, unless it has them', async () => {
+    const { account, grant, woken } = newAccount(rate);
+    account.prepare(20);
+    expect(account.question()).toMatchObject({ need: 0, want: 20 });
+    grant(20);
+    account.prepare(20);
+    account.prepare(101);
+    expect(woken()).toBe(1);
+    expect(account.take(20, 20)).toBe(20);
+  });
+
+  it('waits for the next reply with calls that were not part of a failed request, if the ledger is only slow', async () => {
+    const { account, grant } = newAccount(rate);
+    const first = account.take(1, 1);
+    account.question();
+    const second = account.take(1, 1);
+    account.failed(true);
+    expect(await first).toBe(unavailable);
+    account.question();
+    grant(8);
+    expect(await second).toBe(1);
+    const third = account.take(50, 50);
+    account.failed(false);
+    expect(await third).toBe(unavailable);
+  });
+
   it('spends its lease without asking, and asks again before it is empty', async () => {
     const { account, grant, woken } = newAccount(rate);
     const first = account.take(1, 1);
@@ -121,7 +147,7 @@ describe('an account of a rate limit', () => {
     grant(8);
     expect(account.giveBack()).toBe(true);
     expect(account.question()).toMatchObject({ kept: 1, need: 0, want: 0 });
-    account.failed();
+    account.failed(false);
     expect([account.available, account.isUnreported]).toEqual([0, true]);
     expect(account.question()).toMatchObject({ kept: 1, need: 0, want: 0 });
   });
@@ -140,7 +166,7 @@ describe('an account of a rate limit', () => {
     const { account } = newAccount(rate);
     const waiting = account.take(1, 1);
     account.question();
-    account.failed();
+    account.failed(false);
     expect(await waiting).toBe(unavailable);
   });
 
@@ -156,7 +182,7 @@ describe('an account of a rate limit', () => {
       time.advance(200);
       const taken = account.take(1, 1);
       account.question();
-      account.failed();
+      account.failed(false);
       return taken;
     };
     expect(await ask()).toBe(refused);
@@ -244,7 +270,7 @@ describe('an account of a budget', () => {
     account.spec = { ...budget, resetAt: '2027-01-01T00:00:00.000Z' };
     // 300 are in hand and 100 are in flight.
     expect(account.question()).toMatchObject({ lease: 'lease-2', kept: 0, left: [{ lease: 'lease-1', seq: 2, kept: 100 }] });
-    account.failed();
+    account.failed(false);
     expect(account.isUnreported).toBe(true);
     expect(account.question()).toMatchObject({ left: [{ lease: 'lease-1', seq: 3, kept: 100 }] });
     grant(0, { startMs: 8, leaseMs: 300_000 });
@@ -263,7 +289,7 @@ describe('an account of a budget', () => {
     const { account, grant } = start();
     account.giveBack();
     expect(account.question()).toMatchObject({ kept: 100 });
-    account.failed();
+    account.failed(false);
     expect(account.isUnreported).toBe(true);
     expect(account.question()).toMatchObject({ kept: 100, need: 0, want: 0 });
     grant(0, { startMs: 7, leaseMs: 300_000 });

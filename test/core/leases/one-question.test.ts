@@ -13,6 +13,33 @@ const budget: LimitSpec = {
   ...{ alertThreshold: null, periodicReset: null, periodicResetDays: null, nextUsageResetAt: null, resetAt: null },
 };
 
+it('asks of many limits share requests while two are on their way', async () => {
+  const time = newFakeTime();
+  const requests: { readonly keys: string[]; readonly reply: () => void }[] = [];
+  const leases = startLeases({
+    ...firstHolder,
+    ...{ clock: time.clock, timers: time.timers, log: newMemoryLog(), newId: () => `0199a1b2-c3d4-7e5f-8a6b-${Date.now()}` },
+    async fetch(_method, _path, body) {
+      const { asks } = JSON.parse(Buffer.from(body as Uint8Array).toString()) as { asks: LeaseAsk[] };
+      await new Promise<void>((reply) => requests.push({ keys: asks.map(({ key }) => key), reply }));
+      const grants = asks.map(({ key }) => ({ key, startMs: 1, endMs: null, units: 5, remaining: 0, leaseMs: 300_000 }));
+      return { status: 200, body: Buffer.from(JSON.stringify({ grants })) };
+    },
+  });
+  const taken: unknown[] = [];
+  for (let n = 0; n < 6; n++) {
+    taken.push(leases.account({ ...budget, key: `budget-${n}` }).take(5, 5));
+    for (let turn = 0; turn < 3; turn++) await nextTurn();
+  }
+  expect(requests.map(({ keys }) => keys)).toEqual([['budget-0'], ['budget-1']]);
+  requests[1]?.reply();
+  await until(() => requests.length === 3);
+  expect(requests[2]?.keys).toEqual(['budget-2', 'budget-3', 'budget-4', 'budget-5']);
+  requests[0]?.reply();
+  requests[2]?.reply();
+  expect(await Promise.all(taken)).toEqual([5, 5, 5, 5, 5, 5]);
+});
+
 it('a lease has one question to the ledger at a time: a second one would return the units that the first is being granted', async () => {
   const time = newFakeTime();
   const questions: { readonly ask: LeaseAsk; readonly reply: (grant: Partial<Grant>) => void }[] = [];

@@ -153,6 +153,8 @@ export interface LeaseAccount {
    * to the ledger. Never rejects. `refused` and `unavailable` take nothing.
    */
   take(least: number, most: number): Maybe<number>;
+  /** Requests units from the ledger, if the lease lacks them, for a call that takes at least this many soon. */
+  prepare(least: number): void;
   /**
    * Gives back units that were taken from this window and lease. Negative: more was used than taken. Ignored when the window has
    * ended.
