@@ -222,7 +222,7 @@ export class Account implements LeaseAccount {
    * Handles a failed request to the ledger. The next request repeats its report about the lease. A rate limit that was used up
    * stays used up until its window ends. Calls that were not part of the request wait for the next one if `isNextSent`.
    */
-  failed(isNextSent: boolean): void {
+  failed(isNextSent = false): void {
     this.asking = false;
     this.#isScheduled = false;
     this.#isRecalled = false;

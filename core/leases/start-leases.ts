@@ -156,7 +156,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
   async function send(due: readonly Account[]): Promise<void> {
     const askedAtMs = clock.elapsed();
     if (askedAtMs < pausedUntilMs) {
-      for (const account of due) account.failed(false);
+      for (const account of due) account.failed();
       return;
     }
     counts.asks++;
@@ -168,7 +168,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
       for (const account of due) {
         const grant = grants.get(account.key);
         if (grant) account.granted(grant);
-        else account.failed(false);
+        else account.failed();
         askAgain(account);
       }
     } catch (error) {

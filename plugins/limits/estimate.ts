@@ -12,6 +12,8 @@ export interface TokenEstimate {
   readonly output: number;
   /** True if the request states its maximum. All of it must then be available. */
   readonly isStated: boolean;
+  /** The model, if the output of the call has no stated maximum and may be long. */
+  readonly openModel?: string | null;
 }
 
 /** Tokens reserved for the output if the request states no maximum, as far as they are left. */
@@ -40,14 +42,17 @@ export function estimateTokens(ctx: RequestContext): TokenEstimate {
   input = Math.ceil(input);
   if (ctx.endpoint?.operation && !writesText.has(ctx.endpoint.operation)) return { input, output: 0, isStated: true };
   const stated = params && maximumOf(params);
-  return stated ? { input, output: stated, isStated: true } : { input, output: outputDefault, isStated: false };
+  if (stated) return { input, output: stated, isStated: true };
+  const open = ctx.endpoint?.operation ? { openModel: ctx.model } : undefined;
+  return { input, output: outputDefault, isStated: false, ...open };
 }
 
 /** Estimates the tokens of a pass-through request from the facts that were read from its bytes. */
 function passedTokens(ctx: RequestContext, { params, inputTokens: input }: PassedRequest): TokenEstimate {
   if (!repliesWithTokens(ctx.endpoint?.proxyPath ?? '')) return { input, output: 0, isStated: true };
   const stated = maximumOf(params);
-  return stated ? { input, output: stated, isStated: true } : { input, output: outputDefault, isStated: false };
+  if (stated) return { input, output: stated, isStated: true };
+  return { input, output: outputDefault, isStated: false, openModel: ctx.model };
 }
 
 function maximumOf(params: JsonObject): number | null {

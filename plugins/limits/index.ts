@@ -9,6 +9,7 @@ import type { GatewayError } from '../../core/contract/values/errors/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/json/json.ts';
 import { DocumentMeters } from './document-meters.ts';
 import type { Meter } from './meters.ts';
+import { OpenOutputs } from './open-outputs.ts';
 import { modelOf } from './policy-values.ts';
 import { refusalHeaders, unknownLimit } from './refusal.ts';
 import { Reservations } from './reservations.ts';
@@ -39,6 +40,7 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
   const { clock, documents } = services;
   const slot = services.slot<Reservations>();
   const documentMeters = new DocumentMeters(leases);
+  const outputs = new OpenOutputs();
 
   return {
     onRequest(ctx) {
@@ -177,7 +179,7 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
   }
 
   function stateOf(ctx: RequestContext): Reservations {
-    const state = new Reservations(ctx, clock);
+    const state = new Reservations(ctx, clock, outputs);
     slot.set(ctx, state);
     return state;
   }

@@ -2,12 +2,13 @@ import type { Outcome, RequestContext } from '../../core/contract/plugin/context
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { Clock } from '../../core/contract/plugin/plugin.ts';
 import type { ReservationRecord } from '../../core/contract/plugin/record.ts';
-import { type ModelRates, refused, unavailable } from '../../core/contract/protocol/limits/leases.ts';
+import { type LeaseAccount, type ModelRates, refused, unavailable } from '../../core/contract/protocol/limits/leases.ts';
 import { type GatewayError, wasCalled } from '../../core/contract/values/errors/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/json/json.ts';
 import { estimatedCost, estimateTokens, type TokenEstimate, usedUnits } from './estimate.ts';
 import { counted, giveUp, type Hold, keep, reservationOf, use } from './hold.ts';
 import type { Meter } from './meters.ts';
+import type { OpenOutputs } from './open-outputs.ts';
 import { refusal, unknownLimit } from './refusal.ts';
 import { renewHolds } from './renew-holds.ts';
 
@@ -23,13 +24,17 @@ export class Reservations {
   pricedModel: string | null = null;
   readonly #ctx: RequestContext;
   readonly #clock: Clock;
+  readonly #outputs: OpenOutputs;
+  /** Budgets that this call spends from, for `OpenOutputs`. */
+  readonly #entered: LeaseAccount[] = [];
   #tokens: TokenEstimate | null = null;
   /** Used units that are no longer held: from leases that a session has left, and from requests to earlier targets. */
   readonly #left: ReservationRecord[] = [];
 
-  constructor(ctx: RequestContext, clock: Clock) {
+  constructor(ctx: RequestContext, clock: Clock, outputs: OpenOutputs) {
     this.#ctx = ctx;
     this.#clock = clock;
+    this.#outputs = outputs;
   }
 
   get hasCost(): boolean {
@@ -46,10 +51,11 @@ export class Reservations {
       const meter = meters[at] as Meter;
       if (this.#isCounted(meter)) continue;
       const [least, most] = this.#amounts(meter, into === this.ofTarget);
-      const taken = meter.account.take(least, most);
+      const taken = this.#take(meter, least, most);
       if (isPromise(taken)) {
         for (const later of meters.slice(at + 1)) {
-          if (!this.#isCounted(later)) later.account.prepare(this.#amounts(later, into === this.ofTarget)[0]);
+          if (!this.#isCounted(later))
+            later.account.prepare(this.#amounts(later, into === this.ofTarget)[later.isBudget ? 1 : 0]);
         }
         return taken.then((units) => {
           this.#note(meter, units, least, into, first);
@@ -67,8 +73,8 @@ export class Reservations {
       const hold = this.own[i] as Hold;
       if (hold.meter.unit !== 'cost' || hold.lease === null) continue;
       const [least, most] = this.#amounts(hold.meter, true);
-      if (least <= hold.units) continue;
-      const taken = hold.meter.account.take(least - hold.units, Math.max(least, most) - hold.units);
+      if (most <= hold.units) continue;
+      const taken = this.#take(hold.meter, Math.max(1, least - hold.units), most - hold.units);
       if (isPromise(taken)) {
         return taken.then((units) => {
           this.#grow(hold, units, least);
@@ -78,6 +84,34 @@ export class Reservations {
       this.#grow(hold, taken, least);
     }
     return undefined;
+  }
+
+  /**
+   * Takes `most` of a budget, so that calls without a stated maximum do not exceed it together. A call that is alone takes what is left,
+   * but at least `least`. A rate limit gives up to `most`.
+   */
+  #take(meter: Meter, least: number, most: number): Maybe<number> {
+    const { account, isBudget, unit } = meter;
+    if (!isBudget || unit === 'requests' || this.#tokens === null) return account.take(least, most);
+    const rest = (): Maybe<number> => {
+      if (least >= most || !this.#outputs.isAlone(account, this)) return refused;
+      this.#enter(account);
+      return account.take(least, most);
+    };
+    const wanted = Math.max(least, most);
+    const taken = account.take(wanted, wanted);
+    const check = (units: number): Maybe<number> => {
+      if (units === refused) return rest();
+      if (units >= 0) this.#enter(account);
+      return units;
+    };
+    return isPromise(taken) ? taken.then(check) : check(taken);
+  }
+
+  #enter(account: LeaseAccount): void {
+    if (this.#ctx.ended) return;
+    this.#outputs.enter(account, this);
+    this.#entered.push(account);
   }
 
   /** Gives back the units taken for a target that has not replied. A request whose provider was called stays counted. */
@@ -115,6 +149,10 @@ export class Reservations {
   /** Gives back all unused units, and notes the used ones for the record. */
   settle(outcome: Outcome): void {
     const ctx = this.#ctx;
+    for (const account of this.#entered.splice(0)) this.#outputs.leave(account, this);
+    const openModel = this.#tokens?.openModel;
+    if (openModel !== undefined && outcome.kind === 'success' && ctx.usage !== null)
+      this.#outputs.note(openModel, ctx.usage.outputTokens);
     const isHit = /hit/i.test(ctx.cacheStatus ?? '');
     // A failed request is charged if its provider had begun to reply, because it then has usage.
     const isCharged = !isHit && outcome.kind !== 'refused' && (outcome.kind !== 'failed' || ctx.usage !== null);
@@ -153,11 +191,12 @@ export class Reservations {
   }
 
   /** Returns the least and most units to take from a meter before the call. */
-  #amounts({ unit, capacity }: Meter, isPriced: boolean): readonly [number, number] {
+  #amounts({ unit, capacity, isBudget }: Meter, isPriced: boolean): readonly [number, number] {
     if (unit === 'requests') return [1, 1];
     if (unit === 'cost' && !isPriced) return [1, 1];
     this.#tokens ??= estimateTokens(this.#ctx);
-    const { input, output, isStated } = this.#tokens;
+    const { input, isStated, openModel } = this.#tokens;
+    const output = isBudget && openModel !== undefined ? this.#outputs.sizeOf(openModel) : this.#tokens.output;
     if (unit === 'tokens') {
       const most = Math.max(1, input + output);
       return [isStated ? most : Math.min(most, Math.max(1, input + 1)), Math.min(most, Math.max(1, capacity))];

@@ -71,7 +71,7 @@ describe('an account of a rate limit', () => {
     grant(8);
     expect(await second).toBe(1);
     const third = account.take(50, 50);
-    account.failed(false);
+    account.failed();
     expect(await third).toBe(unavailable);
   });
 

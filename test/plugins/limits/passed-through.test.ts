@@ -46,6 +46,38 @@ describe('limits of pass-through requests', () => {
     expect(calls).toHaveLength(2);
   });
 
+  it('without a stated maximum exceed a budget by one call at most, and not together', async () => {
+    // A reply costs 0.19 USD.
+    const { ask, calls, ledger, script, records } = start({ usageLimits: budgetOf(1, 'cost') });
+    ledger.rates.set('gpt-5', { input: 0, output: 10, cacheRead: 0 });
+    const open = { model: 'gpt-5', messages: body.messages };
+    const long = replyWith(200, { ...chatReply('hello'), usage: { prompt_tokens: 1, completion_tokens: 19_000 } });
+    for (let call = 0; call < 30; call++) script(long);
+    const spent = () => records.reduce((sum, { outputTokens }) => sum + (outputTokens ?? 0) * 10, 0);
+    const atOnce = async (count: number) => {
+      const replies = await Promise.all(Array.from({ length: count }, () => ask('/v1/proxy/chat/completions', open)));
+      return replies.filter(({ status }) => status === 200).length;
+    };
+    expect(await atOnce(1)).toBe(1);
+    // The size of the replies is known now: four more fit.
+    expect(await atOnce(8)).toBe(4);
+    expect(spent()).toBe(950_000);
+    // The last call uses the rest, whatever it costs.
+    expect([await atOnce(8), await atOnce(8)]).toEqual([1, 0]);
+    expect(calls).toHaveLength(6);
+  });
+
+  it('without a stated maximum are admitted one at a time if less is left than their model usually writes', async () => {
+    const { ask, calls } = start({ usageLimits: budgetOf(10_000, 'tokens') });
+    const open = { model: 'gpt-5', messages: body.messages };
+    const replies = await Promise.all(Array.from({ length: 3 }, () => ask('/v1/proxy/chat/completions', open)));
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, 412, 412]);
+    // Replies are short, so less is reserved from now on.
+    const later = await Promise.all(Array.from({ length: 3 }, () => ask('/v1/proxy/chat/completions', open)));
+    expect(later.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(calls).toHaveLength(4);
+  });
+
   it('reserve the price of the model in the body, and of the requested images', async () => {
     const { ask, ledger } = start({ usageLimits: budgetOf(1, 'cost') });
     ledger.rates.set('gpt-5', { input: 1_000, output: 50_000, cacheRead: 0 });

@@ -1,0 +1,47 @@
+import { LRUCache } from 'lru-cache';
+import type { LeaseAccount } from '../../core/contract/protocol/limits/leases.ts';
+
+/** Output tokens reserved for a call without a stated maximum to a model that has not replied to this process. */
+const unknownOutput = 16_384;
+const leastOutput = 1_024;
+/** After a shorter reply, the size of a model shrinks by this part. */
+const shrinkBy = 1 / 16;
+/** Maximum number of models, because callers choose the names. */
+const modelsMax = 5_000;
+
+/**
+ * Calls that state no maximum output. A budget reserves for them the output that recent calls to their model had. If less is left of
+ * the budget, only one such call at a time may use the rest: several at once could exceed the budget several times.
+ */
+export class OpenOutputs {
+  readonly #sizes = new LRUCache<string, number>({ max: modelsMax });
+  readonly #calls = new WeakMap<LeaseAccount, Set<object>>();
+
+  /** Returns the output tokens to reserve: about the largest output among recent calls to this model. */
+  sizeOf(model: string | null): number {
+    return this.#sizes.get(model ?? '') ?? unknownOutput;
+  }
+
+  /** Notes the output of a call. */
+  note(model: string | null, outputTokens: number): void {
+    const known = this.#sizes.get(model ?? '') ?? 0;
+    this.#sizes.set(model ?? '', Math.max(leastOutput, outputTokens, Math.floor(known * (1 - shrinkBy))));
+  }
+
+  /** Registers a call that spends from this account until `leave`. */
+  enter(account: LeaseAccount, call: object): void {
+    const calls = this.#calls.get(account);
+    if (calls) calls.add(call);
+    else this.#calls.set(account, new Set([call]));
+  }
+
+  /** True if no other call spends from this account. */
+  isAlone(account: LeaseAccount, call: object): boolean {
+    const calls = this.#calls.get(account);
+    return calls === undefined || calls.size === (calls.has(call) ? 1 : 0);
+  }
+
+  leave(account: LeaseAccount, call: object): void {
+    this.#calls.get(account)?.delete(call);
+  }
+}
