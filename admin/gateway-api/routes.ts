@@ -49,6 +49,7 @@ export function internalApp(services: AdminServices, replies: CachedReplies): Ho
   const app = new Hono();
   const storeRefusals = createRefusalStore(services);
   const tokenOf = createTokenService(services);
+  const reportPolicies = (): void => services.background.run(() => reportPolicyEvents(services));
   let warnedAtMs = Number.NEGATIVE_INFINITY;
   app.use('*', async (c, next) => {
     const bearer = /^Bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1] ?? '';
@@ -82,7 +83,9 @@ export function internalApp(services: AdminServices, replies: CachedReplies): Ho
 
   app.get('/key-check', async (c) => c.json({ encryption_key: await readKeyCheck(services.database.em(), 'ENCRYPTION_KEY') }));
 
-  app.post('/leases', async (c: Context) => c.json(await serveLeases(services, await readBytes(c.req, leasesBytesMax))));
+  app.post('/leases', async (c: Context) =>
+    c.json(await serveLeases(services, await readBytes(c.req, leasesBytesMax), reportPolicies)),
+  );
 
   app.post('/token-refusals', async (c: Context) => {
     await storeRefusals(await readBytes(c.req, refusalsBytesMax));
@@ -112,7 +115,7 @@ export function internalApp(services: AdminServices, replies: CachedReplies): Ho
     if (reply.rejected.length > 0)
       services.log.warn({ ids: reply.rejected.slice(0, 20), count: reply.rejected.length }, 'could not store records');
     services.background.run(reportBudgets);
-    services.background.run(() => reportPolicyEvents(services));
+    reportPolicies();
     return c.json(reply);
   });
   app.post('/record-contents', async (c: Context) => {

@@ -11,6 +11,9 @@ import { grantOf } from './share.ts';
  */
 const leaseMs = 86_400_000;
 
+/** A call of at most this part of a budget is of a usual size. If less is left for it, the budget counts as exhausted. */
+const usualPart = 4;
+
 /** A row of `limit_budgets`, as drivers return it. */
 export interface BudgetRow {
   readonly key: string;
@@ -76,6 +79,7 @@ export async function grantBudgets(
   const found = new Map(rows.map((row) => [row.key, row]));
   const grants: Grant[] = [];
   const stored: StoredLease[] = [];
+  const rejecting: string[] = [];
   for (const ask of asks) {
     const row = found.get(ask.key);
     if (!row) continue;
@@ -86,11 +90,13 @@ export async function grantBudgets(
       await tx.execute('update limit_budgets set end_ms = ? where key = ?', [window.endMs, ask.key], 'run');
     }
     const ofKey = window.isNew ? [] : leases.filter((lease) => lease.key === ask.key);
-    const { grant, lease } = grantOne(ask, { window, used, leases: ofKey, nowMs });
+    const { grant, lease, isTooLittle } = grantOne(ask, { window, used, leases: ofKey, nowMs });
     grants.push(grant);
     if (lease !== null) stored.push(lease);
+    if (isTooLittle) rejecting.push(ask.key);
   }
   await storeLeases(tx, stored, holder, nowMs);
+  if (rejecting.length > 0) await markRejecting(tx, rejecting);
   return grants;
 }
 
@@ -158,8 +164,25 @@ interface Standing {
   readonly nowMs: number;
 }
 
-/** Returns the grant, and the lease to store; null if a later ask has overtaken this one. */
-function grantOne(ask: BudgetAsk, { window, used, leases, nowMs }: Standing): { grant: Grant; lease: StoredLease | null } {
+/** Marks counters of policies as exhausted whose rest is too small for usual calls. */
+async function markRejecting(tx: EntityManager, keys: readonly string[]): Promise<void> {
+  await tx.execute(
+    `update limit_budgets set exhausted_at = now(), exhausted_told_at = null
+     where scope = 'policy' and exhausted_at is null and key in (select * from jsonb_array_elements_text(?::jsonb))`,
+    [JSON.stringify(keys)],
+    'run',
+  );
+}
+
+interface Granted {
+  readonly grant: Grant;
+  /** Null if a later ask has overtaken this one. */
+  readonly lease: StoredLease | null;
+  /** True if a call of a usual size was rejected, and no lease holds units that may return. */
+  readonly isTooLittle: boolean;
+}
+
+function grantOne(ask: BudgetAsk, { window, used, leases, nowMs }: Standing): Granted {
   const own = leases.find((lease) => lease.lease === ask.lease);
   // The settled part of an unknown lease is unknown. The lease starts with the units granted now, and the grant is marked as new.
   const held = own && ask.startMs === window.startMs ? ask.kept : 0;
@@ -189,7 +212,9 @@ function grantOne(ask: BudgetAsk, { window, used, leases, nowMs }: Standing): { 
     others,
     pending,
   };
-  return { grant, lease: isOvertaken ? null : stored };
+  const isLast = others === 0 && ownUnits <= settled;
+  const isTooLittle = ask.refused !== undefined && isLast && ask.refused > left && ask.refused <= ask.capacity / usualPart;
+  return { grant, lease: isOvertaken ? null : stored, isTooLittle };
 }
 
 /** Returns the number of units that serve some waiting requests in full. The others could not use the rest. */

@@ -4,8 +4,12 @@ import { invalid } from '../http/errors.ts';
 import type { AdminServices } from '../http/route.ts';
 import { endHolders, grantLeases } from './ledger.ts';
 
-/** Serves `POST /internal/v1/leases`. Throws AB01 if the body is invalid. */
-export async function serveLeases({ database, clock }: AdminServices, bytes: Uint8Array): Promise<object> {
+/** Serves `POST /internal/v1/leases`. Calls `onRejected` if budgets have rejected calls. Throws AB01 if the body is invalid. */
+export async function serveLeases(
+  { database, clock }: AdminServices,
+  bytes: Uint8Array,
+  onRejected: () => void,
+): Promise<object> {
   let body: unknown;
   try {
     body = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
@@ -16,5 +20,7 @@ export async function serveLeases({ database, clock }: AdminServices, bytes: Uin
   if (!parsed.success) throw invalid(`${v.getDotPath(parsed.issues[0]) ?? 'body'}: ${parsed.issues[0].message}`);
   const { asks, holder, endedHolders } = parsed.output;
   await endHolders(database, endedHolders);
-  return { grants: await grantLeases(database, asks, clock.now(), holder) };
+  const grants = await grantLeases(database, asks, clock.now(), holder);
+  if (asks.some((ask) => ask.kind === 'budget' && ask.refused !== undefined)) onRejected();
+  return { grants };
 }

@@ -1,3 +1,4 @@
+import { limitUnitsMax } from '../contract/protocol/limits/budget-rules.ts';
 import {
   type Grant,
   type LeaseAccount,
@@ -74,6 +75,8 @@ export class Account implements LeaseAccount {
   /** Time of the first recall for the requests that are waiting now. */
   #recalledAtMs: number | null = null;
   #isRecalled = false;
+  /** Units of the smallest rejected call that the ledger has not received. */
+  #refused = Number.POSITIVE_INFINITY;
   #deaf = { units: 0, untilMs: 0 };
 
   constructor(spec: LimitSpec, host: AccountHost) {
@@ -126,6 +129,11 @@ export class Account implements LeaseAccount {
     return this.hasWaiters || this.isUnreported || this.#lease.holds > 0 || !this.#left.isEmpty;
   }
 
+  /** True if a call was rejected since the last request to the ledger. */
+  get hasRefusal(): boolean {
+    return this.#refused !== Number.POSITIVE_INFINITY;
+  }
+
   get hasWaiters(): boolean {
     return this.#waiting.count > 0;
   }
@@ -167,6 +175,10 @@ export class Account implements LeaseAccount {
     if (this.#isExact() && !this.hasWaiters && this.giveBack()) this.#host.wake(this, 0);
   }
 
+  noteRefusal(units: number): void {
+    this.#refused = Math.min(this.#refused, units);
+  }
+
   hold(): void {
     this.#lease.holds++;
   }
@@ -201,7 +213,9 @@ export class Account implements LeaseAccount {
     const asked = { need, want, startMs: this.startMs, ...this.#lease.ask() };
     if (spec.kind === 'rate') return { ...spec, ...asked };
     const recalledMs = this.#recalledAtMs === null ? undefined : Math.round(nowMs - this.#recalledAtMs);
-    return { ...spec, ...asked, parts, spare: Math.max(0, -needed), left: this.#left.ask(), recalledMs };
+    const refusedUnits = this.hasRefusal ? Math.min(this.#refused, limitUnitsMax) : undefined;
+    this.#refused = Number.POSITIVE_INFINITY;
+    return { ...spec, ...asked, parts, spare: Math.max(0, -needed), left: this.#left.ask(), recalledMs, refused: refusedUnits };
   }
 
   /** Applies the ledger's reply. Calls are served in order of arrival, as far as there are units. */

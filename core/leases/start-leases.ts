@@ -203,7 +203,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
       if (account.asking || account.hasWaiters) continue;
       const unusedForMs = nowMs - account.usedAtMs;
       const isIdle = unusedForMs > (account.isPlentiful && accounts.size <= accountsMax ? idleMs.plentiful : idleMs.scarce);
-      if ((isIdle && account.giveBack()) || account.isUnreported || account.isAgeing()) wake(account, 0);
+      if ((isIdle && account.giveBack()) || account.isUnreported || account.hasRefusal || account.isAgeing()) wake(account, 0);
       else if (unusedForMs > unusedMs && !account.isNeeded) accounts.delete(account.key);
     }
     cancelTick = timers.after(tickMs, tick);

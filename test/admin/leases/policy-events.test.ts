@@ -34,16 +34,16 @@ describe.each(ruleDatabases)('events of policies, on %s', (name) => {
       ...{ seq: 1, startMs: 0, kept: 0, periodicReset: null, periodicResetDays: null, nextUsageResetAt: null, resetAt: null },
       ...limits,
     });
-    const count = async (requests: number) => {
+    const count = async (requests: number, limits: Partial<BudgetAsk> = {}) => {
       for (let i = 0; i < requests; i++) {
-        const one = ask({ seq: 1 });
+        const one = ask({ ...limits, seq: 1 });
         const [grant] = await grantLeases(plane.control.services.database, [one], Date.now());
         const reservations = [{ key: one.key, lease: one.lease, startMs: grant?.startMs ?? 0, units: 1 }];
         const record = { ...sampleRecord(), id: randomUUID(), organisationId: plane.organisationId, reservations };
         await plane.internal('POST', '/records', [{ ...record, workspaceId: plane.workspaceId }]);
       }
     };
-    return { id: id as string, count };
+    return { id: id as string, ask, count };
   }
 
   it('a counter that crosses its threshold and one that is exhausted get one audit entry each', async () => {
@@ -64,6 +64,39 @@ describe.each(ruleDatabases)('events of policies, on %s', (name) => {
     ).toBe(0);
     const listed = await plane.ask('GET', `/policies/usage-limits/${policy.id}/entities?status=exhausted`);
     expect(listed.body.data).toMatchObject([{ value_key: 'api_key:a', current_usage: 3, is_exhausted_alerts_sent: true }]);
+  });
+
+  it('a counter that rejects calls of a usual size because less is left is reported as exhausted, once', async () => {
+    const policy = await newPolicy({ type: 'requests', credit_limit: 100 });
+    const { ask } = policy;
+    const reject = async (units: number, others: Partial<BudgetAsk> = {}) => {
+      await plane.internal('POST', '/leases', {
+        asks: [ask({ capacity: 100, alertThreshold: null, need: 0, want: 0, refused: units, ...others })],
+      });
+    };
+    const state = async () =>
+      (await plane.ask('GET', `/policies/usage-limits/${policy.id}/entities?status=exhausted`)).body.data.length;
+    await policy.count(90, { capacity: 100, alertThreshold: null });
+    // More than a quarter of the limit, and an amount that is left.
+    await reject(50);
+    await reject(10);
+    expect(await state()).toBe(0);
+    // Units of calls in progress may return.
+    const held = ask({ capacity: 100, alertThreshold: null, need: 5, want: 5 });
+    const [grant] = await grantLeases(plane.control.services.database, [held], Date.now());
+    await reject(11);
+    expect(await state()).toBe(0);
+    await grantLeases(
+      plane.control.services.database,
+      [{ ...held, need: 0, want: 0, seq: 2, startMs: grant?.startMs ?? 0 }],
+      Date.now(),
+    );
+    await reject(11);
+    await until(async () => (await entriesAbout(policy.id)).length === 1, { what: 'the entry' });
+    expect(await state()).toBe(1);
+    await policy.count(10, { capacity: 100, alertThreshold: null });
+    await reject(11);
+    expect(await entriesAbout(policy.id)).toMatchObject([{ action: 'exhausted', current_usage: 90 }]);
   });
 
   it('webhooks of the workspace that subscribe to an event get one delivery for it', async () => {

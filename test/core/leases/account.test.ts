@@ -205,6 +205,15 @@ describe('an account of a rate limit', () => {
 });
 
 describe('an account of a budget', () => {
+  it('reports the smallest call that was rejected, once', () => {
+    const { account, grant } = newAccount(budget);
+    expect(account.question()).toMatchObject({ refused: undefined });
+    grant(0);
+    account.noteRefusal(30);
+    account.noteRefusal(20);
+    expect([account.hasRefusal, (account.question() as BudgetAsk).refused, account.hasRefusal]).toEqual([true, 20, false]);
+  });
+
   const start = (spec = budget) => {
     const all = newAccount(spec);
     const first = all.account.take(100, 100);

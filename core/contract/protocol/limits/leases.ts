@@ -50,6 +50,8 @@ const budgetAsk = v.object({
   parts: v.optional(v.pipe(v.array(units), v.maxLength(partsMax))),
   /** Units in hand that no request waits for. */
   spare: v.optional(units),
+  /** Units of the smallest call that was rejected since the last ask because less is left. */
+  refused: v.optional(units),
   /** Milliseconds since this process asked the others to return units (see `recallSubject`). */
   recalledMs: v.optional(timeMs),
 });
@@ -160,6 +162,8 @@ export interface LeaseAccount {
    * ended.
    */
   put(units: number, startMs: number, lease: string | null): void;
+  /** Notes that a call was rejected because it needs this many units. The ledger then reports the budget of a policy as exhausted. */
+  noteRefusal(units: number): void;
   /** Registers a call that has taken units of the present lease. `release` ends it. */
   hold(): void;
   release(lease: string): void;
