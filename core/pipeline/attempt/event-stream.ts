@@ -6,6 +6,7 @@ import type {
   StreamReader,
   StreamTranslator,
 } from '../../contract/provider/stream-event.ts';
+import { toGatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject } from '../../contract/values/json/json.ts';
 import { EventFrames } from './event-frames.ts';
 import { RepeatedEvents } from './repeated-events.ts';
@@ -54,13 +55,17 @@ export class EventStream {
 
   /**
    * Returns the text to send for this chunk, always empty without a translator. Throws GatewayError `upstream_invalid` for an
-   * event that is too long.
+   * event that is too long or cannot be translated, such as one with an object where a text is expected.
    */
   push(chunk: Uint8Array): string {
-    if (this.#decoder) return this.#decoded(this.#decoder.push(chunk));
-    if (this.#repeats) this.#look(chunk, this.#repeats);
-    else return this.#through(chunk);
-    return '';
+    try {
+      if (this.#decoder) return this.#decoded(this.#decoder.push(chunk));
+      if (!this.#repeats) return this.#through(chunk);
+      this.#look(chunk, this.#repeats);
+      return '';
+    } catch (thrown) {
+      throw toGatewayError(thrown, 'upstream_invalid');
+    }
   }
 
   #through(chunk: Uint8Array): string {
@@ -86,8 +91,16 @@ export class EventStream {
     this.count++;
   };
 
-  /** Returns the text to send after the provider's last byte. */
+  /** Returns the text to send after the provider's last byte. Throws as `push` does. */
   end(): string {
+    try {
+      return this.#end();
+    } catch (thrown) {
+      throw toGatewayError(thrown, 'upstream_invalid');
+    }
+  }
+
+  #end(): string {
     if (this.#decoder) return this.#decoded(this.#decoder.end()) + this.#lastEvents();
     // A last event without its blank line counts: otherwise its content would be lost.
     const last = this.#frames.rest();

@@ -36,7 +36,7 @@ export function plainReply(
   const { operation, operationCall } = outgoing;
   const ok = status >= 200 && status < 300;
   if (!operation || !operationCall) {
-    const error = ok ? null : errorOf(ctx, adapter, reply, parseJson(body), false).error;
+    const error = ok ? null : errorOf(ctx, adapter, reply, false).error;
     const named = ok && ctx.endpoint?.namesResults ? resultsAtGateway(ctx.request, headers, body) : null;
     if (named !== null) return plain(reply, passedHeaders(headers, 'application/json'), named, null, null);
     return plain(reply, passedHeaders(headers, null), body, error, null);
@@ -155,9 +155,9 @@ function streamReply(
 
 /** Returns the reply for an error response on a shaped route. */
 function errorReply(ctx: RequestContext, adapter: ProviderAdapter, call: OperationCall, given: WholeReply): AttemptReply {
-  const { error, reply } = errorOf(ctx, adapter, given, parseJson(given.body), true);
+  const { error, text } = errorOf(ctx, adapter, given, true);
   const headers = [...passedHeaders(given.headers, 'application/json'), ...retryAfterOf(error, given.headers)];
-  return plain(given, headers, Buffer.from(JSON.stringify(reply)), error, call);
+  return plain(given, headers, Buffer.from(text), error, call);
 }
 
 /** Clients read the delay from a header. Gemini sends it in the body. */
@@ -167,14 +167,29 @@ function retryAfterOf({ retryAfterMs }: GatewayError, headers: HeaderList): Head
   return ['retry-after', String(Math.ceil(retryAfterMs / 1000))];
 }
 
-/** The provider's error as a GatewayError, and the body for the client of a shaped route: the provider's own error is `provider_error`. */
-function errorOf(
+/** The provider's error as a GatewayError, and the body for the client of a shaped route as JSON. */
+interface ShapedError {
+  readonly error: GatewayError;
+  readonly text: string;
+}
+
+/** An error with objects where texts are expected, or with endless nesting, is treated as one that is not JSON. */
+function errorOf(ctx: RequestContext, adapter: ProviderAdapter, reply: WholeReply, isShaped: boolean): ShapedError {
+  try {
+    return parsedErrorOf(ctx, adapter, reply, parseJson(reply.body), isShaped);
+  } catch {
+    return parsedErrorOf(ctx, adapter, reply, null, isShaped);
+  }
+}
+
+/** The provider's own error is `provider_error`. */
+function parsedErrorOf(
   ctx: RequestContext,
   adapter: ProviderAdapter,
   { status, headers, body: raw }: WholeReply,
   parsed: JsonObject | null,
   isShaped: boolean,
-): { error: GatewayError; reply: JsonObject } {
+): ShapedError {
   const { id } = adapter;
   const failure = adapter.error(status, parsed, headers);
   const message = parsed || !isShaped ? failure.message : `Invalid response received from ${id}: ${excerpt(raw)}`;
@@ -193,7 +208,7 @@ function errorOf(
     },
     provider: id,
   };
-  return { error, reply: isMessages ? { type: 'error', ...body } : body };
+  return { error, text: JSON.stringify(isMessages ? { type: 'error', ...body } : body) };
 }
 
 /** Anthropic's clients choose the class of an error by `details.error_code`. */
