@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { Hono } from 'hono';
+import { routePath } from 'hono/route';
 import { internalPaths } from '../core/contract/protocol/internal-api.ts';
 import { routeDescriptions } from '../core/contract/protocol/route-descriptions.ts';
-import { causeOf } from './cause-of.ts';
+import { registryAlias, unversionedOAuthPaths } from '../core/contract/protocol/unversioned-paths.ts';
 import { internalApp } from './gateway-api/routes.ts';
 import { checkRoutes } from './http/check-routes.ts';
 import { AdminError } from './http/errors.ts';
 import { nearestPath } from './http/nearest-path.ts';
-import { errorReply, toAdminError } from './http/reply/write-error.ts';
+import { failedReply } from './http/reply/failed-reply.ts';
+import { errorReply } from './http/reply/write-error.ts';
 import type { AdminServices } from './http/route.ts';
 import { serveHealth } from './http/serve-health.ts';
 import { servePublicRoute } from './http/serve-public-route.ts';
@@ -65,12 +67,12 @@ export function createApp(services: AdminServices, replies: CachedReplies = crea
     const serve = serveRoute(route, services);
     for (const version of versions) app.on(route.method, `${version}${route.path}`, serve);
     // Clients of registries expect this path.
-    if (route.path === '/mcp-registry/servers') app.on(route.method, '/v0.1/servers', serve);
+    if (route.path === registryAlias.of) app.on(route.method, registryAlias.base + registryAlias.path, serve);
   }
   for (const route of publicRoutes) {
     const serve = servePublicRoute(route, services);
     for (const version of versions) app.on(route.method, `${version}${route.path}`, serve);
-    if (/^\/(oauth|\.well-known)\//.test(route.path)) app.on(route.method, route.path, serve);
+    if (unversionedOAuthPaths.has(route.path)) app.on(route.method, route.path, serve);
   }
   servePages(app, versions, services);
   serveExportFiles(app, versions, services);
@@ -91,9 +93,6 @@ export function createApp(services: AdminServices, replies: CachedReplies = crea
     const headers = { 'x-request-id': requestId, ...(allow.length === 0 ? {} : { allow: allow.join(', ') }) };
     return isScimPath(path) ? scimErrorReply(toScimNoRoute(error, path), headers) : errorReply(error, headers);
   });
-  app.onError((thrown) => {
-    services.log.error({ cause: causeOf(thrown) }, 'admin request failed outside its route');
-    return errorReply(toAdminError(thrown), {});
-  });
+  app.onError((thrown, c) => failedReply(services, thrown, `${c.req.method} ${routePath(c)}`));
   return app;
 }

@@ -1,11 +1,13 @@
 import type * as v from 'valibot';
 import type { Settings } from '../../config/settings.ts';
+import { registryAlias, unversionedOAuthPaths } from '../../core/contract/protocol/unversioned-paths.ts';
 import type { PublicRoute } from '../http/public-route.ts';
 import { noControlCharacters } from '../http/request/schemas.ts';
 import type { AdminRoute } from '../http/route.ts';
 import { apiText } from './api-text.ts';
 import { dataPlaneOperations, gatewayErrorSchema, gatewayFailures } from './data-plane.ts';
 import { exampleOf } from './example-of.ts';
+import { pageOperations } from './page-routes.ts';
 import {
   adminErrorSchema,
   browserRepliesOf,
@@ -60,6 +62,9 @@ export interface Parameter {
   readonly description?: string;
 }
 
+const unversioned = ['/v1', '/v2', '/'].map((url) => ({ url }));
+const ofRegistryAlias = { operationId: 'getRegistryServers', servers: [{ url: registryAlias.base }] };
+
 /** Version of the API. It differs from that of the package, because clients choose their code by it. */
 const apiVersion = '2.0.0';
 
@@ -77,9 +82,14 @@ export function openApiDocument(
   for (const route of [...publicRoutes, ...routes]) {
     const path = templateOf(route.path);
     paths[path] ??= {};
-    paths[path][route.method.toLowerCase()] = operationOf(route, shared, settings.headerPrefix);
+    const operation = operationOf(route, shared, settings.headerPrefix);
+    paths[path][route.method.toLowerCase()] = unversionedOAuthPaths.has(path)
+      ? { ...operation, servers: unversioned }
+      : operation;
+    if (path === registryAlias.of) paths[registryAlias.path] = { get: { ...operation, ...ofRegistryAlias } };
   }
-  for (const [method, path, operation] of [...dataPlaneOperations(settings.headerPrefix), ...serviceOperations()]) {
+  const others = [...dataPlaneOperations(settings.headerPrefix), ...serviceOperations(), ...pageOperations()];
+  for (const [method, path, operation] of others) {
     paths[path] ??= {};
     paths[path][method] = operation;
   }

@@ -152,6 +152,18 @@ export function failureRefs(statuses: readonly number[]): Record<string, JsonSch
   );
 }
 
+/** Returns the errors with these statuses, as pages or as JSON. */
+export function pageFailures(statuses: readonly number[]): Record<string, JsonSchema> {
+  return Object.fromEntries(
+    Object.values(failures)
+      .filter(([status]) => statuses.includes(status))
+      .map(([status, description]) => {
+        const { content, ...rest } = failureOf(status, description);
+        return [status, { ...rest, content: { ...(content as JsonSchema), 'text/html': page } }];
+      }),
+  );
+}
+
 /** Like `failuresOf`, for a protocol with errors of its own. Errors outside of its routes, such as 405, have the common body. */
 export function protocolFailuresOf(
   route: Replying,

@@ -88,15 +88,6 @@ const routes: Readonly<Record<string, ServiceRoute>> = {
     responses: { 200: { description: 'The file, by its format', content: exportFiles } },
     failures: [...usual, 404],
   },
-  '/auth/link': {
-    name: 'getAuthLink',
-    tag: 'auth',
-    summary: 'The page behind links in mails and replies: accepts an invite, sets a password, confirms an e-mail address',
-    plane: 'control',
-    bases: below,
-    responses: { 200: page('The page. The token stays behind `#`, where no server reads it') },
-    failures: usual,
-  },
   '/openapi.json': {
     name: 'getOpenapi',
     tag: 'service',

@@ -2,7 +2,7 @@ import type { Context, Hono } from 'hono';
 import { clientOrigin } from '../http/caller/client-address.ts';
 import { requestOrigin } from '../http/caller/same-origin.ts';
 import { AdminError } from '../http/errors.ts';
-import { errorReply, toAdminError } from '../http/reply/write-error.ts';
+import { failedReply } from '../http/reply/failed-reply.ts';
 import { readForm } from '../http/request/read-form.ts';
 import type { AdminServices } from '../http/route.ts';
 import { showAccount, submitAccount } from './account-page.ts';
@@ -35,7 +35,7 @@ export function servePages(app: Hono, bases: readonly string[], services: AdminS
       services.limits.perAddress.take(clientOrigin(c, services).address);
       return await handle(c);
     } catch (thrown) {
-      return errorReply(toAdminError(thrown), {});
+      return failedReply(services, thrown, `${c.req.method} ${c.req.path.replace(/^\/v[12]/, '')}`);
     }
   };
   for (const base of bases) {

@@ -1,4 +1,5 @@
 import { standardResources } from '../contract/protocol/resources.ts';
+import { registryAlias, unversionedOAuthPaths } from '../contract/protocol/unversioned-paths.ts';
 import type { InboundRequest } from '../contract/values/http/http.ts';
 
 /** `control-plane`: the control plane replies. `reserved`: a route of the service that this version does not have. */
@@ -70,12 +71,7 @@ const owners: ReadonlyMap<string, PathOwner> = new Map([
 /** `.` and `..`, also percent-encoded. A URL parser resolves them, so the path could leave `/v1` and `/v2`. */
 const dotSegment = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
 
-/** The registry of MCP servers, with the version of the registry's API. */
-const registryPath = '/v0.1/servers';
-
-/** Paths of OAuth without a version: the authorisation server for MCP clients, and the callback for those of MCP servers. */
-const oauthPath =
-  /^\/(?:oauth\/(?:upstream-callback|authorize|token|register|revoke|introspect)|\.well-known\/oauth-authorization-server)$/;
+const registryPath = registryAlias.base + registryAlias.path;
 
 /**
  * Returns the owner of a path; null when it belongs to no part of the service. A path with a dot segment is never the control
@@ -83,7 +79,7 @@ const oauthPath =
  */
 export function ownerOf(path: string): PathOwner | null {
   // Public prices and OAuth have no version in their path.
-  if (path.startsWith('/v2/') || path.startsWith('/model-configs/') || oauthPath.test(path))
+  if (path.startsWith('/v2/') || path.startsWith('/model-configs/') || unversionedOAuthPaths.has(path))
     return dotSegment.test(path) ? null : 'control-plane';
   if (path === registryPath) return 'control-plane';
   if (!path.startsWith('/v1/')) return null;

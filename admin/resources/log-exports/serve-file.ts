@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import type { Context, Hono } from 'hono';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { clientOrigin } from '../../http/caller/client-address.ts';
 import { missing } from '../../http/errors.ts';
-import { errorReply, toAdminError } from '../../http/reply/write-error.ts';
+import { failedReply } from '../../http/reply/failed-reply.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { limitedReads } from '../../object-store/limited-reads.ts';
 import { type LogExport, logExports } from './entity.ts';
@@ -26,7 +25,7 @@ export function serveExportFiles(app: Hono, bases: readonly string[], services: 
       services.limits.perAddress.take(clientOrigin(c, services).address);
       return await toResponse(services, await findSigned(services, c));
     } catch (thrown) {
-      return errorReply(toAdminError(thrown), { 'x-request-id': randomUUID() });
+      return failedReply(services, thrown, 'GET /logs/exports/:exportId/file');
     }
   };
   for (const base of bases) app.get(`${base}/logs/exports/:exportId/file`, serve);

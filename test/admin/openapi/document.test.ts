@@ -2,11 +2,13 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scopesByType } from '../../../admin/access/scopes.ts';
+import { createApp } from '../../../admin/app.ts';
 import type { OpenApiDocument, Operation } from '../../../admin/openapi/document.ts';
+import { pageOperations } from '../../../admin/openapi/page-routes.ts';
 import { serviceOperations } from '../../../admin/openapi/service-routes.ts';
 import type { JsonSchema } from '../../../admin/openapi/to-json-schema.ts';
 import { adminRoutes, publicRoutes } from '../../../admin/tables.ts';
-import { routeDescriptions } from '../../../core/contract/protocol/route-descriptions.ts';
+import { registryAlias } from '../../../core/contract/protocol/unversioned-paths.ts';
 import { errorTable } from '../../../core/contract/values/errors/errors.ts';
 import { isAdminCall } from '../../../core/endpoints/control-plane-paths.ts';
 import { matchEndpoint } from '../../../core/endpoints/match-endpoint.ts';
@@ -38,12 +40,11 @@ describe('the API description', () => {
   });
 
   it('has every route once, with text, scopes and replies', () => {
-    expect(operations()).toHaveLength(
-      adminRoutes.length + publicRoutes.length + Object.keys(routeDescriptions).length + serviceOperations().length,
-    );
     expect(new Set(operations().map((operation) => operation.operationId)).size).toBe(operations().length);
-    const service = new Set(serviceOperations().map(([, path]) => path));
+    const service = new Set([...serviceOperations(), ...pageOperations()].map(([, path]) => path));
     const routes = new Map(adminRoutes.map((route) => [`${route.method} ${route.path.replace(/:(\w+)/g, '{$1}')}`, route]));
+    const listed = routes.get(`GET ${registryAlias.of}`);
+    if (listed) routes.set(`GET ${registryAlias.path}`, listed);
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const [method, operation] of Object.entries(methods)) {
         const name = `${method.toUpperCase()} ${path}`;
@@ -60,6 +61,20 @@ describe('the API description', () => {
         expect(operation['x-svc-scopes'], name).toEqual(routes.get(name)?.scopes ?? []);
       }
     }
+  });
+
+  it('has every route that the service registers, with its bases', () => {
+    const missing: string[] = [];
+    const app = createApp(plane.control.services);
+    for (const { method, path } of app.routes) {
+      if (method === 'ALL' || path.startsWith('/internal/')) continue;
+      const [, base = '/', below = ''] = /^(\/v[12](?=\/)|\/v0\.1(?=\/))?(\/.*)$/.exec(path) ?? [];
+      const template = below.replace(/:([A-Za-z]+)(\{[^}]*\})?/g, '{$1}');
+      const operation = document.paths[template]?.[method.toLowerCase()];
+      const bases = (operation?.servers ?? document.servers).map(({ url }) => url);
+      if (!operation || !bases.includes(base)) missing.push(`${method} ${path}`);
+    }
+    expect(missing).toEqual([]);
   });
 
   it('describes pages, versions, repeated creates and rejections', () => {
@@ -104,15 +119,8 @@ describe('the API description', () => {
     expect(explain).toMatchObject({ additionalProperties: false, properties: { config: {}, request: {} } });
   });
 
-  it('describes prices, the page behind links, health, and itself', () => {
-    for (const path of [
-      '/model-configs/pricing/{provider}/{model}',
-      '/auth/link',
-      '/openapi.json',
-      '/docs',
-      '/health',
-      '/ready',
-    ]) {
+  it('describes prices, health, and itself', () => {
+    for (const path of ['/model-configs/pricing/{provider}/{model}', '/openapi.json', '/docs', '/health', '/ready']) {
       expect(document.paths[path]?.get, path).toMatchObject({ security: [], responses: { 200: {}, 405: {}, 429: {} } });
     }
     expect(document.paths['/ready']?.get?.responses['503']).toMatchObject({ content: { 'application/json': {} } });
@@ -192,7 +200,7 @@ describe('the API description', () => {
       const isShared = isAdminCall({ path: `/v1${route.path}`, header: () => 'Bearer svc_admin_' }, new Map());
       if (!isShared) expect(matchEndpoint(route.method, `/v1${route.path}`), route.path).toBe('control-plane');
     }
-    for (const [method, path] of serviceOperations()) {
+    for (const [method, path] of [...serviceOperations(), ...pageOperations()]) {
       expect(matchEndpoint(method.toUpperCase(), `/v1${path}`), path).toBe('control-plane');
     }
   });

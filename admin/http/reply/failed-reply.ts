@@ -1,0 +1,19 @@
+import { randomUUID } from 'node:crypto';
+import { causeOf } from '../../cause-of.ts';
+import type { AdminServices } from '../route.ts';
+import { errorReply, toAdminError } from './write-error.ts';
+
+/**
+ * Logs the error of a request to a route outside the tables of routes, and returns its reply. `x-request-id` of the reply is in the
+ * log line.
+ */
+export function failedReply(services: Pick<AdminServices, 'log' | 'logRejection'>, thrown: unknown, route: string): Response {
+  const error = toAdminError(thrown);
+  const requestId = randomUUID();
+  if (error.status >= 500) {
+    services.log.error({ requestId, code: error.code, route, cause: causeOf(thrown) }, 'admin request failed');
+  } else {
+    services.logRejection(error, { route, requestId, keyId: null, workspaceId: null, durationMs: 0 });
+  }
+  return errorReply(error, { 'x-request-id': requestId });
+}
