@@ -46,11 +46,18 @@ export async function compareBill(em: EntityManager, bill: Reconciliation): Prom
     const line = lines.get(key) ?? { day, model, billedAs: [], billed: null, recorded: null };
     lines.set(key, { ...line, ...to(line) });
   };
+  const billedNames = new Map<string, string[]>();
+  const namesOf = (day: string, model: string | null): string[] => {
+    const key = JSON.stringify([day, model]);
+    const names = billedNames.get(key) ?? [];
+    billedNames.set(key, names);
+    return names;
+  };
   for (const one of bill.lines) {
-    change(one.day, recordedNameOf(one.name, bill.models, models), ({ billedAs, billed }) => ({
-      billedAs: one.name === null || billedAs.includes(one.name) ? billedAs : [...billedAs, one.name],
-      billed: billed ? addAll(billed, one) : one,
-    }));
+    const model = recordedNameOf(one.name, bill.models, models);
+    change(one.day, model, ({ billed }) => ({ billed: billed ? addAll(billed, one) : one }));
+    // A day has one line for each name of the bill.
+    if (one.name !== null) namesOf(one.day, model).push(one.name);
   }
   for (const { day, model, requests, cost: costNano, input: inputTokens, output: outputTokens } of recorded) {
     change(day, isByDay ? null : model, ({ recorded: known }) => {
@@ -58,7 +65,9 @@ export async function compareBill(em: EntityManager, bill: Reconciliation): Prom
       return { recorded: known ? { ...addAll(known, amounts), requests: known.requests + requests } : { ...amounts, requests } };
     });
   }
-  return [...lines.entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, line]) => line);
+  return [...lines.entries()]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([key, line]) => ({ ...line, billedAs: billedNames.get(key) ?? [] }));
 }
 
 /**

@@ -2,6 +2,7 @@ import { invalid } from '../../http/errors.ts';
 import { readAnthropicCosts, readAnthropicUsage } from './formats/anthropic.ts';
 import { readAwsReport } from './formats/aws.ts';
 import { readCsv } from './formats/csv.ts';
+import { flatMapInTurns } from './formats/in-turns.ts';
 import { readOpenAiCosts } from './formats/openai.ts';
 
 /** The amounts that a provider billed for one model on one day. Null: the bill does not state it. */
@@ -17,7 +18,7 @@ export interface BilledLine {
 }
 
 /** Reads one format. Throws AB01 that names the location in `data`. */
-type ReadBill = (data: unknown) => BilledLine[];
+type ReadBill = (data: unknown) => Promise<BilledLine[]>;
 
 /** Reader of each format, and the provider that it belongs to. */
 const formats = {
@@ -39,17 +40,28 @@ export function providerOfFormat(format: BillFormat): string | null {
   return formats[format].provider;
 }
 
+/** Longest name of a model, as in configs. */
+const nameCharsMax = 255;
+
 /** Returns the lines of a bill, one for each day and name, sorted. Throws AB01 if `data` is not such a bill. */
-export function readBill(format: BillFormat, data: unknown): BilledLine[] {
+export async function readBill(format: BillFormat, data: unknown): Promise<BilledLine[]> {
   const sums = new Map<string, BilledLine>();
-  for (const line of formats[format].read(data)) {
+  await flatMapInTurns(await formats[format].read(data), (line) => {
+    requireShort(line.name ?? '');
     const key = JSON.stringify([line.day, line.name]);
     const known = sums.get(key);
     sums.set(key, known ? addLines(known, line) : line);
-  }
+    return [];
+  });
   if (sums.size === 0) throw invalid('data: the bill has no lines');
   if (sums.size > linesMax) throw invalid(`data: got ${sums.size} days and models, expected at most ${linesMax}`);
   return [...sums.entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, line]) => line);
+}
+
+function requireShort(name: string): void {
+  if (name.length <= nameCharsMax) return;
+  const beginning = JSON.stringify(name.slice(0, 40));
+  throw invalid(`data: the model that begins with ${beginning} has ${name.length} characters, expected at most ${nameCharsMax}`);
 }
 
 function addLines(one: BilledLine, other: BilledLine): BilledLine {

@@ -83,7 +83,7 @@ export const reconciliationRoutes: readonly AdminRoute[] = [
     reply: v.strictObject({ id: uuid, object: v.literal('reconciliation') }),
     async handle(call) {
       const { name, format, data, provider, provider_slugs: providerSlugs = null, models = {} } = call.body;
-      const lines = readBill(format, data);
+      const lines = await readBill(format, data);
       const id = newId();
       await call.write(async (change) => {
         change.tx.create(reconciliations, {

@@ -1,26 +1,23 @@
 import { isObject, type JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { invalid } from '../../../http/errors.ts';
 import type { BilledLine } from '../read-bill.ts';
+import { flatMapInTurns } from './in-turns.ts';
 import { type PageResult, readPages } from './pages.ts';
 import { requireDollars, toDay, toNanoDollars, toTokens } from './values.ts';
 
 /** Reads pages of Anthropic's `GET /v1/organizations/cost_report`. Amounts are decimal texts in cents. */
-export function readAnthropicCosts(data: unknown): BilledLine[] {
-  return readPages(data).map((one) => {
+export async function readAnthropicCosts(data: unknown): Promise<BilledLine[]> {
+  return flatMapInTurns(readPages(data), (one) => {
     const { result, location } = one;
     requireDollars(result.currency, `${location}.currency`);
-    return {
-      ...locationOfLine(one),
-      costNano: toNanoDollars(result.amount, `${location}.amount`, 0.01),
-      inputTokens: null,
-      outputTokens: null,
-    };
+    const costNano = toNanoDollars(result.amount, `${location}.amount`, 0.01);
+    return [{ ...locationOfLine(one), costNano, inputTokens: null, outputTokens: null }];
   });
 }
 
 /** Reads pages of Anthropic's `GET /v1/organizations/usage_report/messages`, which states tokens and no costs. */
-export function readAnthropicUsage(data: unknown): BilledLine[] {
-  return readPages(data).map((one) => {
+export async function readAnthropicUsage(data: unknown): Promise<BilledLine[]> {
+  return flatMapInTurns(readPages(data), (one) => {
     const { result, location } = one;
     // The cost report has the same pages, and would be read as a bill of zero tokens.
     if (!('uncached_input_tokens' in result) && !('output_tokens' in result)) {
@@ -29,12 +26,8 @@ export function readAnthropicUsage(data: unknown): BilledLine[] {
     const tokens = (from: JsonObject, name: string, at = location): number => toTokens(from[name], `${at}.${name}`) ?? 0;
     const created = isObject(result.cache_creation) ? result.cache_creation : {};
     const written = Object.keys(created).reduce((sum, name) => sum + tokens(created, name, `${location}.cache_creation`), 0);
-    return {
-      ...locationOfLine(one),
-      costNano: null,
-      inputTokens: tokens(result, 'uncached_input_tokens') + tokens(result, 'cache_read_input_tokens') + written,
-      outputTokens: tokens(result, 'output_tokens'),
-    };
+    const inputTokens = tokens(result, 'uncached_input_tokens') + tokens(result, 'cache_read_input_tokens') + written;
+    return [{ ...locationOfLine(one), costNano: null, inputTokens, outputTokens: tokens(result, 'output_tokens') }];
   });
 }
 

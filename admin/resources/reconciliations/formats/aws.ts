@@ -1,6 +1,7 @@
 import { counted } from '../../../../core/contract/values/text/counted.ts';
 import { invalid } from '../../../http/errors.ts';
 import type { BilledLine } from '../read-bill.ts';
+import { flatMapInTurns } from './in-turns.ts';
 import { columnOf, optionalColumnOf, readTable } from './table.ts';
 import { requireDollars, toDay, toNanoDollars } from './values.ts';
 
@@ -9,8 +10,8 @@ import { requireDollars, toDay, toNanoDollars } from './values.ts';
  * (`line_item_usage_type`). Only usage of Amazon Bedrock counts: taxes, credits and other services are left out. The usage type names the model
  * in AWS's own words, `USE1-Claude3Sonnet-input-tokens`: region and kind of token are left out.
  */
-export function readAwsReport(data: unknown): BilledLine[] {
-  const rows = readTable(data);
+export async function readAwsReport(data: unknown): Promise<BilledLine[]> {
+  const rows = await readTable(data);
   const start = columnOf(rows, 'line_item_usage_start_date', 'lineitem/usagestartdate');
   const cost = columnOf(rows, 'line_item_unblended_cost', 'lineitem/unblendedcost');
   const usage = columnOf(rows, 'line_item_usage_type', 'lineitem/usagetype');
@@ -23,7 +24,7 @@ export function readAwsReport(data: unknown): BilledLine[] {
     'line_item_line_item_description',
     'lineitem/lineitemdescription',
   ];
-  const lines = rows.flatMap(({ cells, location }) => {
+  const lines = await flatMapInTurns(rows, ({ cells, location }): BilledLine[] => {
     const cell = (name: string) => cells.get(name) ?? '';
     // Models of other companies are sold through the marketplace, under product codes of their own.
     const isBedrock = [product, ...productNames].some((name) => cell(name).toLowerCase().includes('bedrock'));

@@ -1,6 +1,7 @@
 import { isObject } from '../../../../core/contract/values/json/json.ts';
 import { invalid } from '../../../http/errors.ts';
 import type { BilledLine } from '../read-bill.ts';
+import { flatMapInTurns } from './in-turns.ts';
 import { readPages } from './pages.ts';
 import { requireDollars, toDay, toNanoDollars } from './values.ts';
 
@@ -8,19 +9,17 @@ import { requireDollars, toDay, toNanoDollars } from './values.ts';
  * Reads pages of OpenAI's `GET /v1/organization/costs`. With `group_by=line_item` a line names a model and a kind of token, such as
  * `gpt-4o-2024-08-06, cached input`; the part after the last comma is left out.
  */
-export function readOpenAiCosts(data: unknown): BilledLine[] {
-  return readPages(data).map(({ bucket, result, location }) => {
+export async function readOpenAiCosts(data: unknown): Promise<BilledLine[]> {
+  return flatMapInTurns(readPages(data), ({ bucket, result, location }) => {
     const { amount, line_item: item } = result;
     if (!isObject(amount)) throw invalid(`${location}.amount: {"value", "currency"} is expected`);
     requireDollars(amount.currency, `${location}.amount.currency`);
     if (item !== null && item !== undefined && typeof item !== 'string')
       throw invalid(`${location}.line_item: a text is expected`);
-    return {
-      day: toDay(bucket.start_time, `${location}: start_time of its bucket`),
-      name: typeof item === 'string' ? item.replace(/,[^,]*$/, '').trim() : null,
-      costNano: toNanoDollars(amount.value, `${location}.amount.value`),
-      inputTokens: null,
-      outputTokens: null,
-    };
+    const day = toDay(bucket.start_time, `${location}: start_time of its bucket`);
+    const name = typeof item === 'string' ? item.replace(/,[^,]*$/, '').trim() : null;
+    return [
+      { day, name, costNano: toNanoDollars(amount.value, `${location}.amount.value`), inputTokens: null, outputTokens: null },
+    ];
   });
 }

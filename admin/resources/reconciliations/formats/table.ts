@@ -1,5 +1,8 @@
-import { type CsvError, parse } from 'csv-parse/sync';
+import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type CsvError, parse } from 'csv-parse';
 import { invalid } from '../../../http/errors.ts';
+import { flatMapInTurns } from './in-turns.ts';
 
 /** One row of a CSV text by column, and where it stands. */
 export interface TableRow {
@@ -22,12 +25,18 @@ const reasons: Readonly<Record<string, string>> = {
   INVALID_OPENING_QUOTE: 'a quotation mark inside a cell must be doubled, and the cell quoted',
 };
 
+/** Reports of AWS with many tags have some hundreds of columns. */
+const columnsMax = 1_000;
+/** Bytes that are parsed in one turn of the event loop, which takes some milliseconds. */
+const bytesPerTurn = 16_384;
+
 /** Returns the rows of a CSV text whose first line names the columns. Names are compared without case. Throws AB01. */
-export function readTable(data: unknown): TableRow[] {
+export async function readTable(data: unknown): Promise<TableRow[]> {
   if (typeof data !== 'string') throw invalid('data: the text of a CSV file is expected');
-  let rows: readonly ParsedRow[];
+  const rows: ParsedRow[] = [];
   try {
-    rows = parse(data, { bom: true, trim: true, skip_empty_lines: true, info: true }) as unknown as readonly ParsedRow[];
+    const parser = parse({ bom: true, trim: true, skip_empty_lines: true, info: true });
+    for await (const row of Readable.from(slicesOf(Buffer.from(data))).pipe(parser)) rows.push(row as ParsedRow);
   } catch (error) {
     const { lines, code } = error as CsvError;
     throw invalid(`data: line ${lines ?? '?'} cannot be read as CSV: ${reasons[code] ?? code}`);
@@ -35,12 +44,20 @@ export function readTable(data: unknown): TableRow[] {
   const names = (rows[0]?.record ?? []).map((name) => name.toLowerCase());
   if (names.length === 1 && /[;\t]/.test(names[0] ?? ''))
     throw invalid('data: line 1: columns are expected to be separated by commas');
+  if (names.length > columnsMax) throw invalid(`data: line 1: got ${names.length} columns, expected at most ${columnsMax}`);
   const twice = names.find((name, at) => name !== '' && names.indexOf(name) !== at);
-  if (twice !== undefined) throw invalid(`data: the column ${twice} occurs twice`);
-  return rows.slice(1).map(({ record, info }) => ({
-    cells: new Map(names.map((name, at) => [name, record[at] ?? ''])),
-    location: `data: line ${info.lines}`,
-  }));
+  if (twice !== undefined) throw invalid(`data: the column ${twice.slice(0, 60)} occurs twice`);
+  return flatMapInTurns(rows.slice(1), ({ record, info }) => {
+    const cells = new Map(names.map((name, at) => [name, record[at] ?? '']));
+    return [{ cells, location: `data: line ${info.lines}` }];
+  });
+}
+
+async function* slicesOf(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += bytesPerTurn) {
+    yield bytes.subarray(at, at + bytesPerTurn);
+    await nextTurn();
+  }
 }
 
 /** Returns the first of these columns that the table has. Throws AB01 that names the first if there is none. */

@@ -51,7 +51,7 @@ function toNumber(value: unknown): number {
   return typeof value === 'string' && decimal.test(value.trim()) ? Number(value) : Number.NaN;
 }
 
-const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /** Throws AB01 unless the currency is the US dollar. */
 export function requireDollars(currency: unknown, location: string): void {

@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect, it } from 'vitest';
 import { type BillFormat, readBill } from '../../../../admin/resources/reconciliations/read-bill.ts';
 
@@ -93,8 +94,8 @@ it.each<[string, BillFormat, unknown, unknown[]]>([
     '\ufeffModel,Date,Cost,Input_Tokens,Output_Tokens,Note\n"gpt-4o",2026-11-02,-0.5,10,2,"a ""b"", c"\n,2026-11-01T23:30:00-02:00,1,,,\n',
     [line('2026-11-02', 'gpt-4o', -500_000_000, 10, 2), line('2026-11-02', null, 1e9)],
   ],
-])('%s', (_, format, data, expected) => {
-  expect(readBill(format, data)).toEqual(expected);
+])('%s', async (_, format, data, expected) => {
+  expect(await readBill(format, data)).toEqual(expected);
 });
 
 const results = 'data.data[0].results[0]';
@@ -165,6 +166,36 @@ it.each<[BillFormat, unknown, string]>([
   ['csv', 'date,cost\n2026-11-01,1\n\n\n2026-11-01,$2\n', 'data: line 5, cost: got "$2", expected'],
   ['csv', 'date,model,cost\n2026-11-01,"two\nlines",1\n2026-11-01,a,x\n', 'data: line 4, cost: got "x", expected'],
   ['csv', 'date,cost,currency\n2026-11-01,1,EUR\n', 'data: line 2, currency: got "EUR", only USD is supported'],
-])('rejects %s %j', (format, data, message) => {
-  expect(() => readBill(format, data)).toThrow(message);
+  [
+    'csv',
+    `date,cost,model\n2026-11-01,1,${'m'.repeat(256)}\n`,
+    `data: the model that begins with "${'m'.repeat(40)}" has 256 characters, expected at most 255`,
+  ],
+])('rejects %s %j', async (format, data, message) => {
+  await expect(readBill(format, data)).rejects.toThrow(message);
+});
+
+it.each<[string, BillFormat, unknown]>([
+  ['many columns', 'csv', `date,${Array.from({ length: 150_000 }, (_, i) => `c${i}`)}\n`],
+  ['many rows', 'csv', `date,cost\n${'2026-11-01,1\n'.repeat(75_000)}`],
+  ['a long number', 'csv', `date,cost\n2026-11-01,${'1'.repeat(900_000)}x\n`],
+  [
+    'a long number in JSON',
+    'openai_costs',
+    page({ start_time: 1 }, { ...openAi('a', 1), amount: { value: `${'1'.repeat(900_000)}x`, currency: 'usd' } }),
+  ],
+  ['many results', 'openai_costs', page({ start_time: 1 }, ...Array.from({ length: 12_000 }, () => openAi('gpt-4o, input', 1)))],
+])('other requests are served while %s are read', async (_, format, data) => {
+  const delay = monitorEventLoopDelay({ resolution: 5 });
+  delay.enable();
+  await readBill(format, data).catch(() => {});
+  delay.disable();
+  // A turn takes a few milliseconds. The bound leaves room for other processes of the machine.
+  expect(delay.max / 1e6).toBeLessThan(1_000);
+});
+
+it('reads characters of several bytes across the parts that are parsed in one turn', async () => {
+  const names = Array.from({ length: 4_000 }, (_, i) => `${i}-🙂é`);
+  const lines = await readBill('csv', `date,model,cost\n${names.map((one) => `2026-11-01,${one},1\n`).join('')}`);
+  expect(lines.map(({ name }) => name).sort()).toEqual(names.sort());
 });
