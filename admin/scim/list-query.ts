@@ -7,11 +7,14 @@ export const pageMax = 200;
 const number = (fallback: string) =>
   v.optional(v.pipe(v.string(), v.regex(/^-?\d{1,9}$/, 'a whole number is expected'), v.transform(Number)), fallback);
 
+const short = v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'));
+const filterText = v.pipe(v.string(), v.maxLength(2_048, 'at most 2,048 characters'));
+
 /** Query of every list. A `startIndex` below 1 counts as 1 and a negative `count` as 0 (RFC 7644 §3.4.2.4). */
 export const listQuery = v.object({
   ...attributesQuery.entries,
-  filter: v.optional(v.string()),
-  sortBy: v.optional(v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'))),
+  filter: v.optional(filterText),
+  sortBy: v.optional(short),
   sortOrder: v.optional(v.picklist(['ascending', 'descending'], 'ascending or descending is expected'), 'ascending'),
   startIndex: v.pipe(
     number('1'),
@@ -33,9 +36,9 @@ export const searchBody = v.pipe(
   v.object({
     attributes: names,
     excludedAttributes: names,
-    filter: v.optional(v.string()),
-    sortBy: v.optional(v.string()),
-    sortOrder: v.optional(v.string()),
+    filter: v.optional(filterText),
+    sortBy: v.optional(short),
+    sortOrder: v.optional(short),
     startIndex: whole,
     count: whole,
   }),

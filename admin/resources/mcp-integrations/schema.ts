@@ -13,7 +13,8 @@ import { type SentForwardHeaders, sentForwardHeaders, sentHeaders } from './sent
 const capabilityName = v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(2_048, 'at most 2,048 characters'));
 const toolNames = v.nullish(v.pipe(v.array(capabilityName), v.maxLength(1_000, 'at most 1,000 tools')));
 
-const shortText = v.nullish(v.pipe(v.string(), v.maxLength(1_024, 'at most 1,024 characters')));
+const shortLine = v.pipe(v.string(), v.maxLength(1_024, 'at most 1,024 characters'));
+const shortText = v.nullish(shortLine);
 const link = v.nullish(v.pipe(v.string(), v.url('a URL is expected'), v.maxLength(2_048, 'at most 2,048 characters')));
 
 /** The gateway as a client of the server's authorisation server. With `client_id`, none is registered. */
@@ -34,13 +35,13 @@ const oauthMetadata = v.strictObject({
       'none, client_secret_basic or client_secret_post is expected',
     ),
   ),
-  contacts: v.nullish(v.pipe(v.array(v.string()), v.maxLength(10, 'at most 10 contacts'))),
+  contacts: v.nullish(v.pipe(v.array(shortLine), v.maxLength(10, 'at most 10 contacts'))),
   tos_uri: link,
   policy_uri: link,
   /** With `token_endpoint`, replaces discovery. */
   authorization_endpoint: link,
   token_endpoint: link,
-  scopes_supported: v.nullish(v.array(v.string())),
+  scopes_supported: v.nullish(v.pipe(v.array(shortLine), v.maxLength(100, 'at most 100 scopes'))),
 });
 export type SentOauthMetadata = v.InferOutput<typeof oauthMetadata>;
 

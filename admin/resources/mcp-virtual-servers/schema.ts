@@ -14,7 +14,14 @@ import {
 const toolName = v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_./-]{1,128}$/, '1 to 128 letters, digits and _ . / - are expected'));
 
 const itemName = v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(2_048, 'at most 2,048 characters'));
-const itemDescription = v.nullish(v.pipe(v.string(), v.maxLength(10_000, 'at most 10,000 characters')));
+const itemDescriptionText = v.pipe(v.string(), v.maxLength(10_000, 'at most 10,000 characters'));
+const itemDescription = v.nullish(itemDescriptionText);
+/** Fixed arguments of one tool or prompt. */
+const fixedArguments = <Value extends v.GenericSchema>(value: Value) =>
+  v.pipe(
+    v.record(v.string(), value),
+    v.check((sent) => JSON.stringify(sent).length <= 65_536, 'at most 64 KiB of JSON'),
+  );
 const prefix = v.nullish(
   v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_./-]{0,64}$/, 'at most 64 letters, digits and _ . / - are expected')),
 );
@@ -27,7 +34,7 @@ const tools = v.pipe(
       ...ofServer,
       tool: itemName,
       name: v.nullish(toolName),
-      arguments: v.optional(v.record(v.string(), v.unknown())),
+      arguments: v.optional(fixedArguments(v.unknown())),
       prefix,
     }),
   ),
@@ -41,7 +48,7 @@ const prompts = v.pipe(
       ...ofServer,
       prompt: itemName,
       name: v.nullish(toolName),
-      arguments: v.optional(v.record(v.string(), v.pipe(v.string(), v.maxLength(10_000, 'at most 10,000 characters')))),
+      arguments: v.optional(fixedArguments(itemDescriptionText)),
       prefix,
     }),
   ),

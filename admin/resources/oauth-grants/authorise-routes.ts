@@ -3,6 +3,7 @@ import { newId } from '../../db/new-id.ts';
 import { definePublicRoute, type PublicCall, type PublicRoute } from '../../http/public-route.ts';
 import { RawReply } from '../../http/reply/raw-reply.ts';
 import { readForm } from '../../http/request/read-form.ts';
+import { idOrSlug } from '../../http/request/schemas.ts';
 import { hashOf, newSecret } from '../../identity/one-time-secret.ts';
 import { signInRedirect } from '../../identity/sign-in-redirect.ts';
 import { signedInUser } from '../../identity/signed-in.ts';
@@ -34,10 +35,10 @@ const shared = { resource: 'oauth_grants', hasOAuthErrors: true } as const;
 const decisionBody = v.strictObject({
   approved: v.boolean(),
   resume_state: v.pipe(v.string(), v.maxLength(32_768, 'at most 32,768 characters')),
-  organisation_id: v.optional(v.string()),
-  workspace_id: v.optional(v.string()),
+  organisation_id: v.optional(idOrSlug),
+  workspace_id: v.optional(idOrSlug),
   /** The chosen server, if several workspaces have one of this name. */
-  server_id: v.optional(v.string()),
+  server_id: v.optional(idOrSlug),
 });
 
 type Decision = v.InferOutput<typeof decisionBody>;
@@ -45,8 +46,8 @@ type Decision = v.InferOutput<typeof decisionBody>;
 const consentForm = v.strictObject({
   decision: v.picklist(['allow', 'deny'], 'allow or deny is expected'),
   resume_state: decisionBody.entries.resume_state,
-  organisation_id: v.string(),
-  server_id: v.string(),
+  organisation_id: idOrSlug,
+  server_id: idOrSlug,
 });
 
 const begin = {

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { noControlCharacters } from '../../http/request/schemas.ts';
+import { idOrSlug, noControlCharacters } from '../../http/request/schemas.ts';
 import { jwtBody, jwtReply } from '../../identity/jwt/schema.ts';
 import { scimMembershipModes } from './entity.ts';
 import { metadataSchema } from './metadata-schema.ts';
@@ -35,7 +35,7 @@ const retentionDays = v.nullable(
 );
 
 export const updateBody = v.strictObject({
-  organisation_id: v.optional(v.string()),
+  organisation_id: v.optional(idOrSlug),
   name: v.optional(shortName),
   settings: v.optional(
     v.strictObject({
@@ -98,10 +98,10 @@ export const authSettingsBody = v.strictObject({
   scim: v.optional(scimBody),
 });
 
-const guardrailNames = v.optional(v.pipe(v.array(v.string()), v.maxLength(100, 'at most 100 guardrails')));
+const guardrailNames = v.optional(v.pipe(v.array(idOrSlug), v.maxLength(100, 'at most 100 guardrails')));
 
 export const defaultsBody = v.strictObject({
-  organisation_id: v.optional(v.string()),
+  organisation_id: v.optional(idOrSlug),
   start_hooks: guardrailNames,
   input_guardrails: guardrailNames,
   output_guardrails: guardrailNames,

@@ -89,10 +89,17 @@ export interface TargetGuardrails {
   readonly start: readonly GuardrailRule[];
 }
 
+const label = v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'));
+/** The bound of feedback of clients. */
+const feedbackCharsMax = 4_096;
+const feedbackMetadata = v.pipe(
+  v.record(v.string(), v.unknown()),
+  v.check((sent) => JSON.stringify(sent).length <= feedbackCharsMax, `at most ${feedbackCharsMax} characters of JSON`),
+);
 const feedback = v.strictObject({
   value: v.optional(v.pipe(v.number(), v.minValue(-10), v.maxValue(10)), 0),
   weight: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 1),
-  metadata: v.optional(v.union([v.record(v.string(), v.unknown()), v.literal('')])),
+  metadata: v.optional(v.union([feedbackMetadata, v.literal('')])),
 });
 const action = v.nullish(v.strictObject({ feedback: v.nullish(feedback) }));
 const flag = v.optional(v.boolean());
@@ -119,7 +126,7 @@ const type = v.optional(v.picklist(['guardrail', 'mutator']));
 export const guardrailChecks = v.array(
   v.strictObject({
     id: name,
-    name: v.optional(v.string()),
+    name: v.optional(label),
     parameters: v.optional(v.record(v.string(), v.unknown())),
     is_enabled: flag,
   }),
@@ -145,7 +152,7 @@ export const guardrailReference = v.union([name, v.strictObject(reference)]);
 const hook = v.strictObject({
   type,
   id: v.optional(name),
-  name: v.optional(v.string()),
+  name: v.optional(label),
   checks: guardrailChecks,
   ...actions,
 });

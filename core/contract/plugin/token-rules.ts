@@ -10,8 +10,8 @@ export const algorithms = [...asymmetricAlgorithms, 'HS256', 'HS384', 'HS512'] a
 
 export const jwk = v.looseObject({
   kty: v.picklist(['RSA', 'EC', 'OKP', 'oct']),
-  kid: v.optional(v.string()),
-  alg: v.optional(v.string()),
+  kid: v.optional(v.pipe(v.string(), v.maxLength(255))),
+  alg: v.optional(v.pipe(v.string(), v.maxLength(255))),
 });
 /** A JSON Web Key Set, also as its JSON text. */
 export const keySet = v.union([

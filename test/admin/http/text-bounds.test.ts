@@ -6,8 +6,34 @@ const long = 'a'.repeat(70_000);
 const longTexts = [long, '1'.repeat(70_000), `https://example.com/${long}`, `${long}@example.com`, `@${long}`, `[a](${long}`];
 const longMaps = [{ [long]: 'a' }, { a: long }];
 
-/** Fields that hold documents or content of requests. The limit of 1 MiB for bodies bounds them. */
-const documents: readonly string[] = [];
+/**
+ * Fields that hold documents, content of requests or what other services sent: other checks or the limit of 1 MiB for bodies bound them.
+ */
+const documents: readonly string[] = [
+  ...['POST /configs body.config', 'POST /guardrails body.checks[].parameters', 'POST /guardrails/test body.text'],
+  ...['POST /logs body', 'POST /otel/v1/', 'POST /logs/otel/v1/', 'POST /prompts body', 'POST /prompts/partials body.string'],
+  ...[
+    'POST /tools body.tool_def',
+    'POST /ledger/reconciliations body.data',
+    'POST /admin/sso-connections body.saml.metadata_xml',
+  ],
+  'POST /mcp-integrations body.configurations.openapi.document',
+  'POST /mcp-integrations/:mcpIntegrationId/sync body.server_info',
+  'GET /auth/saml/logout/:connectionId query',
+  'POST /auth/saml/logout/:connectionId body',
+  // Their services check each value by the provider, the secret manager or the key set.
+  'POST /integrations body.configurations',
+  'POST /integrations/test body.configurations',
+  'POST /secret-references body.auth_config',
+  'PUT /organisations/:organisationId/auth-settings body.jwt.jwks',
+  // At most 16 KiB together.
+  'PUT /organisations/self body.settings.api_key_metadata_schema',
+  // Clients send these fields back. They are ignored.
+  'POST /admin/workspaces body.usage_limits',
+  'POST /admin/workspaces body.defaults',
+  'POST /api-keys/organisation/service body.rotation_policy',
+  'GET /logs/:id query.created_at',
+];
 
 interface Schema {
   readonly type: string;

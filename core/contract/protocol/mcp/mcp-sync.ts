@@ -11,18 +11,23 @@ export const mcpInspectionMs = 2_000;
 export const capabilitiesMax = 2_000;
 
 const text = v.pipe(v.string(), v.maxLength(2_048));
+/** A server may send more. Its other facts are still valid, so the text is cut. */
+const longText = v.pipe(
+  v.string(),
+  v.transform((sent) => sent.slice(0, 65_536)),
+);
 
 /** The facts that a server reports about itself. */
 export const serverInfo = v.object({
   name: v.optional(text),
   version: v.optional(text),
   title: v.optional(text),
-  description: v.optional(v.string()),
+  description: v.optional(longText),
   website_url: v.optional(text),
   icons: v.optional(v.array(v.unknown())),
   protocol_version: v.optional(text),
   capabilities: v.optional(v.record(v.string(), v.unknown())),
-  instructions: v.optional(v.string()),
+  instructions: v.optional(longText),
 });
 export type McpServerInfo = v.InferOutput<typeof serverInfo>;
 
