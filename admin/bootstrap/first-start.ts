@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
 import { type ApiKeyKind, digestSecret, parseApiKey } from '../../core/contract/values/credentials/api-key.ts';
+import { plainAddress } from '../../core/contract/values/email-address.ts';
 import type { Log } from '../../core/contract/values/log/log.ts';
 import { newId } from '../db/new-id.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
@@ -97,7 +98,7 @@ async function warnOfIgnored(em: EntityManager, settings: Settings, stores: Stor
   const ignored: string[] = [];
   if (admin !== null && !(await isStored(em, admin, stores.apiKeyPepper))) ignored.push('BOOTSTRAP_ADMIN_KEY');
   if (workspace !== null && !(await isStored(em, workspace, stores.apiKeyPepper))) ignored.push('BOOTSTRAP_WORKSPACE_KEY');
-  if (owner !== null && (await em.count(users, { email: owner.toLowerCase() })) === 0) ignored.push('BOOTSTRAP_OWNER_EMAIL');
+  if (owner !== null && (await em.count(users, { email: plainAddress(owner) })) === 0) ignored.push('BOOTSTRAP_OWNER_EMAIL');
   if (ignored.length === 0) return;
   stores.log.warn(
     { settings: ignored },
@@ -120,7 +121,7 @@ class AlreadyDone extends Error {}
 async function inviteOwner(change: Change, settings: Settings, organisationId: string): Promise<string | null> {
   if (settings.bootstrapOwnerEmail === null) return null;
   const inviting = { publicUrl: settings.publicUrl, inviteSeconds: settings.inviteSeconds, now: Date.now() };
-  const email = settings.bootstrapOwnerEmail;
+  const email = plainAddress(settings.bootstrapOwnerEmail);
   const owner = { organisationId, email, role: 'owner' as const, memberships: [], apiKey: null, invitedBy: null };
   const { link } = await insertInvite(change, owner, inviting);
   change.about(organisationId);

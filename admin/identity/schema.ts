@@ -1,32 +1,32 @@
 import * as v from 'valibot';
+import { plainAddress, plainDomain } from '../../core/contract/values/email-address.ts';
 import { id, noControlCharacters } from '../http/request/schemas.ts';
 
 const localPart = String.raw`[^@<>"(),:;\\[\]\p{C}\p{Z}]{1,64}`;
 const label = String.raw`[^@<>"(),:;\\[\]\p{C}\p{Z}.]+`;
 
 /**
- * Replaces letters of a domain by those that mail servers and browsers read: `ｃorp。example` is `corp.example` (UTS 46). Otherwise a user
- * could have a second address with the same mailbox.
- */
-function withPlainDomain(address: string): string {
-  const at = address.lastIndexOf('@') + 1;
-  return address.slice(0, at) + address.slice(at).normalize('NFKC').replaceAll('\u3002', '.');
-}
-
-/**
- * An e-mail address in lower case and in normalised spelling, so that no two users have addresses that look the same. One `@`, no
- * white space, no invisible characters. Only the mail server can check that the mailbox exists.
+ * An e-mail address in one spelling, so that no two users have addresses that look the same or are one mailbox. One `@`, no white space,
+ * no invisible characters. Only the mail server can check that the mailbox exists.
  */
 export const email = v.pipe(
   v.string(),
   v.trim(),
-  v.normalize('NFC'),
-  v.transform(withPlainDomain),
+  v.transform(plainAddress),
   v.maxLength(254, 'at most 254 characters'),
   v.regex(new RegExp(`^${localPart}@${label}(?:\\.${label})*$`, 'u'), 'an e-mail address is expected'),
   // For the API description: generators cannot build values of the pattern.
   v.metadata({ jsonSchema: { type: 'string', format: 'email', maxLength: 254 } }),
-  v.toLowerCase(),
+);
+
+/** A domain of e-mail addresses, in ASCII and lower case; other spellings are converted. */
+export const emailDomain = v.pipe(
+  v.string(),
+  v.trim(),
+  v.maxLength(253, 'at most 253 characters'),
+  v.transform(plainDomain),
+  v.maxLength(253, 'at most 253 characters'),
+  v.regex(/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/, 'a domain such as example.com is expected'),
 );
 
 /** First or last name. */

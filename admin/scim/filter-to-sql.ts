@@ -1,11 +1,16 @@
 import type { Filter } from 'scim2-parse-filter';
+import { plainAddress } from '../../core/contract/values/email-address.ts';
 import { isUuid } from '../../core/contract/values/text/uuid.ts';
 import { isReadableYear } from '../http/request/schemas.ts';
 import { invalidFilter } from './filter.ts';
 
 /** An attribute in a query. `sql` is text of this program, never of a request. */
 type Column =
-  | { readonly type: 'text' | 'exact-text' | 'uuid' | 'boolean' | 'time'; readonly sql: string }
+  | {
+      /** `address`: a text that may be an e-mail address. A value equals it in each spelling of its domain. */
+      readonly type: 'text' | 'exact-text' | 'address' | 'uuid' | 'boolean' | 'time';
+      readonly sql: string;
+    }
   | {
       readonly type: 'list';
       /** Wraps a condition on one element: `exists (select … where <condition>)`. */
@@ -56,7 +61,7 @@ export function attributeOf(path: string, schema: string): string {
 export function sortColumn(path: string, columns: Columns, schema: string): string {
   const column = ownColumn(columns, attributeOf(path, schema));
   if (!column || column.type === 'list') throw invalidFilter('sortBy', 'not an attribute to sort by');
-  return column.type === 'text' ? `lower(${column.sql})` : column.sql;
+  return column.type === 'text' || column.type === 'address' ? `lower(${column.sql})` : column.sql;
 }
 
 /** Without the names that every object has, such as `constructor`. */
@@ -109,6 +114,12 @@ function compare(column: Column, path: string, filter: Filter): Condition {
       return compareText(`${sql}::text`, op, String(compValue));
     case 'exact-text':
       return compareText(sql, op, String(compValue));
+    case 'address':
+      if (op === 'eq') {
+        const values = [String(compValue), plainAddress(String(compValue))];
+        return { sql: `(lower(${sql}) in (lower(?::text), lower(?::text)))`, values };
+      }
+      return compareText(`lower(${sql})`, op, String(compValue), 'lower(?::text)');
     case 'text':
       return compareText(`lower(${sql})`, op, String(compValue), 'lower(?::text)');
   }

@@ -1,4 +1,4 @@
-import { domainToASCII } from 'node:url';
+import { plainDomain } from '../../core/contract/values/email-address.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { emailDomains } from '../resources/email-domains/entity.ts';
 import { type SsoConnection, ssoConnections } from '../resources/sso-connections/entity.ts';
@@ -32,7 +32,7 @@ export async function findConnections(
 
 /** Ids of the organisations that own the domain of this e-mail, or a parent domain with `allow_subdomains`. */
 async function organisationsOf(em: EntityManager, email: string): Promise<string[]> {
-  const domain = domainToASCII(email.slice(email.lastIndexOf('@') + 1));
+  const domain = plainDomain(email.slice(email.lastIndexOf('@') + 1));
   const labels = domain.split('.');
   const parents = labels.slice(1).map((_, index) => labels.slice(index + 1).join('.'));
   const rows = await em.find(

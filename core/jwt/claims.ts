@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { EntityLimits } from '../contract/plugin/context.ts';
+import { plainAddress } from '../contract/values/email-address.ts';
 import type { JsonObject } from '../contract/values/json/json.ts';
 import { invalid, skewSeconds, subjectOf } from './read-token.ts';
 
@@ -90,7 +91,7 @@ export function readClaims(payload: JsonObject, keyId: string, nowMs: number): C
     exp: sent.exp,
     iat: sent.iat ?? null,
     subject,
-    email: subject !== null && isEmail(subject) ? subject.toLowerCase() : null,
+    email: subject === null ? null : emailOf(subject),
     workspace,
     scopes: scopesOf(sent),
     // Some signers send "" for an absent claim.
@@ -136,7 +137,9 @@ function limitsOf(sent: Sent, keyId: string): EntityLimits | null {
   };
 }
 
-/** Printable ASCII without spaces, as ids of documents are. */
-function isEmail(text: string): boolean {
-  return text.length <= 254 && /^[\x21-\x3f\x41-\x7e]+@[\x21-\x3f\x41-\x7e]+$/.test(text);
+/** Returns null unless the subject is an address of printable ASCII without spaces, as ids of documents are. */
+function emailOf(subject: string): string | null {
+  if (subject.length > 254) return null;
+  const address = plainAddress(subject);
+  return /^[\x21-\x3f\x41-\x7e]+@[\x21-\x3f\x41-\x7e]+$/.test(address) ? address : null;
 }

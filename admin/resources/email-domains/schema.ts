@@ -1,20 +1,11 @@
-import { domainToASCII } from 'node:url';
 import * as v from 'valibot';
 import { listOf, nullableTime, time, uuid } from '../../http/reply/reply-schemas.ts';
 import { id, pageEntries, tenantEntries } from '../../http/request/schemas.ts';
-
-/** A domain name in ASCII and lower case; other spellings are converted. */
-const domain = v.pipe(
-  v.string(),
-  v.trim(),
-  v.maxLength(253, 'at most 253 characters'),
-  v.transform((text) => domainToASCII(text)),
-  v.regex(/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/, 'a domain such as example.com is expected'),
-);
+import { emailDomain } from '../../identity/schema.ts';
 
 export const createBody = v.strictObject({
   organisation_id: v.optional(id),
-  domain,
+  domain: emailDomain,
   allow_subdomains: v.optional(v.boolean(), false),
 });
 

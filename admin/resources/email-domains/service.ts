@@ -1,3 +1,4 @@
+import { plainDomain } from '../../../core/contract/values/email-address.ts';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
@@ -54,7 +55,7 @@ export async function requireRecord({ resolveTxt }: Pick<AdminServices, 'resolve
 
 /** A domain of the organisation by id or name. Throws AB08. */
 export async function findDomain(em: EntityManager, organisationId: string, idOrName: string): Promise<EmailDomain> {
-  const where = isUuid(idOrName) ? { id: idOrName } : { domain: idOrName.toLowerCase() };
+  const where = isUuid(idOrName) ? { id: idOrName } : { domain: plainDomain(idOrName) };
   const found = await em.findOne(emailDomains, { ...where, organisationId });
   if (!found) throw notFound('E-mail domain');
   return found;

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { idOrSlug, noControlCharacters } from '../../http/request/schemas.ts';
 import { jwtBody, jwtReply } from '../../identity/jwt/schema.ts';
+import { emailDomain } from '../../identity/schema.ts';
 import { scimMembershipModes } from './entity.ts';
 import { metadataSchema } from './metadata-schema.ts';
 import {
@@ -56,14 +57,6 @@ export const updateBody = v.strictObject({
   override_settings: v.optional(v.strictObject(each(sectionNames, v.optional(v.boolean())))),
 });
 
-const domain = v.pipe(
-  v.string(),
-  v.trim(),
-  v.toLowerCase(),
-  v.maxLength(253, 'at most 253 characters'),
-  v.regex(/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/, 'a domain such as example.com is expected'),
-);
-
 const namePart = v.pipe(
   v.string(),
   v.minLength(1, 'must not be empty'),
@@ -82,7 +75,7 @@ export const authSettingsBody = v.strictObject({
   session_settings: v.optional(v.strictObject({ max_session_ttl: v.optional(sessionTtl) })),
   allowed_email_domains: v.optional(
     v.pipe(
-      v.array(v.strictObject({ domain, allow_subdomains: v.optional(v.boolean(), false) })),
+      v.array(v.strictObject({ domain: emailDomain, allow_subdomains: v.optional(v.boolean(), false) })),
       v.maxLength(100, 'at most 100 domains'),
       v.check((rows) => new Set(rows.map((row) => row.domain)).size === rows.length, 'the same domain twice'),
       v.check(

@@ -6,7 +6,7 @@ const emails = `coalesce(u.directory->'emails', jsonb_build_array(jsonb_build_ob
 export const userColumns: Columns = {
   id: { type: 'uuid', sql: 'u.id' },
   externalid: { type: 'exact-text', sql: 'u.external_id' },
-  username: { type: 'text', sql: 'coalesce(u.user_name, u.email)' },
+  username: { type: 'address', sql: 'coalesce(u.user_name, u.email)' },
   'name.givenname': { type: 'text', sql: 'u.first_name' },
   'name.familyname': { type: 'text', sql: 'u.last_name' },
   'name.formatted': { type: 'text', sql: "(u.directory->>'formatted')" },
@@ -19,7 +19,7 @@ export const userColumns: Columns = {
     type: 'list',
     any: (condition) => `exists (select 1 from jsonb_array_elements(${emails}) e where ${condition})`,
     members: {
-      value: { type: 'text', sql: "(e->>'value')" },
+      value: { type: 'address', sql: "(e->>'value')" },
       type: { type: 'text', sql: "(e->>'type')" },
       primary: { type: 'boolean', sql: "coalesce((e->>'primary')::boolean, false)" },
     },

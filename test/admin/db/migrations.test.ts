@@ -96,6 +96,35 @@ describe.each(ruleDatabases)('partitions of request records, on %s', (database) 
   });
 });
 
+describe.each(ruleDatabases)('addresses with an internationalised domain, on %s', (database) => {
+  it('get their domain in ASCII, unless another user of the organisation has that address', async () => {
+    await onDatabase(database, async (open) => {
+      const orm = await open(true);
+      const last = migrations.findIndex(({ name }) => name.endsWith('plain-email-domains'));
+      await orm.migrator.up({ to: migrations[last - 1]?.name ?? '' });
+      const [one, other] = [randomUUID(), randomUUID()];
+      for (const id of [one, other])
+        await sql(orm, "insert into organisations (id, name, created_at, last_updated_at) values (?, 'o', now(), now())", [id]);
+      const add = (organisation: string, email: string) =>
+        sql(
+          orm,
+          "insert into users (id, organisation_id, email, role, created_at, last_updated_at) values (?, ?, ?, 'member', now(), now())",
+          [randomUUID(), organisation, email],
+        );
+      const [wide, plain] = ["o'ada@b\u00fccher.example", "o'ada@xn--bcher-kva.example"];
+      await add(one, wide);
+      await add(other, wide);
+      await add(other, plain);
+      await add(other, 'j\u00f6rg@x.example');
+      await orm.migrator.up(migrations[last]?.name);
+      const emails = await sql(orm, 'select email from users order by organisation_id = ?, email', [other]);
+      expect(emails.map(({ email }: { email: string }) => email).sort()).toEqual(
+        [plain, plain, wide, 'j\u00f6rg@x.example'].sort(),
+      );
+    });
+  });
+});
+
 interface Column {
   readonly table: string;
   readonly type: string;

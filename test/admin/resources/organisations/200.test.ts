@@ -92,7 +92,7 @@ describe.each(ruleDatabases)('the organisation, on %s', (database) => {
     const path = `/organisations/${plane.organisationId}/auth-settings`;
     const body = {
       session_settings: { max_session_ttl: 900 },
-      allowed_email_domains: [{ domain: 'Example.COM', allow_subdomains: true }, { domain: 'b.org' }],
+      allowed_email_domains: [{ domain: 'Example.COM', allow_subdomains: true }, { domain: 'b.org' }, { domain: 'пример.рф' }],
       disable_auto_provision_user: true,
       require_sso: true,
     };
@@ -104,6 +104,7 @@ describe.each(ruleDatabases)('the organisation, on %s', (database) => {
         allowed_email_domains: [
           { domain: 'example.com', allow_subdomains: true },
           { domain: 'b.org', allow_subdomains: false },
+          { domain: 'xn--e1afmkfd.xn--p1ai', allow_subdomains: false },
         ],
         require_second_factor: false,
         jwt: null,

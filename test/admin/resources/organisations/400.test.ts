@@ -66,6 +66,7 @@ describe.each(ruleDatabases)('invalid settings of the organisation, on %s', (dat
     [{ session_settings: { max_session_ttl: 899 } }, 'max_session_ttl'],
     [{ allowed_email_domains: [{ domain: 'not a domain' }] }, 'allowed_email_domains[0].domain'],
     [{ allowed_email_domains: [{ domain: 'a.com' }, { domain: 'A.com' }] }, 'allowed_email_domains'],
+    [{ allowed_email_domains: [{ domain: 'b\u00fccher.de' }, { domain: 'xn--bcher-kva.de' }] }, 'allowed_email_domains'],
     [{ allowed_email_domains: [{ domain: 'a.com' }, { domain: 'b.a.com', allow_subdomains: true }] }, 'allowed_email_domains'],
   ])('include the e-mail domains %j', async (body, path) => {
     const ask = () => plane.ask('PUT', '/organisations/self/auth-settings', { body });

@@ -146,6 +146,25 @@ describe.each(ruleDatabases)('SCIM users, on %s', (database) => {
     }
   });
 
+  it('are the same with their domain in Unicode and in ASCII', async () => {
+    const [wide, plain] = ['idn@b\u00fccher.example', 'idn@xn--bcher-kva.example'];
+    const made = await scim('POST', '/Users', { schemas: [userSchema], userName: wide });
+    expect((await plane.ask('GET', `/admin/users/${made.body.id}`)).body.email).toBe(plain);
+    expect((await scim('POST', '/Users', { schemas: [userSchema], userName: plain })).status).toBe(409);
+    for (const value of [wide, plain, plain.toUpperCase()]) {
+      for (const attribute of ['userName', 'emails.value']) {
+        // The user name is stored as it was sent.
+        if (attribute === 'userName' && value !== wide) continue;
+        const filter = encodeURIComponent(`${attribute} eq "${value}"`);
+        const found = await scim('GET', `/Users?filter=${filter}`);
+        expect(
+          found.body.Resources?.map(({ id }: { id: string }) => id),
+          filter,
+        ).toEqual([made.body.id]);
+      }
+    }
+  });
+
   it('are found by a search with the query in the body', async () => {
     const user = await newUser({ displayName: 'Search me' });
     const filter = `userName eq "${user.userName}"`;
