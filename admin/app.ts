@@ -46,6 +46,19 @@ function fixedPathsOf(routes: readonly string[]): Map<string, Set<string>> {
   return paths;
 }
 
+/** Routes below a path that are named in an error. */
+const routesBelowMax = 6;
+
+/** `Below it: POST /v1/api-keys/…. ` if there are routes below the path, with this method if possible; else an empty text. */
+function routesBelow(method: string, path: string): string {
+  const [, version = '', below = ''] = /^(\/v[12])(\/.+?)\/?$/.exec(path) ?? [];
+  if (below === '') return '';
+  const all = [...adminRoutes, ...publicRoutes].filter((route) => route.path.startsWith(`${below}/`));
+  const same = all.filter((route) => route.method === method);
+  const named = (same.length > 0 ? same : all).slice(0, routesBelowMax).map((route) => `${route.method} ${version}${route.path}`);
+  return named.length === 0 ? '' : `below it: ${named.join(', ')}; `;
+}
+
 /** `did you mean …? ` for a misspelt path, else an empty text. */
 function hintFor(path: string): string {
   const [, version = '', below = ''] = /^(\/v[12])(\/.*)$/.exec(path) ?? [];
@@ -86,8 +99,16 @@ export function createApp(services: AdminServices, replies: CachedReplies = crea
     const shown = `${method} ${path.slice(0, 200)}`;
     const error =
       allow.length === 0
-        ? new AdminError('AB08', `There is no route ${shown}; ${hintFor(path)}GET /v1/docs lists all routes`)
-        : new AdminError('AB01', `There is no route ${shown}; the methods of this path are ${allow.join(', ')}`, null, 405);
+        ? new AdminError(
+            'AB08',
+            `There is no route ${shown}; ${hintFor(path) || routesBelow(method, path)}GET /v1/docs lists all routes`,
+          )
+        : new AdminError(
+            'AB01',
+            `There is no route ${shown}; ${routesBelow(method, path)}the methods of this path are ${allow.join(', ')}`,
+            null,
+            405,
+          );
     const requestId = randomUUID();
     services.logRejection(error, { route: 'none', requestId, keyId: null, workspaceId: null, durationMs: 0 });
     const headers = { 'x-request-id': requestId, ...(allow.length === 0 ? {} : { allow: allow.join(', ') }) };

@@ -77,6 +77,10 @@ export function clickhouseUsage(clickhouse: ClickHouse, em: EntityManager): Usag
          limit ${text.value('UInt64', limit)} offset ${text.value('UInt64', offset)}`,
         text.parameters,
       );
+      if (rows.length === 0 && offset > 0) {
+        const first = { page: { ...page, limit: 1, offset: 0 }, columns: [], isKnown };
+        return { total: (await this.groups(selection, by, first)).total, groups: [] };
+      }
       const groups = rows.map((row) => toGroup(row, names));
       return { total: rows[0]?.total ?? 0, groups: order === null ? sortedPage(groups, page) : groups };
     },
@@ -93,6 +97,10 @@ export function clickhouseUsage(clickhouse: ClickHouse, em: EntityManager): Usag
          limit ${text.value('UInt64', page.page_size)} offset ${text.value('UInt64', page.current_page * page.page_size)}`,
         text.parameters,
       );
+      if (rows.length === 0 && page.current_page > 0) {
+        const first = await this.metadataGroups(selection, key, { current_page: 0, page_size: 1 });
+        return { total: first.total, rows: [] };
+      }
       const rated = await ratedTraces(em, selection);
       const used = await clickhouse.query<{ value: string; trace: string; requests: number }>(
         `select metadata[${name}] as value, ${traceName} as trace, count() as requests from ${recordsFrom}

@@ -98,6 +98,10 @@ export async function readGroups(
      select ${selected} ${withCounts ? `, (${binsIn(unnested)}) as bins` : ''} from page g ${ordered}`,
     [...values, limit, offset],
   );
+  if (rows.length === 0 && offset > 0) {
+    const first = { page: { ...page, limit: 1, offset: 0 }, columns: [], isKnown };
+    return { total: (await readGroups(em, selection, by, first)).total, groups: [] };
+  }
   const groups = rows.map((row) => toGroup(row, names));
   return { total: rows[0]?.total ?? 0, groups: order === null ? sortedPage(groups, page) : groups };
 }

@@ -32,7 +32,8 @@ export async function readMetadataGroups(
       ...[page.page_size, page.current_page * page.page_size],
     ],
   );
-  return { total: rows[0]?.total ?? 0, rows };
+  if (rows.length > 0 || page.current_page === 0) return { total: rows[0]?.total ?? 0, rows };
+  return { total: (await readMetadataGroups(em, selection, key, { current_page: 0, page_size: 1 })).total, rows };
 }
 
 export interface MetadataGroups {

@@ -1,5 +1,6 @@
 import type { FilterQuery } from '@mikro-orm/core';
 import type { EntityManager } from '../../db/open-database.ts';
+import { searchIn } from '../../http/filters/search-in.ts';
 import { pageOf } from '../../http/request/schemas.ts';
 import { type ApiKey, apiKeys } from './entity.ts';
 import { whereState } from './key-state.ts';
@@ -16,6 +17,7 @@ export async function listKeys(em: EntityManager, reach: Reach, query: ListQuery
     query.ids === undefined ? {} : { id: { $in: query.ids.split(',') } },
     query.user_id === undefined ? {} : { userId: query.user_id },
     query.type === undefined ? {} : { type: query.type },
+    searchIn(query.search, 'name'),
     query.status === undefined ? {} : whereState(query.status.split(','), new Date()),
   ];
   const total = await em.count(apiKeys, { $and: filters });

@@ -17,7 +17,9 @@ export function rotateApiKey(
 ): { text: string; transitionEndsAt: Date } {
   const now = new Date();
   if (row.previousExpiresAt && row.previousExpiresAt > now)
-    throw conflict('The previous rotation is still in its transition period. Try again after its end');
+    throw conflict(
+      `The previous secret is valid until ${row.previousExpiresAt.toISOString()}, the end of its transition period. Rotate again after that`,
+    );
   const length = transitionMs ?? row.keyTransitionPeriodMs ?? transitionMsMin;
   checkTransition(cadenceOf(row), length, 'key_transition_period_ms');
   const wanted = new Date(now.getTime() + length);

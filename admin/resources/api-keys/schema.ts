@@ -3,7 +3,17 @@ import type { ApiKeyType } from '../../../core/contract/values/credentials/api-k
 import { isUuid, uuidPattern } from '../../../core/contract/values/text/uuid.ts';
 import { scopesByType, unusedScopes } from '../../access/scopes.ts';
 import { withoutEffect } from '../../http/reply/unused-settings.ts';
-import { id, idOrSlug, name, pageEntries, queryFlag, tenantEntries, textMap, timestamp } from '../../http/request/schemas.ts';
+import {
+  id,
+  idOrSlug,
+  name,
+  pageEntries,
+  queryFlag,
+  search,
+  tenantEntries,
+  textMap,
+  timestamp,
+} from '../../http/request/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import { optionBodies } from './options.ts';
 import { transitionMsMin } from './rotation-policy.ts';
@@ -94,6 +104,7 @@ const usageFlags = { usage: queryFlag, include_usage: queryFlag };
 export const listQuery = v.strictObject({
   ...tenantEntries,
   ...pageEntries,
+  search,
   status: v.optional(v.pipe(v.string(), v.regex(stateList, 'active, exhausted or expired is expected, or several with commas'))),
   ids: v.optional(
     v.pipe(

@@ -1,5 +1,6 @@
 import { findOwnWorkspace } from '../../access/find-own-workspace.ts';
 import { invalid } from '../../http/errors.ts';
+import { searchIn } from '../../http/filters/search-in.ts';
 import { emptyReply, inBothEnvelopes } from '../../http/reply/reply-schemas.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
@@ -52,7 +53,8 @@ export const configRoutes: readonly AdminRoute[] = [
     reply: listReply,
     async handle(call) {
       const { organisationId, workspaceId, query } = call;
-      const where = { organisationId, ...(workspaceId ? { workspaceId } : {}), status: 'active' as const };
+      const tenant = { organisationId, ...(workspaceId ? { workspaceId } : {}), status: 'active' as const };
+      const where = { $and: [tenant, searchIn(query.search, 'name', 'slug')] };
       const [rows, total] = await call.em.findAndCount(configs, where, {
         ...pageOf(query),
         orderBy: { createdAt: 'desc', id: 'asc' },

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { bit, bothEnvelopes, nullableTime, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
-import { name, pageEntries, queryFlag, slug, tenantEntries, unchanged } from '../../http/request/schemas.ts';
+import { name, pageEntries, queryFlag, search, slug, tenantEntries, unchanged } from '../../http/request/schemas.ts';
 
 const flag = v.union([v.picklist([0, 1]), v.boolean()], '0 or 1 is expected');
 /** The config object, or its JSON as text. `checkConfig` checks its content. */
@@ -28,6 +28,7 @@ export const updateBody = v.strictObject({
 export const listQuery = v.strictObject({
   ...tenantEntries,
   ...pageEntries,
+  search,
   return_last_used: queryFlag,
 });
 

@@ -1,5 +1,6 @@
 import type { FilterQuery } from '@mikro-orm/core';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
+import { searchIn } from '../../http/filters/search-in.ts';
 import { emptyReply, inBothEnvelopes } from '../../http/reply/reply-schemas.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
@@ -57,6 +58,7 @@ export const guardrailRoutes: readonly AdminRoute[] = [
         const names = query.ids.split(',');
         where.push({ $or: [{ slug: { $in: names } }, { id: { $in: names.filter((name) => isUuid(name)) } }] });
       }
+      where.push(searchIn(query.search, 'name', 'slug'));
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
       const [rows, total] = await em.findAndCount(guardrails, { $and: where }, page);
       return { object: 'list', total, data: rows.map(toRow) };

@@ -2,7 +2,17 @@ import * as v from 'valibot';
 import { guardrailActions, guardrailChecks } from '../../../core/contract/plugin/guardrail-config.ts';
 import { guardrailSide, testedSide, textCharsMax } from '../../../core/contract/protocol/control-plane-calls/guardrail-checks.ts';
 import { bothEnvelopes, listOf, nullableText, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
-import { currentPage, id, idOrSlug, name, tenantEntries, textMap, unchanged, wholeNumber } from '../../http/request/schemas.ts';
+import {
+  currentPage,
+  id,
+  idOrSlug,
+  name,
+  search,
+  tenantEntries,
+  textMap,
+  unchanged,
+  wholeNumber,
+} from '../../http/request/schemas.ts';
 
 const checks = v.pipe(
   guardrailChecks,
@@ -62,6 +72,7 @@ export const listQuery = v.strictObject({
   current_page: currentPage,
   page_size: v.optional(wholeNumber(1, 1_000), '100'),
   ids: v.optional(ids),
+  search,
 });
 
 const rowEntries = {

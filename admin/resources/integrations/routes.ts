@@ -2,6 +2,7 @@ import { raw } from '@mikro-orm/core';
 import { canonicalProviderId, declarationOf } from '../../../core/providers/declarations.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';
+import { searchIn } from '../../http/filters/search-in.ts';
 import { withTags } from '../../http/filters/with-tags.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
@@ -49,7 +50,15 @@ export const integrationRoutes: readonly AdminRoute[] = [
       const isOfWorkspace = raw((alias) => `${alias}.workspace_id is not null`);
       const [rows, total] = await em.findAndCount(
         integrations,
-        { $and: [{ organisationId, status: 'active' }, { $or: kinds }, visible, withTags(query.tags)] },
+        {
+          $and: [
+            { organisationId, status: 'active' },
+            { $or: kinds },
+            visible,
+            withTags(query.tags),
+            searchIn(query.search, 'name', 'slug'),
+          ],
+        },
         // Clients expect that the first entry can be shared, so integrations of the organisation come first.
         { ...pageOf(query), orderBy: [{ [isOfWorkspace]: 'asc' }, { createdAt: 'desc' }, { id: 'asc' }] },
       );

@@ -6,6 +6,7 @@ import {
   name,
   notEnforced,
   pageEntries,
+  search,
   slug,
   tags,
   tagsFilter,
@@ -92,6 +93,7 @@ const rateLimits = v.nullish(v.pipe(rateLimitsBody, v.maxLength(1, 'at most one'
 export const listQuery = v.strictObject({
   ...tenantEntries,
   ...pageEntries,
+  search,
   tags: tagsFilter,
   type: v.optional(v.picklist(['workspace', 'organisation', 'all'], 'workspace, organisation or all is expected'), 'all'),
 });

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import type { Clock } from '../../../core/contract/values/time/clock.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import { searchIn } from '../../http/filters/search-in.ts';
 import { withTags } from '../../http/filters/with-tags.ts';
 import { type Page, pageOf } from '../../http/request/schemas.ts';
 import { readUsageOf } from '../../leases/read-usage.ts';
@@ -18,6 +19,7 @@ interface ListCall {
   readonly query: Page & {
     readonly return_last_used?: string | undefined;
     readonly include_usage?: string | undefined;
+    readonly search?: string | undefined;
     readonly tags?: JsonObject | undefined;
   };
   readonly services: { readonly clock: Clock };
@@ -36,7 +38,13 @@ export async function listProviders<Shown extends object>(
     mapped?: readonly Mapping[],
   ) => Shown,
 ): Promise<{ object: 'list'; total: number; data: (Shown & { last_used_at?: string | null })[] }> {
-  const where = { $and: [{ organisationId, ...(workspaceId ? { workspaceId } : {}) }, withTags(query.tags)] };
+  const where = {
+    $and: [
+      { organisationId, ...(workspaceId ? { workspaceId } : {}) },
+      withTags(query.tags),
+      searchIn(query.search, 'name', 'slug'),
+    ],
+  };
   const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
   const [rows, total] = await em.findAndCount(providers, where, page);
   const behind = await em.find(integrations, { organisationId, id: { $in: rows.map((row) => row.integrationId) } });

@@ -8,6 +8,7 @@ import {
   onlyEmpty,
   pageEntries,
   queryFlag,
+  search,
   slug,
   tags,
   tagsFilter,
@@ -75,6 +76,7 @@ export const virtualKeyUpdateBody = withAliases({ ...updateEntries, secret_mappi
 export const listQuery = v.strictObject({
   ...tenantEntries,
   ...pageEntries,
+  search,
   return_last_used: queryFlag,
   include_usage: queryFlag,
   tags: tagsFilter,

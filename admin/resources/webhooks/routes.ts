@@ -1,3 +1,4 @@
+import { searchIn } from '../../http/filters/search-in.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
 import { pageOf, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
@@ -19,7 +20,7 @@ export const webhookRoutes: readonly AdminRoute[] = [
     query: listQuery,
     reply: listReply,
     async handle({ em, organisationId, workspaceId, query }) {
-      const where = { organisationId, workspaceId: workspaceId ?? '' };
+      const where = { organisationId, workspaceId: workspaceId ?? '', ...searchIn(query.search, 'name', 'slug') };
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
       const [rows, total] = await em.findAndCount(webhooks, where, page);
       return { object: 'list', total, data: rows.map(toWebhookReply) };

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { listOf, nullableText, nullableTime, time, uuid } from '../../http/reply/reply-schemas.ts';
-import { name, pageEntries, slug, tenantEntries } from '../../http/request/schemas.ts';
+import { name, pageEntries, search, slug, tenantEntries } from '../../http/request/schemas.ts';
 import { subscribableEvents } from './events.ts';
 
 const url = v.pipe(
@@ -39,7 +39,7 @@ export const updateBody = v.strictObject({
 /** Body of requests that have no other input. */
 export const tenantBody = v.strictObject({ ...tenantEntries });
 
-export const listQuery = v.strictObject({ ...tenantEntries, ...pageEntries });
+export const listQuery = v.strictObject({ ...tenantEntries, ...pageEntries, search });
 
 /** The only reply with the signing secret. */
 export const createReply = v.strictObject({ id: uuid, slug: v.string(), secret: v.string(), object: v.literal('webhook') });

@@ -36,7 +36,9 @@ export async function deleteWorkspace(
       if (number > 0) held.push(`${number} ${what}`);
     }
     if (held.length > 0) {
-      throw conflict(`This workspace still has ${held.join(', ')}. Delete them first, or send force_delete`);
+      throw conflict(
+        `This workspace still has ${held.join(', ')}. Delete them first, or send {"name": <name of the workspace>, "force_delete": true} as body`,
+      );
     }
   }
   // Also remove dependents that do not block the deletion.

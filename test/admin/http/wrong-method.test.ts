@@ -34,6 +34,14 @@ describe('unsupported methods of control-plane paths', () => {
     expect(reply.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 
+  it.each([
+    ['POST', '/v1/api-keys', 'below it: POST /v1/api-keys/organisation/service, POST /v1/api-keys/workspace/service'],
+    ['GET', '/v2/policies/', 'below it: GET /v2/policies/usage-limits'],
+  ])('%s %s names routes below the path', async (method, path, text) => {
+    const reply = await fetch(`${plane.url}${path}`, { method });
+    expect(await reply.json()).toMatchObject({ data: { message: expect.stringContaining(text) } });
+  });
+
   it('are found with a slash at the end of the path', async () => {
     const list = await plane.ask('GET', '/providers/');
     expect(list.body).toEqual((await plane.ask('GET', '/providers')).body);

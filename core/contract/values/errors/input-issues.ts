@@ -16,7 +16,7 @@ export function issueText(issue: v.BaseIssue<unknown>, root: string, schema?: un
   // Schemas of objects read lists as if their items were keys. The issue is then at the list itself.
   const list = items.findIndex((item) => item.type === 'object' && Array.isArray(item.input));
   if (list >= 0) return listIssue(pathOfKeys(items.slice(0, list).map((item) => item.key)) || root);
-  if (isUnknownKey(issue)) return `${pathOf(issue, root)}: ${unknownKey(issue, schema)}`;
+  if (isUnknownKey(issue)) return `${pathOf(issue, root)}: ${unknownKey(issue, root, schema)}`;
   return `${pathOf(issue, root)}: ${wordsOf(issue)}`;
 }
 
@@ -67,10 +67,14 @@ function pathOfKeys(keys: readonly unknown[]): string {
   }, '');
 }
 
-function unknownKey(issue: v.BaseIssue<unknown>, schema: unknown): string {
+function unknownKey(issue: v.BaseIssue<unknown>, root: string, schema: unknown): string {
+  if (schema === undefined) return 'unknown key';
   const keys = (issue.path ?? []).map((item) => item.key);
-  const meant = schema === undefined ? null : nearestName(String(keys.at(-1)), keysAt(schema, keys.slice(0, -1)));
-  return meant === null ? 'unknown key' : `unknown key; did you mean ${meant}?`;
+  const known = keysAt(schema, keys.slice(0, -1));
+  const meant = nearestName(String(keys.at(-1)), known);
+  if (meant !== null) return `unknown key; did you mean ${meant}?`;
+  // Queries are short, and typed by people.
+  return root === 'query' && known.length > 0 ? `unknown key; expected ${known.join(', ')}` : 'unknown key';
 }
 
 function wordsOf(issue: v.BaseIssue<unknown>): string {

@@ -43,6 +43,33 @@ describe.each(ruleDatabases)('provider lists, on %s', (database) => {
     },
   );
 
+  it('can be searched by a part of a name, as those of other items', async () => {
+    const name = 'Search 50% me';
+    const integration = { name, slug: 's', ai_provider_id: 'openai', key: 'k', create_default_provider: false };
+    const bodies: [string, object][] = [
+      ['/integrations', integration],
+      ['/providers', { name, integration_id: 's' }],
+      ['/configs', { name, config: {} }],
+      ['/webhooks', { name, url: 'https://example.com/hook', events: ['policy.exhausted'] }],
+    ];
+    const tenant = `workspace_id=${plane.workspaceId}`;
+    for (const [path, body] of bodies) {
+      const made = await plane.ask('POST', `${path}?${tenant}`, { body });
+      expect(made.status, JSON.stringify(made.body)).toBe(200);
+    }
+    const key = { name, scopes: ['configs.list'] };
+    await plane.ask('POST', `/api-keys/workspace/service?${tenant}`, { body: key });
+    for (const path of [...bodies.map(([path]) => path), '/virtual-keys', '/api-keys']) {
+      const found = await list(path, `${tenant}&search=RCH%2050%25`);
+      expect([found.total, found.data?.[0]?.name], path).toEqual([1, name]);
+      expect((await list(path, `${tenant}&search=h%25m`)).total, path).toBe(0);
+    }
+    const refused = await list('/configs', 'colour=red');
+    expect(refused.data.message).toBe(
+      'colour: unknown key; expected workspace_id, organisation_id, current_page, page_size, search, return_last_used',
+    );
+  });
+
   it('show only the tags of integrations', async () => {
     expect((await plane.ask('GET', '/integrations/a')).body.tags).toEqual({ team: 'a', stage: 'live' });
     await plane.ask('PUT', '/integrations/a', { body: { tags: null } });
