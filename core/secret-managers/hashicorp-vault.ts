@@ -130,6 +130,10 @@ async function logIn(login: Login, call: Call, { sign }: ReadServices): Promise<
   return { value: new Secret(token), expiresAtMs: sign.now() + lifetime * 1000 };
 }
 
+/** Policies name paths, and Vault replies 403 for paths that they do not name. */
+const forbiddenHint =
+  'the token is not valid, or its policy does not allow to read secret_path, which has data/ after the mount in version 2 of the key/value engine';
+
 function contentOf(reply: Reply): { kind: 'fields'; text: Secret } {
   if (reply.status !== 200) {
     const { warnings } = safeObject(reply.body) ?? {};
@@ -138,6 +142,8 @@ function contentOf(reply: Reply): { kind: 'fields'; text: Secret } {
     }
     // 412: a replica that has not caught up yet.
     if (reply.status === 412) throw away(`${who} responded with 412`);
+    if (reply.status === 403) throw refused(`${who} responded with 403: ${forbiddenHint}`);
+    if (reply.status === 404) throw refused(`${who} responded with 404: there is no secret at secret_path`);
     throw statusError(who, reply.status, null);
   }
   const { data } = objectIn(who, reply.body);

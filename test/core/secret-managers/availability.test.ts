@@ -172,8 +172,8 @@ it('secret cache: keeps a value through an outage of at most a day', async () =>
 });
 
 describe.each([
-  ['denied', () => vault.tokens.clear(), 'HashiCorp Vault responded with 403'],
-  ['gone', () => vault.v2.clear(), 'HashiCorp Vault responded with 404'],
+  ['denied', () => vault.tokens.clear(), /^HashiCorp Vault responded with 403: the token is not valid, or its policy /],
+  ['gone', () => vault.v2.clear(), 'HashiCorp Vault responded with 404: there is no secret at secret_path'],
   ['without the key', () => vault.v2.set('secret/openai', { other: 'x' }), 'the secret has no value "api_key"'],
 ] as const)('a secret that is %s', (_what, withdraw, reason) => {
   it('stops at once, and works again when access is restored', async () => {
@@ -186,7 +186,7 @@ describe.each([
       status: 503,
       message:
         '@one: key comes from the secret reference our-reference, which has no usable value. Test the integration to see the reason',
-      detail: reason,
+      detail: typeof reason === 'string' ? reason : expect.stringMatching(reason),
     });
     vault.tokens.add('hvs.given');
     rotate('sk-2');

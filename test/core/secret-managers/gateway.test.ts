@@ -305,7 +305,8 @@ describe('a provider with a mapped key', () => {
         {
           field: 'secret_mappings[1]',
           status: 'failed',
-          message: 'configurations.x, from the secret reference ref-nothing: HashiCorp Vault responded with 404',
+          message:
+            'configurations.x, from the secret reference ref-nothing: HashiCorp Vault responded with 404: there is no secret at secret_path',
         },
       ],
     });

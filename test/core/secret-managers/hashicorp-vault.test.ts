@@ -61,7 +61,9 @@ describe('a Vault token', () => {
     const auth = { vault_auth_type: 'token', vault_addr: vault.addr };
     const under = managersOfTest();
     expect(await under.read(documentWith(mapped({ auth: { ...auth, vault_namespace: 'team/a' } })))).toEqual({ api_key: 'sk' });
-    expect(await under.managers.check(documentWith(mapped({ auth })))).toEqual(['HashiCorp Vault responded with 403']);
+    expect(await under.managers.check(documentWith(mapped({ auth })))).toEqual([
+      expect.stringMatching(/^HashiCorp Vault responded with 403: the token is not valid, or its policy /),
+    ]);
     expect(await under.managers.check(documentWith(mapped({ auth: { ...auth, vault_namespace: 'a b' } })))).toEqual([
       'vault_namespace: expected the path of a namespace',
     ]);
@@ -191,7 +193,9 @@ describe('Vault AppRole', () => {
     expect(await under.managers.check(document)).toEqual([null]);
     expect([vault.logins.length, vault.reads.length]).toEqual([2, 3]);
     upstream.on((request) => request.path.startsWith('/v1/secret/'), reply(403, { errors: ['permission denied'] }));
-    expect(await under.managers.check(document)).toEqual(['HashiCorp Vault responded with 403']);
+    expect(await under.managers.check(document)).toEqual([
+      expect.stringMatching(/^HashiCorp Vault responded with 403: the token is not valid, or its policy /),
+    ]);
     expect(vault.logins).toHaveLength(3);
     expect(
       await under.managers.check(
