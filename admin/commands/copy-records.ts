@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { loadSettings } from '../../config/load-settings.ts';
 import { prepareKeys } from '../../config/prepare-keys.ts';
 import { counted } from '../../core/contract/values/text/counted.ts';
+import { utcMs } from '../../core/contract/values/utc-time.ts';
 import { createLog } from '../../core/log/log.ts';
 import { type CopyPosition, copyStoredRecords, sendRefusedAgain } from '../analytics/clickhouse/copy-stored-records.ts';
 import { openDatabase } from '../db/open-database.ts';
@@ -21,15 +22,15 @@ async function main(): Promise<number> {
   const settings = loadSettings(prepareKeys(process.env));
   if (settings.databaseUrl === null || settings.analyticsUrl === null)
     throw new Error('DATABASE_URL and ANALYTICS_URL must be set: the embedded database is in use by the service');
-  if (values.from !== undefined && Number.isNaN(Date.parse(values.from)))
-    throw new Error(`--from: ${values.from} is not a time. Write it as 2026-11-20T00:00:00Z`);
+  const fromMs = values.from === undefined ? null : utcMs(values.from);
+  if (Number.isNaN(fromMs)) throw new Error(`--from: ${values.from} is not a time. Write it as 2026-11-20T00:00:00Z`);
   const database = await openDatabase(settings, { entities, migrations }, createLog({ level: 'warn', name: 'control-plane' }));
   try {
     if (values.refused) {
       process.stdout.write(`${await sendRefusedAgain(database.em())} batches are sent again\n`);
       return 0;
     }
-    let position: CopyPosition | null = values.from === undefined ? null : { at: values.from, id: firstId };
+    let position: CopyPosition | null = fromMs === null ? null : { at: new Date(fromMs).toISOString(), id: firstId };
     let copied = 0;
     for (let count = 1; count > 0; ) {
       const [row] = await database

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { loadSettings } from '../../config/load-settings.ts';
 import { prepareKeys } from '../../config/prepare-keys.ts';
+import { utcMs } from '../../core/contract/values/utc-time.ts';
 import { createLog } from '../../core/log/log.ts';
 import { dayMs, hourMs } from '../analytics/grains.ts';
 import { rebuildDay } from '../analytics/rebuild-rollups.ts';
@@ -52,7 +53,7 @@ async function spanOf(em: EntityManager): Promise<{ readonly oldest: number; rea
 
 function timeOf(name: string, text: string | undefined): number | null {
   if (text === undefined) return null;
-  const ms = Date.parse(text);
+  const ms = utcMs(text);
   if (Number.isNaN(ms)) throw new Error(`--${name}: ${text} is not a time. Write it as 2026-11-20T00:00:00Z`);
   return ms;
 }

@@ -1,6 +1,7 @@
 import type { Filter } from 'scim2-parse-filter';
 import { plainAddress } from '../../core/contract/values/email-address.ts';
 import { isUuid } from '../../core/contract/values/text/uuid.ts';
+import { utcMs } from '../../core/contract/values/utc-time.ts';
 import { isReadableYear } from '../http/request/schemas.ts';
 import { invalidFilter } from './filter.ts';
 
@@ -148,7 +149,7 @@ function toBoolean(value: unknown, path: string): boolean {
 }
 
 function toTime(value: unknown, path: string): string {
-  const time = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  const time = typeof value === 'string' ? utcMs(value) : Number.NaN;
   if (!isReadableYear(new Date(time))) throw invalidFilter('filter', `${path}: an ISO 8601 time is expected`);
   return new Date(time).toISOString();
 }

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import * as v from 'valibot';
+import { utcMs } from '../contract/values/utc-time.ts';
 import { fetchService, serviceAccess } from './service-access.ts';
 
 const usage = `usage: npm run -s spend [-- --by api_key,model --from 2026-11-22 --to 2026-11-23]
@@ -49,9 +50,9 @@ async function main(): Promise<void> {
     );
 }
 
-/** Reads a day or a time. A day begins at midnight UTC. */
+/** Reads a day or a time, in UTC if it has no zone. */
 function timeOf(option: string, text: string): Date {
-  const time = new Date(text);
+  const time = new Date(utcMs(text));
   if (Number.isNaN(time.getTime())) throw new Error(`--${option}: got ${text}, expected a day or time such as 2026-11-23`);
   return time;
 }

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { utcMs } from '../../../core/contract/values/utc-time.ts';
 import { SignInRefusal } from '../refusal.ts';
 import type { Expected } from './verify-response.ts';
 
@@ -103,7 +104,7 @@ function confirmed(confirmations: readonly Confirmation[], expected: Expected): 
   for (const { $, SubjectConfirmationData: data } of confirmations) {
     if ($.Method !== bearer) continue;
     const sent = typeof data[0] === 'object' ? data[0].$ : {};
-    const until = Date.parse(sent.NotOnOrAfter ?? '');
+    const until = utcMs(sent.NotOnOrAfter ?? '');
     const problem = problemOf(sent, until, expected);
     if (problem === null) return until;
     reason = problem;

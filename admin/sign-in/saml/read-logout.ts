@@ -1,5 +1,6 @@
 import { verify } from 'node:crypto';
 import { inflateRawSync } from 'node:zlib';
+import { utcMs } from '../../../core/contract/values/utc-time.ts';
 import type { SamlSettings } from '../../resources/sso-connections/saml-settings.ts';
 import { SignInRefusal } from '../refusal.ts';
 import { checkText, decodeBase64 } from './check-document.ts';
@@ -98,9 +99,9 @@ function readMessage(bytes: Uint8Array, { settings, logoutUrl, now }: ExpectedLo
     throw refused('the issuer is another identity provider than that of this connection');
   if (root.getAttribute('Destination') !== logoutUrl)
     throw refused(`the message was issued for another address (Destination). Expected ${logoutUrl}`);
-  const issuedAt = Date.parse(root.getAttribute('IssueInstant') ?? '');
+  const issuedAt = utcMs(root.getAttribute('IssueInstant') ?? '');
   const skewMs = settings.clock_skew_seconds * 1_000;
-  const until = Date.parse(root.getAttribute('NotOnOrAfter') ?? '');
+  const until = utcMs(root.getAttribute('NotOnOrAfter') ?? '');
   if (!(issuedAt <= now + skewMs && issuedAt > now - ageMsMax) || until + skewMs <= now)
     throw refused('the message has expired, or was issued in the future. Check the clocks of both servers');
   if (root.localName === 'LogoutResponse') return { isSuccess: isSuccess(root) };

@@ -8,6 +8,7 @@ import type {
 } from '../../contract/provider/provider.ts';
 import { findHeader } from '../../contract/values/http/http.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
+import { utcMs } from '../../contract/values/utc-time.ts';
 
 /** Calls about files, batches and jobs are not billed: the lines of a batch hold its tokens. */
 export const uncounted = {
@@ -58,7 +59,7 @@ export function bytesReply({ headers, body }: StepResponse): StepReply {
 
 /** Returns the Unix seconds of an ISO time. Null for other values. */
 export function secondsOf(time: unknown): number | null {
-  const ms = typeof time === 'string' ? Date.parse(time) : Number.NaN;
+  const ms = typeof time === 'string' ? utcMs(time) : Number.NaN;
   return Number.isNaN(ms) ? null : Math.floor(ms / 1000);
 }
 

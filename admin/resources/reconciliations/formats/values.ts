@@ -1,3 +1,4 @@
+import { utcMs } from '../../../../core/contract/values/utc-time.ts';
 import { invalid } from '../../../http/errors.ts';
 import { isReadableYear } from '../../../http/request/schemas.ts';
 
@@ -26,12 +27,6 @@ function isCalendarDay(text: string): boolean {
 /** Shows a value in an error, cut to a readable length. */
 function got(value: unknown): string {
   return value === undefined || value === '' ? 'got nothing' : `got ${JSON.stringify(value).slice(0, 60)}`;
-}
-
-/** Times without a zone are UTC. */
-function utcMs(text: string): number {
-  const iso = text.replace(' ', 'T');
-  return Date.parse(iso.length > 10 && !/(Z|[+-]\d{2}:?\d{2})$/.test(iso) ? `${iso}Z` : iso);
 }
 
 /**
