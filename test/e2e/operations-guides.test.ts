@@ -105,6 +105,7 @@ class Machine {
     return command
       .replaceAll('/var/lib', this.folder)
       .replaceAll(':8787', `:${this.env.PORT}`)
+      .replaceAll('sudo -u svc-gateway ', '')
       .replaceAll('npm run audit:verify', `node ${verifyAudit}`)
       .replaceAll('npm start', `exec node ${program}`);
   }
