@@ -47,7 +47,10 @@ export function readProviderMetadata(xml: string, field: string): ProviderMetada
  */
 export function checkCertificates(sent: readonly string[], field: string): string[] {
   const all = new Set<string>();
-  for (const text of sent) all.add(toPem(text, field));
+  // Metadata may repeat a certificate a thousand times.
+  for (const text of new Set(sent)) {
+    if (all.size <= certificatesMax) all.add(toPem(text, field));
+  }
   if (all.size === 0) throw invalid(`${field}: at least one certificate is required, because responses are verified with it`);
   if (all.size > certificatesMax) throw invalid(`${field}: at most ${certificatesMax} certificates`);
   return [...all];
