@@ -17,6 +17,6 @@ export function plainAddress(address: string): string {
 export function plainDomain(domain: string): string {
   const text = domain.normalize('NFKC').replaceAll('\u3002', '.').toLowerCase();
   if (!nonAscii.test(text) || text.length > 253) return text;
-  // Invisible letters are not ignored, as UTS 46 would: nobody types them.
+  // UTS 46 would ignore invisible letters. An address that contains them is refused instead.
   return /[\p{C}\p{Z}]/u.test(text) ? text : domainToASCII(text) || text;
 }
