@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 import type { Settings } from '../../config/settings.ts';
-import { registryAlias, unversionedOAuthPaths } from '../../core/contract/protocol/unversioned-paths.ts';
+import { unversionedOAuthPaths } from '../../core/contract/protocol/unversioned-paths.ts';
 import type { PublicRoute } from '../http/public-route.ts';
 import { noControlCharacters } from '../http/request/schemas.ts';
 import type { AdminRoute } from '../http/route.ts';
@@ -63,7 +63,6 @@ export interface Parameter {
 }
 
 const unversioned = ['/v1', '/v2', '/'].map((url) => ({ url }));
-const ofRegistryAlias = { operationId: 'getRegistryServers', servers: [{ url: registryAlias.base }] };
 
 /** Version of the API. It differs from that of the package, because clients choose their code by it. */
 const apiVersion = '2.0.0';
@@ -86,7 +85,6 @@ export function openApiDocument(
     paths[path][route.method.toLowerCase()] = unversionedOAuthPaths.has(path)
       ? { ...operation, servers: unversioned }
       : operation;
-    if (path === registryAlias.of) paths[registryAlias.path] = { get: { ...operation, ...ofRegistryAlias } };
   }
   const others = [...dataPlaneOperations(settings.headerPrefix), ...serviceOperations(), ...pageOperations()];
   for (const [method, path, operation] of others) {

@@ -18,7 +18,7 @@ export const mcpRegistryRoutes: readonly AdminRoute[] = [
     tenant: 'either',
     method: 'GET',
     path: '/mcp-registry/servers',
-    summary: 'List the MCP servers that the caller can use, in the form of the MCP registry',
+    summary: 'List the MCP servers that the caller can use, in the form of the MCP registry. Also served as `/v0.1/servers`',
     resource: 'mcp_servers',
     scopes: ['mcp.invoke', 'mcp_servers.list'],
     action: 'list-registry',

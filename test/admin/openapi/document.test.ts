@@ -43,8 +43,6 @@ describe('the API description', () => {
     expect(new Set(operations().map((operation) => operation.operationId)).size).toBe(operations().length);
     const service = new Set([...serviceOperations(), ...pageOperations()].map(([, path]) => path));
     const routes = new Map(adminRoutes.map((route) => [`${route.method} ${route.path.replace(/:(\w+)/g, '{$1}')}`, route]));
-    const listed = routes.get(`GET ${registryAlias.of}`);
-    if (listed) routes.set(`GET ${registryAlias.path}`, listed);
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const [method, operation] of Object.entries(methods)) {
         const name = `${method.toUpperCase()} ${path}`;
@@ -68,7 +66,12 @@ describe('the API description', () => {
     const app = createApp(plane.control.services);
     for (const { method, path } of app.routes) {
       if (method === 'ALL' || path.startsWith('/internal/')) continue;
-      const [, base = '/', below = ''] = /^(\/v[12](?=\/)|\/v0\.1(?=\/))?(\/.*)$/.exec(path) ?? [];
+      // Many generated clients read the servers of the document alone, and would call another path.
+      if (path === registryAlias.base + registryAlias.path) {
+        expect(document.paths[registryAlias.of]?.get?.summary).toContain(path);
+        continue;
+      }
+      const [, base = '/', below = ''] = /^(\/v[12](?=\/))?(\/.*)$/.exec(path) ?? [];
       const template = below.replace(/:([A-Za-z]+)(\{[^}]*\})?/g, '{$1}');
       const operation = document.paths[template]?.[method.toLowerCase()];
       const bases = (operation?.servers ?? document.servers).map(({ url }) => url);
