@@ -13,7 +13,8 @@ export const adminErrorTable = {
   AB09: { status: 402, meaning: 'A limit of the organisation rejects the request' },
   AB10: {
     status: 503,
-    meaning: 'The database, the object store or a gateway cannot be reached or did not reply in time; nothing was written',
+    meaning:
+      'The database, the object store, a gateway, an agent or an identity provider cannot be reached or did not reply in time; nothing was written',
   },
   AB12: { status: 412, meaning: '`if-match` names a version that is no longer the current one; nothing was written' },
 } as const;

@@ -17,8 +17,9 @@ interface RejectedRequest extends JsonObject {
 export type LogRejection = (error: AdminError, request: RejectedRequest) => void;
 
 /**
- * Returns a function that writes one line at `info` per rejected request, within the limit of lines per second, and counts refusals of
- * access: those that belong to no known organisation have no audit entry.
+ * Returns a function that writes one line per rejected request, within the limit of lines per second, and counts refusals of
+ * access: those that belong to no known organisation have no audit entry. The line is at `info`. It is a warning with the text of the error
+ * if something that the request needs did not reply, such as an agent or an identity provider: the stack would add nothing.
  */
 export function createRejectionLog(log: Log, registry: Registry): LogRejection {
   const admit = createLogLimit(log);
@@ -31,8 +32,9 @@ export function createRejectionLog(log: Log, registry: Registry): LogRejection {
   return (error, request) => {
     const reason = error instanceof AccessRefusal ? { reason: error.reason } : {};
     if (error instanceof AccessRefusal) refusals.inc({ reason: error.reason });
-    if (admit(request.keyId !== null)) {
-      log.info({ status: error.status, code: error.code, ...reason, ...request }, 'request rejected');
-    }
+    if (!admit(request.keyId !== null)) return;
+    const fields = { status: error.status, code: error.code, ...reason, ...request };
+    if (error.code === 'AB10') log.warn({ ...fields, cause: error.message }, 'request failed');
+    else log.info(fields, 'request rejected');
   };
 }

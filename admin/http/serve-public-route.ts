@@ -43,7 +43,7 @@ export function servePublicRoute(route: PublicRoute, services: AdminServices): (
       return c.json(allowReply(route, reply, services.strictReplies, services.log) as object, 200, headers);
     } catch (thrown) {
       const error = toAdminError(thrown);
-      if (error.status >= 500) {
+      if (error.status >= 500 && error !== thrown) {
         services.log.error({ requestId, code: error.code, cause: causeOf(thrown) }, 'admin request failed');
       } else {
         const durationMs = Math.round(services.clock.elapsed() - startedAtMs);

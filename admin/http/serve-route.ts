@@ -48,7 +48,7 @@ export function serveRoute(route: AdminRoute, services: AdminServices): (c: Cont
       return c.json(result as object, 200, call.headers);
     } catch (thrown) {
       const error = toAdminError(thrown);
-      if (error.status >= 500) {
+      if (error.status >= 500 && error !== thrown) {
         const fields = { requestId: call.trail.id, code: error.code, cause: causeOf(thrown) };
         services.log.error(fields, 'admin request failed');
       } else {

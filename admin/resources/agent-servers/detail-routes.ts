@@ -56,8 +56,9 @@ export const agentServerDetailRoutes: readonly AdminRoute[] = [
       const integration = await integrationOf(call.em, row);
       if (integration.agentCard) return integration.agentCard;
       const { error, card } = await fetchStoredCard(call.em, call.services, integration);
-      if (card === null) throw new AdminError('AB10', `the agent has no card: ${error}`);
-      return card;
+      if (card !== null) return card;
+      const hint = 'Check url of the agent integration, or store the card in its agent_card';
+      throw new AdminError('AB10', `No card of the agent could be read: ${error}. ${hint}`);
     },
   }),
   defineRoute({
