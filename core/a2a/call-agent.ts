@@ -61,7 +61,7 @@ function upstreamCall(ctx: RequestContext, { prefixes }: PipelineOptions, outgoi
     if (value !== undefined) headers.push(name, value);
   }
   headers.push('user-agent', 'svc-gateway');
-  const query = [address.query, ctx.request.query].filter((part) => part !== '').join('&');
+  const query = [address.query, ctx.query].filter((part) => part !== '').join('&');
   const path = `${address.path}${rest}` || '/';
   return {
     ...{ tenant: document.workspaceId, origin: address.origin, path: query === '' ? path : `${path}?${query}` },

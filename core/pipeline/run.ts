@@ -10,7 +10,7 @@ import type { BodyMemory } from '../contract/values/bodies/body-memory.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import type { InboundRequest, ReplySink } from '../contract/values/http/http.ts';
 import { isPromise, type Maybe } from '../contract/values/json/json.ts';
-import { adoptProtocolKeys } from './attempt/socket-protocols.ts';
+import { adoptHandshakeKeys } from './attempt/socket-protocols.ts';
 import type { AttemptReply } from './attempt-reply.ts';
 import { deliver, end, refuse } from './deliver.ts';
 import { type Dispatcher, dispatch } from './dispatch.ts';
@@ -20,6 +20,7 @@ import { readAhead } from './plan/read-ahead.ts';
 import { defaultsOf, loadGuardrails, type SavedGuardrails } from './plan/saved-guardrails.ts';
 import { decodedRequest } from './request/decoded-body.ts';
 import { readGatewayHeaders } from './request/gateway-headers.ts';
+import { passedQuery } from './request/passed-query.ts';
 import { readPassedRequest } from './request/passed-request.ts';
 import { checkProviderPath } from './request/provider-path.ts';
 import { type BodyLimits, readParams } from './request/read-body.ts';
@@ -94,7 +95,7 @@ export function createHandler(options: PipelineOptions): Handle {
       options.forwardToControlPlane(request, sink);
       return;
     }
-    if (request.webSocketProtocols) adoptProtocolKeys(request, options.prefixes[0] as string);
+    if (request.webSocketProtocols) adoptHandshakeKeys(request, options.prefixes[0] as string);
     const { values, prefix } = readGatewayHeaders(request.headers, options.prefixes);
     if (typeof match === 'object' && match.operation === null && options.isAdminCall(request, values)) {
       options.forwardToControlPlane(request, sink);
@@ -182,6 +183,7 @@ async function askPlugins(options: PipelineOptions, ctx: RequestContext): Promis
       if (ctx.endpoint.isPrompt) await prompts.open(options, ctx);
     }
     if (i === beforePlan) {
+      ctx.query = passedQuery(ctx.query, ctx.token);
       if (ctx.prompt !== null) prompts.nameProvider(ctx);
       const adopted = adoptPlan(ctx, options);
       if (isPromise(adopted)) await adopted;

@@ -3,8 +3,9 @@ import { isToken } from '../../core/contract/protocol/credentials/tokens.ts';
 
 /**
  * Returns the API key of a request, or the JWT used instead of one: `x-svc-api-key`, otherwise `Authorization: Bearer` (so that
- * OpenAI clients need only another base URL), otherwise `x-api-key` (Anthropic clients). `x-goog-api-key` (Google clients) counts if its
- * value is one of the gateway's and theirs are not. Records the header that carried it, so that it is never sent upstream.
+ * OpenAI clients need only another base URL), otherwise `x-api-key` (Anthropic clients). `x-goog-api-key` (Google clients) and `api-key`
+ * (Azure clients) count if their value is one of the gateway's and the others are not. Records the header that carried it, so that it is
+ * never sent upstream.
  */
 export function findCredential(ctx: RequestContext): string | null {
   const bearer = bearerOf(ctx.request.header('authorization'));
@@ -15,10 +16,13 @@ export function findCredential(ctx: RequestContext): string | null {
     return own;
   }
   const anthropic = ctx.request.header('x-api-key');
-  const googKey = ctx.request.header('x-goog-api-key');
-  if (googKey !== undefined && ownness(googKey) > 0 && ownness(bearer ?? '') === 0 && ownness(anthropic ?? '') === 0) {
-    ctx.keyHeader = 'x-goog-api-key';
-    return googKey;
+  if (ownness(bearer ?? '') === 0 && ownness(anthropic ?? '') === 0) {
+    for (const name of cloudHeaders) {
+      const key = ctx.request.header(name);
+      if (key === undefined || ownness(key) === 0) continue;
+      ctx.keyHeader = name;
+      return key;
+    }
   }
   if (bearer !== null && (anthropic === undefined || ownness(bearer) >= ownness(anthropic))) {
     ctx.keyHeader = 'authorization';
@@ -30,6 +34,9 @@ export function findCredential(ctx: RequestContext): string | null {
   }
   return null;
 }
+
+/** Headers in which the SDKs of Google and Azure send a key. */
+const cloudHeaders = ['x-goog-api-key', 'api-key'] as const;
 
 /**
  * Rates how much a credential looks like one of the gateway's own. The highest rating is used, because providers issue tokens

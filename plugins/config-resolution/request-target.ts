@@ -36,6 +36,10 @@ export function stripModelSlug(ctx: RequestContext): string | null {
     ctx.bodyChanged = true;
     return split.slug;
   }
+  // Clients of Azure's dated API name the model of a session `deployment`.
+  if (ctx.endpoint?.isRealtime && !/(^|&)model=/.test(ctx.query)) {
+    ctx.query = ctx.query.replace(/(^|&)deployment=/, '$1model=');
+  }
   return ctx.query.includes('model=') ? stripQueryModel(ctx) : null;
 }
 

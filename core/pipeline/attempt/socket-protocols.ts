@@ -8,16 +8,22 @@ export function isSession(endpoint: Endpoint | null, request: InboundRequest): b
 }
 
 /**
- * Converts a key that was sent as a subprotocol to its header: a key of this service to the gateway's header, any other to
- * Authorization. An existing header takes precedence. The subprotocol itself is never sent upstream, see `socketCall`.
+ * Converts the keys of clients that cannot set headers to headers. A subprotocol with a key of this service becomes the gateway's header, with
+ * any other key Authorization. A key of this service in the address (`key` of Google's SDKs, `api-key` of Azure's) becomes the
+ * gateway's header. An existing header takes precedence. Keys of this service are not sent upstream, see `socketCall` and `passedQuery`.
  */
-export function adoptProtocolKeys(request: InboundRequest, prefix: string): void {
+export function adoptHandshakeKeys(request: InboundRequest, prefix: string): void {
   for (const protocol of request.webSocketProtocols ?? []) {
     if (!protocol.startsWith(keyProtocol)) continue;
     const key = protocol.slice(keyProtocol.length);
     const name = holdsApiKey(key) ? `${prefix}api-key` : 'authorization';
     if (request.header(name) === undefined) request.headers.push(name, name === 'authorization' ? `Bearer ${key}` : key);
   }
+  const own = `${prefix}api-key`;
+  if (!request.query.includes('key=') || request.header(own) !== undefined) return;
+  const query = new URLSearchParams(request.query);
+  const key = keyParams.map((name) => query.get(name) ?? '').find(holdsApiKey);
+  if (key !== undefined) request.headers.push(own, key);
 }
 
 /** Returns the client's subprotocols without keys, and without accounts if the credential is stored. */
@@ -39,5 +45,6 @@ export function chosenProtocol(offered: readonly string[], chosen: string | null
  * (https://platform.openai.com/docs/guides/realtime-websocket).
  */
 const keyProtocol = 'openai-insecure-api-key.';
+const keyParams = ['key', 'api-key'] as const;
 /** Prefixes of subprotocols that name the billed account. Only the owner of the credential may choose it. */
 const accountProtocols = ['openai-organization.', 'openai-project.'];

@@ -25,3 +25,16 @@ it('pass-through: a second credential of the caller passes', async () => {
   await send({ path: '/v1/other/route', headers, body: { a: 1 } });
   expect(findHeader(calls[0]?.headers ?? [], 'x-api-key')).toBe('other');
 });
+
+it.each([
+  ['?key=KEY', ''],
+  ['?a=1&key=KEY&b=%41', '?a=1&b=%41'],
+  ['?api-key=%73vc_REST', ''],
+  ['?key=AIzaOfTheClient', '?key=AIzaOfTheClient'],
+])('pass-through: a key of the gateway in the query %s is not sent', async (query, sent) => {
+  const { send, calls, script, key } = createHarness();
+  script(replyWith(200, {}));
+  const path = `/v1/other/route${query.replace('KEY', key).replace('REST', key.slice(4))}`;
+  await send({ method: 'GET', path, headers: { 'x-svc-api-key': key, 'x-svc-provider': '@one' }, body: '' });
+  expect(calls[0]?.path).toBe(`/v1/other/route${sent}`);
+});

@@ -56,6 +56,37 @@ describe('the session handshake', () => {
     client.socket.terminate();
   });
 
+  it.each(['key', 'api-key'])(
+    'accepts the gateway’s key from %s in the address, as SDKs of Google and Azure send it',
+    async (name) => {
+      const client = await openSession(at(`${realtimePath}&${name}=${gateway.workspaceKey}`), {});
+      const session = await provider.nextSession();
+      expect(session.handshake.path).toBe('/v1/realtime?model=gpt-realtime');
+      expect(JSON.stringify(session.handshake)).not.toContain(gateway.workspaceKey);
+      client.socket.terminate();
+    },
+  );
+
+  it('reads the model from `deployment`, as clients of Azure send it', async () => {
+    const { client, session } = await open('/realtime?api-version=2025-04-01-preview&deployment=%40oai%2Fgpt-realtime');
+    expect(session.handshake.path).toBe('/v1/realtime?api-version=2025-04-01-preview&model=gpt-realtime');
+    client.socket.terminate();
+  });
+
+  it.each(['/responses?model=gpt-5', '/proxy/ws/BidiGenerateContent?model=gpt-5'])(
+    'is rejected for %s if models are restricted, because providers read the model from messages',
+    async (path) => {
+      const slug = await gateway.admin.createUpstream('few', `${provider.origin}/v1`);
+      const models = { allow_all_models: false, models: [{ slug: 'gpt-5', enabled: true }] };
+      await gateway.admin.put(`/integrations/${gateway.admin.integrationOf('few')}/models`, models);
+      const headers = { 'x-svc-api-key': gateway.workspaceKey, 'x-svc-provider': slug };
+      const reply = await refusal(path, headers);
+      expect([reply.status, reply.json.error.param]).toEqual([400, 'model']);
+      await gateway.admin.delete(`/providers/${slug.slice(1)}`);
+      await gateway.admin.delete(`/integrations/${gateway.admin.integrationOf('few')}`);
+    },
+  );
+
   it('accepts the provider’s key from a subprotocol in addition to the gateway’s key', async () => {
     const headers = { 'x-svc-api-key': gateway.workspaceKey, 'x-svc-provider': 'openai', 'x-svc-custom-host': provider.origin };
     const client = await openSession(at('/realtime?model=m'), headers, [

@@ -15,6 +15,7 @@ describe('the API key of a request', () => {
     ['Authorization', (key: string) => ({ ...withoutOwn, authorization: `Bearer ${key}` })],
     ['x-api-key', (key: string) => ({ ...withoutOwn, 'x-api-key': key })],
     ['x-goog-api-key', (key: string) => ({ ...withoutOwn, 'x-goog-api-key': key })],
+    ['api-key', (key: string) => ({ ...withoutOwn, 'api-key': key })],
     ['an alias of the prefix', (key: string) => ({ ...withoutOwn, 'x-other-api-key': key })],
   ])('comes from %s and is not forwarded', async (_name, headersOf) => {
     const gateway = createHarness();
@@ -47,6 +48,8 @@ describe('the API key of a request', () => {
       200,
     ],
     ['a key of the gateway beside an invalid one', (key: string) => ({ 'x-goog-api-key': key, 'x-api-key': 'svc_no' }), 401],
+    ['a key of the gateway in api-key beside it', (key: string) => ({ 'x-goog-api-key': 'AIza', 'api-key': key }), 200],
+    ['a key of Azure in api-key', () => ({ 'api-key': 'key-of-azure' }), 401],
   ])('is looked for in x-goog-api-key: %s', async (_title, headersOf, status) => {
     const gateway = createHarness();
     const headers = { ...withoutOwn, 'x-svc-provider': '@one', ...headersOf(gateway.key) };
