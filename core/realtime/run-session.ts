@@ -10,7 +10,7 @@ import { addGatewayHeaders } from '../pipeline/attempt/reply-headers.ts';
 import { chosenProtocol } from '../pipeline/attempt/socket-protocols.ts';
 import type { AttemptReply, UpgradedReply } from '../pipeline/attempt-reply.ts';
 import { type Dispatcher, dispatch } from '../pipeline/dispatch.ts';
-import { sessionReader } from './session-events.ts';
+import { modelReader, sessionReader } from './session-events.ts';
 
 export interface SessionOptions {
   readonly dispatcher: Dispatcher;
@@ -62,6 +62,7 @@ export async function runSession(
       client,
       provider,
       readUsage: sessionReader(ctx, attemptReply.adapter.realtime?.usage ?? null, options.dispatcher.passedUsage),
+      ...(ctx.model === null ? { readModel: modelReader(ctx) } : {}),
       readsBinary: !ctx.endpoint?.isRealtime,
       isEstimated: sessionTraffic(ctx.endpoint?.proxyPath ?? '') === 'unknown',
       inspect: inspectorOf(ctx),

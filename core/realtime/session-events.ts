@@ -1,6 +1,6 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { PassedUsage } from '../contract/provider/passed-usage.ts';
-import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { isObject, type JsonObject, parseObject } from '../contract/values/json/json.ts';
 import type { Usage } from '../contract/values/models/usage.ts';
 
 /**
@@ -19,4 +19,42 @@ export function sessionReader(
     const counts = [event.usageMetadata, event.usage, response.usage].find(isObject);
     return counts ? format.read(counts, response.service_tier) : null;
   };
+}
+
+/** Longer messages are not parsed for a model: instructions and tools of a session are shorter, and audio is not of interest. */
+const statementBytesMax = 256 * 1024;
+
+/**
+ * Returns a reader of the model of a session whose address names none, without which its price would be unknown. Gemini's live API has it in
+ * the first message of the client (`setup.model`). OpenAI's sessions state it in events about the session, for transcriptions as the
+ * model of the transcription.
+ */
+export function modelReader(ctx: RequestContext): (message: Uint8Array, isFromClient: boolean) => void {
+  let isFirstOfClient = true;
+  return (message, isFromClient) => {
+    if (isFromClient && !isFirstOfClient) return;
+    if (isFromClient) isFirstOfClient = false;
+    if (message.length > statementBytesMax) return;
+    const text = Buffer.from(message.buffer, message.byteOffset, message.byteLength);
+    if (!text.includes(isFromClient ? '"setup"' : '"session"')) return;
+    const event = parseObject(text.toString('utf8'));
+    const model = event === null ? undefined : isFromClient ? memberOf(event, ['setup', 'model']) : modelOfSession(event);
+    if (typeof model === 'string' && model !== '') ctx.nameModel(model.replace(/^(?:.*\/)?models\//, ''));
+  };
+}
+
+function modelOfSession({ session }: JsonObject): unknown {
+  if (!isObject(session)) return undefined;
+  const transcription = ['transcription', 'model'];
+  return (
+    session.model ??
+    memberOf(session, ['audio', 'input', ...transcription]) ??
+    memberOf(session, ['input_audio_transcription', 'model'])
+  );
+}
+
+function memberOf(object: JsonObject, path: readonly string[]): unknown {
+  let value: unknown = object;
+  for (const name of path) value = isObject(value) ? value[name] : undefined;
+  return value;
 }

@@ -143,6 +143,7 @@ export class Session {
         if (this.#over) return;
         from.messages++;
         from.bytes += data.length;
+        this.#given.readModel?.(data, from === this.#client);
         if (this.#estimate) this.#addEstimate(data, isBinary, from === this.#client);
         from.receivedAtMs = this.#clock.elapsed();
         this.#activeAtMs = from.receivedAtMs;

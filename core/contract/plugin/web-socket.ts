@@ -77,6 +77,8 @@ export interface SessionStart {
   readonly provider: FrameSocket;
   /** Returns the tokens that an event of the provider reports, null for none; null if the provider's events are unknown. */
   readonly readUsage: ((event: JsonObject) => Usage | null) | null;
+  /** Reads the model from messages of a session whose address names none. Absent: it is known. */
+  readonly readModel?: (message: Uint8Array, isFromClient: boolean) => void;
   /** True: binary messages may be events too, as Gemini sends them. */
   readonly readsBinary: boolean;
   /** True: usage is estimated by the size of the messages until an event states some. */

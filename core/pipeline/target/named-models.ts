@@ -35,6 +35,8 @@ async function namedModels(ctx: RequestContext, target: Target, isRestricted: bo
     const asked = query.get('model');
     const shaped = texts(shapeParams(asked === null ? {} : { model: asked }, target).model);
     const names = [...shaped, ...texts(query.get('deployment')), ...texts(modelInPath(ctx.endpoint?.proxyPath ?? ''))];
+    if (isRestricted && namesModelInside.test(ctx.endpoint?.proxyPath ?? ''))
+      throw hidden('model', 'such a session names its model in its messages. Use /v1/realtime, or requests without a session');
     if (isRestricted && (names.length === 0 || query.getAll('model').length > 1)) throw notOneModel('the query');
     return names;
   }
@@ -44,6 +46,9 @@ async function namedModels(ctx: RequestContext, target: Target, isRestricted: bo
     throw notOneModel('the body');
   return names;
 }
+
+/** Sessions of the Responses API and of Gemini's live API. Their providers ignore a model in the address. */
+const namesModelInside = /(?:^|\/)responses\/?$|BidiGenerateContent/;
 
 function hasBody(ctx: RequestContext): boolean {
   return ctx.body !== null && ctx.body.length > 0;

@@ -10,9 +10,9 @@ export function modelPath(call: OperationCall): string {
   return `${versionPath(call.settings)}/${inFolder ? '' : 'models/'}${path}`;
 }
 
-/** Returns the path of a pass-through call. Paths without a version get the one that has every feature. */
+/** Returns the path of a pass-through call. Paths without a version get the one that has every feature. That of live sessions (`/ws`) has none. */
 export function proxyPath(path: string, settings: ProviderSettings = {}): string {
-  return /^\/(v\d[a-z0-9]*|upload|download|static)(\/|$)/.test(path) ? path : versionPath(settings) + path;
+  return /^\/(v\d[a-z0-9]*|upload|download|static|ws)(\/|$)/.test(path) ? path : versionPath(settings) + path;
 }
 
 /** Previews and most settings are only in `v1beta`. A version in the base URL takes precedence. */

@@ -18,9 +18,12 @@ export function locationPath(settings: ProviderSettings, below: string): string 
   return `${versionPath(settings)}/projects/${projectOf(settings)}/locations/${regionOf(settings)}${below}`;
 }
 
-/** Returns the path of a pass-through call. A path that begins with `/publishers` or `/endpoints` gets the project and region. */
+/**
+ * Returns the path of a pass-through call. A path that begins with `/publishers` or `/endpoints` gets the project and region. That of live
+ * sessions (`/ws`) has no version.
+ */
 export function proxyPath(path: string, settings: ProviderSettings = {}): string {
-  if (/^\/v\d[a-z0-9]*\//.test(path)) return path;
+  if (/^\/(v\d[a-z0-9]*|ws)\//.test(path)) return path;
   return /^\/(publishers|endpoints|batchPredictionJobs|cachedContents|tuningJobs)(\/|$|:)/.test(path)
     ? locationPath(settings, path)
     : versionPath(settings) + path;

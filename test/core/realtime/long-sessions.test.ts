@@ -58,15 +58,38 @@ it('budgets apply to sessions on other paths too', async () => {
   expect((await within(client.closed, 'the close')).code).toBe(1008);
 });
 
-it('a cost budget ends a session whose model appears only in its events', async () => {
+// 10 US dollars per million output tokens.
+const isUsed = { input_tokens: 0, output_tokens: 150_000 };
+const transcription = { type: 'transcription', audio: { input: { transcription: { model: 'gpt-4o' } } } };
+it.each<[string, string, object | null, object[]]>([
+  ['in its responses', '/responses', null, [{ type: 'response.completed', response: { model: 'gpt-4o', usage: isUsed } }]],
+  [
+    'in the first message of a client of Gemini',
+    '/proxy/ws/BidiGenerateContent',
+    { setup: { model: 'models/gpt-4o' } },
+    [{ usageMetadata: { promptTokenCount: 0, responseTokenCount: 150_000 } }],
+  ],
+  [
+    'in the settings of a transcription session',
+    '/realtime?intent=transcription',
+    null,
+    [
+      { type: 'session.created', session: transcription },
+      { type: 'conversation.item.input_audio_transcription.completed', usage: isUsed },
+    ],
+  ],
+])('a cost budget ends a session whose model is only %s', async (_where, path, first, events) => {
   const { gateway, open } = realtime;
   const { key } = await gateway.admin.createKey({ usage_limits: { type: 'cost', credit_limit: 1 } });
-  const { client, session } = await open('/responses', { 'x-svc-api-key': key, 'x-svc-provider': '@oai' });
-  // 10 US dollars per million output tokens.
-  const usage = { input_tokens: 0, output_tokens: 150_000 };
-  session.socket.send(JSON.stringify({ type: 'response.completed', response: { model: 'gpt-4o', usage } }));
+  const { client, session } = await open(path, { 'x-svc-api-key': key, 'x-svc-provider': '@oai' });
+  if (first !== null) {
+    const arrived = new Promise((resolve) => session.socket.once('message', resolve));
+    client.socket.send(JSON.stringify(first));
+    await within(arrived, 'the first message');
+  }
+  for (const event of events) session.socket.send(JSON.stringify(event));
   expect((await within(client.closed, 'the close')).code).toBe(1008);
-  expect(client.messages).toHaveLength(1);
+  expect(client.messages).toHaveLength(events.length);
 });
 
 it('a budget of tokens ends a session whose provider states no usage, by the size of its messages', async () => {

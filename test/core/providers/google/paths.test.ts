@@ -30,6 +30,10 @@ it.each([
   ['/v1beta/models', '/v1beta/models'],
   ['/v1/models', '/v1/models'],
   ['/upload/v1beta/files', '/upload/v1beta/files'],
+  [
+    '/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent',
+    '/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent',
+  ],
   ['/videos', '/v1beta/videos'],
 ])('google paths: passes %s through as %s', (from, to) => {
   expect(google.proxyPath?.(from)).toBe(to);

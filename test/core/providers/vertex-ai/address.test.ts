@@ -64,6 +64,10 @@ it.each([
   ['/endpoints/1:predict', `${inProject}/endpoints/1:predict`],
   ['/projects/p/locations/l/models', '/v1/projects/p/locations/l/models'],
   ['/v1beta1/publishers/google/models', '/v1beta1/publishers/google/models'],
+  [
+    '/ws/google.cloud.aiplatform.v1.LlmBidiService/BidiGenerateContent',
+    '/ws/google.cloud.aiplatform.v1.LlmBidiService/BidiGenerateContent',
+  ],
 ])('vertex-ai address: passes %s through as %s', (from, to) => {
   expect(vertexAi.proxyPath?.(from, { vertex_region: 'us-east5', vertex_project_id: 'acme' })).toBe(to);
 });
