@@ -1,4 +1,5 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import type { Endpoint } from '../../core/contract/plugin/endpoint.ts';
 import { sessionTraffic } from '../../core/contract/plugin/passed-traffic.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 
@@ -6,8 +7,13 @@ import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 export function refuseDeferred({ endpoint }: RequestContext): void {
   if (endpoint?.traffic !== 'deferred') return;
   throw unmetered(
-    'A budget applies to this request, but its usage becomes known only after the reply. Use POST /v1/batches instead',
+    `A budget applies to this request, but its usage becomes known only after the reply. Use ${meteredRoute(endpoint)} instead`,
   );
+}
+
+/** Returns the route with the same purpose whose usage is counted. */
+function meteredRoute({ proxyPath }: Endpoint): string {
+  return /\/(?:realtime|realtimeapi|auth_tokens)(?:\/|$)/.test(proxyPath) ? 'a WebSocket at /v1/realtime' : 'POST /v1/batches';
 }
 
 /** Applies `reject_unmetered_requests`: rejects requests whose usage no reply states. Throws `unmetered_request`. */
@@ -26,7 +32,7 @@ function reasonOf(ctx: RequestContext): string | null {
   }
   switch (endpoint.traffic) {
     case 'deferred':
-      return 'The usage of this request becomes known only after the reply. Use POST /v1/batches';
+      return `The usage of this request becomes known only after the reply. Use ${meteredRoute(endpoint)}`;
     case 'unknown':
       return `Replies to ${shown(ctx)} state no usage in a known format. Use a unified route such as /v1/chat/completions`;
     case 'stated':

@@ -4,7 +4,8 @@ import type { JsonObject } from '../values/json/json.ts';
  * - `free`: it runs no model. It is not reserved, counted or estimated.
  * - `stated`: it runs a model, and replies to it state what was used in a known format.
  * - `unknown`: it may run a model. Usage that its reply states is counted; any other usage is estimated.
- * - `deferred`: it starts work whose usage no reply to it can state (batches, long-running predictions).
+ * - `deferred`: it starts work whose usage no reply to it can state (batches, long-running predictions, calls and client secrets of realtime
+ *   sessions, with which a client reaches the provider directly).
  */
 export type PassedTraffic = 'free' | 'stated' | 'unknown' | 'deferred';
 
@@ -15,7 +16,7 @@ export type PassedTraffic = 'free' | 'stated' | 'unknown' | 'deferred';
 export function passedTraffic(method: string, path: string): PassedTraffic {
   if (method === 'GET' || method === 'DELETE' || method === 'HEAD') return 'free';
   const plain = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
-  if (countsTokens.test(plain)) return 'free';
+  if (countsTokens.test(plain) || endsCall.test(plain)) return 'free';
   // The cancelled batch was counted or rejected when it was created.
   if (deferred.test(plain)) return /\/cancel$/.test(plain) ? 'free' : 'deferred';
   if (statedVerb.test(plain)) return 'stated';
@@ -35,8 +36,11 @@ const prefix = '(?:/(?:v\\d\\w*|openai|upload|api|projects/[^/]+|locations/[^/]+
 
 const countsTokens = /(?:\/count_tokens|\/input_tokens|\/count-tokens|\/tokenize|\/detokenize|:countTokens|:computeTokens)$/;
 
+/** Ends or transfers a call that exists. */
+const endsCall = /\/realtime\/calls\/[^/]+\/(?:hangup|reject|refer)$/;
+
 const deferred = new RegExp(
-  `^${prefix}/(?:(?:batches|messages/batches|batch/jobs|batchPredictionJobs|model-invocation-jobs?|async-invoke)(?:/|$)|.*:(?:batchGenerateContent|asyncBatchEmbedContent|predictLongRunning)$)`,
+  `^${prefix}/(?:realtime(?:api)?/.+|auth_tokens$|(?:batches|messages/batches|batch/jobs|batchPredictionJobs|model-invocation-jobs?|async-invoke)(?:/|$)|.*:(?:batchGenerateContent|asyncBatchEmbedContent|predictLongRunning)$)`,
 );
 
 /** Verbs of Google's APIs, which can follow any resource. */

@@ -48,6 +48,9 @@ const notPassed: ReadonlySet<string> = new Set([...hopHeaders, ...originHeaders]
 /** Name for a provider's `location`. Clients do not follow it, because a relative one would be a path of the gateway. */
 const movedLocation = `${defaultPrefix}upstream-location`;
 
+/** The `location` of a new call of a realtime session over WebRTC. Clients read its id to control the call, so the same path of the gateway is sent. */
+const callLocation = /\/realtime\/calls\/(rtc_\w+)$/;
+
 /** Headers that describe bytes that the gateway changes. */
 const describesBytes: ReadonlySet<string> = new Set([
   'content-encoding',
@@ -77,7 +80,10 @@ export function passedHeaders(headers: HeaderList, contentType: string | null): 
     const name = headers[i] as string;
     if (notPassed.has(name) || (contentType !== null && describesBytes.has(name))) continue;
     if (name.startsWith(defaultPrefix) || name.startsWith('access-control-')) continue;
-    passed.push(name === 'location' ? movedLocation : name, headers[i + 1] as string);
+    const value = headers[i + 1] as string;
+    const call = name === 'location' ? callLocation.exec(value) : null;
+    if (call !== null) passed.push('location', `/v1/realtime/calls/${call[1]}`);
+    passed.push(name === 'location' ? movedLocation : name, value);
   }
   return passed;
 }

@@ -137,14 +137,26 @@ describe('limits of pass-through requests', () => {
     expect((await ask('/v1/responses/input_tokens', { model: 'gpt-5', input: 'hi' })).status).toBe(200);
   });
 
-  it('reject batches under a budget, because their usage is known later', async () => {
+  it.each<[string, string, JsonObject, string]>([
+    ['batches', '/v1/proxy/batches', { input_file_id: 'file-1' }, 'POST /v1/batches'],
+    ['secrets for realtime clients', '/v1/realtime/client_secrets', { session: { type: 'realtime' } }, '/v1/realtime'],
+    ['secrets of Azure', '/v1/openai/realtimeapi/sessions', { model: 'm' }, '/v1/realtime'],
+    ['tokens of Gemini', '/v1/v1alpha/auth_tokens', { uses: 1 }, '/v1/realtime'],
+    ['realtime calls', '/v1/realtime/calls', { sdp: 'v=0' }, '/v1/realtime'],
+    ['accepted calls', '/v1/realtime/calls/rtc_1/accept', { type: 'realtime' }, '/v1/realtime'],
+  ])('reject %s under a budget, because their usage is known later or never', async (_what, path, sent, remedy) => {
     const { ask, calls } = start({ usageLimits: budgetOf(1_000_000, 'tokens') });
-    const refused = await ask('/v1/proxy/batches', { input_file_id: 'file-1' });
+    const refused = await ask(path, sent);
     expect([refused.status, codeOf(refused)]).toEqual([400, 'unmetered_request']);
-    expect(JSON.parse(refused.text).error.message).toContain('POST /v1/batches');
+    expect(JSON.parse(refused.text).error.message).toContain(remedy);
     expect(calls).toHaveLength(0);
     const free = start();
-    expect((await free.ask('/v1/proxy/batches', { input_file_id: 'file-1' })).status).toBe(200);
+    expect((await free.ask(path, sent)).status).toBe(200);
+  });
+
+  it('let a call be ended under a budget', async () => {
+    const { ask } = start({ usageLimits: budgetOf(1_000_000, 'tokens') });
+    expect((await ask('/v1/realtime/calls/rtc_1/hangup', {})).status).toBe(200);
   });
 });
 

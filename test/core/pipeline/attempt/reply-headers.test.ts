@@ -31,6 +31,18 @@ describe('headers of a provider', () => {
     ]);
   });
 
+  it.each(['/v1/realtime/calls/rtc_1', 'https://provider.example/openai/v1/realtime/calls/rtc_1'])(
+    'location %s is also the path of the gateway for this call',
+    (location) => {
+      expect(passedHeaders(['location', location], null)).toEqual([
+        'location',
+        '/v1/realtime/calls/rtc_1',
+        'x-svc-upstream-location',
+        location,
+      ]);
+    },
+  );
+
   it('except hop-by-hop ones reach the client in order, with bytes above 0x7f unchanged', () => {
     const headers = ['x-request-id', '1', 'link', '</a>; rel=next', 'x-name', 'caf\xe9', 'openai-version', '2020', 'x-name', 'b'];
     expect(passedHeaders(headers, null)).toEqual(headers);
