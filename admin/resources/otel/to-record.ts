@@ -3,6 +3,7 @@ import { emptyRecord, type RequestRecord } from '../../../core/contract/plugin/r
 import { unitsPerCallMax } from '../../../core/contract/values/models/usage.ts';
 import { declarations } from '../../../core/providers/declarations.ts';
 import type { Attributes, OtlpItem } from './items.ts';
+import { endpointOf, modelInParameters, names, providerNames } from './vocabulary.ts';
 
 export interface Ingest {
   readonly organisationId: string;
@@ -20,31 +21,22 @@ const providers: ReadonlyMap<string, string> = new Map([
   ...declarations.flatMap(({ id, aliases, telemetryName }) =>
     [id, ...aliases, ...(telemetryName ? [telemetryName] : [])].map((name) => [name, id] as const),
   ),
-  ['az.ai.openai', 'azure-openai'],
-  ['az.ai.inference', 'azure-ai'],
-  ['vertex_ai', 'vertex-ai'],
-  ['gemini', 'google'],
-]);
-
-const endpoints: ReadonlyMap<string, string> = new Map([
-  ['chat', 'chatComplete'],
-  ['text_completion', 'complete'],
-  ['embeddings', 'embed'],
+  ...providerNames,
 ]);
 
 /** Returns the record of a call to a model; null for spans and log records of other work, and of our own exports. */
 export function toRecord(item: OtlpItem, ingest: Ingest): RequestRecord | null {
   const { attributes, resource, traceId, spanId } = item;
-  const model = textOf(attributes, 'gen_ai.response.model') ?? textOf(attributes, 'gen_ai.request.model');
-  if (model === null || item.scope === ownScope) return null;
-  const provider = textOf(attributes, 'gen_ai.provider.name') ?? textOf(attributes, 'gen_ai.system');
-  const operation = textOf(attributes, 'gen_ai.operation.name');
+  const model = textOf(attributes, names.model) ?? modelInParameters(attributes)?.slice(0, textMax) ?? null;
+  const endpoint = endpointOf(attributes);
+  if (model === null || endpoint === undefined || item.scope === ownScope) return null;
+  const provider = textOf(attributes, names.provider);
   const sentStatus = attributes['http.response.status_code'];
   const status =
     typeof sentStatus === 'number' && sentStatus >= 100 && sentStatus < 600 ? Math.floor(sentStatus) : item.isError ? 500 : 200;
-  const cacheReadTokens = tokensOf(attributes, 'gen_ai.usage.cache_read.input_tokens');
-  const cacheWriteTokens = tokensOf(attributes, 'gen_ai.usage.cache_creation.input_tokens');
-  const allInput = tokensOf(attributes, 'gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens');
+  const cacheReadTokens = tokensOf(attributes, names.cacheReadTokens);
+  const cacheWriteTokens = tokensOf(attributes, names.cacheWriteTokens);
+  const allInput = tokensOf(attributes, names.inputTokens);
   return {
     ...emptyRecord,
     id: idOf(ingest, traceId, spanId),
@@ -55,10 +47,10 @@ export function toRecord(item: OtlpItem, ingest: Ingest): RequestRecord | null {
     apiKeyId: ingest.apiKeyId,
     userId: ingest.userId,
     ...{ method: 'POST', path: ingest.path, source: 'otlp' },
-    endpoint: operation === null ? null : (endpoints.get(operation) ?? null),
+    endpoint,
     status,
     outcome: status < 400 && !item.isError ? 'success' : 'failed',
-    errorCode: textOf(attributes, 'error.type'),
+    errorCode: textOf(attributes, ['error.type']),
     errorMessage: item.errorMessage?.slice(0, 1000) || null,
     provider: provider === null ? null : (providers.get(provider) ?? provider),
     model,
@@ -67,8 +59,10 @@ export function toRecord(item: OtlpItem, ingest: Ingest): RequestRecord | null {
     inputTokens: Math.max(0, allInput - cacheReadTokens - cacheWriteTokens),
     cacheReadTokens,
     cacheWriteTokens,
-    outputTokens: tokensOf(attributes, 'gen_ai.usage.output_tokens', 'gen_ai.usage.completion_tokens'),
-    reasoningTokens: tokensOf(attributes, 'gen_ai.usage.reasoning.output_tokens'),
+    outputTokens: tokensOf(attributes, names.outputTokens),
+    reasoningTokens: tokensOf(attributes, names.reasoningTokens),
+    audioInputTokens: tokensOf(attributes, names.audioInputTokens),
+    audioOutputTokens: tokensOf(attributes, names.audioOutputTokens),
     durationMs: Math.max(0, Math.round((item.endMs - item.startMs) * 100) / 100),
     metadata: metadataOf(attributes, resource),
   };
@@ -83,21 +77,21 @@ function idOf({ workspaceId }: Ingest, traceId: string, spanId: string): string 
 
 const textMax = 128;
 
-function textOf(attributes: Attributes, name: string): string | null {
-  const value = attributes[name];
-  return typeof value === 'string' && value !== '' ? value.slice(0, textMax) : null;
+function textOf(attributes: Attributes, names: readonly string[]): string | null {
+  const value = names.map((name) => attributes[name]).find((one) => typeof one === 'string' && one !== '');
+  return typeof value === 'string' ? value.slice(0, textMax) : null;
 }
 
-function tokensOf(attributes: Attributes, ...names: readonly string[]): number {
+function tokensOf(attributes: Attributes, names: readonly string[]): number {
   const value = names.map((name) => attributes[name]).find((one) => typeof one === 'number');
   return typeof value === 'number' && value > 0 ? Math.min(Math.floor(value), unitsPerCallMax) : 0;
 }
 
 function metadataOf(attributes: Attributes, resource: Attributes): Record<string, string> {
   const found: Record<string, string> = {};
-  const service = textOf(resource, 'service.name');
-  const user = textOf(attributes, 'user.id') ?? textOf(attributes, 'enduser.id');
-  const conversation = textOf(attributes, 'gen_ai.conversation.id');
+  const service = textOf(resource, ['service.name']);
+  const user = textOf(attributes, names.user);
+  const conversation = textOf(attributes, names.conversation);
   if (service !== null) found.service_name = service;
   if (user !== null) found._user = user;
   if (conversation !== null) found.conversation_id = conversation;

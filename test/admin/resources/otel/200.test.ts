@@ -82,6 +82,54 @@ describe.each(ruleDatabases)('OTLP of clients, on %s', (database) => {
     expect(await logOf(span.traceId)).toHaveLength(1);
   });
 
+  it.each<[string, Record<string, string | number>, object]>([
+    [
+      'OpenInference',
+      {
+        ...{ 'openinference.span.kind': 'LLM', 'llm.system': 'openai', 'llm.provider': 'azure', 'llm.model_name': 'gpt-4o-mini' },
+        ...{ 'llm.token_count.prompt': 1_000, 'llm.token_count.prompt_details.cache_read': 400, 'session.id': 's' },
+        ...{ 'llm.token_count.completion': 100, 'llm.token_count.completion_details.reasoning': 30 },
+      },
+      {
+        ...{ provider: 'azure-openai', model: 'gpt-4o-mini', inputTokens: 600, cacheReadTokens: 400, outputTokens: 100 },
+        ...{ reasoningTokens: 30, endpoint: 'chatComplete', metadata: { service_name: 'shop', conversation_id: 's' } },
+      },
+    ],
+    [
+      'OpenInference, of an embedding that failed',
+      { 'openinference.span.kind': 'EMBEDDING', 'llm.system': 'mistralai', 'embedding.invocation_parameters': '{"model":"m"}' },
+      { provider: 'mistral-ai', model: 'm', endpoint: 'embed', inputTokens: 0 },
+    ],
+    [
+      'earlier conventions',
+      {
+        ...{ 'gen_ai.system': 'openai', 'gen_ai.request.model': 'gpt-4o-mini', 'gen_ai.usage.prompt_tokens': 10 },
+        ...{ 'gen_ai.usage.cache_read_input_tokens': 4, 'gen_ai.usage.completion_tokens': 5, 'gen_ai.usage.reasoning_tokens': 2 },
+      },
+      { provider: 'openai', inputTokens: 6, cacheReadTokens: 4, outputTokens: 5, reasoningTokens: 2 },
+    ],
+  ])('spans with the attributes of %s are read', async (_vocabulary, attributes, record) => {
+    const span = spanOf({ attributes: Object.entries(attributes).map(([key, value]) => attribute(key, value)) });
+    expect(await (await postJson('/otel/v1/traces', tracesOf(span))).json()).toEqual({});
+    const rows = await plane.control.services.database
+      .em()
+      .execute('select record from request_records where trace_id = ?', [span.traceId]);
+    expect(rows).toEqual([{ record: expect.objectContaining(record) }]);
+  });
+
+  it.each([
+    { 'gen_ai.operation.name': 'invoke_agent' },
+    { 'gen_ai.operation.name': 'execute_tool' },
+    { 'openinference.span.kind': 'AGENT' },
+    { 'openinference.span.kind': 'CHAIN' },
+  ])('spans around calls, such as %j, are not stored, because they repeat the usage of the calls', async (kind) => {
+    const usage = { 'gen_ai.request.model': 'gpt-4o-mini', 'gen_ai.usage.input_tokens': 1_000, 'llm.model_name': 'gpt-4o-mini' };
+    const attributes = Object.entries({ ...usage, ...kind }).map(([key, value]) => attribute(key, value));
+    const span = spanOf({ attributes });
+    expect((await postJson('/otel/v1/traces', tracesOf(span))).status).toBe(200);
+    expect(await logOf(span.traceId)).toEqual([]);
+  });
+
   it.each(['identity', 'gzip'])('protobuf of the official definitions is read, with content-encoding %s', async (encoding) => {
     const span = spanOf({ status: { code: 2, message: 'overloaded' } });
     const message = toOfficial('/v1/traces', tracesOf(span));
