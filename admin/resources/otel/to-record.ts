@@ -61,8 +61,7 @@ export function toRecord(item: OtlpItem, ingest: Ingest): RequestRecord | null {
     cacheWriteTokens,
     outputTokens: tokensOf(attributes, names.outputTokens),
     reasoningTokens: tokensOf(attributes, names.reasoningTokens),
-    audioInputTokens: tokensOf(attributes, names.audioInputTokens),
-    audioOutputTokens: tokensOf(attributes, names.audioOutputTokens),
+    media: mediaOf(attributes),
     durationMs: Math.max(0, Math.round((item.endMs - item.startMs) * 100) / 100),
     metadata: metadataOf(attributes, resource),
   };
@@ -85,6 +84,13 @@ function textOf(attributes: Attributes, names: readonly string[]): string | null
 function tokensOf(attributes: Attributes, names: readonly string[]): number {
   const value = names.map((name) => attributes[name]).find((one) => typeof one === 'number');
   return typeof value === 'number' && value > 0 ? Math.min(Math.floor(value), unitsPerCallMax) : 0;
+}
+
+function mediaOf(attributes: Attributes): RequestRecord['media'] {
+  const audioInputTokens = tokensOf(attributes, names.audioInputTokens);
+  const audioOutputTokens = tokensOf(attributes, names.audioOutputTokens);
+  if (audioInputTokens + audioOutputTokens === 0) return null;
+  return { audioInputTokens, audioOutputTokens, imageInputTokens: 0, imageOutputTokens: 0, units: {} };
 }
 
 function metadataOf(attributes: Attributes, resource: Attributes): Record<string, string> {

@@ -89,9 +89,11 @@ describe.each(ruleDatabases)('OTLP of clients, on %s', (database) => {
         ...{ 'openinference.span.kind': 'LLM', 'llm.system': 'openai', 'llm.provider': 'azure', 'llm.model_name': 'gpt-4o-mini' },
         ...{ 'llm.token_count.prompt': 1_000, 'llm.token_count.prompt_details.cache_read': 400, 'session.id': 's' },
         ...{ 'llm.token_count.completion': 100, 'llm.token_count.completion_details.reasoning': 30 },
+        'llm.token_count.prompt_details.audio': 50,
       },
       {
         ...{ provider: 'azure-openai', model: 'gpt-4o-mini', inputTokens: 600, cacheReadTokens: 400, outputTokens: 100 },
+        media: expect.objectContaining({ audioInputTokens: 50, audioOutputTokens: 0 }),
         ...{ reasoningTokens: 30, endpoint: 'chatComplete', metadata: { service_name: 'shop', conversation_id: 's' } },
       },
     ],
