@@ -165,8 +165,8 @@ function methodOf(as: oauth.AuthorizationServer, wanted: unknown): OAuthClient['
   return supported.includes('client_secret_basic') ? 'client_secret_basic' : 'client_secret_post';
 }
 
-/** Not bound to the id of the row, because two processes may register at the same time. */
-function contextOf({
+/** The context of a sealed registration. It is not bound to the id of the row, because two processes may register at the same time. */
+export function contextOf({
   organisationId,
   integrationId,
   issuer,

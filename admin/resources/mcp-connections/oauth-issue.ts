@@ -10,10 +10,13 @@ import { OutboundError } from '../../http/gateways/outbound-fetch.ts';
 export class OAuthIssue extends Error {
   /** True if the credential is no longer valid, so that a repetition is useless. */
   readonly isFinal: boolean;
+  /** True if the server does not accept the gateway as this client. */
+  readonly rejectsClient: boolean;
 
-  constructor(message: string, isFinal = false) {
+  constructor(message: string, isFinal = false, rejectsClient = false) {
     super(message);
     this.isFinal = isFinal;
+    this.rejectsClient = rejectsClient;
   }
 }
 
@@ -26,13 +29,15 @@ export function toOAuthIssue(thrown: unknown): OAuthIssue {
     return new OAuthIssue(
       `the authorisation server replied with ${printable(thrown.error)}${text}`,
       thrown.error === 'invalid_grant',
+      thrown.error === 'invalid_client',
     );
   }
   if (thrown instanceof AuthorizationResponseError) {
     return new OAuthIssue(`the authorisation server refused: ${printable(thrown.error)}`, true);
   }
   if (thrown instanceof WWWAuthenticateChallengeError) {
-    return new OAuthIssue(`the authorisation server rejected the client (${thrown.response.status})`);
+    const { status } = thrown.response;
+    return new OAuthIssue(`the authorisation server rejected the client (${status})`, false, status === 401);
   }
   if (thrown instanceof OperationProcessingError)
     return new OAuthIssue(`the authorisation server sent an invalid response: ${thrown.message}`);

@@ -16,6 +16,7 @@ import { findAuthorisationServer, optionsOf } from './authorisation-server.ts';
 import { oauthFetch } from './begin-authorisation.ts';
 import { openConnection } from './connection-secrets.ts';
 import { type McpConnection, mcpConnections } from './entity.ts';
+import { forgetRejected, issueWithRemedy, refreshingClient } from './lost-clients.ts';
 import { authenticationOf, clientOf } from './oauth-client.ts';
 import { type OAuthIssue, toOAuthIssue } from './oauth-issue.ts';
 import { allScopes, hasScopes } from './scopes.ts';
@@ -218,7 +219,7 @@ async function obtainAlone(
   } catch (thrown) {
     // Another process has just stored the first token.
     if (thrown instanceof UniqueConstraintViolationException) return 'busy';
-    return failed(toOAuthIssue(thrown).message);
+    return failed(issueWithRemedy(toOAuthIssue(thrown), integration));
   }
 }
 
@@ -226,10 +227,12 @@ async function obtainAlone(
  * Refreshes the tokens of a user. One process claims the row, because a refresh token is valid once. No transaction stays open during
  * the exchange: the embedded database has a single connection.
  */
-async function refresh(services: Services, { em, server }: Asked, row: McpConnection): Promise<McpTokenReply | 'busy'> {
+async function refresh(services: Services, asked: Asked, row: McpConnection): Promise<McpTokenReply | 'busy'> {
+  const { em, server, integration } = asked;
   const { vault, clock } = services;
   const before = await openConnection(em, vault, row);
-  if (before.refreshToken === null) return forget(services, server, row);
+  const client = await refreshingClient({ em, vault }, integration, before.client);
+  if (before.refreshToken === null || client === null) return forget(services, server, row);
   const nowMs = clock.now();
   const { id, organisationId, tokenId } = row;
   const unclaimed = { $or: [{ claimedUntil: null }, { claimedUntil: { $lt: new Date(nowMs) } }] };
@@ -237,19 +240,22 @@ async function refresh(services: Services, { em, server }: Asked, row: McpConnec
   const claimed = await em.nativeUpdate(mcpConnections, { id, organisationId, tokenId, ...unclaimed }, claim);
   if (claimed === 0) return 'busy';
   const as = { issuer: row.issuer, token_endpoint: before.tokenEndpoint };
-  const library = { client_id: before.client.clientId };
+  const library = { client_id: client.clientId };
   try {
     const options = { ...optionsOf(oauthFetch(services, organisationId)), additionalParameters: { resource: before.resource } };
-    const sending = oauth.refreshTokenGrantRequest(as, library, authenticationOf(before.client), before.refreshToken, options);
+    const sending = oauth.refreshTokenGrantRequest(as, library, authenticationOf(client), before.refreshToken, options);
     const response = await oauth.processRefreshTokenResponse(as, library, await sending);
-    const stored = await store(services, row, (tx, current) => replaceTokens(tx, vault, current, before, response, clock.now()));
+    const stored = await store(services, row, (tx, current) =>
+      replaceTokens(tx, vault, current, { ...before, client }, response, clock.now()),
+    );
     return stored ? connected(services, em, stored) : required(services, server);
   } catch (thrown) {
     const issue: OAuthIssue = toOAuthIssue(thrown);
     services.log.warn({ serverId: server.id, reason: issue.message }, 'could not refresh the token of an MCP server');
-    if (issue.isFinal) return forget(services, server, row);
+    const isLost = await forgetRejected({ em, vault }, { integration, issuer: row.issuer, client, issue });
+    if (issue.isFinal || isLost) return forget(services, server, row);
     await em.nativeUpdate(mcpConnections, { id, organisationId, tokenId }, { claimedUntil: null });
-    return failed(issue.message);
+    return failed(issueWithRemedy(issue, integration));
   }
 }
 
