@@ -57,7 +57,7 @@ export const openTelemetry = {
   traceContextToProviders: row(
     'TRACE_CONTEXT_TO_PROVIDERS',
     'false',
-    'Whether calls to providers have a traceparent header with the trace and the span of the attempt. Providers can then link requests.',
+    'Whether calls to providers, MCP servers and agents have a traceparent header with the trace and the span of the attempt. They can then link requests.',
     flag(),
   ),
   otelServiceName: row(

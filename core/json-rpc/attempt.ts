@@ -3,6 +3,7 @@ import type { UpstreamCall } from '../contract/provider/upstream.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import type { HeaderList } from '../contract/values/http/http.ts';
 import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
+import { setTraceContext } from '../pipeline/attempt/outgoing-call.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
 import { announce } from '../pipeline/run-attempt.ts';
 import { type CircuitOwner, enterCircuit } from './circuit.ts';
@@ -34,6 +35,7 @@ export async function sendAttempt(
   call: UpstreamCall,
 ): Promise<UpstreamResponse> {
   const attempt = await beginAttempt(ctx, services, called);
+  if (dispatcher.outgoing.traceContext) setTraceContext(ctx, call.headers);
   const stream = exchangeStream(dispatcher.transport, call);
   ctx.abortUpstream = () => stream.abort();
   try {

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { initialize } from '../support/clients/mcp-client.ts';
 import { attributesAsObject, itemsOf, startFakeCollector } from '../support/fakes/fake-collector.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
 import { until } from '../support/until.ts';
-import { openaiError } from '../support/upstream/fake-upstream.ts';
+import { openaiError, reply } from '../support/upstream/fake-upstream.ts';
 
 let collector: Awaited<ReturnType<typeof startFakeCollector>>;
 let gateway: GatewayWithUpstream;
@@ -46,6 +47,31 @@ it('one trace goes from the caller through the gateway to the provider, with a s
   expect(attributesAsObject(second.attributes)).toMatchObject({ 'gen_ai.usage.input_tokens': expect.any(Number) });
 });
 
+it('a trace goes on to MCP servers', async () => {
+  const { admin, upstream } = gateway;
+  const result = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 'traced', version: '1' } };
+  const type = { 'content-type': 'application/json' };
+  upstream.once('/mcp', reply(200, JSON.stringify({ jsonrpc: '2.0', id: 1, result }), type));
+  const fields = { name: 'traced', slug: 'traced', transport: 'http', auth_type: 'none', workspace_id: gateway.workspaceId };
+  await admin.create('/mcp-integrations', { ...fields, url: `${upstream.origin}/mcp` });
+  await admin.create('/mcp-servers', { ...fields, transport: undefined, auth_type: undefined, mcp_integration_id: 'traced' });
+  const trace = '5bf92f3577b34da6a3ce929d0e0e4737';
+  const response = await fetch(`${gateway.origin}/traced/mcp`, {
+    method: 'POST',
+    headers: {
+      ...{ 'x-svc-api-key': gateway.workspaceKey, traceparent: `00-${trace}-00f067aa0ba902b7-01` },
+      ...{ accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
+    },
+    body: JSON.stringify(initialize),
+  });
+  expect(response.status).toBe(200);
+  const spans = () => collector.received.filter(({ path }) => path === '/v1/traces').flatMap(itemsOf) as unknown as Span[];
+  const isCall = ({ traceId, name }: Span) => traceId === trace && name === 'initialize';
+  const call = await until(async () => spans().find(isCall), { what: 'the span of the call' });
+  const sent = upstream.requests.find(({ path }) => path === '/mcp');
+  expect(sent?.header('traceparent')).toBe(`00-${trace}-${call.spanId}-01`);
+});
+
 it('every process sends its metrics under a name of its own', async () => {
   const instances = () =>
     new Set(
@@ -59,6 +85,8 @@ it('every process sends its metrics under a name of its own', async () => {
 });
 
 interface Span {
+  readonly traceId: string;
+  readonly name: string;
   readonly spanId: string;
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;

@@ -189,7 +189,11 @@ export function errorType(status: number, errorCode: string | null): string | nu
   return status >= 300 ? String(status) : null;
 }
 
+/**
+ * Returns the status of the span of a request. That of a server stays unset for 4xx, as the conventions demand: the client is wrong, and
+ * alerts on failed spans concern the service.
+ */
 function statusOf(status: number, message: string | null): Span['status'] {
-  if (status < 400) return {};
+  if (status < 500) return {};
   return { code: statusError, ...(message === null ? undefined : { message }) };
 }

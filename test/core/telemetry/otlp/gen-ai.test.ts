@@ -289,3 +289,17 @@ it('spans of A2A agents name the agent and have no provider of models', () => {
   series.observe(record);
   expect(series.metrics('1', '2')).toEqual([]);
 });
+
+it.each([
+  [200, undefined],
+  [400, undefined],
+  [429, undefined],
+  [500, 2],
+  [502, 2],
+])('the span of a request with status %i has the code %s, and names the error of any status', (status, code) => {
+  const errorCode = status < 400 ? null : 'bad_request';
+  const record = sampleRecord({ status, errorCode, errorMessage: errorCode && 'no', attempts: [] });
+  const [span] = requestSpans({ record, costNanoUsd: null }, (provider) => provider);
+  expect(span?.status).toEqual(code === undefined ? {} : { code, message: 'no' });
+  expect(attributesAsObject(span?.attributes)['error.type']).toBe(errorCode ?? undefined);
+});
