@@ -12,6 +12,7 @@ import type { ToolChecks, ToolGuardrails } from '../json-rpc/tool-guardrails.ts'
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
 import { canRenew, renewed } from './authorised.ts';
+import { streamOf } from './body-stream.ts';
 import { hasToolResult } from './check-task.ts';
 import type { SignIdentity } from './identity-headers.ts';
 import type { MappedHeaders } from './mapped-headers.ts';
@@ -121,7 +122,7 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
   if (mayRefuseRevision(status, outgoing)) {
     const body = (await stream.whole(messageBytesMax)) ?? new Uint8Array();
     if (await learnRevisions(sender, outgoing, body)) return exchangeOnce(sender, outgoing);
-    stream = { ...stream, body: chunksOf(body), whole: () => body };
+    stream = streamOf(stream, body);
   }
   const reply = passedHeaders(headers, passedNames);
   const session = outgoing.isOpening ? findHeader(headers, 'mcp-session-id') : undefined;
@@ -173,8 +174,4 @@ function failureText({ call, server }: Work, error: GatewayError): string | null
 /** `isTool`: the reply holds the result of a tool. */
 function charge({ ctx, call }: Work, isTool = false): void {
   if (isTool || call.method === 'tools/call') ctx.usage = toolUsage(call);
-}
-
-async function* chunksOf(body: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield body;
 }

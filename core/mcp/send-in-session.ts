@@ -1,7 +1,10 @@
 import type { Identity } from '../contract/plugin/context.ts';
 import type { JsonObject } from '../contract/values/json/json.ts';
+import { textOf } from '../contract/values/text/utf8.ts';
 import { sendAttempt, type UpstreamResponse } from '../json-rpc/attempt.ts';
+import { messageBytesMax } from '../json-rpc/relay-reply.ts';
 import { canRenew, renewed } from './authorised.ts';
+import { streamOf } from './body-stream.ts';
 import type { Outgoing, Work } from './exchange.ts';
 import { type OwnSession, statelessRevision } from './own-client.ts';
 import { sessionNotFound } from './refusals.ts';
@@ -78,11 +81,21 @@ async function sendInSession(work: Work, outgoing: Outgoing, named: SessionState
   };
   const own = await sessions.get(server, caller);
   const first = await sendIn(own);
-  if (ctx.aborted || (first.status !== 401 && (first.status !== 404 || own.sessionId === null))) return first;
+  if (ctx.aborted) return first;
+  if (first.status === 400 && own.sessionId !== null) {
+    const body = (await first.stream.whole(messageBytesMax)) ?? new Uint8Array();
+    if (!namesSession.test(textOf(body))) return { ...first, stream: streamOf(first.stream, body) };
+  } else if (first.status !== 401 && (first.status !== 404 || own.sessionId === null)) return first;
   first.stream.abort();
   sessions.drop(server, caller, own);
   return sendIn(await sessions.get(server, caller));
 }
+
+/**
+ * Text of servers that reply 400 instead of 404 to a session that they do not know, as those of the SDK's examples:
+ * `Bad Request: No valid session ID provided`.
+ */
+const namesSession = /session/i;
 
 /** `meta` states the client, in a session at a server that has none. */
 async function send(

@@ -53,7 +53,9 @@ export function messageReader(reading: Reading): MessageReader {
       if (isAmbiguous(message) || otherMember(message) !== null) return mustRead ? '' : null;
       // Notifications and requests of the server belong to no request of the client.
       if (message.result === undefined && message.error === undefined) return null;
-      if (message.id === null) return null;
+      if (message.id === null || isErrorWithoutId(message)) {
+        return checkResult !== null && isObject(message.error) ? guarded(message, call, checkResult) : null;
+      }
       if (message.id !== call.id) return session === 'open' ? null : '';
       onReply?.(message);
       note(call, message);
@@ -86,6 +88,11 @@ function guarded(message: JsonObject, call: McpCall, check: NonNullable<ToolChec
   } catch (thrown) {
     return denied(thrown);
   }
+}
+
+/** Errors about requests that a server could not read may leave out their id since the revision 2025-11-25. */
+function isErrorWithoutId({ jsonrpc, id, error, result }: JsonObject): boolean {
+  return jsonrpc === '2.0' && id === undefined && isObject(error) && result === undefined;
 }
 
 function note(call: McpCall, { error, result }: JsonObject): void {

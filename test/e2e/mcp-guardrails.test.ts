@@ -219,4 +219,23 @@ describe('a server whose results are checked', () => {
     expect((await client.post(slug, echo('x'))).text).toBe('data: {"jsonrpc":"2.0","id":9,"result":{"content":[]}}\n\n');
     await odd.close();
   });
+
+  it.each([
+    ['null', '"id":null,'],
+    ['none', ''],
+  ])('cannot avoid the checks with an error whose id is %s', async (what, idText) => {
+    const odd = await startMcpUpstream();
+    const slug = `error-${what}`;
+    const { server } = await client.addServer(slug, odd.url);
+    const id = await save(words('forbidden'));
+    await map(id, { [server]: { run_on: ['output'] } });
+    await denied(slug, echo('forbidden'));
+    odd.override = (_request, response) => {
+      const error = `"error":{"code":-32000,"message":"a forbidden text"}`;
+      response.writeHead(400, { 'content-type': 'application/json' }).end(`{"jsonrpc":"2.0",${idText}${error}}`);
+    };
+    const got = await reply(slug, echo('x'));
+    expect([got.message.error.code, JSON.stringify(got.message)]).toEqual([-32446, expect.not.stringContaining('a forbidden')]);
+    await odd.close();
+  });
 });

@@ -170,6 +170,23 @@ describe('a session', () => {
     expect(messageOf((await post('sample', echo('after'))).text)).toMatchObject({ result: { content: [{ text: 'after' }] } });
     expect(opened()).toBe(before + 1);
   });
+
+  it('is also reported as ended, or opened again, if the server replies 400 without an id, as servers of the SDK do', async () => {
+    const text = '{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}';
+    const refuseOnce = (): void => {
+      upstream.override = (_, response) => {
+        upstream.override = null;
+        response.writeHead(400, { 'content-type': 'application/json' }).end(text);
+      };
+    };
+    const session = await begin('sample');
+    refuseOnce();
+    const ended = await post('sample', echo('a'), session);
+    expect([ended.status, ended.text]).toEqual([400, text]);
+    expect((await post('sample', echo('without'))).status).toBe(200);
+    refuseOnce();
+    expect(messageOf((await post('sample', echo('after'))).text)).toMatchObject({ result: { content: [{ text: 'after' }] } });
+  });
 });
 
 describe('the revision 2026-07-28', () => {
