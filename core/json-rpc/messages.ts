@@ -78,7 +78,9 @@ export function parseMessage(body: Uint8Array): ClientMessage {
   requireSpelling(params, otherParameter, 'params.', id);
   if (isObject(params.ref)) requireSpelling(params.ref, otherParameter, 'params.ref.', id);
   const named = namedBy(method);
-  if (named !== null && typeof params[named] !== 'string') {
+  // A subscription to nothing needs no check. Servers of revisions without subscriptions refuse the method, whatever its parameters.
+  const isOfNothing = params[named ?? ''] === undefined && subscriptions.has(method);
+  if (named !== null && typeof params[named] !== 'string' && !isOfNothing) {
     throw new RpcError(rpcCodes.invalidParams, `params.${named}: a text is expected`, { id, status: 200 });
   }
   return { kind: id === null ? 'notification' : 'request', id, method, params };
@@ -136,7 +138,8 @@ export function isAmbiguous({ method, result, error }: JsonObject): boolean {
   return method !== undefined && (result !== undefined || error !== undefined);
 }
 
-const byUri: ReadonlySet<string> = new Set(['resources/read', 'resources/subscribe', 'resources/unsubscribe']);
+const subscriptions: ReadonlySet<string> = new Set(['resources/subscribe', 'resources/unsubscribe']);
+const byUri: ReadonlySet<string> = new Set(['resources/read', ...subscriptions]);
 
 /** The body of an error reply. */
 export function errorBody(id: RpcId | null, code: number, message: string, data?: JsonObject): string {

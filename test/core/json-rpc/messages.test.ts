@@ -45,3 +45,15 @@ describe('messages of clients', () => {
     },
   );
 });
+
+it.each([
+  ['resources/subscribe', {}, null],
+  ['resources/unsubscribe', {}, null],
+  ['resources/subscribe', { uri: ['a'] }, -32602],
+  ['resources/read', {}, -32602],
+  ['tools/call', {}, -32602],
+])('%s with the parameters %j is refused with the code %s before a server is called', (method, params, code) => {
+  const read = () => parseMessage(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })));
+  if (code === null) expect(read()).toMatchObject({ kind: 'request', method });
+  else expect(read).toThrow(expect.objectContaining({ rpcCode: code }));
+});
