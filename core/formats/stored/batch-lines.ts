@@ -1,6 +1,7 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
 import { lineTooLong, textLines } from '../../contract/values/text/text-lines.ts';
+import { withCustomCallsInLine, withFunctionsInLine } from '../../translate/custom-tools/batch-lines.ts';
 import { badParam } from '../bad-param.ts';
 
 /** One request of a batch in OpenAI's form (https://platform.openai.com/docs/api-reference/batch/request-input). */
@@ -11,12 +12,12 @@ export interface BatchRequest {
 }
 
 /**
- * Yields the requests of an input file, as `call.checkLine` has left them. Throws `bad_request` naming `param` and the invalid line, and
+ * Yields the requests of an input file, as `call.checkLine` has left them, with functions for custom tools. Throws `bad_request` naming `param` and the invalid line, and
  * what `checkLine` throws.
  */
 export async function* readBatchRequests(
   file: AsyncIterable<Uint8Array>,
-  { checkLine }: Pick<OperationCall, 'checkLine'>,
+  call: Pick<OperationCall, 'checkLine' | 'adapted'>,
   param = 'input_file_id',
 ): AsyncGenerator<BatchRequest> {
   let number = 0;
@@ -28,7 +29,8 @@ export async function* readBatchRequests(
       throw badParam(`${param} line ${number}`, 'a JSON object with custom_id, method, url and body is expected');
     }
     const url = String(line.url ?? '');
-    yield { customId: line.custom_id, url, body: checkLine ? await checkLine(url, line.body) : line.body };
+    const body = call.checkLine ? await call.checkLine(url, line.body) : line.body;
+    yield { customId: line.custom_id, url, body: withFunctionsInLine(body, call) };
   }
 }
 
@@ -53,13 +55,15 @@ export function callOfLine(call: OperationCall, body: JsonObject): OperationCall
   return { ...call, params: { ...body, model }, model, stream: false, form: null };
 }
 
-/** Writes a line of output in OpenAI's form. */
+/** Writes a line of output in OpenAI's form, with calls of custom tools for calls of the functions that stood for them. */
 export function outputLine(
   id: string,
   customId: unknown,
   outcome: { readonly response: JsonObject | null; readonly error: JsonObject | null },
 ) {
-  return Buffer.from(`${JSON.stringify({ id, custom_id: customId, ...outcome })}\n`);
+  const { response, error } = outcome;
+  const body = isObject(response?.body) ? { body: withCustomCallsInLine(response.body) } : {};
+  return Buffer.from(`${JSON.stringify({ id, custom_id: customId, response: response && { ...response, ...body }, error })}\n`);
 }
 
 const lineCharactersMax = 64 * 1024 * 1024;

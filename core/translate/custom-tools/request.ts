@@ -7,7 +7,7 @@ import { noteOnce } from '../../formats/note-once.ts';
  * Returns a chat request whose custom tools, their earlier calls and the choice of them are those of functions. Returns the same object
  * if it has none. Throws `bad_request` naming a tool without a name.
  */
-export function withFunctions(params: JsonObject, call: OperationCall): JsonObject {
+export function withFunctions(params: JsonObject, call: Pick<OperationCall, 'adapted'>): JsonObject {
   const { tools, messages, tool_choice: choice } = params;
   const [hasTools, hasCalls] = [Array.isArray(tools) && tools.some(isCustom), holdsCustomCalls(messages)];
   if (!hasTools && !hasCalls) return params;
