@@ -1,18 +1,15 @@
-import { createHash } from 'node:crypto';
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import { objectsIn } from '../../formats/objects-in.ts';
+import { flatName } from './flat-name.ts';
 
 /** A tool as the client names it. */
 export interface NamespacedTool {
   readonly namespace: string;
   readonly name: string;
 }
-
-/** Maximum length of the name of a function at most providers. */
-const nameLengthMax = 64;
 
 /**
  * Returns a Responses request whose namespaces are replaced by their tools, under names that hold both. Earlier calls and the choice of
@@ -55,14 +52,6 @@ function isNamespace(value: unknown): value is Namespace {
 
 function isNamespaced(value: unknown): value is JsonObject & { readonly namespace: string } {
   return isObject(value) && typeof value.namespace === 'string';
-}
-
-/** Coding agents name MCP tools `<namespace>__<tool>` elsewhere. A longer name is cut, and a digest keeps it distinct. */
-function flatName(namespace: string, name: string): string {
-  const flat = namespace.endsWith('__') ? namespace + name : `${namespace}__${name}`;
-  if (flat.length <= nameLengthMax) return flat;
-  const digest = createHash('sha256').update(flat).digest('hex').slice(0, 8);
-  return `${flat.slice(0, nameLengthMax - 9)}_${digest}`;
 }
 
 /** All tools are shown to the model, because a provider without namespaces cannot search for deferred ones. */
