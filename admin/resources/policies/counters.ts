@@ -16,6 +16,7 @@ interface CounterRow {
   readonly used: number | string;
   readonly used_nano_rest: number;
   readonly start_ms: number | string;
+  readonly is_marked: boolean;
 }
 
 interface CountersPage {
@@ -26,13 +27,14 @@ interface CountersPage {
 }
 
 const keyPrefix = 'budget:';
+const columns = 'key, value_key, used, used_nano_rest, start_ms, exhausted_at is not null as is_marked';
 
 /** Returns a page of the counters of a policy in the order of their value keys, and how many there are. */
 export async function listCounters(em: EntityManager, policy: UsagePolicyRow, page: CountersPage, nowMs: number) {
   const { filter, values } = filterOf(policy, page, nowMs);
   const [{ total }] = await em.execute<[{ total: number }]>(`select count(*)::int as total from limit_budgets ${filter}`, values);
   const rows = await em.execute<CounterRow[]>(
-    `select key, value_key, used, used_nano_rest, start_ms from limit_budgets ${filter}
+    `select ${columns} from limit_budgets ${filter}
      order by value_key, key limit ? offset ?`,
     [...values, page.limit, page.offset],
   );
@@ -48,10 +50,10 @@ export async function listCounters(em: EntityManager, policy: UsagePolicyRow, pa
 /** Returns the counters with the highest usage, by value key. */
 export async function usageByValueKey(em: EntityManager, policy: UsagePolicyRow, nowMs: number) {
   const { filter, values } = filterOf(policy, {}, nowMs);
-  const rows = await em.execute<CounterRow[]>(
-    `select key, value_key, used, used_nano_rest, start_ms from limit_budgets ${filter} order by used desc, key limit ?`,
-    [...values, shownMax],
-  );
+  const rows = await em.execute<CounterRow[]>(`select ${columns} from limit_budgets ${filter} order by used desc, key limit ?`, [
+    ...values,
+    shownMax,
+  ]);
   return Object.fromEntries(rows.map((row) => [row.value_key ?? '', usageOf(row, policy, nowMs)]));
 }
 
@@ -106,7 +108,7 @@ function filterOf(policy: UsagePolicyRow, { status, search }: Partial<CountersPa
     values.push(containing(search));
   }
   if (status !== undefined) {
-    const exhausted = '(used + (used_nano_rest > 0)::int >= ? and (end_ms is null or end_ms > ?))';
+    const exhausted = '((used + (used_nano_rest > 0)::int >= ? or exhausted_at is not null) and (end_ms is null or end_ms > ?))';
     filter += status === 'exhausted' ? ` and ${exhausted}` : ` and not ${exhausted}`;
     values.push(unitsOf(policy.creditLimit, policy), nowMs);
   }
@@ -120,7 +122,8 @@ function usageOf(row: CounterRow, policy: UsagePolicyRow, nowMs: number) {
   const used = isCurrent ? Number(row.used) : 0;
   const rest = isCurrent ? row.used_nano_rest : 0;
   const units = used + (rest > 0 ? 1 : 0);
-  const isExhausted = units >= unitsOf(policy.creditLimit, policy);
+  // A counter is marked early if it has rejected a call because less is left.
+  const isExhausted = units >= unitsOf(policy.creditLimit, policy) || (isCurrent && row.is_marked);
   return {
     current_usage: policy.type === 'cost' ? moneyOf(used, rest, 'usd') : used,
     status: isExhausted ? ('exhausted' as const) : ('active' as const),

@@ -67,36 +67,36 @@ describe.each(ruleDatabases)('events of policies, on %s', (name) => {
   });
 
   it('a counter that rejects calls of a usual size because less is left is reported as exhausted, once', async () => {
-    const policy = await newPolicy({ type: 'requests', credit_limit: 100 });
+    const policy = await newPolicy({ type: 'requests', credit_limit: 10 });
     const { ask } = policy;
     const reject = async (units: number, others: Partial<BudgetAsk> = {}) => {
       await plane.internal('POST', '/leases', {
-        asks: [ask({ capacity: 100, alertThreshold: null, need: 0, want: 0, refused: units, ...others })],
+        asks: [ask({ capacity: 10, alertThreshold: null, need: 0, want: 0, refused: units, ...others })],
       });
     };
     const state = async () =>
       (await plane.ask('GET', `/policies/usage-limits/${policy.id}/entities?status=exhausted`)).body.data.length;
-    await policy.count(90, { capacity: 100, alertThreshold: null });
+    await policy.count(9, { capacity: 10, alertThreshold: null });
     // More than a quarter of the limit, and an amount that is left.
-    await reject(50);
-    await reject(10);
+    await reject(3);
+    await reject(1);
     expect(await state()).toBe(0);
     // Units of calls in progress may return.
-    const held = ask({ capacity: 100, alertThreshold: null, need: 5, want: 5 });
+    const held = ask({ capacity: 10, alertThreshold: null, need: 1, want: 1 });
     const [grant] = await grantLeases(plane.control.services.database, [held], Date.now());
-    await reject(11);
+    await reject(2);
     expect(await state()).toBe(0);
     await grantLeases(
       plane.control.services.database,
       [{ ...held, need: 0, want: 0, seq: 2, startMs: grant?.startMs ?? 0 }],
       Date.now(),
     );
-    await reject(11);
+    await reject(2);
     await until(async () => (await entriesAbout(policy.id)).length === 1, { what: 'the entry' });
     expect(await state()).toBe(1);
-    await policy.count(10, { capacity: 100, alertThreshold: null });
-    await reject(11);
-    expect(await entriesAbout(policy.id)).toMatchObject([{ action: 'exhausted', current_usage: 90 }]);
+    await policy.count(1, { capacity: 10, alertThreshold: null });
+    await reject(2);
+    expect(await entriesAbout(policy.id)).toMatchObject([{ action: 'exhausted', current_usage: 9 }]);
   });
 
   it('webhooks of the workspace that subscribe to an event get one delivery for it', async () => {
