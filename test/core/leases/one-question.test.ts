@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import type { Grant, LeaseAsk, LimitSpec } from '../../../core/contract/protocol/limits/leases.ts';
+import { type Grant, type LeaseAsk, type LimitSpec, unavailable } from '../../../core/contract/protocol/limits/leases.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
 import { firstHolder } from '../../support/fakes/fake-ledger.ts';
 import { newFakeTime } from '../../support/fakes/fake-time.ts';
@@ -38,6 +38,42 @@ it('asks of many limits share requests while two are on their way', async () => 
   requests[0]?.reply();
   requests[2]?.reply();
   expect(await Promise.all(taken)).toEqual([5, 5, 5, 5, 5, 5]);
+});
+
+it.each([
+  ['is only slow if it has replied to another request meanwhile', true, 5],
+  ['is not asked for a time after a failure', false, unavailable],
+])('the ledger %s', async (_title, replies, expected) => {
+  const time = newFakeTime();
+  const requests: { readonly reply: () => void; readonly fail: () => void }[] = [];
+  const leases = startLeases({
+    ...firstHolder,
+    ...{ clock: time.clock, timers: time.timers, log: newMemoryLog(), newId: () => `0199a1b2-c3d4-7e5f-8a6b-${Date.now()}` },
+    async fetch(_method, _path, body) {
+      const { asks } = JSON.parse(Buffer.from(body as Uint8Array).toString()) as { asks: LeaseAsk[] };
+      await new Promise<void>((reply, reject) => requests.push({ reply, fail: () => reject(new Error('late')) }));
+      const grants = asks.map(({ key }) => ({ key, startMs: 1, endMs: null, units: 5, remaining: 0, leaseMs: 300_000 }));
+      return { status: 200, body: Buffer.from(JSON.stringify({ grants })) };
+    },
+  });
+  const take = (key: string) => Promise.resolve(leases.account({ ...budget, key }).take(5, 5));
+  const first = take('first');
+  await until(() => requests.length === 1);
+  const second = take('second');
+  await until(() => requests.length === 2);
+  time.advance(1);
+  if (replies) {
+    requests[1]?.reply();
+    expect(await second).toBe(5);
+  }
+  requests[0]?.fail();
+  expect(await first).toBe(unavailable);
+  const third = take('third');
+  if (replies) {
+    await until(() => requests.length === 3);
+    requests[2]?.reply();
+  }
+  expect(await third).toBe(expected);
 });
 
 it('a lease has one question to the ledger at a time: a second one would return the units that the first is being granted', async () => {
