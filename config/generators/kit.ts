@@ -72,6 +72,13 @@ function fill(text: string, values: Readonly<Record<string, string>>, template: 
   });
 }
 
+/** Returns the versions that the manifest of a generated package names, from the manifest of the repository. */
+export function versionsOf(root: string): Readonly<Record<string, string>> {
+  const { version, dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const { typescript, '@types/node': typesNode } = devDependencies;
+  return { version, valibot: dependencies.valibot, typescript, typesNode };
+}
+
 export interface Insertion {
   readonly root: string;
   /** Path of the list file below `root`. */

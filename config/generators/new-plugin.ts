@@ -1,6 +1,14 @@
-import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { copyTemplates, type Generated, GeneratorError, insertSorted, type Names, namesOf, runGenerator } from './kit.ts';
+import {
+  copyTemplates,
+  type Generated,
+  GeneratorError,
+  insertSorted,
+  type Names,
+  namesOf,
+  runGenerator,
+  versionsOf,
+} from './kit.ts';
 
 const root = join(import.meta.dirname, '../..');
 const list = 'plugins/index.ts';
@@ -27,16 +35,10 @@ function newBuiltIn(names: Names): Generated {
 }
 
 function newPackage(names: Names, folder: string): Generated {
-  const { version, dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const values = {
-    ...names,
-    version,
-    valibot: dependencies.valibot,
-    typescript: devDependencies.typescript,
-    typesNode: devDependencies['@types/node'],
-  };
   const from = join(import.meta.dirname, 'plugin-package');
-  const created = copyTemplates({ from, root: folder, values }).map((path) => join(folder, path));
+  const created = copyTemplates({ from, root: folder, values: { ...names, ...versionsOf(root) } }).map((path) =>
+    join(folder, path),
+  );
   const next = `In that folder run npm install --no-save with the file of svc-gateway, and npm test. Load the package with PLUGINS=${names.kebab}. Guide: docs/guides/plugins.md`;
   return { created, changed: [], next };
 }

@@ -1,6 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { join, resolve } from 'node:path';
-import { copyTemplates, type Generated, GeneratorError, insertSorted, type Names, namesOf, runGenerator } from './kit.ts';
+import {
+  copyTemplates,
+  type Generated,
+  GeneratorError,
+  insertSorted,
+  type Names,
+  namesOf,
+  runGenerator,
+  versionsOf,
+} from './kit.ts';
 
 const root = join(import.meta.dirname, '../..');
 const list = 'core/providers/list.ts';
@@ -32,7 +41,9 @@ function newBuiltIn(names: Names): Generated {
 
 function newPackage(names: Names, folder: string): Generated {
   const from = join(import.meta.dirname, 'provider-package');
-  const created = copyTemplates({ from, root: folder, values: { ...names } }).map((path) => join(folder, path));
+  const created = copyTemplates({ from, root: folder, values: { ...names, ...versionsOf(root) } }).map((path) =>
+    join(folder, path),
+  );
   const next = `In that folder run npm install --no-save with the file of svc-gateway, and npm test. Load the package with PROVIDERS=${names.kebab}-provider. Guide: docs/guides/plugins.md#add-a-provider`;
   return { created, changed: [], next };
 }

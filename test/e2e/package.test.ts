@@ -127,10 +127,26 @@ describe('the packed tarball', () => {
   }, 120_000);
 });
 
+const typescript = join(root, 'node_modules/typescript7/bin/tsc');
+const types = ['--typeRoots', join(root, 'node_modules/@types')];
+
+describe('a provider in a package of its own', () => {
+  it('is created by npm run new:provider, compiles against the tarball, and passes its tests', async () => {
+    await run(process.execPath, [join(root, 'config/generators/new-provider.ts'), 'acme-ai', '--package', folder], { cwd: root });
+    const cwd = join(folder, 'acme-ai');
+    const names = ['README.md', 'adapter.ts', 'package.json', 'settings.test.ts', 'settings.ts', 'tsconfig.json'];
+    expect(readdirSync(cwd).sort()).toEqual(names);
+    const { stdout } = await run(process.execPath, ['--test', '--test-reporter=tap'], { cwd, env });
+    expect(stdout).toContain('# pass 2');
+    await run(process.execPath, [typescript, ...types], { cwd });
+    const { declaration } = await import(pathToFileURL(join(cwd, 'dist/settings.js')).href);
+    expect(declaration).toMatchObject({ id: 'acme-ai' });
+    expect((await declaration.load()).adapters).toMatchObject([{ id: 'acme-ai' }]);
+  }, 300_000);
+});
+
 describe('a plugin in a package of its own', () => {
-  const typescript = join(root, 'node_modules/typescript7/bin/tsc');
   const olderTypescript = join(root, 'node_modules/typescript/bin/tsc');
-  const types = ['--typeRoots', join(root, 'node_modules/@types')];
 
   it('is created by npm run new:plugin, compiles against the tarball, and passes its tests', async () => {
     await run(process.execPath, [join(root, 'config/generators/new-plugin.ts'), 'deny-texts', '--package', folder], {

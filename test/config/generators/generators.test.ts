@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { copyRepository, type RepositoryCopy } from '../../support/runner/repository-copy.ts';
@@ -16,6 +16,10 @@ interface Generated {
   /** Tests of the project that walk all folders of this kind. */
   readonly tests: readonly string[];
 }
+
+const compiled: readonly Generated['kind'][] = process.env.LONG_TESTS
+  ? ['plugin', 'provider', 'resource']
+  : ['plugin', 'provider'];
 
 const inFolder = (folder: string, ...names: string[]): string[] => names.map((name) => `${folder}/${name}`);
 
@@ -120,9 +124,18 @@ describe('generators', () => {
     copy.test(...own, ...generated.flatMap(({ tests }) => tests));
   });
 
+  const isSource = (path: string): boolean => path.endsWith('.ts') && !path.includes('<time>');
+
+  // 2 s of CPU. The types of the ORM add 3 s, and those of tests another 3 s.
+  it(`create code that compiles: ${compiled.join(' and ')}`, () => {
+    const made = generated.filter(({ kind }) => compiled.includes(kind)).flatMap(({ added }) => added);
+    const files = made.filter((path) => isSource(path) && !path.startsWith('test/'));
+    writeFileSync(join(copy.root, 'tsconfig.made.json'), JSON.stringify({ extends: './tsconfig.json', files, include: [] }));
+    copy.run('node_modules/typescript7/bin/tsc', '-p', 'tsconfig.made.json');
+  });
+
   it('create files that lint accepts', () => {
-    const files = generated.flatMap(({ added, edited }) => [...added, ...Object.keys(edited)]);
-    const sources = files.filter((path) => path.endsWith('.ts') && !path.includes('<time>'));
+    const sources = generated.flatMap(({ added, edited }) => [...added, ...Object.keys(edited)]).filter(isSource);
     copy.run('node_modules/@biomejs/biome/bin/biome', 'check', '--vcs-enabled=false', ...sources);
   });
 });
