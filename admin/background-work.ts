@@ -1,5 +1,5 @@
 import type { Log } from '../core/contract/values/log/log.ts';
-import { causeOf } from './cause-of.ts';
+import { failureFields } from './failure-fields.ts';
 
 /** Work that a reply does not wait for. It starts after the reply was sent, and ends before the process does. */
 export interface BackgroundWork {
@@ -16,7 +16,7 @@ export function createBackgroundWork(log: Log): BackgroundWork {
       const done = new Promise<void>((resolve) => {
         setImmediate(() => {
           work()
-            .catch((error: unknown) => log.error({ cause: causeOf(error) }, 'background work after a reply failed'))
+            .catch((error: unknown) => log.error(failureFields(error), 'background work after a reply failed'))
             .finally(resolve);
         });
       }).finally(() => underWay.delete(done));

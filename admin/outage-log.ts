@@ -18,7 +18,7 @@ const linesBeforeCheckMax = 10;
 
 /**
  * Wraps a log so that an outage of the database does not fill it: one line at the beginning, one at the end, and no line for each
- * request that fails meanwhile. A failure with `cause.databaseAway` starts a check, because refused connections may also be
+ * request that fails meanwhile. A failure with `error.databaseAway` starts a check, because refused connections may also be
  * those of other hosts. `check` is repeated every `everyMs` until it finds no problem.
  */
 export function createOutageLog(log: Log, check: () => Promise<DatabaseProblem | null>, everyMs = 1_000): OutageLog {
@@ -50,8 +50,8 @@ export function createOutageLog(log: Log, check: () => Promise<DatabaseProblem |
 
   /** True if the line is to be written. */
   function admit(fields: object): boolean {
-    const { cause } = fields as { cause?: { databaseAway?: boolean } | null };
-    if (typeof cause !== 'object' || cause?.databaseAway !== true) return true;
+    const { error } = fields as { error?: { databaseAway?: boolean } };
+    if (error?.databaseAway !== true) return true;
     if (state === 'reachable' && !closing.signal.aborted) {
       state = 'checking';
       watch().catch(() => {});

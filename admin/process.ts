@@ -7,7 +7,7 @@ import { messageOf } from '../core/contract/values/errors/message-of.ts';
 import { keepObjectsYoung } from '../core/contract/values/keep-objects-young.ts';
 import { createLog } from '../core/log/log.ts';
 import { loadProviders } from '../core/provider-host/load-providers.ts';
-import { causeOf } from './cause-of.ts';
+import { failureFields } from './failure-fields.ts';
 import { isDatabaseAway } from './is-database-away.ts';
 import type { ControlPlane } from './start-control-plane.ts';
 import { StartError } from './start-error.ts';
@@ -43,21 +43,18 @@ export async function runProcess(): Promise<void> {
     try {
       plane = await startControlPlane(settings, { log, publish });
     } catch (error) {
-      const cause = causeOf(error);
+      const failed = failureFields(error);
       if (isDatabaseAway(error) && settings.databaseUrl !== null) {
         if (performance.now() >= warnFromMs) {
-          const { name, message, code } = cause;
-          log.warn(
-            { cause: { name, message, code } },
-            'the database of DATABASE_URL cannot be reached; trying again every second',
-          );
+          const { reason, error: details } = failed;
+          log.warn({ reason, error: details }, 'the database of DATABASE_URL cannot be reached; trying again every second');
           warnFromMs = performance.now() + warnEveryMs;
         }
         process.send?.(databaseAwayMessage, undefined, {}, () => {});
         await sleep(200 + Math.random() * 800);
         continue;
       }
-      log.error({ cause }, 'the control plane cannot start');
+      log.error(failed, 'the control plane cannot start');
       const failure = errorOf(error);
       if (failure !== null) process.stderr.write(`${failure}\n`);
       process.exit(failure === null ? 1 : exitCodes.configuration);
@@ -75,7 +72,7 @@ async function loadControlPlane(providers: readonly string[], log: ReturnType<ty
     await loadProviders(providers);
     return (await import('./start-control-plane.ts')).startControlPlane;
   } catch (error) {
-    log.error({ cause: causeOf(error) }, 'the control plane cannot start');
+    log.error(failureFields(error), 'the control plane cannot start');
     process.stderr.write(`the control plane cannot start: ${messageOf(error)}\n`);
     process.exit(exitCodes.configuration);
   }

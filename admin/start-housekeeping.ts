@@ -1,5 +1,5 @@
-import { causeOf } from './cause-of.ts';
 import type { HousekeepingServices, HousekeepingTask } from './define-resource.ts';
+import { failureFields } from './failure-fields.ts';
 
 /** Hourly work that may be late. */
 export interface Housekeeping {
@@ -23,7 +23,7 @@ export function startHousekeeping(
       try {
         await task.run({ ...services, isClosing });
       } catch (cause) {
-        services.log.warn({ task: task.name, cause: causeOf(cause) }, 'a housekeeping task failed; it runs again in an hour');
+        services.log.warn({ task: task.name, ...failureFields(cause) }, 'a housekeeping task failed; it runs again in an hour');
       }
     }
   }

@@ -6,6 +6,7 @@ import { startFailure } from './compose/start-failure.ts';
 import { exitCodes } from './contract/protocol/processes/process-messages.ts';
 import { onStopRequests } from './contract/protocol/processes/stop-requests.ts';
 import { messageOf } from './contract/values/errors/message-of.ts';
+import { stackOf } from './contract/values/errors/stack-of.ts';
 import { keepObjectsYoung } from './contract/values/keep-objects-young.ts';
 import { createLog, type ProcessLog } from './log/log.ts';
 import { loadProviders } from './provider-host/load-providers.ts';
@@ -49,10 +50,7 @@ async function main(): Promise<void> {
   onStopRequests({ stop, reload: () => void reload() });
   if (process.send) process.on('disconnect', () => exit(1));
   process.on('unhandledRejection', (reason) => {
-    log.error(
-      { reason: reason instanceof Error ? (reason.stack ?? reason.message) : String(reason) },
-      'unhandled promise rejection',
-    );
+    log.error({ reason: messageOf(reason), stack: stackOf(reason) }, 'unhandled promise rejection');
   });
 
   try {
@@ -63,7 +61,7 @@ async function main(): Promise<void> {
     keepObjectsYoung();
   } catch (error) {
     const { message, exitCode } = startFailure(error, settings.dataDir);
-    log.error({ reason: message, stack: error instanceof Error ? error.stack : undefined }, 'the gateway cannot start');
+    log.error({ reason: message, stack: stackOf(error) }, 'the gateway cannot start');
     process.stderr.write(`the gateway cannot start: ${message}\n`);
     exit(exitCode);
     return;

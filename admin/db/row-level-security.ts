@@ -1,6 +1,6 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import type { Log } from '../../core/contract/values/log/log.ts';
-import { causeOf } from '../cause-of.ts';
+import { failureFields } from '../failure-fields.ts';
 import type { EntityManager } from './open-database.ts';
 
 /**
@@ -43,7 +43,7 @@ export async function applyRowLevelSecurity(
     // Any other reason may be temporary. The start then fails and is repeated.
     if ((error as { code?: unknown }).code !== insufficientPrivilege) throw error;
     log.warn(
-      { cause: causeOf(error) },
+      failureFields(error),
       'row-level security could not be applied: the database user neither owns the tables nor can use the role',
     );
     return (organisationId) => ({ variables: { [variable]: organisationId } });

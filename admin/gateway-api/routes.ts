@@ -5,7 +5,7 @@ import { keysQuestion, type RecordsReply } from '../../core/contract/protocol/in
 import { mcpTokenQuestion } from '../../core/contract/protocol/mcp/mcp-connection.ts';
 import { toolReport } from '../../core/contract/protocol/mcp/tool-pins.ts';
 import { contentBatchBytesMax } from '../../core/contract/protocol/record-contents.ts';
-import { causeOf } from '../cause-of.ts';
+import { failureFields } from '../failure-fields.ts';
 import { isClusterKey } from '../http/caller/client-address.ts';
 import { AdminError, invalid } from '../http/errors.ts';
 import { errorReply, toAdminError } from '../http/reply/write-error.ts';
@@ -59,7 +59,7 @@ export function internalApp(services: AdminServices, replies: CachedReplies): Ho
   app.onError((thrown) => {
     const error = toAdminError(thrown);
     if (error.status >= 500) {
-      services.log.error({ code: error.code, cause: causeOf(thrown) }, 'internal request failed');
+      services.log.error({ code: error.code, ...failureFields(thrown) }, 'internal request failed');
     }
     return errorReply(error, {});
   });
@@ -128,7 +128,7 @@ export function internalApp(services: AdminServices, replies: CachedReplies): Ho
   store.route('/', batchStoreApp(services));
   store.onError((thrown) => {
     const reply = storeErrorReply(thrown);
-    if (reply.status >= 500) services.log.error({ cause: causeOf(thrown) }, 'a request for a file or batch failed');
+    if (reply.status >= 500) services.log.error(failureFields(thrown), 'a request for a file or batch failed');
     return reply;
   });
   app.route('/store', store);

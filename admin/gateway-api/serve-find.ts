@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { cachedRepliesPath } from '../../core/contract/protocol/cached-replies.ts';
-import { causeOf } from '../cause-of.ts';
+import { failureFields } from '../failure-fields.ts';
 import { isClusterKey } from '../http/caller/client-address.ts';
 import type { BeginCount } from '../http/count-requests.ts';
 import { errorReply, toAdminError } from '../http/reply/write-error.ts';
@@ -42,7 +42,7 @@ export function createServeFind(
         })
         .catch(async (thrown: unknown) => {
           const error = toAdminError(thrown);
-          if (error.status >= 500) log.error({ code: error.code, cause: causeOf(thrown) }, 'internal request failed');
+          if (error.status >= 500) log.error({ code: error.code, ...failureFields(thrown) }, 'internal request failed');
           const reply = errorReply(error, {});
           response.writeHead(reply.status, Object.fromEntries(reply.headers));
           response.end(await reply.text());

@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import type { ClientOrigin } from '../../core/contract/values/addresses/client-origin.ts';
 import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
 import { maskKeys, maskSecrets, maskValues } from '../audit/mask-secrets.ts';
-import { causeOf } from '../cause-of.ts';
+import { failureFields } from '../failure-fields.ts';
 import type { AuditActor } from './caller/actor.ts';
 import { clientOrigin } from './caller/client-address.ts';
 import { TooManyRequests } from './caller/rate-limit.ts';
@@ -72,7 +72,7 @@ export class RequestAudit {
     try {
       await database.emOf(draft.organisationId).transactional((tx) => addAuditEntry(tx, auditKey, draft, outcome));
     } catch (cause) {
-      log.error({ requestId: this.id, cause: causeOf(cause) }, 'could not write the audit entry of a rejected change');
+      log.error({ requestId: this.id, ...failureFields(cause) }, 'could not write the audit entry of a rejected change');
     }
   }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
 import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
 import { maskSecrets } from '../audit/mask-secrets.ts';
-import { causeOf } from '../cause-of.ts';
+import { failureFields } from '../failure-fields.ts';
 import { writeChange } from '../publish/write-change.ts';
 import { clientOrigin } from './caller/client-address.ts';
 import { hashingDeadlineMs } from './caller/hashing-deadline.ts';
@@ -44,7 +44,7 @@ export function servePublicRoute(route: PublicRoute, services: AdminServices): (
     } catch (thrown) {
       const error = toAdminError(thrown);
       if (error.status >= 500 && error !== thrown) {
-        services.log.error({ requestId, code: error.code, cause: causeOf(thrown) }, 'admin request failed');
+        services.log.error({ requestId, code: error.code, ...failureFields(thrown) }, 'admin request failed');
       } else {
         const durationMs = Math.round(services.clock.elapsed() - startedAtMs);
         const pattern = `${route.method} ${route.path}`;

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { causeOf } from '../cause-of.ts';
+import { failureFields } from '../failure-fields.ts';
 import { type Change, writeChange } from '../publish/write-change.ts';
 import type { Actor } from './caller/actor.ts';
 import { requireScope } from './caller/require-scope.ts';
@@ -49,7 +49,7 @@ export function serveRoute(route: AdminRoute, services: AdminServices): (c: Cont
     } catch (thrown) {
       const error = toAdminError(thrown);
       if (error.status >= 500 && error !== thrown) {
-        const fields = { requestId: call.trail.id, code: error.code, cause: causeOf(thrown) };
+        const fields = { requestId: call.trail.id, code: error.code, ...failureFields(thrown) };
         services.log.error(fields, 'admin request failed');
       } else {
         const { id: requestId, actor, workspaceId } = call.trail;

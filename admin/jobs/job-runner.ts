@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../core/contract/values/log/log.ts';
-import { causeOf } from '../cause-of.ts';
 import { newId } from '../db/new-id.ts';
 import type { Database } from '../db/open-database.ts';
+import { failureFields } from '../failure-fields.ts';
 
 /** Data that a handler receives. */
 interface JobRun {
@@ -78,7 +78,7 @@ export function startJobRunner({ handlers, database, log, runningMax = 8, leaseM
       try {
         taken = await takeSome();
       } catch (cause) {
-        log.warn({ cause: causeOf(cause) }, 'could not read pending jobs');
+        log.warn(failureFields(cause), 'could not read pending jobs');
       }
       if (stop.signal.aborted) return;
       // All slots are busy. A job that ends wakes the loop.
@@ -148,7 +148,7 @@ export function startJobRunner({ handlers, database, log, runningMax = 8, leaseM
       await settle(job, outcome);
     } catch (cause) {
       if (!stop.signal.aborted)
-        log.warn({ kind: job.kind, key: job.key, cause: causeOf(cause) }, 'job failed; it will be retried');
+        log.warn({ kind: job.kind, key: job.key, ...failureFields(cause) }, 'job failed; it will be retried');
       await giveBack(job, stop.signal.aborted ? null : cause).catch(() => {});
     } finally {
       clearInterval(renewing);
@@ -183,7 +183,13 @@ export function startJobRunner({ handlers, database, log, runningMax = 8, leaseM
     await database.em().execute(
       `update jobs set lease_id = null, leased_until = null, attempts = attempts + ?, last_error = coalesce(?, last_error),
          run_at = now() + make_interval(secs => ?) where id = ? and lease_id = ?`,
-      [cause === null ? 0 : 1, cause === null ? null : String(causeOf(cause)).slice(0, 500), delayMs / 1000, job.id, leaseId],
+      [
+        cause === null ? 0 : 1,
+        cause === null ? null : failureFields(cause).reason.slice(0, 500),
+        delayMs / 1000,
+        job.id,
+        leaseId,
+      ],
     );
   }
 

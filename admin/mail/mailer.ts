@@ -1,6 +1,6 @@
 import type { Settings } from '../../config/settings.ts';
 import type { Log } from '../../core/contract/values/log/log.ts';
-import { causeOf } from '../cause-of.ts';
+import { failureFields } from '../failure-fields.ts';
 
 export interface Mail {
   readonly to: string;
@@ -39,7 +39,7 @@ export async function createMailer(settings: Pick<Settings, 'smtpUrl' | 'smtpFro
         .sendMail({ from: settings.smtpFrom, to: mail.to, subject: mail.subject, text: mail.text })
         .then(
           () => log.debug({ subject: mail.subject }, 'mail sent'),
-          (error: unknown) => log.error({ subject: mail.subject, cause: causeOf(error) }, 'could not send a mail'),
+          (error: unknown) => log.error({ subject: mail.subject, ...failureFields(error) }, 'could not send a mail'),
         )
         .finally(() => underWay.delete(sent));
       underWay.add(sent);

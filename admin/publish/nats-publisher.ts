@@ -46,7 +46,7 @@ export function connectNats(url: string, log: Log): NatsPublisher {
   }
 
   // `waitOnFirstConnect` retries without limit. Only settings that can never work reject.
-  run().catch((error) => log.error({ cause: messageOf(error) }, 'NATS connection failed'));
+  run().catch((error) => log.error({ reason: messageOf(error) }, 'NATS connection failed'));
 
   return {
     publish(notice) {
@@ -54,7 +54,7 @@ export function connectNats(url: string, log: Log): NatsPublisher {
       try {
         connection.publish(changesSubject, JSON.stringify(notice));
       } catch (error) {
-        log.warn({ cause: String(error) }, 'could not publish a change to NATS');
+        log.warn({ reason: String(error) }, 'could not publish a change to NATS');
       }
     },
     async close() {

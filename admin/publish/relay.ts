@@ -1,7 +1,7 @@
 import type { ChangeNotice } from '../../core/contract/protocol/notices/change-notice.ts';
 import type { Log } from '../../core/contract/values/log/log.ts';
-import { causeOf } from '../cause-of.ts';
 import type { Database } from '../db/open-database.ts';
+import { failureFields } from '../failure-fields.ts';
 import { type OutboxEvent, outbox } from './entity.ts';
 
 /** Publishes committed changes. A lost notice does no harm: gateways poll for missed changes. */
@@ -52,7 +52,7 @@ export function startRelay(database: Pick<Database, 'em'>, publish: (notice: Cha
         while ((await publishSome(database, sendRead)) === batchSize);
       } catch (error) {
         // The next wake, or the next start, publishes them; until then gateways poll.
-        log.warn({ cause: causeOf(error) }, 'could not publish changes');
+        log.warn(failureFields(error), 'could not publish changes');
       }
     }
     active = false;

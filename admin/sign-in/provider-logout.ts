@@ -29,7 +29,7 @@ export async function providerLogoutUrl(
     });
   } catch (error) {
     services.log.warn(
-      { connectionId: connection.id, cause: messageOf(error) },
+      { connectionId: connection.id, reason: messageOf(error) },
       'no address for the logout at the identity provider',
     );
     return null;

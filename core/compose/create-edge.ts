@@ -2,6 +2,8 @@ import type { Settings } from '../../config/settings.ts';
 import { version } from '../../config/version.ts';
 import type { BodyMemory } from '../contract/values/bodies/body-memory.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
+import { messageOf } from '../contract/values/errors/message-of.ts';
+import { stackOf } from '../contract/values/errors/stack-of.ts';
 import type { Log } from '../contract/values/log/log.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import { errorFormatOf } from '../endpoints/match-endpoint.ts';
@@ -80,10 +82,6 @@ export function createEdge({
       metrics: settings.metrics ? () => peer.gather() : null,
       metricsToken: settings.metricsToken,
     },
-    failed: (where, error) =>
-      log.error(
-        { where, reason: error instanceof Error ? (error.stack ?? error.message) : String(error) },
-        'the HTTP edge failed',
-      ),
+    failed: (where, error) => log.error({ where, reason: messageOf(error), stack: stackOf(error) }, 'the HTTP edge failed'),
   });
 }

@@ -2,6 +2,7 @@ import type { Outcome, RequestContext } from '../contract/plugin/context.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import { withClientPrefix } from '../contract/protocol/header-names.ts';
 import { GatewayError, reasonOf, wasCalled } from '../contract/values/errors/errors.ts';
+import { stackOf } from '../contract/values/errors/stack-of.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http/http.ts';
 import { isPromise } from '../contract/values/json/json.ts';
 import { addGatewayHeaders } from './attempt/reply-headers.ts';
@@ -133,7 +134,7 @@ export function refuse(options: PipelineOptions, ctx: RequestContext, sink: Repl
 /** Replies do not show the reason of an internal error. */
 function logInternal({ services }: PipelineOptions, ctx: RequestContext, { code, detail, cause }: GatewayError): void {
   if (code !== 'internal') return;
-  services.log.error({ requestId: ctx.id, reason: detail, cause: stackOf(cause) }, 'internal error while processing a request');
+  services.log.error({ requestId: ctx.id, reason: detail, stack: stackOf(cause) }, 'internal error while processing a request');
 }
 
 /** A pass-through path without a provider, or with a key that may not call models, may be a misspelt route of the service. */
@@ -217,12 +218,8 @@ export function end({ plans, services }: PipelineOptions, ctx: RequestContext, o
     try {
       hook(ctx, outcome);
     } catch (thrown) {
-      services.log.error({ requestId: ctx.id, reason: reasonOf(thrown), cause: stackOf(thrown) }, 'onEnd of a plugin failed');
+      services.log.error({ requestId: ctx.id, reason: reasonOf(thrown), stack: stackOf(thrown) }, 'onEnd of a plugin failed');
     }
   }
   if (ctx.planEntered) plans.leave(ctx.plan);
-}
-
-function stackOf(cause: unknown): string | null {
-  return cause instanceof Error ? (cause.stack ?? cause.message) : null;
 }

@@ -48,6 +48,12 @@ function textOf({ functionName, url, location }: Debugger.CallFrame, urls: Reado
 
 /** Written directly to standard output, because the log of this process writes on the thread that hangs. */
 function write(stack: string[]): void {
-  const line = { level: 'error', time: new Date().toISOString(), ...lines, stack, msg: 'the event loop is blocked' };
+  const line = {
+    level: 'error',
+    time: new Date().toISOString(),
+    ...lines,
+    stack: stack.join('\n'),
+    msg: 'the event loop is blocked',
+  };
   writeSync(1, `${JSON.stringify(line)}\n`);
 }

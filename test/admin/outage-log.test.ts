@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
-import { causeOf } from '../../admin/cause-of.ts';
+import { failureFields } from '../../admin/failure-fields.ts';
 import { createOutageLog, type DatabaseProblem } from '../../admin/outage-log.ts';
 import { newMemoryLog } from '../support/fakes/memory-log.ts';
 
-const refused = { cause: causeOf(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })) };
-const bug = { cause: causeOf(new TypeError('x is not a function')) };
+const refused = { ...failureFields(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })) };
+const bug = { ...failureFields(new TypeError('x is not a function')) };
 
 describe('log of an outage of the database', () => {
   it.each<[DatabaseProblem, string]>([

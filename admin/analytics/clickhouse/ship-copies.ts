@@ -1,8 +1,8 @@
 import type { Log } from '../../../core/contract/values/log/log.ts';
-import { causeOf } from '../../cause-of.ts';
 import { type ClickHouse, ClickHouseError } from '../../clickhouse/clickhouse.ts';
 import { executeBound } from '../../db/execute-bound.ts';
 import type { Database, EntityManager } from '../../db/open-database.ts';
+import { failureFields } from '../../failure-fields.ts';
 import { prepareTable, recordTable } from './record-table.ts';
 
 /** Sends waiting copies of records to ClickHouse. */
@@ -106,7 +106,7 @@ export function startShipper(database: Pick<Database, 'em'>, clickhouse: ClickHo
         // Copies of other control planes do not wake this one.
         if (!isMore && !isAwake && !isClosed) await pause(pollMs);
       } catch (error) {
-        if (failure === null) log.warn({ cause: causeOf(error) }, 'cannot copy records to ClickHouse; they wait in the database');
+        if (failure === null) log.warn(failureFields(error), 'cannot copy records to ClickHouse; they wait in the database');
         failure = error instanceof Error ? error.message : 'unknown';
         if (!isClosed) await pause(retryMs);
         retryMs = Math.min(retryMs * 2, waitMsMax);

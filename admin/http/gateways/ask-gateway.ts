@@ -31,7 +31,7 @@ export async function askGateway<Reply>(
     if (reply.status !== 200) throw new Error(`status ${reply.status}`);
     return v.parse(schema, await reply.json());
   } catch (error) {
-    log.warn({ cause: messageOf(error) }, `no gateway could ${what}`);
+    log.warn({ reason: messageOf(error) }, `no gateway could ${what}`);
     throw new AdminError('AB10', `no gateway could ${what}. Check GATEWAY_URL and try again`);
   }
 }

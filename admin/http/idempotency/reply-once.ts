@@ -1,4 +1,4 @@
-import { causeOf } from '../../cause-of.ts';
+import { failureFields } from '../../failure-fields.ts';
 import { RawReply } from '../reply/raw-reply.ts';
 import type { AdminServices } from '../route.ts';
 import type { Repeat, StoredReply } from './repeat.ts';
@@ -44,6 +44,6 @@ async function keep(repeat: Repeat, reply: unknown, { id, headers, log }: Replyi
   try {
     await repeat.keep({ reply, headers: etag === undefined ? {} : { etag } });
   } catch (cause) {
-    log.error({ requestId: id, cause: causeOf(cause) }, 'could not store the reply for an idempotency-key');
+    log.error({ requestId: id, ...failureFields(cause) }, 'could not store the reply for an idempotency-key');
   }
 }

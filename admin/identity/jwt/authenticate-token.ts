@@ -78,7 +78,7 @@ async function askGateway(token: string, credentials: Credentials, { settings, l
     const opened = unseal(deriveKey(settings.clusterKey, keyPurposes.transport), sealed, context).toString('utf8');
     return v.parse(tokenVerdict, JSON.parse(opened));
   } catch (error) {
-    log.warn({ cause: messageOf(error) }, 'no gateway could verify a token');
+    log.warn({ reason: messageOf(error) }, 'no gateway could verify a token');
     throw new AdminError('AB10', 'No gateway could verify the token. Try again shortly');
   }
 }

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { type TokenRefusal, tokenRefusals } from '../../../core/contract/protocol/credentials/tokens.ts';
 import { type AuditDraft, addAuditEntry } from '../../audit/audit-entry.ts';
-import { causeOf } from '../../cause-of.ts';
+import { failureFields } from '../../failure-fields.ts';
 import { createRateLimit } from '../../http/caller/rate-limit.ts';
 import { invalid } from '../../http/errors.ts';
 import type { AdminServices } from '../../http/route.ts';
@@ -29,7 +29,7 @@ export function createRefusalStore(services: AdminServices): (bytes: Uint8Array)
       } catch (error) {
         if (isDatabaseAway(error)) throw error;
         // Retrying would block all other reports forever.
-        services.log.error({ organisationId, cause: causeOf(error) }, 'could not write the audit entry of a rejected token');
+        services.log.error({ organisationId, ...failureFields(error) }, 'could not write the audit entry of a rejected token');
       }
     }
   };

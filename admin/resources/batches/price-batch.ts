@@ -8,7 +8,6 @@ import {
   batchUsagePath,
   batchUsageReply,
 } from '../../../core/contract/provider/batch-usage.ts';
-import { causeOf } from '../../cause-of.ts';
 import type { AdminServices } from '../../http/route.ts';
 import type { JobHandler } from '../../jobs/job-runner.ts';
 import { budgetsOf } from '../../leases/budgets-of.ts';
@@ -52,9 +51,10 @@ export function priceBatchJob(services: AdminServices): JobHandler {
       return 'done' as const;
     };
     if (!document) return giveUp('the provider was deleted');
-    const usage = await ask(services, document as ProviderDocument, made, signal).catch((cause: unknown) => causeOf(cause));
-    if (typeof usage === 'object' && usage !== null && 'state' in usage) {
-      const { state, parts } = usage as BatchUsageReply;
+    // A batch that cannot be read now is read again until it is too old.
+    const usage = await ask(services, document as ProviderDocument, made, signal).catch(() => null);
+    if (usage !== null) {
+      const { state, parts } = usage;
       if (state === 'gone') return giveUp('the provider no longer has the batch');
       if (state === 'ended') {
         await record(services, organisationId, document as ProviderDocument, made, parts);

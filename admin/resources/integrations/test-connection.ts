@@ -51,7 +51,7 @@ export async function testConnection(
     if (reply.status !== 200) throw new Error(`status ${reply.status}`);
     return v.parse(connectionDiagnosis, await reply.json());
   } catch (error) {
-    log.warn({ cause: messageOf(error) }, 'no gateway could test a connection');
+    log.warn({ reason: messageOf(error) }, 'no gateway could test a connection');
     throw new AdminError('AB10', 'No gateway could run the test. Check GATEWAY_URL and try again');
   }
 }

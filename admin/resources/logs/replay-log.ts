@@ -106,7 +106,7 @@ async function send(
   try {
     return await sendToGateway(settings.gatewayUrl + path, headers, body, AbortSignal.timeout(modelTimeoutMs(settings)));
   } catch (error) {
-    log.warn({ cause: messageOf(error) }, 'no gateway could replay a request');
+    log.warn({ reason: messageOf(error) }, 'no gateway could replay a request');
     throw new AdminError('AB10', 'no gateway could replay the request. Check GATEWAY_URL and try again');
   }
 }

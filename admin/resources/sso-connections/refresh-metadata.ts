@@ -51,7 +51,7 @@ export function refreshMetadata(services: AdminServices): JobHandler {
     if (!row || !url) return 'done';
     const outcome = await readAgain(services, row, url);
     const metadataError = 'error' in outcome ? outcome.error : null;
-    if (metadataError !== null) services.log.warn({ connectionId: id, cause: metadataError }, 'SAML metadata was not refreshed');
+    if (metadataError !== null) services.log.warn({ connectionId: id, reason: metadataError }, 'SAML metadata was not refreshed');
     if ('metadata' in outcome && differs(row, outcome.metadata)) {
       const draft = draftOf(row, outcome.metadata, url);
       await writeChange(em, services.auditKey, draft, signal, async (change) => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addJob } from '../../../admin/jobs/add-job.ts';
+import { jobs } from '../../../admin/jobs/entity.ts';
 import { startJobRunner } from '../../../admin/jobs/job-runner.ts';
 import { until } from '../../support/until.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
@@ -45,6 +46,20 @@ describe.each(databases)('jobs, on %s', (database) => {
       await until(() => began.length === 21, { what: 'all jobs' });
     } finally {
       release();
+      await runner.close();
+    }
+  });
+
+  it('are retried after a failure, and have its reason', async () => {
+    const { database } = plane.control.services;
+    const { organisationId, log } = plane;
+    await addJob(database.em(), { kind: 'failing', key: 'a', organisationId, runAt: new Date() });
+    const handlers = { failing: () => Promise.reject(new Error('no such host')) };
+    const runner = startJobRunner({ handlers, leaseMs: 15_000, database, log, runningMax: 1 });
+    try {
+      const failed = await until(() => database.em().findOne(jobs, { kind: 'failing', attempts: 1 }), { what: 'the failure' });
+      expect(failed?.lastError).toBe('no such host');
+    } finally {
       await runner.close();
     }
   });

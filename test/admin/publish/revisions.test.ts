@@ -62,7 +62,7 @@ describe.each(databases)('revisions and notices, on %s', (database) => {
       log,
     );
     await relay.close();
-    expect(log.lines).toMatchObject([{ level: 'warn', fields: { cause: { name: 'Error', message: 'away' } } }]);
+    expect(log.lines).toMatchObject([{ level: 'warn', fields: { reason: 'away', error: { name: 'Error' } } }]);
     expect(await store.em().count(outbox, { publishedAt: null })).toBe(0);
     expect((await create('after')).status).toBe(200);
     await until(() => plane.notices.some((one) => one.id.endsWith('/after')), { what: 'the notice' });

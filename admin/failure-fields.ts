@@ -1,38 +1,43 @@
 import { DriverException } from '@mikro-orm/core';
 import { isDatabaseAway } from './is-database-away.ts';
 
-/** Fields of a failure that may be logged. */
-export interface Cause {
-  readonly name: string;
-  readonly message: string;
-  readonly code: string | null;
-  readonly constraint: string | null;
-  /** True if the database may be away; absent otherwise. */
-  readonly databaseAway?: true;
-  readonly at: readonly string[];
-}
+/** The fields of a log line about a failure. A type and not an interface, so that it is a JsonObject. */
+export type FailureFields = {
+  readonly reason: string;
+  readonly error: {
+    readonly name: string;
+    readonly code: string | null;
+    readonly constraint: string | null;
+    /** True if the database may be away; absent otherwise. */
+    readonly databaseAway?: true;
+  };
+  /** Frames, one per line. Empty for values that are not errors. */
+  readonly stack: string;
+};
 
 /**
- * Returns an error in its form for the log. Messages of the database quote rows and parameters, so only their code, constraint
+ * Returns a failure in its form for the log. Messages of the database quote rows and parameters, so only their code, constraint
  * and location are included.
  */
-export function causeOf(thrown: unknown): Cause {
-  if (!(thrown instanceof Error)) return causeOfValue(thrown);
+export function failureFields(thrown: unknown): FailureFields {
+  if (!(thrown instanceof Error)) return fieldsOfValue(thrown);
   const { code, constraint, severity } = thrown as { code?: unknown; constraint?: unknown; severity?: unknown };
   // Errors of prepared statements are those of the driver, which have the server's severity.
   const fromDatabase = thrown instanceof DriverException || (typeof severity === 'string' && typeof code === 'string');
   const isAway = isDatabaseAway(thrown);
   return {
-    name: thrown.name,
-    message: fromDatabase ? databaseMessage(code, isAway) : thrown.message,
-    code: typeof code === 'string' ? code : null,
-    constraint: typeof constraint === 'string' ? constraint : null,
-    ...(isAway ? { databaseAway: true } : {}),
-    at: (thrown.stack ?? '')
+    reason: fromDatabase ? databaseMessage(code, isAway) : thrown.message,
+    error: {
+      name: thrown.name,
+      code: typeof code === 'string' ? code : null,
+      constraint: typeof constraint === 'string' ? constraint : null,
+      ...(isAway ? { databaseAway: true } : {}),
+    },
+    stack: (thrown.stack ?? '')
       .split('\n')
       .filter((line) => /^\s+at /.test(line))
       .slice(0, 12)
-      .map((line) => line.trim()),
+      .join('\n'),
   };
 }
 
@@ -46,18 +51,20 @@ const wasiErrors: Readonly<Record<number, readonly [code: string, message: strin
 };
 
 /** Describes a thrown value that is not an Error: PGlite's file system throws objects with a message or a number. */
-function causeOfValue(thrown: unknown): Cause {
+function fieldsOfValue(thrown: unknown): FailureFields {
   const { name, message, code, errno } = (thrown ?? {}) as Record<string, unknown>;
   const known = name === 'ErrnoError' ? wasiErrors[Number(errno)] : undefined;
-  if (known) return { name: 'ErrnoError', message: known[1], code: known[0], constraint: null, at: [] };
+  if (known) return { reason: known[1], error: { name: 'ErrnoError', code: known[0], constraint: null }, stack: '' };
   const words = [message, code, errno === undefined ? undefined : `errno ${String(errno)}`].filter((each) => each !== undefined);
   const isObject = typeof thrown === 'object' && thrown !== null;
   return {
-    name: typeof name === 'string' ? name : typeof thrown,
-    message: isObject ? words.map(String).join(', ') || 'an object without a message' : String(thrown),
-    code: typeof code === 'string' ? code : null,
-    constraint: null,
-    at: [],
+    reason: isObject ? words.map(String).join(', ') || 'an object without a message' : String(thrown),
+    error: {
+      name: typeof name === 'string' ? name : typeof thrown,
+      code: typeof code === 'string' ? code : null,
+      constraint: null,
+    },
+    stack: '',
   };
 }
 

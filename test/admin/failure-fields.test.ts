@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { causeOf } from '../../admin/cause-of.ts';
 import { openDatabase } from '../../admin/db/open-database.ts';
+import { failureFields } from '../../admin/failure-fields.ts';
 import { configs } from '../../admin/resources/configs/entity.ts';
 import { entities, migrations } from '../../admin/tables.ts';
 import { newMemoryLog } from '../support/fakes/memory-log.ts';
@@ -19,35 +19,33 @@ describe.each(databases)('the log of a failure, on %s', (database) => {
     await plane.ask('POST', '/configs', { body: { name: 'planted', slug: 'planted', config: { provider: '@mock' } } });
     const error = await em.nativeUpdate(configs, {}, { status: 'planted' as 'active' }).catch((thrown: unknown) => thrown);
     expect(String((error as Error).message)).toContain('planted');
-    expect(causeOf(error)).toMatchObject({
-      code: '23514',
-      constraint: 'configs_status_check',
-      at: expect.arrayContaining([expect.stringMatching(/^at /)]),
+    expect(failureFields(error)).toMatchObject({
+      error: { code: '23514', constraint: 'configs_status_check' },
+      stack: expect.stringMatching(/^ +at /),
     });
-    expect(JSON.stringify(causeOf(error))).not.toContain('planted');
+    expect(JSON.stringify(failureFields(error))).not.toContain('planted');
   });
 
   it('has no data of the statement either if the statement was prepared', async () => {
     const { database } = plane.control.services;
     const failing = database.ask({ name: 'planted', text: 'select ?::text::uuid' }, ['planted']);
-    const cause = causeOf(await failing.catch((thrown: unknown) => thrown));
-    expect(cause).toMatchObject({ code: '22P02', message: 'the database rejected the statement' });
-    expect(JSON.stringify(cause)).not.toContain('planted');
+    const fields = failureFields(await failing.catch((thrown: unknown) => thrown));
+    expect(fields).toMatchObject({ reason: 'the database rejected the statement', error: { code: '22P02' } });
+    expect(JSON.stringify(fields)).not.toContain('planted');
   });
 
   it('has the message of own errors, and accepts values that are not errors', () => {
-    expect(causeOf(new TypeError('x is not a function'))).toMatchObject({
-      name: 'TypeError',
-      message: 'x is not a function',
-      code: null,
+    expect(failureFields(new TypeError('x is not a function'))).toMatchObject({
+      reason: 'x is not a function',
+      error: { name: 'TypeError', code: null },
     });
-    expect(causeOf('oops')).toMatchObject({ name: 'string', message: 'oops', at: [] });
+    expect(failureFields('oops')).toMatchObject({ reason: 'oops', error: { name: 'string' }, stack: '' });
   });
 
   it('names a full disk under the embedded database', () => {
-    expect(causeOf({ name: 'ErrnoError', errno: 51 })).toMatchObject({
-      code: 'ENOSPC',
-      message: 'no space left on the disk of DATA_DIR',
+    expect(failureFields({ name: 'ErrnoError', errno: 51 })).toMatchObject({
+      reason: 'no space left on the disk of DATA_DIR',
+      error: { code: 'ENOSPC' },
     });
   });
 });
@@ -61,9 +59,9 @@ it.skipIf(postgresMissing !== null).each([
     const databaseUrl = Object.assign(new URL(process.env.TEST_DATABASE_URL ?? ''), change).href;
     const settings = { databaseUrl, dbPoolSize: 1, dataDir: '' };
     const open = openDatabase(settings, { entities, migrations }, newMemoryLog());
-    expect(causeOf(await open.catch((thrown: unknown) => thrown))).toMatchObject({
-      code,
-      message: expect.stringMatching(message),
+    expect(failureFields(await open.catch((thrown: unknown) => thrown))).toMatchObject({
+      reason: expect.stringMatching(message),
+      error: { code },
     });
   },
 );
