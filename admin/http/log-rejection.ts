@@ -34,7 +34,7 @@ export function createRejectionLog(log: Log, registry: Registry): LogRejection {
     if (error instanceof AccessRefusal) refusals.inc({ reason: error.reason });
     if (!admit(request.keyId !== null)) return;
     const fields = { status: error.status, code: error.code, ...reason, ...request };
-    if (error.code === 'AB10') log.warn({ ...fields, cause: error.message }, 'request failed');
+    if (error.code === 'AB10') log.warn({ ...fields, reason: error.message }, 'request failed');
     else log.info(fields, 'request rejected');
   };
 }
