@@ -13,14 +13,13 @@ import type { DocumentReader, Reply } from '../contract/plugin/plugin.ts';
 import type { RequestRecord } from '../contract/plugin/record.ts';
 import type { ReplyCache } from '../contract/protocol/cached-replies.ts';
 import type { TokenVerifier } from '../contract/protocol/credentials/tokens.ts';
-import type { ApiKeyDocument, ConfigDocument, DocumentKind, ProviderDocument } from '../contract/protocol/documents.ts';
+import type { ApiKeyDocument, ConfigDocument } from '../contract/protocol/documents.ts';
 import type { Leases } from '../contract/protocol/limits/leases.ts';
 import type { Credentials } from '../contract/provider/provider.ts';
-import type { UpstreamCall, UpstreamHandler, UpstreamTransport } from '../contract/provider/upstream.ts';
+import type { UpstreamCall, UpstreamTransport } from '../contract/provider/upstream.ts';
 import { BodyMemory } from '../contract/values/bodies/body-memory.ts';
-import { digestSecret, newApiKey } from '../contract/values/credentials/api-key.ts';
 import { Secret } from '../contract/values/credentials/secret.ts';
-import { GatewayError } from '../contract/values/errors/errors.ts';
+import type { GatewayError } from '../contract/values/errors/errors.ts';
 import type { JsonObject } from '../contract/values/json/json.ts';
 import { realTimers, type Timers } from '../contract/values/time/timers.ts';
 import { createRetryBudget } from '../pipeline/attempt/retry-budget.ts';
@@ -30,9 +29,13 @@ import { settingNames } from '../providers/declarations.ts';
 import { forwardedHeaders, providers } from '../providers/index.ts';
 import { createReplyCache } from '../reply-cache/reply-cache.ts';
 import { type FakeRequest, FakeSink, fakeRequest } from './fake-exchange.ts';
-import { chatReply, replyWith, type Script } from './provider-scripts.ts';
+import { newMemoryDocuments } from './memory-documents.ts';
+import { newMemoryJournal } from './memory-journal.ts';
+import type { Script } from './provider-scripts.ts';
+import { newScriptedTransport, noServices } from './scripted-transport.ts';
 
 export { type FakeRequest, FakeSink } from './fake-exchange.ts';
+export { organisationId, providerDocument, workspaceId } from './memory-documents.ts';
 export { chatReply, chatStream, failWith, replyWith, type Script } from './provider-scripts.ts';
 
 export interface Harness {
@@ -56,96 +59,60 @@ export interface Harness {
   close(): Promise<void>;
 }
 
-export const organisationId = '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0001';
-export const workspaceId = '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0002';
 export const clusterKey = new Uint8Array(32).fill(9);
 const pepper = new Uint8Array(32).fill(7);
 const workerOptions = { threads: 1, queueMax: 100, taskMs: 20_000, memoryMegabytes: 256, log: { warn: () => {} } };
 
-/** The true pipeline and plugins over documents in memory and a scripted provider; no port, no process. */
-export function createHarness(
-  options: {
-    plugins?: CorePlugin[];
-    checks?: ChainParts['checks'];
-    /** Stored providers by slug. Default: `one`, `two` and `claude`. */
-    providers?: Readonly<Record<string, string>>;
-    now?: () => number;
-    random?: () => number;
-    key?: Partial<ApiKeyDocument>;
-    machineIdentity?: boolean;
-    /** Monotonic milliseconds. */
-    elapsed?: () => number;
-    timers?: Timers;
-    fetch?: CoreServices['fetch'];
-    /** Takes the calls of `services.fetch`, after their addresses were checked. Absent: no service can be reached. */
-    services?: UpstreamTransport;
-    /** Default: a short form of the production body. */
-    errorReply?: PipelineParts['errorReply'];
-    /** Takes headers and bodies for logs. Absent: none are stored. */
-    contents?: CoreServices['contents'];
-    /** Takes the place of a pool with one thread, which is not started while all inputs are small. */
-    tasks?: CoreServices['tasks'];
-    retryBudget?: { percent: number; floor: number };
-    /** Gateway processes of the machine. Default 1. */
-    processes?: number;
-    formBytesMax?: number;
-    memory?: BodyMemory;
-    leases?: Leases;
-    replies?: ReplyCache;
-    /** Takes the place of a disk that is always written. */
-    whenSafe?: (callback: () => void) => void;
-    headersToMetadata?: NonNullable<CoreServices['headersToMetadata']>;
-    /** Verifies JWTs with these documents. Absent: JWTs are not accepted. */
-    tokens?: (documents: DocumentReader) => TokenVerifier;
-  } = {},
-): Harness {
-  const documents = new Map<string, unknown>();
-  const records: RequestRecord[] = [];
-  const holds: CallHold[] = [];
-  /** Ids of the calls in flight. */
-  const open = new Set<string>();
-  const logs: Harness['logs'] = [];
-  const calls: UpstreamCall[] = [];
-  const aborted: UpstreamCall[] = [];
-  const key = newApiKey('ws');
-  const keyDocument: ApiKeyDocument = {
-    id: key.id,
-    keyId: randomUUID(),
-    digest: digestSecret(pepper, key.secret),
-    type: 'workspace-service',
-    organisationId,
-    workspaceId,
-    userId: null,
-    status: 'active',
-    scopes: ['completions.write'],
-    expiresAt: null,
-    defaults: { configSlug: null, metadata: {}, allowConfigOverride: true },
-    ...options.key,
-  };
-  documents.set(`api-key ${key.id}`, keyDocument);
-  documents.set(`workspace ${workspaceId}`, {
-    id: workspaceId,
-    slug: 'ws-main',
-    organisationId,
-    defaultConfigSlug: null,
-    metadata: {},
-  });
-  for (const [slug, provider] of Object.entries(options.providers ?? { one: 'openai', two: 'openai', claude: 'anthropic' })) {
-    documents.set(`provider ${workspaceId}/${slug}`, providerDocument(slug, provider));
-  }
+interface HarnessOptions {
+  plugins?: CorePlugin[];
+  checks?: ChainParts['checks'];
+  /** Stored providers by slug. Default: `one`, `two` and `claude`. */
+  providers?: Readonly<Record<string, string>>;
+  now?: () => number;
+  random?: () => number;
+  key?: Partial<ApiKeyDocument>;
+  machineIdentity?: boolean;
+  /** Monotonic milliseconds. */
+  elapsed?: () => number;
+  timers?: Timers;
+  fetch?: CoreServices['fetch'];
+  /** Takes the calls of `services.fetch`, after their addresses were checked. Absent: no service can be reached. */
+  services?: UpstreamTransport;
+  /** Default: a short form of the production body. */
+  errorReply?: PipelineParts['errorReply'];
+  /** Takes headers and bodies for logs. Absent: none are stored. */
+  contents?: CoreServices['contents'];
+  /** Takes the place of a pool with one thread, which is not started while all inputs are small. */
+  tasks?: CoreServices['tasks'];
+  retryBudget?: { percent: number; floor: number };
+  /** Gateway processes of the machine. Default 1. */
+  processes?: number;
+  formBytesMax?: number;
+  memory?: BodyMemory;
+  leases?: Leases;
+  replies?: ReplyCache;
+  /** Takes the place of a disk that is always written. */
+  whenSafe?: (callback: () => void) => void;
+  headersToMetadata?: NonNullable<CoreServices['headersToMetadata']>;
+  /** Verifies JWTs with these documents. Absent: JWTs are not accepted. */
+  tokens?: (documents: DocumentReader) => TokenVerifier;
+}
 
+/** The true pipeline and plugins over documents in memory and a scripted provider; no port, no process. */
+export function createHarness(options: HarnessOptions = {}): Harness {
+  const { documents, reader, key, addConfig } = newMemoryDocuments(
+    pepper,
+    options.providers ?? { one: 'openai', two: 'openai', claude: 'anthropic' },
+    options.key,
+  );
+  const { journal, records, holds } = newMemoryJournal(options.whenSafe ?? ((callback) => callback()));
+  const { transport, calls, aborted, script } = newScriptedTransport();
+  const logs: Harness['logs'] = [];
   const memory = options.memory ?? new BodyMemory(64 * 1024 * 1024);
-  const log = (level: string) => (fields: JsonObject, message: string) => void logs.push({ level, fields, message });
+  const write = (level: string) => (fields: JsonObject, message: string) => void logs.push({ level, fields, message });
+  const log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
   const clock = { now: options.now ?? Date.now, elapsed: options.elapsed ?? (() => performance.now()) };
-  const circuits = startCircuits({
-    clock,
-    processes: options.processes ?? 1,
-    channels: [],
-    log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
-  });
-  const reader: DocumentReader = {
-    get: (kind: DocumentKind, id: string) => (documents.get(`${kind} ${id}`) ?? null) as never,
-  };
+  const circuits = startCircuits({ clock, processes: options.processes ?? 1, channels: [], log });
   const workers = createGatewayTasks(workerOptions);
   const composed = composeChain({
     added: options.plugins ?? [],
@@ -155,19 +122,7 @@ export function createHarness(
     openGuardrail: guardrailOpener(clusterKey),
     services: {
       documents: reader,
-      journal: {
-        append(record) {
-          open.delete(record.id);
-          records.push(structuredClone(record));
-        },
-        hold(hold) {
-          open.add(hold.id);
-          holds.push(structuredClone(hold));
-        },
-        isHeld: (id) => open.has(id),
-        whenSafe: options.whenSafe ?? ((callback) => callback()),
-        healthy: () => true,
-      },
+      journal,
       circuits,
       replies:
         options.replies ??
@@ -175,7 +130,7 @@ export function createHarness(
       ...(options.leases ? { leases: options.leases } : {}),
       ...(options.headersToMetadata ? { headersToMetadata: options.headersToMetadata } : {}),
       ...(options.tokens ? { tokens: options.tokens(reader) } : {}),
-      log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
+      log,
       clock,
       newId: randomUUID,
       random: options.random ?? (() => 0),
@@ -193,34 +148,6 @@ export function createHarness(
   });
 
   const { services, plans } = composed;
-  let scripts: Script[] = [replyWith(200, chatReply('hello'))];
-  const transport: UpstreamTransport = {
-    send(call, handler) {
-      calls.push(call);
-      const script = (scripts.length > 1 ? scripts.shift() : scripts[0]) as Script;
-      const gone = { yes: false };
-      const guarded: UpstreamHandler = {
-        onHead: (status, headers) => gone.yes || handler.onHead(status, headers),
-        onData: (chunk) => gone.yes || handler.onData(chunk),
-        onEnd: () => gone.yes || handler.onEnd(),
-        onError: (error) => gone.yes || handler.onError(error),
-      };
-      const exchange = {
-        sent: true,
-        resume: () => {},
-        abort: () => {
-          if (!gone.yes) aborted.push(call);
-          gone.yes = true;
-        },
-      };
-      setImmediate(() => {
-        if (!gone.yes && script(call, guarded) === 'connecting') exchange.sent = false;
-      });
-      // No accessor: V8 makes a hidden class for each object literal with one, which holds the request until a full collection.
-      return exchange;
-    },
-    close: async () => {},
-  };
   const tokenFetch = {
     transport,
     now: services.clock.now,
@@ -277,22 +204,16 @@ export function createHarness(
     logs,
     calls,
     aborted,
-    key: key.text,
+    key,
     plans,
     services,
     documents,
-    script: (...next) => {
-      scripts = next;
-    },
-    addConfig(slug, config) {
-      const document: ConfigDocument = { id: randomUUID(), slug, versionId: randomUUID(), organisationId, workspaceId, config };
-      documents.set(`config ${workspaceId}/${slug}`, document);
-      return document;
-    },
+    script,
+    addConfig,
     async send(request) {
       const sink = new FakeSink();
       request.prepare?.(sink);
-      handle(fakeRequest(request, key.text), sink);
+      handle(fakeRequest(request, key), sink);
       await sink.done;
       return sink;
     },
@@ -309,14 +230,6 @@ function serviceFetch(transport: UpstreamTransport, now: () => number): CoreServ
   return createPluginFetch(createTokenFetch({ transport, parseUrl: outboundParsers([]).parseTokenUrl, now }));
 }
 
-const noServices: UpstreamTransport = {
-  send(_call, handler) {
-    setImmediate(() => handler.onError(new GatewayError('upstream_connect')));
-    return { resume: () => {}, abort: () => {} };
-  },
-  close: async () => {},
-};
-
 function shortError(error: GatewayError, _format: unknown, requestId: string): Reply {
   const allow = error.allow ? ['allow', error.allow.join(', ')] : [];
   return {
@@ -330,20 +243,4 @@ function shortError(error: GatewayError, _format: unknown, requestId: string): R
 function secretsOf(json: string): Credentials {
   const given = JSON.parse(json) as Record<string, string>;
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, new Secret(value)]));
-}
-
-export function providerDocument(slug: string, provider: string): ProviderDocument {
-  return {
-    id: randomUUID(),
-    slug,
-    organisationId,
-    workspaceId,
-    integrationId: randomUUID(),
-    provider,
-    status: 'active',
-    expiresAt: null,
-    settings: {},
-    customHeaders: {},
-    secrets: null,
-  };
 }
