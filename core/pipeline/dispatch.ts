@@ -92,7 +92,7 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
     // If the client disconnected, its record is already written, with the attempt that was in progress.
     if (ctx.aborted) return reply;
     last = ctx.attempts.at(-1) as AttemptResult;
-    if (reply.kind === 'streamed' || reply.kind === 'replaced' || reply.kind === 'upgraded' || ctx.bodyTaken) return reply;
+    if (isSettled(ctx, reply)) return reply;
   }
 }
 
@@ -114,7 +114,7 @@ function runTarget(
 
 /**
  * Runs the attempts at a target that has a `retry`. Stops at a reply that is accepted or has begun to be sent, when the attempts
- * are used up, and when the next one would be too late or beyond the budget. `dueMs`: monotonic time limit of the whole request.
+ * are used up, and when the next one would be too late or beyond the budget. `requestDueMs`: monotonic time limit of the whole request.
  */
 async function runRetries(
   ctx: RequestContext,
@@ -141,8 +141,7 @@ async function runRetries(
     const reply = await runAttempt(ctx, sink, given, dispatcher);
     if (ctx.aborted) return reply;
     const last = ctx.attempts.at(-1) as AttemptResult;
-    const stands = reply.kind === 'streamed' || reply.kind === 'replaced' || reply.kind === 'upgraded';
-    if (stands || ctx.bodyTaken || !mayRetry(retry, last)) return reply;
+    if (isSettled(ctx, reply) || !mayRetry(retry, last)) return reply;
     const waitMs = given.isLast ? null : retryWaitMs(retry, retries, waitedMs, last, random);
     const isLate = waitMs !== null && clock.elapsed() + waitMs >= dueMs;
     const isTooMuch = waitMs !== null && !isLate && !account?.retry();
@@ -156,6 +155,11 @@ async function runRetries(
     await waitUnlessLeft(ctx, waitMs, dispatcher.timers);
     if (ctx.aborted) return clientClosed();
   }
+}
+
+/** True if no attempt can follow: the reply has begun, a plugin gave it, or the streamed body of the request cannot be sent again. */
+function isSettled(ctx: RequestContext, { kind }: AttemptReply): boolean {
+  return kind === 'streamed' || kind === 'replaced' || kind === 'upgraded' || ctx.bodyTaken;
 }
 
 /** Resolves after `ms`, or as soon as the client has disconnected. */

@@ -16,7 +16,7 @@ import { type Outgoing, outgoingCall, signedCall } from './attempt/outgoing-call
 import { addGatewayHeaders } from './attempt/reply-headers.ts';
 import { ReplyStream } from './attempt/reply-stream.ts';
 import { mayRetry } from './attempt/retry-wait.ts';
-import { attempt } from './attempt/send-attempt.ts';
+import { sendAttempt } from './attempt/send-attempt.ts';
 import { openSteps, replyBytesMax, type Steps, whole } from './attempt/step-services.ts';
 import type { AttemptReply } from './attempt-reply.ts';
 import type { Dispatcher } from './dispatch.ts';
@@ -100,7 +100,7 @@ export async function runAttempt(
     ctx.endBodyShare();
     const attemptReply = await (isStepwise
       ? runSteps(ctx, sink, resolved, outgoing, stepTransport(ctx, resolved, dispatcher), judge)
-      : attempt(ctx, sink, resolved, outgoing, {
+      : sendAttempt(ctx, sink, resolved, outgoing, {
           sender: senderOf(resolved, dispatcher.transport),
           meterReply: dispatcher.meterReply,
           clock,
@@ -198,7 +198,7 @@ async function runSteps(
   const steps = stepsOf(ctx, resolved, outgoing, given);
   try {
     const reply = await operation.steps(operationCall, steps.services);
-    if (ctx.aborted) return { kind: 'error', error: new GatewayError('client_closed') };
+    if (ctx.aborted) return clientClosed();
     return await sendStepReply(ctx, sink, resolved, outgoing, reply, given.clock, judge);
   } finally {
     steps.abort();
@@ -248,7 +248,7 @@ async function sendStepReply(
   sink.onAbort(() => drained?.());
   try {
     for await (const chunk of body as AsyncIterable<Uint8Array>) {
-      if (ctx.aborted) return { kind: 'error', error: new GatewayError('client_closed') };
+      if (ctx.aborted) return clientClosed();
       if (stream.write(chunk)) continue;
       await new Promise<void>((resolve) => {
         drained = resolve;

@@ -37,7 +37,7 @@ export interface AttemptOptions {
 }
 
 /** Sends one call and handles its response: streamed, passed through, or read whole, as route and plan require. */
-export function attempt(
+export function sendAttempt(
   ctx: RequestContext,
   sink: ReplySink,
   resolved: ResolvedTarget,
