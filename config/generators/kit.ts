@@ -8,6 +8,8 @@ export class GeneratorError extends Error {}
 export interface Names {
   /** `acme-ai`: folders, ids and file names. */
   readonly kebab: string;
+  /** `'acme-ai'` or `acme`: keys of object literals. */
+  readonly key: string;
   /** `acmeAi`: values. */
   readonly camel: string;
   /** `AcmeAi`: types. */
@@ -27,6 +29,7 @@ export function namesOf(name: string): Names {
   const title = name.replaceAll('-', ' ');
   return {
     kebab: name,
+    key: name.includes('-') ? `'${name}'` : name,
     camel: pascal[0]?.toLowerCase() + pascal.slice(1),
     pascal,
     snake: name.replaceAll('-', '_'),

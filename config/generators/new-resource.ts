@@ -30,7 +30,7 @@ runGenerator(root, ([name = '', ...rest]) => {
   insertSorted({
     root,
     file: list,
-    line: `  ${/^\w+$/.test(many.kebab) ? many.kebab : `'${many.kebab}'`}: 'standard',`,
+    line: `  ${many.key}: 'standard',`,
     among: /^ {2}'?([a-z-]+)'?: '(?:standard|own)',$/,
   });
   const next = `Change entity, migration, schema and service in admin/resources/${many.kebab}. Test it with npx vitest run test/admin/resources/${many.kebab}. Recipe: CONTRIBUTING.md`;

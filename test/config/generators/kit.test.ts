@@ -20,11 +20,13 @@ describe('generator kit: names', () => {
   it('spells a kebab-case name for code, settings and prose', () => {
     expect(namesOf('acme-ai2')).toEqual({
       kebab: 'acme-ai2',
+      key: "'acme-ai2'",
       camel: 'acmeAi2',
       pascal: 'AcmeAi2',
       snake: 'acme_ai2',
       title: 'Acme ai2',
     });
+    expect(namesOf('acme').key).toBe('acme');
   });
 
   it.each(['', 'Acme', 'acme_ai', '-acme', 'acme--ai', '../acme', '2acme', 'a'.repeat(41)])('rejects the name "%s"', (name) => {

@@ -66,11 +66,13 @@ export function proseIssuesOf(root: string): string[] {
   const files = execFileSync('git', ['ls-files', '*.ts', '*.mjs'], { cwd: root, encoding: 'utf8' }).split('\n');
   return files
     .filter((path) => path !== '' && !path.includes('/fixtures/') && existsSync(`${root}/${path}`))
-    .flatMap((path) => {
-      const source = readFileSync(`${root}/${path}`, 'utf8');
-      const issues = [...proseIssues(source), ...nameIssues(source), ...(path.endsWith('.test.ts') ? titleIssues(source) : [])];
-      return issues.map(({ line, reason }) => `${path}:${line}: ${reason}`);
-    });
+    .flatMap((path) => fileIssues(path, readFileSync(`${root}/${path}`, 'utf8')));
+}
+
+/** Returns `path:line: reason` for every issue in a source file. */
+export function fileIssues(path: string, source: string): string[] {
+  const issues = [...proseIssues(source), ...nameIssues(source), ...(path.endsWith('.test.ts') ? titleIssues(source) : [])];
+  return issues.map(({ line, reason }) => `${path}:${line}: ${reason}`);
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
