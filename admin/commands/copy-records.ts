@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { loadSettings } from '../../config/load-settings.ts';
 import { prepareKeys } from '../../config/prepare-keys.ts';
 import { counted } from '../../core/contract/values/text/counted.ts';
-import { utcMs } from '../../core/contract/values/utc-time.ts';
+import { utcMs } from '../../core/contract/values/time/utc-time.ts';
 import { createLog } from '../../core/log/log.ts';
 import { type CopyPosition, copyStoredRecords, sendRefusedAgain } from '../analytics/clickhouse/copy-stored-records.ts';
 import { openDatabase } from '../db/open-database.ts';

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { loadSettings } from '../../config/load-settings.ts';
 import { prepareKeys } from '../../config/prepare-keys.ts';
-import { utcMs } from '../../core/contract/values/utc-time.ts';
+import { utcMs } from '../../core/contract/values/time/utc-time.ts';
 import { createLog } from '../../core/log/log.ts';
 import { dayMs, hourMs } from '../analytics/grains.ts';
 import { rebuildDay } from '../analytics/rebuild-rollups.ts';

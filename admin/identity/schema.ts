@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { plainAddress, plainDomain } from '../../core/contract/values/email-address.ts';
+import { plainAddress, plainDomain } from '../../core/contract/values/text/email-address.ts';
 import { id, noControlCharacters } from '../http/request/schemas.ts';
 
 const localPart = String.raw`[^@<>"(),:;\\[\]\p{C}\p{Z}]{1,64}`;

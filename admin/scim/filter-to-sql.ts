@@ -1,7 +1,7 @@
 import type { Filter } from 'scim2-parse-filter';
-import { plainAddress } from '../../core/contract/values/email-address.ts';
+import { plainAddress } from '../../core/contract/values/text/email-address.ts';
 import { isUuid } from '../../core/contract/values/text/uuid.ts';
-import { utcMs } from '../../core/contract/values/utc-time.ts';
+import { utcMs } from '../../core/contract/values/time/utc-time.ts';
 import { isReadableYear } from '../http/request/schemas.ts';
 import { invalidFilter } from './filter.ts';
 

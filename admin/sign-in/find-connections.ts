@@ -1,4 +1,4 @@
-import { plainDomain } from '../../core/contract/values/email-address.ts';
+import { plainDomain } from '../../core/contract/values/text/email-address.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { emailDomains } from '../resources/email-domains/entity.ts';
 import { type SsoConnection, ssoConnections } from '../resources/sso-connections/entity.ts';

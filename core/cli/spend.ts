@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import * as v from 'valibot';
-import { utcMs } from '../contract/values/utc-time.ts';
+import { utcMs } from '../contract/values/time/utc-time.ts';
 import { fetchService, serviceAccess } from './service-access.ts';
 
 const usage = `usage: npm run -s spend [-- --by api_key,model --from 2026-11-22 --to 2026-11-23]

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { EntityLimits } from '../contract/plugin/context.ts';
-import { plainAddress } from '../contract/values/email-address.ts';
 import type { JsonObject } from '../contract/values/json/json.ts';
+import { plainAddress } from '../contract/values/text/email-address.ts';
 import { invalid, skewSeconds, subjectOf } from './read-token.ts';
 
 /** The claims of a token with a valid signature, under the gateway's names. */

@@ -1,5 +1,5 @@
 import { Migration } from '@mikro-orm/migrations';
-import { plainAddress } from '../../../core/contract/values/email-address.ts';
+import { plainAddress } from '../../../core/contract/values/text/email-address.ts';
 
 /**
  * Writes the domains of e-mail addresses in ASCII. A user or pending invite stays as it is if the organisation has another one with that

@@ -1,4 +1,4 @@
-import { plainDomain } from '../../../core/contract/values/email-address.ts';
+import { plainDomain } from '../../../core/contract/values/text/email-address.ts';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { utcMs } from '../../../core/contract/values/utc-time.ts';
+import { utcMs } from '../../../core/contract/values/time/utc-time.ts';
 import { SignInRefusal } from '../refusal.ts';
 import type { Expected } from './verify-response.ts';
 

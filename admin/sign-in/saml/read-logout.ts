@@ -1,6 +1,6 @@
 import { verify } from 'node:crypto';
 import { inflateRawSync } from 'node:zlib';
-import { utcMs } from '../../../core/contract/values/utc-time.ts';
+import { utcMs } from '../../../core/contract/values/time/utc-time.ts';
 import type { SamlSettings } from '../../resources/sso-connections/saml-settings.ts';
 import { SignInRefusal } from '../refusal.ts';
 import { checkText, decodeBase64 } from './check-document.ts';

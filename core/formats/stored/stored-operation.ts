@@ -8,7 +8,7 @@ import type {
 } from '../../contract/provider/provider.ts';
 import { findHeader } from '../../contract/values/http/http.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
-import { utcMs } from '../../contract/values/utc-time.ts';
+import { utcMs } from '../../contract/values/time/utc-time.ts';
 
 /** Calls about files, batches and jobs are not billed: the lines of a batch hold its tokens. */
 export const uncounted = {

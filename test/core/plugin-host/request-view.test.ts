@@ -133,7 +133,7 @@ describe('plugins see a request without credentials', () => {
   });
 });
 
-describe('what plugins may change', () => {
+describe('changes of a request by a plugin', () => {
   it('metadata and parameters reach the provider and the record', async () => {
     const harness = createHarness({
       plugins: [

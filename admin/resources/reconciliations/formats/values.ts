@@ -1,4 +1,4 @@
-import { utcMs } from '../../../../core/contract/values/utc-time.ts';
+import { utcMs } from '../../../../core/contract/values/time/utc-time.ts';
 import { invalid } from '../../../http/errors.ts';
 import { isReadableYear } from '../../../http/request/schemas.ts';
 

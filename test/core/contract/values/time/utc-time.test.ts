@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { utcMs } from '../../../../core/contract/values/utc-time.ts';
+import { utcMs } from '../../../../../core/contract/values/time/utc-time.ts';
 
 const zone = process.env.TZ;
 beforeEach(() => {
