@@ -27,7 +27,7 @@ it('rejection log: one line at info per rejected request, with status, code, rou
   expect(JSON.stringify(lines)).not.toContain('planted');
 });
 
-it('rejection log: an agent that cannot be reached is a warning with the cause, not an error with a stack', async () => {
+it('rejection log: an agent that cannot be reached is a warning with the reason, not an error with a stack', async () => {
   const integration = { name: 'A', slug: 'agent-away', url: 'https://agent.example.com/a2a', auth_type: 'none' };
   const { workspaceId: workspace_id } = plane;
   await plane.ask('POST', '/agent-integrations', { body: { ...integration, workspace_id } });
@@ -37,7 +37,7 @@ it('rejection log: an agent that cannot be reached is a warning with the cause, 
   const reply = await plane.ask('GET', `/agent-servers/${made.body.id}/agent-card`);
   expect(reply.status).toBe(503);
   const lines = plane.log.lines.slice(before).filter(({ fields }) => 'requestId' in fields);
-  expect(lines.map(({ level, message, fields }) => [level, message, fields.status, fields.cause])).toEqual([
+  expect(lines.map(({ level, message, fields }) => [level, message, fields.status, fields.reason])).toEqual([
     ['warn', 'request failed', 503, reply.body.data.message],
   ]);
 });
