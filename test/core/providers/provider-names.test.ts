@@ -38,8 +38,11 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'core/journal/mask-content.ts': ['github', 'xai'],
   'core/log/redact.ts': ['xai'],
   'plugins/auth/malformed-key.ts': ['xai'],
-  // Older names of providers in the conventions of OpenTelemetry.
-  'admin/resources/otel/to-record.ts': ['azure-ai', 'azure-openai', 'google', 'openai', 'vertex_ai', 'vertex-ai'],
+  // Names of providers in the conventions of OpenTelemetry and OpenInference.
+  'admin/resources/otel/vocabulary.ts': [
+    ...['azure-ai', 'azure-openai', 'bedrock', 'fireworks-ai', 'google', 'mistral-ai', 'openai'],
+    ...['perplexity-ai', 'together-ai', 'vertex_ai', 'vertex-ai', 'x-ai', 'xai'],
+  ],
   // A type name of the protocol of agents, `type.googleapis.com` and `google.rpc`.
   'core/a2a/agent-errors.ts': ['google'],
   // Formats of bills, and the service that a bill of AWS lists.
