@@ -111,8 +111,9 @@ export function startLeases(options: LeasesOptions): LeaseClient {
   };
 
   /**
-   * The asks of one turn of the event loop, and those that come while `inFlightMax` requests are on their way, are sent together. An account has one question at a time: the ledger takes the units that a
-   * question states as all units of the lease, so a second one would return what the first is being granted.
+   * The asks of one turn of the event loop, and those that come while `inFlightMax` requests are on their way, are sent together. An account has
+   * one question at a time: the ledger takes the units that a question states as all units of the lease, so a second one would return what the
+   * first is being granted.
    */
   function wake(account: Account, delayMs: number): void {
     if (delayMs > 0) {
