@@ -4,7 +4,7 @@ import * as v from 'valibot';
 
 /** Address of the service for commands, and the key that they use. */
 export interface ServiceAccess {
-  /** Without `/v1`. */
+  /** Without `/v1` and `/` at its end. */
   readonly url: string;
   readonly key: string;
   /** Workspace that requests name; null: the key's own. */
@@ -14,12 +14,14 @@ export interface ServiceAccess {
 const firstKeys = v.object({ admin_key: v.string(), workspace_id: v.string() });
 
 /**
- * Reads SVC_URL (default: PORT, else 8787, on this machine), SVC_ADMIN_KEY and SVC_WORKSPACE from the environment. Without SVC_ADMIN_KEY: the first admin key
+ * Reads SVC_URL (with or without `/v1`; default: PORT, else 8787, on this machine), SVC_ADMIN_KEY and SVC_WORKSPACE from the environment. Without SVC_ADMIN_KEY: the first admin key
  * and its workspace in DATA_DIR. `needs` states the rights of the key for the error.
  */
 export async function serviceAccess(needs: string): Promise<ServiceAccess> {
-  const url = process.env.SVC_URL || `http://127.0.0.1:${process.env.PORT || 8787}`;
-  if (!URL.canParse(url)) throw new Error(`SVC_URL: got ${url}, expected a URL such as http://127.0.0.1:8787`);
+  const given = process.env.SVC_URL || `http://127.0.0.1:${process.env.PORT || 8787}`;
+  if (!URL.canParse(given)) throw new Error(`SVC_URL: got ${given}, expected a URL such as http://127.0.0.1:8787`);
+  // The base URL of clients ends with `/v1`.
+  const url = given.replace(/\/+$/, '').replace(/\/v1$/, '');
   const workspaceId = process.env.SVC_WORKSPACE ?? null;
   if (process.env.SVC_ADMIN_KEY) return { url, key: process.env.SVC_ADMIN_KEY, workspaceId };
   const path = join(process.env.DATA_DIR ?? '.data', 'first-keys.json');
