@@ -1,5 +1,6 @@
 import { nearestName } from '../../config/did-you-mean.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
+import { deploymentPaths, isAzurePath, readAzurePath } from './azure-paths.ts';
 import { controlPlaneSegments } from './control-plane-paths.ts';
 import { matchEndpoint, routeMethods } from './match-endpoint.ts';
 import { isExplicitProxy, proxyMethods } from './pass-through.ts';
@@ -34,6 +35,7 @@ export function explainPath(method: string, path: string): GatewayError | null {
     });
   }
   if (match === 'method-not-allowed') return new GatewayError('method_not_allowed', { allow: proxyMethods });
+  if (isAzurePath(path)) return explainAzurePath(shown, path);
   const moved = otherBase(path);
   if (moved !== null) return notFound(`${shown} is not a route of the gateway. Did you mean ${moved.path}? ${moved.remedy}`);
   const meant = nearestName(path, plainPaths) ?? controlPlanePath(path);
@@ -41,6 +43,18 @@ export function explainPath(method: string, path: string): GatewayError | null {
   return notFound(
     `${shown} is not a route of the gateway. Did you mean ${meant}?${path.startsWith('/v1/') ? ` ${passThrough}` : ''}`,
   );
+}
+
+/** Explains a path of Azure's SDKs that has no route. Null for a path that a provider may have. */
+function explainAzurePath(shown: string, path: string): GatewayError | null {
+  const azure = readAzurePath(path);
+  if (azure === null) return notFound(`${shown} is not a path of Azure OpenAI. A deployment is one percent-encoded segment.`);
+  if (azure.deployment !== null)
+    return notFound(`${shown} is not a route with a deployment. Routes with a deployment: ${deploymentPaths.join(', ')}.`);
+  if (matchEndpoint('POST', path) === 'not-found')
+    return notFound(`${shown} is not a route of the gateway. Routes that are not OpenAI's have no path below /openai. Use /v1.`);
+  const meant = nearestName(`/v1${azure.below}`, plainPaths);
+  return meant === null ? null : notFound(`${shown} is not a route of the gateway. Did you mean ${meant}? ${passThrough}`);
 }
 
 /** The path with its first segment below `/v1` corrected to one of the control plane; null if none is close. */

@@ -1,5 +1,6 @@
 import type { Endpoint, WireFormat } from '../contract/plugin/endpoint.ts';
 import { agentEndpoint } from './agent-endpoint.ts';
+import { deploymentPaths, isAzurePath, readAzurePath } from './azure-paths.ts';
 import { compileRoutes } from './compile-routes.ts';
 import { ownerOf } from './control-plane-paths.ts';
 import { mcpEndpoint } from './mcp-endpoint.ts';
@@ -14,7 +15,10 @@ export type Match = Endpoint | 'control-plane' | 'reserved' | 'not-found' | 'met
 export function matchEndpoint(method: string, path: string): Match {
   // Cohere's own path. Its clients cannot be configured to use another one.
   if (path === '/v2/rerank') return find(method, '/rerank') ?? 'method-not-allowed';
-  if (!path.startsWith('/v1/')) return ownerOf(path) ?? mcpEndpoint(method, path) ?? 'not-found';
+  if (!path.startsWith('/v1/')) {
+    if (isAzurePath(path)) return matchAzure(method, path);
+    return ownerOf(path) ?? mcpEndpoint(method, path) ?? 'not-found';
+  }
   const below = path.slice('/v1'.length);
   const known = find(method, below);
   if (known) return known;
@@ -30,6 +34,23 @@ export function matchEndpoint(method: string, path: string): Match {
   return ownerOf(`/v1${endpoint.proxyPath}`) === null ? endpoint : 'reserved';
 }
 
+/**
+ * The endpoint of a path below `/openai`: the routes below `/v1` that are OpenAI's, and pass-through. Nothing that belongs to the service
+ * itself is reachable there.
+ */
+function matchAzure(method: string, path: string): Match {
+  const azure = readAzurePath(path);
+  if (azure === null) return 'not-found';
+  const { below, deployment: azureDeployment } = azure;
+  if (ownerOf(`/v1${below}`) !== null || isExplicitProxy(below)) return 'not-found';
+  if (azureDeployment !== null && !deploymentPaths.includes(below)) return 'not-found';
+  const known = azureDeployment === null || method === 'POST' ? find(method, below) : null;
+  if (known) return { ...known, azureDeployment };
+  const endpoint = azureDeployment !== null || isBatchNote(method, below) ? null : proxyEndpoint(method, below);
+  if (endpoint === null) return 'method-not-allowed';
+  return ownerOf(`/v1${endpoint.proxyPath}`) === null ? endpoint : 'not-found';
+}
+
 /** True for the notes that the control plane stores about batches. Everything else about batches is the data plane's. */
 function isBatchNote(method: string, below: string): boolean {
   return method === 'PUT' && batchPath.test(below);
@@ -43,11 +64,19 @@ const batchPath = /^\/batches\/[^/]+$/;
  */
 export function routeMethods(path: string): readonly string[] {
   if (path === '/v2/rerank') return ['POST'];
+  if (isAzurePath(path)) return azureMethods(path);
   if (!path.startsWith('/v1/')) return [];
   const below = path.slice('/v1'.length);
   const own = proxyMethods.filter((method) => routeNames.includes(`${method} ${below}`));
   if (own.length > 0) return own;
   return proxyMethods.filter((method) => find(method, below) !== null || isBatchNote(method, below));
+}
+
+function azureMethods(path: string): readonly string[] {
+  const azure = readAzurePath(path);
+  if (azure === null || ownerOf(`/v1${azure.below}`) !== null) return [];
+  if (azure.deployment !== null) return deploymentPaths.includes(azure.below) ? ['POST'] : [];
+  return proxyMethods.filter((method) => find(method, azure.below) !== null);
 }
 
 /** Returns the format of an error if only method and path of its request are known. */

@@ -31,6 +31,9 @@ export interface ModelToolParts {
 const formats: ReadonlyMap<string, ToolFormat> = new Map([
   ['/v1/responses', responsesFormat],
   ['/v1/messages', messagesFormat],
+  // Paths of Azure's SDKs.
+  ['/openai/responses', responsesFormat],
+  ['/openai/v1/responses', responsesFormat],
 ]);
 
 /**

@@ -18,6 +18,7 @@ import type { Chain } from './plan/compile-plan.ts';
 import type { PlanStore } from './plan/plan-store.ts';
 import { readAhead } from './plan/read-ahead.ts';
 import { defaultsOf, loadGuardrails, type SavedGuardrails } from './plan/saved-guardrails.ts';
+import { adoptDeployment } from './request/adopt-deployment.ts';
 import { decodedRequest } from './request/decoded-body.ts';
 import { readGatewayHeaders } from './request/gateway-headers.ts';
 import { passedQuery } from './request/passed-query.ts';
@@ -179,6 +180,8 @@ async function askPlugins(options: PipelineOptions, ctx: RequestContext): Promis
     if (i === beforeBody && (ctx.endpoint?.operation || ctx.endpoint?.body)) {
       const beganAt = performance.now();
       await readParams(ctx, options.bodies);
+      const { azureDeployment } = ctx.endpoint;
+      if (azureDeployment !== undefined) await adoptDeployment(ctx, azureDeployment);
       ctx.times.parseMs = performance.now() - beganAt;
       if (ctx.endpoint.isPrompt) await prompts.open(options, ctx);
     }

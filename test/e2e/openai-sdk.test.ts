@@ -1,4 +1,4 @@
-import OpenAI from 'openai';
+import OpenAI, { AzureOpenAI, toFile } from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
   type SharedGatewayWithUpstream,
@@ -298,5 +298,52 @@ describe('abort of the OpenAI client', () => {
     }
     const { request } = await held.reached;
     expect(await request.closed).toBe('client-left');
+  });
+});
+
+describe('the Azure client with an endpoint and a key', () => {
+  const azure = (deployment?: string) =>
+    new AzureOpenAI({
+      endpoint: gateway.baseUrl.replace(/\/v1$/, ''),
+      apiKey: gateway.workspaceKey,
+      apiVersion: '2025-04-01-preview',
+      maxRetries: 0,
+      ...(deployment === undefined ? {} : { deployment }),
+    });
+
+  it('calls the model of its deployment, plain and as a stream', async () => {
+    const completion = await azure(`@oai/${model}`).chat.completions.create({ model: 'ignored', messages });
+    expect(completion.choices[0]?.message.content).toBe('You said: hello there');
+    const sent = gateway.upstream.last;
+    expect(sent.json()).toMatchObject({ model, messages });
+    expect([sent.path, sent.header('api-key')]).toEqual(['/v1/chat/completions', undefined]);
+    expect(sent.header('authorization')).toBe(`Bearer ${storedKeys.openai}`);
+    const chunks = await collect(await azure().chat.completions.create({ model: `@oai/${model}`, messages, stream: true }));
+    expect(chunks.map((item) => item.choices[0]?.delta.content ?? '').join('')).toBe('You said: hello there');
+  });
+
+  it('calls embeddings, responses, transcriptions and the list of models', async () => {
+    const input = 'hello there';
+    expect((await azure().embeddings.create({ model: '@oai/e', input })).data[0]?.embedding.length).toBeGreaterThan(0);
+    expect((await azure().responses.create({ model: '@oai/gpt-5', input })).output_text).not.toBe('');
+    expect(gateway.upstream.last.path).toBe('/v1/responses');
+    const file = await toFile(Buffer.alloc(1000), 'speech.mp3', { type: 'audio/mpeg' });
+    expect((await azure('@oai/whisper-1').audio.transcriptions.create({ model: 'ignored', file })).text).toBe('Good morning');
+    expect(gateway.upstream.last.path).toBe('/v1/audio/transcriptions');
+    expect(gateway.upstream.last.text).toMatch(/name="model"\r\n\r\nwhisper-1\r\n/);
+    expect((await azure().models.list()).object).toBe('list');
+  });
+
+  it('raises errors of the gateway', async () => {
+    const error = await azure('no-slug')
+      .chat.completions.create({ model: 'x', messages })
+      .catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(OpenAI.BadRequestError);
+    expect(error.message).toContain('@provider-slug/model');
+    const missing: unknown = await azure()
+      .get('/v1/admin/users')
+      .catch((thrown: unknown) => thrown);
+    expect(missing).toBeInstanceOf(OpenAI.NotFoundError);
+    expect(missing).toMatchObject({ error: { type: 'invalid_request_error', message: expect.stringContaining('Use /v1') } });
   });
 });

@@ -54,6 +54,8 @@ export interface Endpoint {
   readonly proxyPath: string;
   /** True for pass-through routes whose replies name URLs of the provider that clients open: the results of message batches. */
   readonly namesResults?: true;
+  /** The deployment in a path of Azure's SDKs (`/openai/…`), decoded; null if it has none. Absent on all other paths. */
+  readonly azureDeployment?: string | null;
   /** The kind of traffic of a pass-through request, for budgets; absent on all other routes. */
   readonly traffic?: PassedTraffic;
 }

@@ -31,6 +31,7 @@ const callingModel: Reply = (_body, sink, count) => sink.send(200, json, JSON.st
 interface Options {
   readonly tokensMax?: number;
   readonly stream?: boolean;
+  readonly path?: string;
   readonly tool?: (sink: ReplySink) => void;
   /** Further members of the request. */
   readonly more?: JsonObject;
@@ -46,7 +47,7 @@ function serve(model: Reply, options: Options = {}): Served {
     async handle(request, inner) {
       requests.push(request);
       const body = JSON.parse(Buffer.from(await request.body.bytes(1_000_000)).toString()) as JsonObject;
-      if (request.path === '/v1/responses') return model(body, inner, ++models);
+      if (request.path.endsWith('/responses')) return model(body, inner, ++models);
       const result =
         body.method === 'tools/list'
           ? { tools: [{ name: 'weather' }] }
@@ -69,7 +70,7 @@ function serve(model: Reply, options: Options = {}): Served {
   });
   const tools = [{ type: 'mcp', server_label: '@svc-mcp/city' }];
   const request = {
-    path: '/v1/responses',
+    path: options.path ?? '/v1/responses',
     headers: { 'x-svc-beta': 'server-side-mcp-2026-06-01, other', 'content-length': '5', 'x-svc-config': 'pc-1' },
     body: { model: 'm', input: 'hi', stream: options.stream ?? false, tools, ...options.more },
   };
@@ -88,6 +89,15 @@ describe('the loop of model and tools', () => {
     expect((sink.json.output as JsonObject[]).map(({ status }) => status)).toEqual(['completed', 'completed', 'failed']);
     await nextTurn();
     expect(memory.usedBytes).toBe(0);
+  });
+
+  it.each(['/openai/responses', '/openai/v1/responses'])('runs at %s, a path of Azure’s SDKs', async (path) => {
+    const { sink, requests } = serve(
+      (_body, inner, count) => inner.send(200, json, JSON.stringify(response(count === 1 ? [call('a')] : []))),
+      { path },
+    );
+    await sink.done;
+    expect(requests.map((request) => request.path)).toEqual(['/city/mcp', path, '/city/mcp', path]);
   });
 
   it('sends credentials, settings and one trace id with every request, and nothing of the body', async () => {

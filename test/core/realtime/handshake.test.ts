@@ -73,6 +73,18 @@ describe('the session handshake', () => {
     client.socket.terminate();
   });
 
+  it.each(['/openai/realtime?api-version=2025-04-01-preview&deployment=', '/openai/v1/realtime?model='])(
+    'is possible at %s, with the key in `api-key`, as Azure’s SDKs send it',
+    async (path) => {
+      const address = at(`${path}%40oai%2Fgpt-realtime`).replace('/v1/openai/', '/openai/');
+      const client = await openSession(address, { 'api-key': gateway.workspaceKey });
+      const session = await provider.nextSession();
+      expect(session.handshake.path).toMatch(/^\/v1\/realtime\?.*model=gpt-realtime$/);
+      expect(JSON.stringify(session.handshake)).not.toContain(gateway.workspaceKey);
+      client.socket.terminate();
+    },
+  );
+
   it.each(['/responses?model=gpt-5', '/proxy/ws/BidiGenerateContent?model=gpt-5'])(
     'is rejected for %s if models are restricted, because providers read the model from messages',
     async (path) => {
