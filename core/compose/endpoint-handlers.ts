@@ -6,6 +6,7 @@ import type { GatewayError } from '../contract/values/errors/errors.ts';
 import { addDebugRoute } from '../explain/debug-route.ts';
 import { explainConfig } from '../explain/explain-config.ts';
 import { listModels } from '../model-list/list-models.ts';
+import { adoptDeployment } from '../pipeline/adopt-deployment.ts';
 import { isSession } from '../pipeline/attempt/socket-protocols.ts';
 import { type Dispatcher, dispatch } from '../pipeline/dispatch.ts';
 import type { EndpointHandler, EndpointHandlers, PipelineOptions } from '../pipeline/run.ts';
@@ -34,6 +35,7 @@ export function endpointHandlers(protocols: Protocols = {}): EndpointHandlers {
     },
     errorReply: (ctx, error) => protocols[ctx.endpoint?.name as keyof Protocols]?.errorReply(ctx, error) ?? null,
     prompts: promptSteps,
+    adoptDeployment,
   };
 }
 

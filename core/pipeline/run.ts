@@ -18,7 +18,6 @@ import type { Chain } from './plan/compile-plan.ts';
 import type { PlanStore } from './plan/plan-store.ts';
 import { readAhead } from './plan/read-ahead.ts';
 import { defaultsOf, loadGuardrails, type SavedGuardrails } from './plan/saved-guardrails.ts';
-import { adoptDeployment } from './request/adopt-deployment.ts';
 import { decodedRequest } from './request/decoded-body.ts';
 import { readGatewayHeaders } from './request/gateway-headers.ts';
 import { passedQuery } from './request/passed-query.ts';
@@ -60,6 +59,8 @@ export interface EndpointHandlers {
   /** Returns the reply to a failed request in the form of its endpoint; null for the usual error. */
   errorReply(ctx: RequestContext, error: GatewayError): Reply | null;
   readonly prompts: PromptSteps;
+  /** Makes a request of Azure's SDKs one of the route below `/v1`; see `Endpoint.azureDeployment`. */
+  adoptDeployment(ctx: RequestContext, deployment: string | null): Promise<void>;
 }
 
 export interface PipelineOptions {
@@ -175,7 +176,7 @@ function noRoute(options: PipelineOptions, { method, path }: InboundRequest): Ga
 /** Runs `onRequest` down the list. The body is read just before the first hook that may use it. */
 async function askPlugins(options: PipelineOptions, ctx: RequestContext): Promise<Reply | undefined> {
   const { beforeBody, beforePlan } = options.chain;
-  const { prompts } = options.endpoints;
+  const { prompts, adoptDeployment } = options.endpoints;
   for (let i = 0; ; i++) {
     if (i === beforeBody && (ctx.endpoint?.operation || ctx.endpoint?.body)) {
       const beganAt = performance.now();

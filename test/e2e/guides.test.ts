@@ -77,9 +77,9 @@ async function shell(script: string): Promise<string> {
 }
 
 describe('docs/guides', () => {
-  it('clients.md: the OpenAI and Anthropic SDKs get replies', async () => {
+  it('clients.md: the SDKs of OpenAI, Anthropic and Azure get replies', async () => {
     const scripts = blocksOf('clients.md', 'js');
-    expect(scripts).toHaveLength(2);
+    expect(scripts).toHaveLength(3);
     const env = { ...process.env, WORKSPACE_KEY: gateway.workspaceKey };
     for (const script of scripts) {
       const { stdout } = await run(process.execPath, ['--input-type=module', '-e', here(script)], { cwd: root, env });

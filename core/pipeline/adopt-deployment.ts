@@ -1,8 +1,8 @@
-import type { RequestContext } from '../../contract/plugin/context.ts';
-import { GatewayError } from '../../contract/values/errors/errors.ts';
-import { encode } from '../attempt/outgoing-body.ts';
-import { encodeSteps } from './large-json/encode-steps.ts';
-import { stepBytes } from './large-json/json-steps.ts';
+import type { RequestContext } from '../contract/plugin/context.ts';
+import { GatewayError } from '../contract/values/errors/errors.ts';
+import { encode } from './attempt/outgoing-body.ts';
+import { encodeSteps } from './request/large-json/encode-steps.ts';
+import { stepBytes } from './request/large-json/json-steps.ts';
 
 /**
  * Makes a request of Azure's SDKs on a shaped route one of the route below `/v1`: removes `api-version` from its query, and replaces the model of
