@@ -48,7 +48,10 @@ export function explainPath(method: string, path: string): GatewayError | null {
 /** Explains a path of Azure's SDKs that has no route. Null for a path that a provider may have. */
 function explainAzurePath(shown: string, path: string): GatewayError | null {
   const azure = readAzurePath(path);
-  if (azure === null) return notFound(`${shown} is not a path of Azure OpenAI: it has a dot segment, or a deployment that is not percent-encoded text.`);
+  if (azure === null)
+    return notFound(
+      `${shown} is not a path of Azure OpenAI: it has a dot segment, or a deployment that is not percent-encoded text.`,
+    );
   if (azure.deployment !== null)
     return notFound(`${shown} is not a route with a deployment. Routes with a deployment: ${deploymentPaths.join(', ')}.`);
   if (matchEndpoint('POST', path) === 'not-found')
