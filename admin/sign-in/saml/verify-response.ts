@@ -1,4 +1,5 @@
 import type { Profile, SAML } from '@node-saml/node-saml';
+import { utcMs } from '../../../core/contract/values/time/utc-time.ts';
 import type { SamlSettings } from '../../resources/sso-connections/saml-settings.ts';
 import { SignInRefusal } from '../refusal.ts';
 import { checkDocument } from './check-document.ts';
@@ -73,7 +74,16 @@ async function newSaml(expected: Expected): Promise<Verifier> {
   const { getVerifiedXml, parseDomFromString } = await import('@node-saml/node-saml/lib/xml.js');
   const { settings, acsUrl, entityId } = expected;
 
-  class OwnDecryption extends SAML implements Verifier {
+  class OwnVerifier extends SAML implements Verifier {
+    /** SAML times are UTC (core §1.3.3). The library reads a time without a zone in the zone of this machine. */
+    protected override checkTimestampsValidityError(nowMs: number, begin: string, end: string, maxMs?: number): Error | null {
+      return super.checkTimestampsValidityError(nowMs, inUtc(begin), inUtc(end), maxMs);
+    }
+
+    protected override calcMaxAgeAssertionTime(maxAgeMs: number, end: string, issued: string): number {
+      return super.calcMaxAgeAssertionTime(maxAgeMs, inUtc(end), inUtc(issued));
+    }
+
     async validateEncrypted(encoded: string, keys: readonly string[]): Promise<Profile> {
       const xml = Buffer.from(encoded, 'base64').toString('utf8');
       const { documentElement } = await parseDomFromString(xml);
@@ -85,7 +95,7 @@ async function newSaml(expected: Expected): Promise<Verifier> {
     }
   }
 
-  return new OwnDecryption({
+  return new OwnVerifier({
     idpCert: [...settings.certificates],
     issuer: entityId,
     audience: entityId,
@@ -96,6 +106,12 @@ async function newSaml(expected: Expected): Promise<Verifier> {
     // Our requests are rows of the database; see `readAssertion`.
     validateInResponseTo: ValidateInResponseTo.never,
   });
+}
+
+/** Returns the time with its zone. Absent and malformed times are returned as they are. */
+function inUtc(time: string): string {
+  const ms = utcMs(time ?? '');
+  return Number.isNaN(ms) ? time : new Date(ms).toISOString();
 }
 
 /** Texts of node-saml in the words of this service. The library's own texts may repeat content, so no other is shown. */

@@ -79,6 +79,22 @@ describe('SAML responses', () => {
     expect(await outcome(await provider.xml(foreign))).toMatch(/could not be decrypted/);
   });
 
+  it('are read in UTC if their times have no zone', async () => {
+    const before = (xml: string) => xml.replace(/(NotBefore|NotOnOrAfter)="([^"]+)Z"/g, '$1="$2"');
+    const zone = process.env.TZ;
+    try {
+      for (const TZ of ['Asia/Tokyo', 'America/New_York']) {
+        process.env.TZ = TZ;
+        expect(await outcome(await provider.xml({ ...valid, before })), TZ).toBe('accepted ada@example.com');
+        const late = await provider.xml({ ...valid, validFrom: -600, validUntil: -60, before });
+        expect(await outcome(late), TZ).toMatch(/has expired/);
+      }
+    } finally {
+      if (zone === undefined) delete process.env.TZ;
+      else process.env.TZ = zone;
+    }
+  });
+
   it('are accepted with each of several certificates', async () => {
     const certificates = [other.certificate, provider.key.certificate];
     expect(await outcome(await provider.xml(valid), expected({ certificates }))).toBe('accepted ada@example.com');
