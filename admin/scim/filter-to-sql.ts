@@ -1,3 +1,4 @@
+import { domainToUnicode } from 'node:url';
 import type { Filter } from 'scim2-parse-filter';
 import { plainAddress } from '../../core/contract/values/text/email-address.ts';
 import { isUuid } from '../../core/contract/values/text/uuid.ts';
@@ -117,13 +118,20 @@ function compare(column: Column, path: string, filter: Filter): Condition {
       return compareText(sql, op, String(compValue));
     case 'address':
       if (op === 'eq') {
-        const values = [String(compValue), plainAddress(String(compValue))];
-        return { sql: `(lower(${sql}) in (lower(?::text), lower(?::text)))`, values };
+        const values = spellingsOf(String(compValue));
+        return { sql: `(lower(${sql}) in (${values.map(() => 'lower(?::text)').join(', ')}))`, values };
       }
       return compareText(`lower(${sql})`, op, String(compValue), 'lower(?::text)');
     case 'text':
       return compareText(`lower(${sql})`, op, String(compValue), 'lower(?::text)');
   }
+}
+
+/** Returns an address as it was sent, with its domain in ASCII and with its domain in Unicode. User names are stored as they were sent. */
+function spellingsOf(sent: string): string[] {
+  const plain = plainAddress(sent);
+  const at = plain.lastIndexOf('@') + 1;
+  return [...new Set([sent, plain, plain.slice(0, at) + domainToUnicode(plain.slice(at))])];
 }
 
 const never: Condition = { sql: 'false', values: [] };
