@@ -1,7 +1,7 @@
 import type { Context, Hono } from 'hono';
 import { clientOrigin } from '../http/caller/client-address.ts';
 import { requestOrigin } from '../http/caller/same-origin.ts';
-import { AdminError } from '../http/errors.ts';
+import { AdminError, missing } from '../http/errors.ts';
 import { failedReply } from '../http/reply/failed-reply.ts';
 import { readForm } from '../http/request/read-form.ts';
 import type { AdminServices } from '../http/route.ts';
@@ -52,7 +52,10 @@ export function servePages(app: Hono, bases: readonly string[], services: AdminS
           guarded(async (c) => post({ c, api }, await ownForm(c, services))),
         );
     }
-    app.get(`${base}/auth/assets/:name`, (c) => assetReply(c.req.param('name')) ?? c.notFound());
+    app.get(`${base}/auth/assets/:name`, (c) => {
+      const file = assetReply(c.req.param('name'));
+      return file ?? failedReply(services, missing('The page has no such file'), 'GET /auth/assets/:name');
+    });
   }
 }
 

@@ -34,6 +34,12 @@ describe('unsupported methods of control-plane paths', () => {
     expect(reply.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 
+  it('are 404 without allow if the path is that of a file of the pages that does not exist', async () => {
+    const reply = await fetch(`${plane.url}/v1/auth/assets/none.js`);
+    expect([reply.status, reply.headers.get('allow')]).toEqual([404, null]);
+    expect(await reply.json()).toMatchObject({ data: { message: 'The page has no such file', errorCode: 'AB08' } });
+  });
+
   it.each([
     ['POST', '/v1/api-keys', 'below it: POST /v1/api-keys/organisation/service, POST /v1/api-keys/workspace/service'],
     ['GET', '/v2/policies/', 'below it: GET /v2/policies/usage-limits'],
