@@ -164,7 +164,10 @@ export function pageFailures(statuses: readonly number[]): Record<string, JsonSc
   );
 }
 
-/** Like `failuresOf`, for a protocol with errors of its own. Errors outside of its routes, such as 405, have the common body. */
+/**
+ * Like `failuresOf`, for a protocol with errors of its own. Errors outside of its routes, such as 405, have the common body. The body
+ * of the protocol is first, because some generated clients decode the first one alone.
+ */
 export function protocolFailuresOf(
   route: Replying,
   protocol: Pick<ReplyProtocol, 'mediaType' | 'errorSchema'>,
@@ -176,7 +179,7 @@ export function protocolFailuresOf(
         const { content, ...rest } = failureOf(status, description);
         return [
           status,
-          { ...rest, content: { ...(content as JsonSchema), [protocol.mediaType]: { schema: protocol.errorSchema } } },
+          { ...rest, content: { [protocol.mediaType]: { schema: protocol.errorSchema }, ...(content as JsonSchema) } },
         ];
       }),
   );

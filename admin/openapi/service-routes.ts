@@ -10,6 +10,8 @@ interface ServiceRoute {
   readonly plane: Operation['x-svc-plane'];
   /** Base URLs, the primary one first. */
   readonly bases: readonly string[];
+  /** Required query parameters. */
+  readonly query?: readonly string[];
   /** Responses by status, in addition to those of `failures`. */
   readonly responses: Readonly<Record<number, JsonSchema>>;
   /** Statuses with the common body of the control plane. */
@@ -85,6 +87,7 @@ const routes: Readonly<Record<string, ServiceRoute>> = {
     summary: 'Download the file of an export of logs. The download route returns the whole URL with its signature',
     plane: 'control',
     bases: below,
+    query: ['expires', 'signature'],
     responses: { 200: { description: 'The file, by its format', content: exportFiles } },
     failures: [...usual, 404],
   },
@@ -167,7 +170,9 @@ export function serviceOperations(): readonly (readonly [method: 'get', path: st
   return Object.entries(routes).map(([path, route]) => ['get', path, operationOf(path, route)]);
 }
 
-function operationOf(path: string, { name, tag, summary, plane, bases, responses, failures }: ServiceRoute): Operation {
+function operationOf(path: string, route: ServiceRoute): Operation {
+  const { name, tag, summary, plane, bases, query = [], responses, failures } = route;
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter ?? '');
   return {
     operationId: name,
     summary,
@@ -176,11 +181,11 @@ function operationOf(path: string, { name, tag, summary, plane, bases, responses
     security: [],
     'x-svc-plane': plane,
     'x-svc-scopes': [],
-    parameters: [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => pathParameter(parameter ?? '')),
+    parameters: [...inPath.map((one) => requiredParameter('path', one)), ...query.map((one) => requiredParameter('query', one))],
     responses: { ...failureRefs(failures), ...responses },
   };
 }
 
-function pathParameter(name: string): Parameter {
-  return { name, in: 'path', required: true, schema: { type: 'string', minLength: 1 } };
+function requiredParameter(at: 'path' | 'query', name: string): Parameter {
+  return { name, in: at, required: true, schema: { type: 'string', minLength: 1 } };
 }

@@ -9,7 +9,7 @@ type WithExample = Omit<Roles, 'example'> & { readonly example?: unknown };
 
 /** A text. `expected` completes the sentence "expected …". */
 export function text({
-  pattern = /^[^\0-\x1f\x7f]+$/,
+  pattern = /^[^\u0000-\u001f\u007f]+$/,
   expected = 'text without control characters',
   max = 1_024,
   ...roles

@@ -196,6 +196,27 @@ describe('the API description', () => {
     expect(types('/logs/exports/{exportId}/file', 'get', '200')).toContain('application/vnd.apache.parquet');
   });
 
+  it('describes the signature of the file of an export as required', () => {
+    const { parameters = [] } = document.paths['/logs/exports/{exportId}/file']?.get ?? {};
+    const required = parameters.filter((one) => one.in === 'query' && one.required).map((one) => one.name);
+    expect(required).toEqual(['expires', 'signature']);
+  });
+
+  // Some generated clients decode errors by the first media type alone.
+  it('describes errors of SCIM first as the errors of its protocol', () => {
+    const { responses = {} } = document.paths['/scim/{organisationId}/Users']?.get ?? {};
+    expect(Object.keys(responses['404']?.content as object)).toEqual(['application/scim+json', 'application/json']);
+  });
+
+  // schemathesis drops patterns with `\\0`, and generates values without them.
+  it('has patterns that name NUL as a Unicode escape', () => {
+    const patterns = [...JSON.stringify(document).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)].map(([, text]) =>
+      JSON.parse(text ?? ''),
+    );
+    expect(patterns.length).toBeGreaterThan(0);
+    expect(patterns.filter((pattern) => pattern.includes('\\0'))).toEqual([]);
+  });
+
   it('is reached through a gateway', () => {
     for (const path of ['/v1/openapi.json', '/v1/docs', '/v2/openapi.json', '/v2/docs'])
       expect(matchEndpoint('GET', path)).toBe('control-plane');
