@@ -1,6 +1,6 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { CoreServices } from '../contract/plugin/core-plugin.ts';
-import { sessionTraffic } from '../contract/plugin/passed-traffic.ts';
+import { namesModelInMessages, sessionTraffic } from '../contract/plugin/passed-traffic.ts';
 import type { HookList } from '../contract/plugin/plan.ts';
 import type { SessionOutcome, SessionStart, Sessions } from '../contract/plugin/web-socket.ts';
 import { GatewayError, reasonOf } from '../contract/values/errors/errors.ts';
@@ -35,7 +35,8 @@ export async function runSession(
   if (!sessions || !sink.acceptWebSocket) throw new GatewayError('internal', { detail: 'no handler for WebSocket sessions' });
   ctx.stream = true;
   // On realtime routes the address names the model, so the price of a session is known before it begins.
-  if (ctx.model === null) ctx.nameModel(new URLSearchParams(ctx.query).get('model'));
+  if (ctx.model === null && !namesModelInMessages(ctx.endpoint?.proxyPath ?? ''))
+    ctx.nameModel(new URLSearchParams(ctx.query).get('model'));
   const slot = sessions.reserve(ctx.identity ?? nobody);
   let started = false;
   try {

@@ -21,12 +21,12 @@ export function sessionReader(
   };
 }
 
-/** Longer messages are not parsed for a model: instructions and tools of a session are shorter, and audio is not of interest. */
+/** Longer messages of a provider are not parsed for a model: settings of a session are shorter, and audio is not of interest. */
 const statementBytesMax = 256 * 1024;
 
 /**
  * Returns a reader of the model of a session whose address names none, without which its price would be unknown. Gemini's live API has it in
- * the first message of the client (`setup.model`). OpenAI's sessions state it in events about the session, for transcriptions as the
+ * the first message of the client (`setup.model`), which is parsed at any length: otherwise a long one would have no price. OpenAI's sessions state it in events about the session, for transcriptions as the
  * model of the transcription.
  */
 export function modelReader(ctx: RequestContext): (message: Uint8Array, isFromClient: boolean) => void {
@@ -34,9 +34,8 @@ export function modelReader(ctx: RequestContext): (message: Uint8Array, isFromCl
   return (message, isFromClient) => {
     if (isFromClient && !isFirstOfClient) return;
     if (isFromClient) isFirstOfClient = false;
-    if (message.length > statementBytesMax) return;
     const text = Buffer.from(message.buffer, message.byteOffset, message.byteLength);
-    if (!text.includes(isFromClient ? '"setup"' : '"session"')) return;
+    if (!isFromClient && (text.length > statementBytesMax || !text.includes('"session"'))) return;
     const event = parseObject(text.toString('utf8'));
     const model = event === null ? undefined : isFromClient ? memberOf(event, ['setup', 'model']) : modelOfSession(event);
     if (typeof model === 'string' && model !== '') ctx.nameModel(model.replace(/^(?:.*\/)?models\//, ''));

@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Endpoint } from '../../core/contract/plugin/endpoint.ts';
-import { sessionTraffic } from '../../core/contract/plugin/passed-traffic.ts';
+import { sessionTraffic, startsSession } from '../../core/contract/plugin/passed-traffic.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 
 /** Rejects requests whose usage is reported later, because a budget cannot reserve it. Throws `unmetered_request`. */
@@ -13,7 +13,7 @@ export function refuseDeferred({ endpoint }: RequestContext): void {
 
 /** Returns the route with the same purpose whose usage is counted. */
 function meteredRoute({ proxyPath }: Endpoint): string {
-  return /\/(?:realtime|realtimeapi|auth_tokens)(?:\/|$)/.test(proxyPath) ? 'a WebSocket at /v1/realtime' : 'POST /v1/batches';
+  return startsSession(proxyPath) ? 'a WebSocket at /v1/realtime' : 'POST /v1/batches';
 }
 
 /** Applies `reject_unmetered_requests`: rejects requests whose usage no reply states. Throws `unmetered_request`. */

@@ -31,10 +31,20 @@ export function sessionTraffic(path: string): PassedTraffic {
     : 'unknown';
 }
 
+/** True for sessions of the Responses API and of Gemini's live API: messages name the model, and providers ignore one in the address. */
+export function namesModelInMessages(path: string): boolean {
+  return /(?:^|\/)responses\/?$|BidiGenerateContent/.test(path);
+}
+
 /** Versions and prefixes that providers put before the name of a resource. */
 const prefix = '(?:/(?:v\\d\\w*|openai|upload|api|projects/[^/]+|locations/[^/]+|publishers/[^/]+|serving-endpoints))*';
 
 const countsTokens = /(?:\/count_tokens|\/input_tokens|\/count-tokens|\/tokenize|\/detokenize|:countTokens|:computeTokens)$/;
+
+/** True for paths whose requests start sessions beside the gateway: calls, client secrets and tokens. */
+export function startsSession(path: string): boolean {
+  return /\/(?:realtime|realtimeapi|auth_tokens)(?:\/|$)/.test(path);
+}
 
 /** Ends or transfers a call that exists. */
 const endsCall = /\/realtime\/calls\/[^/]+\/(?:hangup|reject|refer)$/;

@@ -1,9 +1,10 @@
 import { batchFileFields } from '../../contract/plugin/batch-line.ts';
 import type { RequestContext } from '../../contract/plugin/context.ts';
+import { namesModelInMessages, startsSession } from '../../contract/plugin/passed-traffic.ts';
 import type { Target } from '../../contract/plugin/plan.ts';
-import type { FormPart } from '../../contract/values/bodies/form.ts';
+import { type FormPart, partText } from '../../contract/values/bodies/form.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
 import { shapeParams } from '../attempt/shape-params.ts';
 import { isSession } from '../attempt/socket-protocols.ts';
@@ -35,20 +36,28 @@ async function namedModels(ctx: RequestContext, target: Target, isRestricted: bo
     const asked = query.get('model');
     const shaped = texts(shapeParams(asked === null ? {} : { model: asked }, target).model);
     const names = [...shaped, ...texts(query.get('deployment')), ...texts(modelInPath(ctx.endpoint?.proxyPath ?? ''))];
-    if (isRestricted && namesModelInside.test(ctx.endpoint?.proxyPath ?? ''))
+    if (isRestricted && namesModelInMessages(ctx.endpoint?.proxyPath ?? ''))
       throw hidden('model', 'such a session names its model in its messages. Use /v1/realtime, or requests without a session');
     if (isRestricted && (names.length === 0 || query.getAll('model').length > 1)) throw notOneModel('the query');
     return names;
   }
   const elsewhere = [...query.getAll('model'), ...texts(modelInPath(ctx.endpoint?.proxyPath ?? ''))];
-  const names = [...elsewhere, ...(await inBody(ctx, isRestricted))];
+  const inside = await inBody(ctx, isRestricted);
+  if (isRestricted && inside.length === 0 && namesModelInBody(ctx)) throw notOneModel('the session of the body');
+  const names = [...elsewhere, ...inside];
   if (isRestricted && names.length === 0 && hasBody(ctx) && !isModelFree(ctx.endpoint?.proxyPath ?? ''))
     throw notOneModel('the body');
   return names;
 }
 
-/** Sessions of the Responses API and of Gemini's live API. Their providers ignore a model in the address. */
-const namesModelInside = /(?:^|\/)responses\/?$|BidiGenerateContent/;
+/**
+ * True for requests that start sessions beside the gateway. Their providers ignore a model in the address, unless the body is the offer of a
+ * WebRTC call alone.
+ */
+function namesModelInBody({ endpoint, request }: RequestContext): boolean {
+  if (endpoint?.traffic !== 'deferred' || !startsSession(endpoint.proxyPath)) return false;
+  return !/^application\/sdp\b/i.test(request.header('content-type') ?? '');
+}
 
 function hasBody(ctx: RequestContext): boolean {
   return ctx.body !== null && ctx.body.length > 0;
@@ -99,7 +108,7 @@ async function inBody(ctx: RequestContext, isRestricted: boolean): Promise<strin
   if (field !== undefined) throw hidden(field, 'create the batch with POST /v1/batches');
   if (isRestricted) requireReadable(parsed as JsonObject, 'the body');
   const { model, modelId, requests } = parsed as JsonObject;
-  const names = [...texts(model), ...texts(modelId)];
+  const names = [...texts(model), ...texts(modelId), ...inSessions(ctx, sessionsIn(parsed as JsonObject), isRestricted)];
   // Requests in a batch: `params` of Anthropic, `body` of Mistral.
   for (const request of Array.isArray(requests) ? requests.filter(isObject) : []) {
     for (const inner of [request.params, request.body]) {
@@ -110,6 +119,21 @@ async function inBody(ctx: RequestContext, isRestricted: boolean): Promise<strin
   }
   if (names.length > 0) ctx.body = Buffer.from(JSON.stringify(parsed));
   return names;
+}
+
+/** Returns the models of sessions that the body of a request for a client secret or a call describes. */
+function inSessions(ctx: RequestContext, sessions: readonly unknown[], isRestricted: boolean): string[] {
+  if (sessions.length === 0 || !startsSession(ctx.endpoint?.proxyPath ?? '')) return [];
+  if (isRestricted && sessions.length > 1) throw notOneModel('the session of the body');
+  return sessions.flatMap((session) => {
+    const fields = isObject(session) ? session : {};
+    if (isRestricted) requireOne(fields, ['model'], 'the session of the body');
+    return texts(fields.model);
+  });
+}
+
+function sessionsIn(body: JsonObject): unknown[] {
+  return Object.keys(body).flatMap((name) => (isSpelling(name, ['session']) ? [body[name]] : []));
 }
 
 async function inForm(ctx: RequestContext, text: string, isRestricted: boolean): Promise<string[]> {
@@ -130,7 +154,12 @@ async function inForm(ctx: RequestContext, text: string, isRestricted: boolean):
   if (isRestricted && (given.length > 1 || given.some((part) => part.name !== 'model' || part.filename !== null))) {
     throw notOneModel('the form');
   }
-  return Object.values(paramsOfForm(given)).flatMap((value) => (Array.isArray(value) ? value.flatMap(texts) : texts(value)));
+  const sessions = parts.filter(({ name }) => isSpelling(name, ['session'])).map((part) => parseObject(partText(part)));
+  const inside = inSessions(ctx, sessions, isRestricted);
+  const beside = Object.values(paramsOfForm(given)).flatMap((value) =>
+    Array.isArray(value) ? value.flatMap(texts) : texts(value),
+  );
+  return [...beside, ...inside];
 }
 
 /** Throws unless exactly one of these fields is present, as a string and in no other spelling. */

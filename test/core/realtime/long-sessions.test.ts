@@ -62,11 +62,22 @@ it('budgets apply to sessions on other paths too', async () => {
 const isUsed = { input_tokens: 0, output_tokens: 150_000 };
 const transcription = { type: 'transcription', audio: { input: { transcription: { model: 'gpt-4o' } } } };
 it.each<[string, string, object | null, object[]]>([
-  ['in its responses', '/responses', null, [{ type: 'response.completed', response: { model: 'gpt-4o', usage: isUsed } }]],
+  [
+    'in its responses',
+    '/responses?model=gpt-4o-mini',
+    null,
+    [{ type: 'response.completed', response: { model: 'gpt-4o', usage: isUsed } }],
+  ],
   [
     'in the first message of a client of Gemini',
     '/proxy/ws/BidiGenerateContent',
     { setup: { model: 'models/gpt-4o' } },
+    [{ usageMetadata: { promptTokenCount: 0, responseTokenCount: 150_000 } }],
+  ],
+  [
+    'in the first message, which is large, of a client of Gemini that has another model in the address',
+    '/proxy/ws/BidiGenerateContent?model=gpt-4o-mini',
+    { setup: { system_instruction: 'x'.repeat(300 * 1024), model: 'models/gpt-4o' } },
     [{ usageMetadata: { promptTokenCount: 0, responseTokenCount: 150_000 } }],
   ],
   [

@@ -102,6 +102,22 @@ describe('a model allow-list', () => {
     expect((await ask(restricted(), path, json, body)).status).toBe(400);
   });
 
+  const call = (session: string) => form(['sdp', 'v=0'], ['session', session]);
+  it.each([
+    ['/v1/realtime/client_secrets?model=good', json, '{"session":{"type":"realtime","model":"bad"}}', 412],
+    ['/v1/realtime/client_secrets?model=good', json, '{"session":{"type":"realtime","Model":"bad"}}', 400],
+    ['/v1/realtime/client_secrets?model=good', json, '{"session":{"type":"transcription"}}', 400],
+    ['/v1/proxy/realtime/sessions', json, '{"model":"good","session":{"model":"bad"}}', 412],
+    ['/v1/realtime/client_secrets', json, '{"session":{"type":"realtime","model":"good"}}', 200],
+    ['/v1/realtime/calls?model=good', multipart, call('{"type":"realtime","model":"bad"}'), 412],
+    ['/v1/realtime/calls?model=good', multipart, call('no JSON'), 400],
+    ['/v1/realtime/calls', multipart, call('{"type":"realtime","model":"good"}'), 200],
+    ['/v1/realtime/calls?model=good', 'application/sdp', 'v=0', 200],
+    ['/v1/proxy/v1beta/auth_tokens?model=good', json, '{"bidiGenerateContentSetup":{"model":"bad"}}', 400],
+  ])('is applied to the session that %s %s starts (%#)', async (path, type, body, status) => {
+    expect((await ask(restricted(), path, type, body)).status).toBe(status);
+  });
+
   it('rejects disallowed models in every place that names one', async () => {
     const harness = restricted();
     const { status } = await ask(harness, '/v1/chat/completions', json, chat(',"model":"bad"'));
