@@ -10,17 +10,19 @@ export function isSession(endpoint: Endpoint | null, request: InboundRequest): b
 /**
  * Converts the keys of clients that cannot set headers to headers. A subprotocol with a key of this service becomes the gateway's header, with
  * any other key Authorization. A key of this service in the address (`key` of Google's SDKs, `api-key` of Azure's) becomes the
- * gateway's header. An existing header takes precedence. Keys of this service are not sent upstream, see `socketCall` and `passedQuery`.
+ * gateway's header. A header of the client takes precedence. Keys of this service are not sent upstream, see `socketCall` and `passedQuery`.
  */
 export function adoptHandshakeKeys(request: InboundRequest, prefix: string): void {
+  const hasOwn = (): boolean => request.headers.some((value, index) => index % 2 === 1 && holdsApiKey(value));
   for (const protocol of request.webSocketProtocols ?? []) {
     if (!protocol.startsWith(keyProtocol)) continue;
     const key = protocol.slice(keyProtocol.length);
+    if (holdsApiKey(key) && hasOwn()) continue;
     const name = holdsApiKey(key) ? `${prefix}api-key` : 'authorization';
     if (request.header(name) === undefined) request.headers.push(name, name === 'authorization' ? `Bearer ${key}` : key);
   }
   const own = `${prefix}api-key`;
-  if (!request.query.includes('key=') || request.header(own) !== undefined) return;
+  if (!request.query.includes('key=') || request.header(own) !== undefined || hasOwn()) return;
   const query = new URLSearchParams(request.query);
   const key = keyParams.map((name) => query.get(name) ?? '').find(holdsApiKey);
   if (key !== undefined) request.headers.push(own, key);

@@ -67,6 +67,19 @@ describe('the session handshake', () => {
     },
   );
 
+  it.each<[string, string, string[]]>([
+    ['in the address', '&key=', ['realtime']],
+    ['in a subprotocol', '&x=', ['realtime', 'openai-insecure-api-key.']],
+  ])('uses the key of a header instead of another one %s', async (_where, parameter, protocols) => {
+    const other = `svc_ws_${'a'.repeat(12)}_${'b'.repeat(46)}`;
+    const offered = protocols.map((each) => (each.endsWith('.') ? each + other : each));
+    const headers = { authorization: `Bearer ${gateway.workspaceKey}` };
+    const client = await openSession(at(realtimePath + parameter + other), headers, offered);
+    const session = await provider.nextSession();
+    expect(JSON.stringify(session.handshake)).not.toContain(other);
+    client.socket.terminate();
+  });
+
   it('reads the model from `deployment`, as clients of Azure send it', async () => {
     const { client, session } = await open('/realtime?api-version=2025-04-01-preview&deployment=%40oai%2Fgpt-realtime');
     expect(session.handshake.path).toBe('/v1/realtime?api-version=2025-04-01-preview&model=gpt-realtime');
