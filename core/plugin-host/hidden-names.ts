@@ -1,7 +1,11 @@
 import type { SettingNames } from '../contract/provider/setting-names.ts';
+import { holdsApiKey } from '../contract/values/credentials/api-key.ts';
 import { isCredentialHeader } from '../contract/values/http/credential-headers.ts';
 
-/** Decides which headers and query parameters plugins do not see. In doubt they are hidden. */
+/**
+ * Decides which headers and query parameters plugins do not see: those whose names suggest a credential, and those with a key of the gateway.
+ * In doubt they are hidden.
+ */
 export interface HiddenNames {
   /** `name`: lower-case name of a header of the client. */
   hasHeader(name: string, value: string): boolean;
@@ -16,18 +20,21 @@ export function hiddenNames({ secrets }: Pick<SettingNames, 'secrets'>, prefixes
   const secretOptions = new Set(secrets.map((name) => name.replaceAll('_', '-')));
   // Inline configs hold credentials.
   const hasOption = (name: string, value: string): boolean =>
-    secretOptions.has(name) || isCredentialHeader(name) || (name === 'config' && !/^[\w.@:-]*$/.test(value));
+    secretOptions.has(name) ||
+    isCredentialHeader(name) ||
+    holdsApiKey(value) ||
+    (name === 'config' && !/^[\w.@:-]*$/.test(value));
   return {
     hasOption,
     hasHeader(name, value) {
       const prefix = prefixes.find((each) => name.startsWith(each));
       if (prefix !== undefined) return hasOption(name.slice(prefix.length), value);
       // Browsers send the key of a realtime session as a subprotocol.
-      return name === 'sec-websocket-protocol' || isCredentialHeader(name);
+      return name === 'sec-websocket-protocol' || isCredentialHeader(name) || holdsApiKey(value);
     },
     hasParameter(part) {
       const name = part.split('=', 1)[0] as string;
-      return isCredentialHeader(name) || name.includes('%');
+      return isCredentialHeader(name) || name.includes('%') || /svc(?:_|%5f)/i.test(part);
     },
   };
 }

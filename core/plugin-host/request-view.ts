@@ -13,8 +13,11 @@ export function viewOf(ctx: RequestContext, hidden: HiddenNames): PluginContext 
 
 /** Returns the request of a view. Throws TypeError for every other object. */
 export function requestOf(view: PluginContext): RequestContext {
-  return RequestView.requestOf(view);
+  return contextOf(view);
 }
+
+/** Reads the private field of a view. It is no member of the class, because plugins reach the class as `ctx.constructor`. */
+let contextOf: (view: PluginContext) => RequestContext;
 
 /** Returns what plugins see of a target; the same object for the same target. */
 export function targetView(target: Target): PluginTarget {
@@ -43,9 +46,11 @@ class RequestView implements PluginContext {
     this.#hidden = hidden;
   }
 
-  static requestOf(view: PluginContext): RequestContext {
-    if (!isObject(view) || !(#ctx in view)) throw new TypeError('expected the ctx of a hook');
-    return (view as RequestView).#ctx;
+  static {
+    contextOf = (view) => {
+      if (!isObject(view) || !(#ctx in view)) throw new TypeError('expected the ctx of a hook');
+      return (view as RequestView).#ctx;
+    };
   }
 
   get request(): RequestHead {
@@ -132,8 +137,9 @@ class RequestView implements PluginContext {
     return this.#ctx.configVersionId;
   }
 
+  /** Null for a body with `svc_options`, because these may hold credentials. */
   get body(): PluginContext['body'] {
-    return this.#ctx.body;
+    return this.#ctx.svcOptions === null ? this.#ctx.body : null;
   }
 
   get passedParams(): PluginContext['passedParams'] {

@@ -10,10 +10,11 @@ const valueLengthMax = 16_384;
 
 /**
  * Reads `svc_options` of a batch or fine-tuning job: the gateway's headers by name, with or without prefix, with `-` or `_`. They
- * have the effect of request headers and replace them. Throws `bad_request` naming `svc_options.<name>`.
+ * have the effect of request headers and replace them. They are removed from the parameters, because they may hold credentials. Throws
+ * `bad_request` naming `svc_options.<name>`.
  */
 export function adoptSvcOptions(ctx: RequestContext, prefixes: readonly string[]): void {
-  const given = ctx.params?.svc_options;
+  const { svc_options: given, ...params } = ctx.params ?? {};
   if (given === undefined || given === null) return;
   if (!isObject(given)) throw issue('', 'expected an object of headers');
   const headers = new Map(ctx.gatewayHeaders);
@@ -26,6 +27,8 @@ export function adoptSvcOptions(ctx: RequestContext, prefixes: readonly string[]
   }
   ctx.gatewayHeaders = headers;
   ctx.svcOptions = names;
+  ctx.setParams(params);
+  ctx.bodyChanged = true;
 }
 
 function nameOf(key: string, prefixes: readonly string[]): string {

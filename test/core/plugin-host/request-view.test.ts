@@ -104,6 +104,16 @@ describe('plugins see a request without credentials', () => {
         headers: { ...headersWithSecrets, 'x-svc-provider': '@one' },
         body: {},
       },
+      {
+        method: 'POST',
+        path: '/v1/fine_tuning/jobs',
+        headers: {},
+        body: {
+          model: 'm',
+          training_file: 'f',
+          svc_options: { provider: 'openai', authorization: `Bearer ${secrets.providerKey}`, aws_session_token: secrets.own },
+        },
+      },
     ];
     for (const request of requests) await harness.send(request);
     const called = harness.calls.map(({ headers }) => headers.join(' '));
@@ -114,6 +124,41 @@ describe('plugins see a request without credentials', () => {
       for (const secret of [...Object.values(secrets), harness.key]) expect([hook, all.includes(secret)]).toEqual([hook, false]);
     }
     expect(reached.get('onEnd')).toEqual(expect.arrayContaining(['x-team', 'search', 'trace-1', 'alt=sse']));
+  });
+
+  it('has no way to the request through its class', async () => {
+    const reached: unknown[] = [];
+    const harness = createHarness({
+      plugins: [
+        pluginOf(() => ({
+          onRequest(ctx) {
+            const members = ctx.constructor as unknown as Record<string, unknown>;
+            for (const name of Object.getOwnPropertyNames(members)) {
+              const member = name === 'prototype' ? null : members[name];
+              if (typeof member === 'function') reached.push(member(ctx));
+            }
+          },
+        })),
+      ],
+    });
+    await harness.send({ ...chat, headers: { 'x-svc-provider': '@one' } });
+    expect(reached).toEqual([]);
+  });
+
+  it('has no key of the gateway under a harmless name', async () => {
+    const seen: string[] = [];
+    const key = `svc_ws_${'a'.repeat(12)}_${'b'.repeat(46)}`;
+    const harness = createHarness({
+      plugins: [pluginOf(() => ({ onRequest: ({ request }) => void seen.push(request.query, ...request.headers) }))],
+    });
+    await harness.send({
+      method: 'POST',
+      path: `/v1/proxy/models?a=1&q=${key}&r=svc%5Fws${key.slice(6)}`,
+      headers: { 'x-svc-provider': '@one', 'x-team': key, 'x-svc-user': `Bearer ${key}` },
+      body: {},
+    });
+    expect(seen[0]).toBe('a=1');
+    expect(seen.join()).not.toContain(key);
   });
 
   it('has the other headers and options of the request', async () => {
