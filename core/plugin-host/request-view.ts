@@ -85,7 +85,7 @@ class RequestView implements PluginContext {
   }
 
   get params(): JsonObject | null {
-    return this.#ctx.params;
+    return isExplained(this.#ctx) ? null : this.#ctx.params;
   }
 
   set params(params: JsonObject | null) {
@@ -139,7 +139,7 @@ class RequestView implements PluginContext {
 
   /** Null for a body with `svc_options`, because these may hold credentials. */
   get body(): PluginContext['body'] {
-    return this.#ctx.svcOptions === null ? this.#ctx.body : null;
+    return this.#ctx.svcOptions === null && !isExplained(this.#ctx) ? this.#ctx.body : null;
   }
 
   get passedParams(): PluginContext['passedParams'] {
@@ -225,6 +225,11 @@ class RequestView implements PluginContext {
   get aborted(): PluginContext['aborted'] {
     return this.#ctx.aborted;
   }
+}
+
+/** True for requests whose body is a config and the headers of another request. Both may hold credentials. */
+function isExplained({ endpoint }: RequestContext): boolean {
+  return endpoint?.name === 'explainConfig';
 }
 
 function visibleHead({ request }: RequestContext, hidden: HiddenNames): RequestHead {

@@ -114,6 +114,12 @@ describe('plugins see a request without credentials', () => {
           svc_options: { provider: 'openai', authorization: `Bearer ${secrets.providerKey}`, aws_session_token: secrets.own },
         },
       },
+      {
+        method: 'POST',
+        path: '/v1/configs/explain',
+        headers: {},
+        body: { config: inlineConfig, request: { headers: { authorization: secrets.providerKey } } },
+      },
     ];
     for (const request of requests) await harness.send(request);
     const called = harness.calls.map(({ headers }) => headers.join(' '));
