@@ -53,17 +53,19 @@ export function messageReader(reading: Reading): MessageReader {
       if (isAmbiguous(message) || otherMember(message) !== null) return mustRead ? '' : null;
       // Notifications and requests of the server belong to no request of the client.
       if (message.result === undefined && message.error === undefined) return null;
+      // Clients may read the other of two values with one key.
+      const same = (text: string | null): string | null =>
+        text === null && hasDuplicateKeys(json, message) ? JSON.stringify(message) : text;
       if (message.id === null || isErrorWithoutId(message)) {
-        return checkResult !== null && isObject(message.error) ? guarded(message, call, checkResult) : null;
+        if (checkResult === null || !isObject(message.error)) return null;
+        const error = guarded(message, call, checkResult);
+        return isPromise(error) ? error.then(same) : same(error);
       }
       if (message.id !== call.id) return session === 'open' ? null : '';
       onReply?.(message);
       note(call, message);
       const read = checkResult === null ? checked(message) : guarded(message, call, checkResult);
       if (!mustRead) return read;
-      // Clients may read the other of two values with one key.
-      const same = (text: string | null): string | null =>
-        text === null && hasDuplicateKeys(json, message) ? JSON.stringify(message) : text;
       return isPromise(read) ? read.then(same) : same(read);
     },
   };
