@@ -26,7 +26,7 @@ export class Reservations {
   readonly #clock: Clock;
   readonly #outputs: OpenOutputs;
   /** Budgets that this call spends from, for `OpenOutputs`. */
-  readonly #entered: LeaseAccount[] = [];
+  readonly #entered = new Set<LeaseAccount>();
   #tokens: TokenEstimate | null = null;
   /** Used units that are no longer held: from leases that a session has left, and from requests to earlier targets. */
   readonly #left: ReservationRecord[] = [];
@@ -111,7 +111,17 @@ export class Reservations {
   #enter(account: LeaseAccount): void {
     if (this.#ctx.ended) return;
     this.#outputs.enter(account, this);
-    this.#entered.push(account);
+    this.#entered.add(account);
+  }
+
+  /** Leaves the budgets of which this call holds nothing, because another call may use their rest. */
+  #leaveUnheld(): void {
+    const held = new Set([...this.own, ...this.ofTarget].map(({ meter }) => meter.account));
+    for (const account of this.#entered) {
+      if (held.has(account)) continue;
+      this.#outputs.leave(account, this);
+      this.#entered.delete(account);
+    }
   }
 
   /** Gives back the units taken for a target that has not replied. A request whose provider was called stays counted. */
@@ -121,6 +131,7 @@ export class Reservations {
       if (hold.meter.unit === 'requests' && !hold.meter.isBudget && isCalled) this.#left.push(...keep(hold));
       else giveUp(hold);
     }
+    this.#leaveUnheld();
   }
 
   /** Notes the units that the record reports if this process is killed during the call. Everything taken counts as used. */
@@ -149,7 +160,8 @@ export class Reservations {
   /** Gives back all unused units, and notes the used ones for the record. */
   settle(outcome: Outcome): void {
     const ctx = this.#ctx;
-    for (const account of this.#entered.splice(0)) this.#outputs.leave(account, this);
+    for (const account of this.#entered) this.#outputs.leave(account, this);
+    this.#entered.clear();
     const openModel = this.#tokens?.openModel;
     if (openModel !== undefined && outcome.kind === 'success' && ctx.usage !== null)
       this.#outputs.note(openModel, ctx.usage.outputTokens);
@@ -249,6 +261,7 @@ export class Reservations {
 
   #undo(into: Hold[], first: number): void {
     for (const hold of into.splice(first)) giveUp(hold);
+    this.#leaveUnheld();
   }
 }
 

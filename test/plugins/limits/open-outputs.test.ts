@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import type { ProviderDocument, UsageLimitsDocument } from '../../../core/contract/protocol/documents.ts';
+import { startLeases } from '../../../core/leases/start-leases.ts';
+import { firstHolder, newFakeLedger } from '../../support/fakes/fake-ledger.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
+import { chatReply, createHarness, replyWith, type Script, workspaceId } from '../../support/pipeline-harness.ts';
+import { until } from '../../support/until.ts';
+
+const tokens = (creditLimit: number): UsageLimitsDocument => ({
+  ...{ id: randomUUID(), type: 'tokens', creditLimit, alertThreshold: null },
+  ...{ periodicReset: null, periodicResetDays: null, nextUsageResetAt: null },
+});
+
+/** A gateway whose provider `one` has a budget, and calls that state no maximum output. */
+function start(ofProvider: UsageLimitsDocument) {
+  const ledger = newFakeLedger();
+  const clock = { now: () => Date.now(), elapsed: () => performance.now() };
+  const leases = startLeases({ fetch: ledger.fetch, clock, log: newMemoryLog(), newId: randomUUID, ...firstHolder });
+  const harness = createHarness({ leases });
+  const { documents } = harness;
+  const id = `provider ${workspaceId}/one`;
+  documents.set(id, { ...(documents.get(id) as ProviderDocument), usageLimits: ofProvider });
+  const ask = async (headers: Record<string, string> = { 'x-svc-provider': '@one' }) => {
+    const sent = { model: 'gpt-5', messages: [{ role: 'user', content: 'hi!' }] };
+    const path = '/v1/chat/completions';
+    const all = { 'x-svc-api-key': harness.key, ...headers };
+    return (await harness.send({ method: 'POST', path, headers: all, body: sent })).status;
+  };
+  return { ...harness, ask };
+}
+
+const hello = replyWith(200, chatReply('hello'));
+
+it.each<[string, number, Script[]]>([
+  ['failed there', 900, [replyWith(500, '{}')]],
+  ['was rejected there', 10, []],
+])('a call that %s and runs elsewhere leaves the rest of the budget to the next one', async (_how, budget, first) => {
+  const limits = tokens(budget);
+  const { ask, addConfig, calls, documents, script } = start(limits);
+  let end = (): void => {};
+  script(hello, ...first, (call, handler) => new Promise<void>((resolve) => (end = resolve)).then(() => hello(call, handler)), hello);
+  addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
+  // With 5 tokens used, the budget has less than a call to an unknown model reserves.
+  expect(await ask()).toBe(200);
+  const elsewhere = ask({ 'x-svc-config': 'pc-two' });
+  await until(() => calls.length === first.length + 2);
+  const id = `provider ${workspaceId}/one`;
+  documents.set(id, { ...(documents.get(id) as ProviderDocument), usageLimits: { ...limits, creditLimit: 900 } });
+  expect(await ask()).toBe(200);
+  end();
+  expect(await elsewhere).toBe(200);
+});
