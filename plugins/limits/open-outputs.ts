@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { LeaseAccount } from '../../core/contract/protocol/limits/leases.ts';
 
-/** Output tokens reserved for a call without a stated maximum to a model that has not replied to this process. */
+/** Output tokens reserved for a call without a stated maximum to a model that has not replied to this process and workspace. */
 const unknownOutput = 16_384;
 const leastOutput = 1_024;
 /** After a shorter reply, the size of a model shrinks by this part. */
@@ -17,15 +17,16 @@ export class OpenOutputs {
   readonly #sizes = new LRUCache<string, number>({ max: modelsMax });
   readonly #calls = new WeakMap<LeaseAccount, Set<object>>();
 
-  /** Returns the output tokens to reserve: about the largest output among recent calls to this model. */
-  sizeOf(model: string | null): number {
-    return this.#sizes.get(model ?? '') ?? unknownOutput;
+  /** Returns the output tokens to reserve: about the largest output among recent calls of the workspace to this model. */
+  sizeOf(workspaceId: string, model: string | null): number {
+    return this.#sizes.get(nameOf(workspaceId, model)) ?? unknownOutput;
   }
 
   /** Notes the output of a call. */
-  note(model: string | null, outputTokens: number): void {
-    const known = this.#sizes.get(model ?? '') ?? 0;
-    this.#sizes.set(model ?? '', Math.max(leastOutput, outputTokens, Math.floor(known * (1 - shrinkBy))));
+  note(workspaceId: string, model: string | null, outputTokens: number): void {
+    const name = nameOf(workspaceId, model);
+    const known = this.#sizes.get(name) ?? 0;
+    this.#sizes.set(name, Math.max(leastOutput, outputTokens, Math.floor(known * (1 - shrinkBy))));
   }
 
   /** Registers a call that spends from this account until `leave`. */
@@ -44,4 +45,9 @@ export class OpenOutputs {
   leave(account: LeaseAccount, call: object): void {
     this.#calls.get(account)?.delete(call);
   }
+}
+
+/** Workspaces share no sizes, because each chooses its providers: a provider that states a huge output would affect the others. */
+function nameOf(workspaceId: string, model: string | null): string {
+  return `${workspaceId} ${model ?? ''}`;
 }

@@ -37,6 +37,10 @@ export class Reservations {
     this.#outputs = outputs;
   }
 
+  get #workspaceId(): string {
+    return this.#ctx.identity?.workspaceId ?? '';
+  }
+
   get hasCost(): boolean {
     return this.own.some(({ meter }) => meter.unit === 'cost');
   }
@@ -164,7 +168,7 @@ export class Reservations {
     this.#entered.clear();
     const openModel = this.#tokens?.openModel;
     if (openModel !== undefined && outcome.kind === 'success' && ctx.usage !== null)
-      this.#outputs.note(openModel, ctx.usage.outputTokens);
+      this.#outputs.note(this.#workspaceId, openModel, ctx.usage.outputTokens);
     const isHit = /hit/i.test(ctx.cacheStatus ?? '');
     // A failed request is charged if its provider had begun to reply, because it then has usage.
     const isCharged = !isHit && outcome.kind !== 'refused' && (outcome.kind !== 'failed' || ctx.usage !== null);
@@ -208,7 +212,7 @@ export class Reservations {
     if (unit === 'cost' && !isPriced) return [1, 1];
     this.#tokens ??= estimateTokens(this.#ctx);
     const { input, isStated, openModel } = this.#tokens;
-    const output = isBudget && openModel !== undefined ? this.#outputs.sizeOf(openModel) : this.#tokens.output;
+    const output = isBudget && openModel !== undefined ? this.#outputs.sizeOf(this.#workspaceId, openModel) : this.#tokens.output;
     if (unit === 'tokens') {
       const most = Math.max(1, input + output);
       return [isStated ? most : Math.min(most, Math.max(1, input + 1)), Math.min(most, Math.max(1, capacity))];

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { ProviderDocument, UsageLimitsDocument } from '../../../core/contract/protocol/documents.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
+import { OpenOutputs } from '../../../plugins/limits/open-outputs.ts';
 import { firstHolder, newFakeLedger } from '../../support/fakes/fake-ledger.ts';
 import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 import { chatReply, createHarness, replyWith, type Script, workspaceId } from '../../support/pipeline-harness.ts';
@@ -39,7 +40,12 @@ it.each<[string, number, Script[]]>([
   const limits = tokens(budget);
   const { ask, addConfig, calls, documents, script } = start(limits);
   let end = (): void => {};
-  script(hello, ...first, (call, handler) => new Promise<void>((resolve) => (end = resolve)).then(() => hello(call, handler)), hello);
+  script(
+    hello,
+    ...first,
+    (call, handler) => new Promise<void>((resolve) => (end = resolve)).then(() => hello(call, handler)),
+    hello,
+  );
   addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
   // With 5 tokens used, the budget has less than a call to an unknown model reserves.
   expect(await ask()).toBe(200);
@@ -50,4 +56,12 @@ it.each<[string, number, Script[]]>([
   expect(await ask()).toBe(200);
   end();
   expect(await elsewhere).toBe(200);
+});
+
+it('a provider of one workspace that states a huge output does not change what another reserves', () => {
+  const outputs = new OpenOutputs();
+  outputs.note('one', 'gpt-5', 500);
+  outputs.note('other', 'gpt-5', 1e9);
+  outputs.note('other', null, 1e9);
+  expect([outputs.sizeOf('one', 'gpt-5'), outputs.sizeOf('one', null)]).toEqual([1_024, 16_384]);
 });
