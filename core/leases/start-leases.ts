@@ -56,6 +56,8 @@ const tickMs = 1_000;
 const idleMs = { scarce: 1_000, plentiful: 10_000 } as const;
 /** Pause between attempts to release the leases of earlier processes. */
 const earlierMs = 100;
+/** A request of a killed process reaches the ledger within this time, also if the control plane was stopped meanwhile. */
+const lateMs = 60_000;
 /** Accounts unused for this long are removed. */
 const forgetMs = 600_000;
 /** The same while there are more accounts than `accountsMax`: groups of policies may have any number of values. */
@@ -83,7 +85,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
   let pausedUntilMs = 0;
   let repliedAtMs = Number.NEGATIVE_INFINITY;
   let closed = false;
-  let isReleasing = false;
+  let isReleased = false;
   let cancelTick = timers.after(tickMs, tick);
   let cancelEarlier = timers.after(0, releaseEarlier);
   const recall = createRecall(options.channels ?? [], (key) => accounts.get(key)?.recall());
@@ -111,9 +113,9 @@ export function startLeases(options: LeasesOptions): LeaseClient {
   };
 
   /**
-   * The asks of one turn of the event loop, and those that come while `inFlightMax` requests are on their way, are sent together. An account has
-   * one question at a time: the ledger takes the units that a question states as all units of the lease, so a second one would return what the
-   * first is being granted.
+   * The asks of one turn of the event loop, and those that come while `inFlightMax` requests are on their way, are sent together. An
+   * account has one question at a time: the ledger takes the units that a question states as all units of the lease, so a second one would
+   * return what the first is being granted.
    */
   function wake(account: Account, delayMs: number): void {
     if (delayMs > 0) {
@@ -210,18 +212,29 @@ export function startLeases(options: LeasesOptions): LeaseClient {
     cancelTick = timers.after(tickMs, tick);
   }
 
-  /** Frees the unspent units of earlier processes as soon as the control plane has all their records. */
+  /**
+   * Frees the unspent units of earlier processes as soon as the control plane has all their records. Releases them once more later, because
+   * a request of theirs may have reached the ledger after the first release.
+   */
   function releaseEarlier(): void {
     const { earlier } = holders;
-    if (earlier.length === 0) return;
-    cancelEarlier = timers.after(earlierMs, releaseEarlier);
-    if (isReleasing || !earlierRecordsAreIn()) return;
-    isReleasing = true;
-    exchange([], earlier.slice(0, endedHoldersMax))
-      .then(() => holders.forget(earlier.slice(0, endedHoldersMax)))
+    if (earlier.length === 0 || closed) return;
+    if (!earlierRecordsAreIn()) {
+      cancelEarlier = timers.after(earlierMs, releaseEarlier);
+      return;
+    }
+    release(earlier)
+      .then(() => {
+        if (isReleased) holders.forget(earlier);
+        isReleased = true;
+      })
       .catch((error: unknown) => log.debug({ reason: String(error) }, 'could not release leases of previous processes'))
       .finally(() => {
-        isReleasing = false;
+        if (!closed) cancelEarlier = timers.after(isReleased ? lateMs : earlierMs, releaseEarlier);
       });
+  }
+
+  async function release(ended: readonly string[]): Promise<void> {
+    for (let at = 0; at < ended.length; at += endedHoldersMax) await exchange([], ended.slice(at, at + endedHoldersMax));
   }
 }
