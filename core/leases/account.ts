@@ -241,6 +241,8 @@ export class Account implements LeaseAccount {
     this.#isScheduled = false;
     this.#isRecalled = false;
     this.#recalledAtMs = null;
+    // The calls are over. In a long outage, the next request would otherwise ask for the units of all of them.
+    if (!isNextSent) this.#expected = 0;
     this.#roll();
     const result = this.spec.kind === 'rate' && this.#remaining === 0 ? refused : unavailable;
     this.#waiting.judge(({ isAsked }) => (isNextSent && !isAsked ? null : result));

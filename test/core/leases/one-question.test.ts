@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { type Grant, type LeaseAsk, type LimitSpec, unavailable } from '../../../core/contract/protocol/limits/leases.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
-import { firstHolder } from '../../support/fakes/fake-ledger.ts';
+import { firstHolder, newFakeLedger } from '../../support/fakes/fake-ledger.ts';
 import { newFakeTime } from '../../support/fakes/fake-time.ts';
 import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 import { until } from '../../support/until.ts';
@@ -108,4 +109,24 @@ it('a lease has one question to the ledger at a time: a second one would return 
   questions[2]?.reply({ units: 5 });
   expect(await taken).toBe(5);
   expect(most).toBe(1);
+});
+
+it('units that calls expected while the ledger was away are not requested afterwards', async () => {
+  const time = newFakeTime();
+  const ledger = newFakeLedger();
+  const leases = startLeases({
+    ...firstHolder,
+    ...{ clock: time.clock, timers: time.timers, log: newMemoryLog(), newId: randomUUID, fetch: ledger.fetch },
+  });
+  const [first, later] = ['first', 'later'].map((key) => leases.account({ ...budget, key, capacity: 1_000_000 }));
+  ledger.isAway = true;
+  for (let call = 0; call < 5; call++) {
+    const taken = first?.take(1, 1);
+    later?.prepare(100_000);
+    expect(await taken).toBe(unavailable);
+  }
+  ledger.isAway = false;
+  time.advance(1_000);
+  expect(await later?.take(1, 1)).toBe(1);
+  expect(ledger.asks.find(({ key }) => key === 'later')?.want).toBe(5_000);
 });
