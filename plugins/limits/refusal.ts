@@ -59,6 +59,10 @@ export function refusal(meter: Meter, needed: number, nowMs: number, ownCalls = 
 /** Explains the rejection by a budget that has too few units for this request, or whose units other calls hold; else returns an empty text. */
 function reasonOf({ unit, capacity, account }: Meter, needed: number, ownCalls: number): string {
   const isHeld = needed <= capacity && (account.calls > ownCalls || account.heldElsewhere > 0);
+  // Enough is left, but another call without a maximum may use it.
+  if (needed <= account.left) {
+    return ': calls in progress may use the rest of it. Set max_tokens, try again when they have ended, or raise the limit';
+  }
   if (needed <= 1 || (account.left < 1 && needed <= capacity)) {
     return isHeld ? ': calls in progress hold the rest of it. Try again when they have ended, or raise the limit' : '';
   }

@@ -26,7 +26,7 @@ function start(ofProvider: UsageLimitsDocument) {
     const sent = { model: 'gpt-5', messages: [{ role: 'user', content: 'hi!' }] };
     const path = '/v1/chat/completions';
     const all = { 'x-svc-api-key': harness.key, ...headers };
-    return (await harness.send({ method: 'POST', path, headers: all, body: sent })).status;
+    return harness.send({ method: 'POST', path, headers: all, body: sent });
   };
   return { ...harness, ask };
 }
@@ -48,14 +48,22 @@ it.each<[string, number, Script[]]>([
   );
   addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
   // With 5 tokens used, the budget has less than a call to an unknown model reserves.
-  expect(await ask()).toBe(200);
+  expect((await ask()).status).toBe(200);
   const elsewhere = ask({ 'x-svc-config': 'pc-two' });
   await until(() => calls.length === first.length + 2);
   const id = `provider ${workspaceId}/one`;
   documents.set(id, { ...(documents.get(id) as ProviderDocument), usageLimits: { ...limits, creditLimit: 900 } });
-  expect(await ask()).toBe(200);
+  expect((await ask()).status).toBe(200);
   end();
-  expect(await elsewhere).toBe(200);
+  expect((await elsewhere).status).toBe(200);
+});
+
+it('a call that may not use the rest beside another one is rejected for that reason', async () => {
+  const { ask } = start(tokens(900));
+  expect((await ask()).status).toBe(200);
+  const [one, other] = await Promise.all([ask(), ask()]);
+  expect([one.status, other.status]).toEqual([200, 412]);
+  expect(JSON.parse(other.text).error.message).toMatch(/: calls in progress may use the rest of it\. Set max_tokens, try again/);
 });
 
 it('a provider of one workspace that states a huge output does not change what another reserves', () => {
