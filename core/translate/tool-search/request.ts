@@ -17,7 +17,7 @@ export function withSearchFunction(params: JsonObject, call: OperationCall): Jso
   const hasItems = Array.isArray(input) && input.some(isSearchItem);
   if (!hasTool && !hasItems) return params;
   const body: Record<string, unknown> = { ...params };
-  const declared = (Array.isArray(tools) ? tools : []).map((tool) => (isClientSearch(tool) ? functionOf(tool) : tool));
+  const declared = (Array.isArray(tools) ? tools : []).map((tool) => (hasTool && isClientSearch(tool) ? functionOf(tool) : tool));
   if (hasTool) noteOnce(call.adapted, 'tools.tool_search');
   if (isObject(choice) && choice.type === 'tool_search') body.tool_choice = { type: 'function', name: searchName };
   if (hasItems) {

@@ -86,3 +86,10 @@ it('a tool search is streamed as one item without events for its arguments', asy
   expect(done?.item).toMatchObject({ type: 'tool_search_call', call_id: 't1', execution: 'client', arguments: { query: 'b' } });
   expect((events.at(-1) as JsonObject).response).toMatchObject({ output: [{ type: 'tool_search_call' }] });
 });
+
+it('a function with the name of the search is the only one of this name', async () => {
+  const own = { type: 'function', name: 'tool_search', parameters };
+  const { got, body } = await sent(replyWith(200, claude('tool_search')), 'anthropic', { tools: [search, own] });
+  expect(body.tools.map(({ name }: JsonObject) => name)).toEqual(['tool_search', 'github__create', 'github__close', 'plain']);
+  expect(got.json.output).toMatchObject([{ type: 'function_call', name: 'tool_search' }]);
+});
