@@ -49,6 +49,21 @@ describe('a model allow-list', () => {
   });
 
   it.each([
+    ['bad', 'chat/completions', json, chat(',"model":"good"'), 412],
+    ['good', 'chat/completions', json, chat(',"model":"bad"'), 200],
+    ['good', 'chat/completions', json, chat(',"model":"bad","model":["bad"]'), 200],
+    ['good', 'chat/completions', json, chat(',"Model":"bad"'), 400],
+    ['bad', 'audio/transcriptions', multipart, form(['model', 'good']), 412],
+    ['good', 'audio/transcriptions', multipart, form(['model', 'bad'], ['model', 'bad']), 200],
+    ['good', 'audio/transcriptions', multipart, form(['Model', 'bad']), 400],
+  ])('applies to the deployment %s of %s: %#', async (deployment, route, type, body, status) => {
+    const harness = restricted();
+    const reply = await ask(harness, `/openai/deployments/${deployment}/${route}`, type, body);
+    expect(reply.status).toBe(status);
+    expect(harness.calls.map((call) => Buffer.from(call.body as Uint8Array).includes('bad'))).toEqual(status === 200 ? [false] : []);
+  });
+
+  it.each([
     ['a body that is no object', json, '["good"]'],
     ['a body that is no JSON', 'application/octet-stream', 'model=good'],
     ['a form with another spelling', multipart, form(['model', 'good'], ['Model', 'bad'])],
