@@ -60,7 +60,9 @@ describe('a model allow-list', () => {
     const harness = restricted();
     const reply = await ask(harness, `/openai/deployments/${deployment}/${route}`, type, body);
     expect(reply.status).toBe(status);
-    expect(harness.calls.map((call) => Buffer.from(call.body as Uint8Array).includes('bad'))).toEqual(status === 200 ? [false] : []);
+    expect(harness.calls.map((call) => Buffer.from(call.body as Uint8Array).includes('bad'))).toEqual(
+      status === 200 ? [false] : [],
+    );
   });
 
   it.each([
