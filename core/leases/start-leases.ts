@@ -33,7 +33,7 @@ export interface LeasesOptions {
 }
 
 export interface LeaseClient extends Leases {
-  readonly counts: { asks: number; failures: number };
+  readonly counts: { readonly asks: number; readonly failures: number; readonly accounts: number };
   /** Gives back all units. Units that cannot be given back expire. */
   close(): Promise<void>;
 }
@@ -78,7 +78,18 @@ export function startLeases(options: LeasesOptions): LeaseClient {
   const asking = new Set<Account>();
   /** Accounts that want to ask again once the reply to their question is here. */
   const again = new Set<Account>();
-  const counts = { asks: 0, failures: 0 };
+  /** Removed accounts that meters may still hold. A limit has one account, because the ledger rejects two asks about one limit. */
+  const removed = new Map<string, WeakRef<Account>>();
+  const collected = new FinalizationRegistry<string>((key) => {
+    if (removed.get(key)?.deref() === undefined) removed.delete(key);
+  });
+  const counts = {
+    asks: 0,
+    failures: 0,
+    get accounts() {
+      return accounts.size;
+    },
+  };
   const prices = createPriceBook(fetch, clock);
   let flushing = false;
   let inFlight = 0;
@@ -94,12 +105,10 @@ export function startLeases(options: LeasesOptions): LeaseClient {
     counts,
     rates: prices,
     account(spec: LimitSpec) {
-      let account = accounts.get(spec.key);
+      let account = accounts.get(spec.key) ?? removed.get(spec.key)?.deref();
       if (account) account.spec = spec;
-      else {
-        account = new Account(spec, { clock, newId, wake, recall: ({ key }) => recall.send(key) });
-        accounts.set(spec.key, account);
-      }
+      else account = new Account(spec, { clock, newId, wake, recall: ({ key }) => recall.send(key) });
+      enter(account);
       return account;
     },
     async close() {
@@ -126,10 +135,22 @@ export function startLeases(options: LeasesOptions): LeaseClient {
       again.add(account);
       return;
     }
-    // A meter may still hold an account that was removed.
-    if (!accounts.has(account.key)) accounts.set(account.key, account);
+    enter(account);
     asking.add(account);
     flushSoon();
+  }
+
+  /** Adds an account that is new, or that was removed and is used again. */
+  function enter(account: Account): void {
+    if (accounts.has(account.key)) return;
+    accounts.set(account.key, account);
+    removed.delete(account.key);
+  }
+
+  function remove(account: Account): void {
+    accounts.delete(account.key);
+    removed.set(account.key, new WeakRef(account));
+    collected.register(account, account.key);
   }
 
   function flushSoon(): void {
@@ -207,7 +228,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
       const unusedForMs = nowMs - account.usedAtMs;
       const isIdle = unusedForMs > (account.isPlentiful && accounts.size <= accountsMax ? idleMs.plentiful : idleMs.scarce);
       if ((isIdle && account.giveBack()) || account.isUnreported || account.hasRefusal || account.isAgeing()) wake(account, 0);
-      else if (unusedForMs > unusedMs && !account.isNeeded) accounts.delete(account.key);
+      else if (unusedForMs > unusedMs && !account.isNeeded) remove(account);
     }
     cancelTick = timers.after(tickMs, tick);
   }
