@@ -4,6 +4,8 @@ import type { LeaseAccount } from '../../core/contract/protocol/limits/leases.ts
 /** Output tokens reserved for a call without a stated maximum to a model that has not replied to this process and workspace. */
 const unknownOutput = 16_384;
 const leastOutput = 1_024;
+/** Providers may state any number. No model writes more. */
+const mostOutput = 131_072;
 /** After a shorter reply, the size of a model shrinks by this part. */
 const shrinkBy = 1 / 16;
 /** Maximum number of models, because callers choose the names. */
@@ -26,7 +28,7 @@ export class OpenOutputs {
   note(workspaceId: string, model: string | null, outputTokens: number): void {
     const name = nameOf(workspaceId, model);
     const known = this.#sizes.get(name) ?? 0;
-    this.#sizes.set(name, Math.max(leastOutput, outputTokens, Math.floor(known * (1 - shrinkBy))));
+    this.#sizes.set(name, Math.max(leastOutput, Math.min(outputTokens, mostOutput), Math.floor(known * (1 - shrinkBy))));
   }
 
   /** Registers a call that spends from this account until `leave`. */

@@ -73,3 +73,9 @@ it('a provider of one workspace that states a huge output does not change what a
   outputs.note('other', null, 1e9);
   expect([outputs.sizeOf('one', 'gpt-5'), outputs.sizeOf('one', null)]).toEqual([1_024, 16_384]);
 });
+
+it('a stated output that no model writes counts as the largest that one writes', () => {
+  const outputs = new OpenOutputs();
+  outputs.note('one', 'gpt-5', 1e9);
+  expect(outputs.sizeOf('one', 'gpt-5')).toBe(131_072);
+});
