@@ -25,8 +25,11 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'plugins/guardrails/checks/content/ask-provider.ts': ['openai'],
   // Paths and headers of clients in the formats of OpenAI and Anthropic.
   'core/contract/plugin/passed-traffic.ts': ['openai'],
+  'core/endpoints/azure-paths.ts': ['openai'],
+  'core/endpoints/explain-path.ts': ['openai'],
   'core/journal/prepare-exchange.ts': ['anthropic', 'openai'],
   'core/model-list/list-models.ts': ['anthropic'],
+  'core/model-tools/serve-model-tools.ts': ['openai'],
   'core/pipeline/attempt/socket-protocols.ts': ['openai'],
   'plugins/auth/credential.ts': ['anthropic'],
   'plugins/cache/key.ts': ['anthropic'],
