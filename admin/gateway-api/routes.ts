@@ -13,7 +13,6 @@ import { readBytes, readInternalJson } from '../http/request/read-body.ts';
 import { validate } from '../http/request/validate.ts';
 import type { AdminServices } from '../http/route.ts';
 import { createRefusalStore } from '../identity/jwt/store-refusals.ts';
-import { reportCrossedBudgets } from '../leases/report-budgets.ts';
 import { serveLeases } from '../leases/serve-leases.ts';
 import { readApiKeyDocuments } from '../resources/api-keys/to-document.ts';
 import { batchStoreApp } from '../resources/batches/store-routes.ts';
@@ -25,7 +24,7 @@ import { storeContents } from '../resources/logs/contents.ts';
 import { createTokenService } from '../resources/mcp-connections/serve-tokens.ts';
 import { readKeyCheck } from '../secrets/key-checks.ts';
 import { readChanges } from './read-changes.ts';
-import { reportPolicyEvents } from './report-policy-events.ts';
+import { reportBudgetEvents } from './report-budget-events.ts';
 import { serveRates } from './serve-rates.ts';
 import { storeBatch } from './store-records.ts';
 import { storeToolReport } from './store-tool-report.ts';
@@ -33,8 +32,6 @@ import { storeToolReport } from './store-tool-report.ts';
 /** Maximum size of a batch of records in bytes: 4 MiB of records and the brackets around them. */
 const batchBytesMax = 4_259_840;
 
-/** Milliseconds between two checks for budget notices. */
-const reportEveryMs = 1_000;
 /** The maximum number of ids, each of maximum length. */
 const keysBytesMax = 131_072;
 /** Maximum size for a thousand asks about limits, with a margin. */
@@ -49,8 +46,7 @@ export function internalApp(services: AdminServices, replies: CachedReplies): Ho
   const app = new Hono();
   const storeRefusals = createRefusalStore(services);
   const tokenOf = createTokenService(services);
-  const reportPolicies = (): void => services.background.run(() => reportPolicyEvents(services));
-  let warnedAtMs = Number.NEGATIVE_INFINITY;
+  const reportBudgets = (): void => services.background.run(() => reportBudgetEvents(services));
   app.use('*', async (c, next) => {
     const bearer = /^Bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1] ?? '';
     if (!isClusterKey(bearer, services.settings)) throw new AdminError('AB05', 'The cluster key is required');
@@ -84,7 +80,7 @@ export function internalApp(services: AdminServices, replies: CachedReplies): Ho
   app.get('/key-check', async (c) => c.json({ encryption_key: await readKeyCheck(services.database.em(), 'ENCRYPTION_KEY') }));
 
   app.post('/leases', async (c: Context) =>
-    c.json(await serveLeases(services, await readBytes(c.req, leasesBytesMax), reportPolicies)),
+    c.json(await serveLeases(services, await readBytes(c.req, leasesBytesMax), reportBudgets)),
   );
 
   app.post('/token-refusals', async (c: Context) => {
@@ -114,8 +110,7 @@ export function internalApp(services: AdminServices, replies: CachedReplies): Ho
     const reply: RecordsReply = await storeBatch(services.storeRecords, bytes);
     if (reply.rejected.length > 0)
       services.log.warn({ ids: reply.rejected.slice(0, 20), count: reply.rejected.length }, 'could not store records');
-    services.background.run(reportBudgets);
-    reportPolicies();
+    reportBudgets();
     return c.json(reply);
   });
   app.post('/record-contents', async (c: Context) => {
@@ -133,14 +128,6 @@ export function internalApp(services: AdminServices, replies: CachedReplies): Ho
   });
   app.route('/store', store);
   return app;
-
-  /** At most as often as people could read the notices. */
-  async function reportBudgets(): Promise<void> {
-    const nowMs = services.clock.elapsed();
-    if (nowMs - warnedAtMs < reportEveryMs) return;
-    warnedAtMs = nowMs;
-    await reportCrossedBudgets(services.database.em(), services.mailer);
-  }
 }
 
 function isDocumentKind(text: string): text is DocumentKind {

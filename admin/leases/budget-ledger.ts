@@ -1,7 +1,7 @@
 import type { BudgetAsk, Grant } from '../../core/contract/protocol/limits/leases.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { type BudgetRule, ruleOf, type Window, windowOf } from './budget-window.ts';
-import { clearExhausted } from './entity-state.ts';
+import { clearExhausted, markExhausted } from './entity-state.ts';
 import { storePastWindow } from './past-windows.ts';
 import { grantOf } from './share.ts';
 
@@ -60,12 +60,13 @@ export async function grantBudgets(
 ): Promise<Grant[]> {
   if (asks.length === 0) return [];
   const rows = await tx.execute<BudgetRow[]>(
-    `insert into limit_budgets (key, organisation_id, scope, entity_id, value_key, unit, start_ms, capacity, alert_threshold, rule)
+    `insert into limit_budgets as b (key, organisation_id, scope, entity_id, value_key, unit, start_ms, capacity, alert_threshold, rule)
      select key, "organisationId", scope, "entityId", "valueKey", unit, ?, capacity, "alertThreshold", rule
      from jsonb_to_recordset(?::jsonb) as a(key text, "organisationId" uuid, scope text, "entityId" text, "valueKey" text,
        unit text, capacity bigint, "alertThreshold" bigint, rule jsonb)
      order by key
-     on conflict (key) do update set capacity = excluded.capacity, alert_threshold = excluded.alert_threshold, rule = excluded.rule
+     on conflict (key) do update set capacity = excluded.capacity, alert_threshold = excluded.alert_threshold, rule = excluded.rule,
+       ${marksOfNewLimits}
      returning *`,
     [nowMs, JSON.stringify(asks.map((ask) => ({ ...ask, rule: ruleOf(ask) })))],
     'all',
@@ -99,6 +100,15 @@ export async function grantBudgets(
   if (rejecting.length > 0) await markRejecting(tx, rejecting);
   return grants;
 }
+
+const isRaised = 'excluded.capacity > b.capacity and b.used < excluded.capacity';
+const isBelowThreshold = 'b.used < coalesce(excluded.alert_threshold, b.used + 1)';
+/** Removes the marks of limits that are no longer reached, because the limit or the threshold was raised. */
+const marksOfNewLimits = `
+  exhausted_at = case when ${isRaised} then null else b.exhausted_at end,
+  exhausted_told_at = case when ${isRaised} then null else b.exhausted_told_at end,
+  threshold_crossed_at = case when ${isBelowThreshold} then null else b.threshold_crossed_at end,
+  threshold_told_at = case when ${isBelowThreshold} then null else b.threshold_told_at end`;
 
 /** The size of a lease after a grant. */
 interface StoredLease {
@@ -164,14 +174,16 @@ interface Standing {
   readonly nowMs: number;
 }
 
-/** Marks counters of policies as exhausted whose rest is too small for usual calls. */
+/** Marks budgets as exhausted whose rest is too small for usual calls. */
 async function markRejecting(tx: EntityManager, keys: readonly string[]): Promise<void> {
-  await tx.execute(
+  const marked = await tx.execute<Pick<BudgetRow, 'organisation_id' | 'scope' | 'entity_id'>[]>(
     `update limit_budgets set exhausted_at = now(), exhausted_told_at = null
-     where scope = 'policy' and exhausted_at is null and key in (select * from jsonb_array_elements_text(?::jsonb))`,
+     where exhausted_at is null and key in (select * from jsonb_array_elements_text(?::jsonb))
+     returning organisation_id, scope, entity_id`,
     [JSON.stringify(keys)],
-    'run',
+    'all',
   );
+  for (const owner of marked) await markExhausted(tx, owner);
 }
 
 interface Granted {

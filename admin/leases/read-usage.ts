@@ -56,7 +56,8 @@ export async function readUsage(
           current === null ? 0 : budget.type === 'cost' ? moneyOf(current.used, current.usedNanoRest, 'usd') : current.used,
         nextResetAt: window.endMs === null ? null : new Date(window.endMs).toISOString(),
         isThresholdCrossed: used >= threshold,
-        isExhausted: used >= limit,
+        // A budget is marked early if it has rejected a usual call because less is left.
+        isExhausted: used >= limit || (current?.exhaustedAt != null && current.capacity >= limit),
       };
       return [budget.id, usage];
     }),

@@ -154,7 +154,7 @@ async function addUsed(tx: EntityManager, row: BudgetRow, amount: number): Promi
     `update limit_budgets set used = ?, used_nano_rest = ?,
        threshold_crossed_at = case when ? then coalesce(threshold_crossed_at, now()) else threshold_crossed_at end,
        exhausted_at = case when ? then now() else exhausted_at end,
-       exhausted_told_at = case when ? and (exhausted_at is null or scope <> 'policy') then null else exhausted_told_at end
+       exhausted_told_at = case when ? and exhausted_at is null then null else exhausted_told_at end
      where key = ?`,
     [sum.used, sum.used_nano_rest, after >= threshold, crossed(Number(row.capacity)), crossed(Number(row.capacity)), row.key],
     'run',

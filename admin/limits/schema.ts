@@ -112,9 +112,11 @@ export function mergeUsageLimits(
 ): UsageLimits {
   if (sent.id !== undefined && sent.id !== before?.id) throw invalid(`${path}.id: cannot be set or changed. Remove it`);
   const at = sent.next_usage_reset_at;
+  const type = sent.type ?? before?.type ?? 'cost';
   const merged: UsageLimits = {
-    id: before?.id ?? newId(),
-    type: sent.type ?? before?.type ?? 'cost',
+    // Tokens are not dollars: a budget of another type begins at zero.
+    id: before?.type === type ? before.id : newId(),
+    type,
     ...(sent.type === undefined && (before === null || before.typeIsImplied) ? { typeIsImplied: true as const } : {}),
     creditLimit: pick(sent.credit_limit, before?.creditLimit),
     alertThreshold: pick(sent.alert_threshold, before?.alertThreshold),

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { EntityLimits } from '../../core/contract/plugin/context.ts';
 import type { RateLimitDocument, UsageLimitsDocument } from '../../core/contract/protocol/documents.ts';
-import { valueKeyMax } from '../../core/contract/protocol/limits/budget-rules.ts';
+import { limitUnitsMax, valueKeyMax } from '../../core/contract/protocol/limits/budget-rules.ts';
 import { type LeaseAccount, type Leases, rateKeyPrefix } from '../../core/contract/protocol/limits/leases.ts';
 import { rateWindowMs } from '../../core/contract/protocol/limits/limit-window.ts';
 import type { RatePolicy, UsagePolicy } from '../../core/contract/protocol/limits/policies.ts';
@@ -34,7 +34,7 @@ export interface Entity {
 }
 
 /** Represents a budget with an alert threshold and no limit. */
-const unlimited = 1e15;
+const unlimited = limitUnitsMax;
 export const microUsd = 1_000_000;
 
 /** Returns the budgets and rate limits of an entity as meters. Budgets come first because they are checked first. */

@@ -236,7 +236,7 @@ export class Reservations {
       return;
     }
     this.#undo(into, first);
-    if (units === refused && meter.policy !== null && meter.isBudget) account.noteRefusal(needed);
+    if (units === refused && meter.isBudget) account.noteRefusal(needed);
     throw units === refused ? refusal(meter, needed, this.#clock.now()) : unknownLimit(meter);
   }
 

@@ -18,6 +18,7 @@ import { LedgerEntries } from './202611222340-ledger-entries.ts';
 import { StoredObjects } from './202611230615-stored-objects.ts';
 import { ObjectsInFlight } from './202611230651-objects-in-flight.ts';
 import { PlainEmailDomains } from './202611271800-plain-email-domains.ts';
+import { OneIndexOfCrossedBudgets } from './202611272115-one-index-of-crossed-budgets.ts';
 
 /**
  * Migrations of tables that several resources or no resource share. Migrations of one resource are in its folder. A list instead of a
@@ -43,4 +44,5 @@ export const sharedMigrations: readonly MigrationObject[] = [
   { name: '202611230615-stored-objects', class: StoredObjects },
   { name: '202611230651-objects-in-flight', class: ObjectsInFlight },
   { name: '202611271800-plain-email-domains', class: PlainEmailDomains },
+  { name: '202611272115-one-index-of-crossed-budgets', class: OneIndexOfCrossedBudgets },
 ];

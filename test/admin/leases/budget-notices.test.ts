@@ -1,27 +1,43 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { auditEntries } from '../../../admin/audit/entity.ts';
 import { clearPassedBudgets, forgetOldWindows } from '../../../admin/leases/clean-ledger.ts';
 import { grantLeases } from '../../../admin/leases/ledger.ts';
-import { reportCrossedBudgets } from '../../../admin/leases/report-budgets.ts';
-import type { Mail } from '../../../admin/mail/mailer.ts';
 import type { BudgetAsk } from '../../../core/contract/protocol/limits/leases.ts';
+import { type FakeMailServer, startFakeMailServer } from '../../support/fakes/fake-mail-server.ts';
 import { sampleRecord } from '../../support/samples/sample-record.ts';
+import { until } from '../../support/until.ts';
 import { addPerson } from '../resources/api-keys/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { ruleDatabases } from '../support/test-database.ts';
 
-describe.each(ruleDatabases)('budget notices, on %s', (name) => {
+describe.each(ruleDatabases)('events of budgets, on %s', (name) => {
+  let mail: FakeMailServer;
   let plane: Plane;
   beforeAll(async () => {
-    plane = await startPlane(name);
+    mail = await startFakeMailServer();
+    plane = await startPlane(name, { SMTP_URL: `smtp://127.0.0.1:${mail.port}`, SMTP_FROM: 'gateway@example.com' });
   });
-  afterAll(() => plane.close());
+  afterAll(async () => {
+    await plane?.close();
+    await mail.close();
+  });
 
-  const tell = async (): Promise<Mail[]> => {
-    const mails: Mail[] = [];
-    await reportCrossedBudgets(plane.control.services.database.em(), { on: true, send: (mail) => void mails.push(mail) });
-    return mails;
+  /** Audit entries that the service itself wrote about the entity. */
+  const entriesAbout = async (id: string) => {
+    const em = plane.control.services.database.em();
+    const rows = await em.find(auditEntries, { resourceId: id, userType: 'system' }, { orderBy: { seq: 'asc' } });
+    return rows.map(({ action, resourceType, uri, requestBody }) => ({ action, resourceType, uri, ...(requestBody as object) }));
   };
+  const reported = (id: string, number: number) =>
+    until(async () => (await entriesAbout(id)).length === number, { what: `${number} audit entries about the budget` });
+
+  const newHook = async (events: string[]) => {
+    const body = { name: 'Hook', url: 'https://hooks.example.com/budgets', events, workspace_id: plane.workspaceId };
+    return (await plane.ask('POST', '/webhooks', { body })).body.slug as string;
+  };
+  const deliveriesOf = async (slug: string): Promise<{ event: string; data: Record<string, unknown> }[]> =>
+    (await plane.ask('GET', `/webhooks/${slug}/deliveries?workspace_id=${plane.workspaceId}`)).body.data;
 
   async function newKey(fields: object): Promise<{ id: string; budget: string }> {
     const body = { name: 'night job', workspace_id: plane.workspaceId, scopes: ['completions.write'], ...fields };
@@ -67,30 +83,101 @@ describe.each(ruleDatabases)('budget notices, on %s', (name) => {
       },
     ]);
 
-  it('are sent once each, to the users responsible for the key', async () => {
+  it('are one audit entry, one delivery and one mail each for the threshold and for the end', async () => {
     const owner = await addPerson(plane);
+    const hooks = [await newHook(['budget.threshold', 'budget.exhausted']), await newHook(['policy.exhausted'])];
     const limits = { type: 'tokens', credit_limit: 1_000, alert_threshold: 500, periodic_reset: 'weekly' };
     const key = await newKey({ usage_limits: limits, alert_emails: ['team@example.com'] });
     const read = async () => (await plane.ask('GET', `/api-keys/${key.id}?include_usage=true`)).body;
     await grant(ask(key), Date.now());
 
     await use(key, 400);
-    expect(await tell()).toEqual([]);
     expect((await read()).usage_limits).toMatchObject({ current_usage: 400, status: 'active', is_threshold_alerts_sent: false });
-
     await use(key, 200);
-    const [threshold, ...rest] = (await tell()).filter((mail) => mail.to === 'team@example.com');
-    expect(rest).toEqual([]);
-    expect(threshold).toMatchObject({ subject: 'The budget of the API key "night job" has crossed its threshold' });
-    expect(threshold?.text).toContain('600 tokens of 1000 tokens');
-    expect(await tell()).toEqual([]);
-
+    await reported(key.id, 1);
     await use(key, 500);
-    expect(await read()).toMatchObject({ status: 'exhausted', usage_limits: { current_usage: 1_100, status: 'exhausted' } });
-    const mails = await tell();
-    expect(mails.map((mail) => mail.subject)).toContain('The budget of the API key "night job" is exhausted');
-    expect(mails.map((mail) => mail.to)).not.toContain(owner);
+    await reported(key.id, 2);
+    await use(key, 10);
+    expect(await read()).toMatchObject({ status: 'exhausted', usage_limits: { current_usage: 1_110, status: 'exhausted' } });
     expect((await plane.ask('GET', '/api-keys?status=exhausted')).body.data).toHaveLength(1);
+
+    const facts = { budget_of: 'api_key', id: key.id, slug: null, name: 'night job', type: 'tokens', credit_limit: 1_000 };
+    const entry = { resourceType: 'api_keys', uri: `/v1/api-keys/${key.id}`, ...facts, alert_threshold: 500 };
+    expect(await entriesAbout(key.id)).toEqual([
+      { action: 'threshold', ...entry, current_usage: 600 },
+      { action: 'exhausted', ...entry, current_usage: 1_100 },
+    ]);
+    const [subscribed, others] = await Promise.all(hooks.map(deliveriesOf));
+    expect(subscribed?.map(({ event, data }) => [event, data.id, data.current_usage]).sort()).toEqual([
+      ['budget.exhausted', key.id, 1_100],
+      ['budget.threshold', key.id, 600],
+    ]);
+    expect(others).toEqual([]);
+    const [threshold, exhausted] = [await mail.arrived('team@example.com'), await mail.arrived('team@example.com', 2)];
+    expect(threshold.text).toMatch(/^Subject: .*has_crossed_its_threshold/m);
+    expect(threshold.text).toContain('600 of 1000 tokens are used.');
+    expect(exhausted.text).toMatch(/^Subject: .*is_exhausted/m);
+    expect(mail.lettersTo('team@example.com')).toHaveLength(2);
+    expect(mail.lettersTo(`${owner}@example.com`)).toEqual([]);
+  });
+
+  it('are repeated after the limit was raised, and not before the new limit is reached', async () => {
+    const limits = { type: 'tokens', credit_limit: 1_000, alert_threshold: 500 };
+    const key = await newKey({ usage_limits: limits });
+    const read = async () => (await plane.ask('GET', `/api-keys/${key.id}?include_usage=true`)).body;
+    await grant(ask(key), Date.now());
+    await use(key, 1_000);
+    await reported(key.id, 2);
+
+    await plane.ask('PUT', `/api-keys/${key.id}`, { body: { usage_limits: { credit_limit: 3_000, alert_threshold: 2_000 } } });
+    await grant(ask(key, { capacity: 3_000, alertThreshold: 2_000 }), Date.now());
+    expect(await read()).toMatchObject({ status: 'active', usage_limits: { status: 'active', is_threshold_alerts_sent: false } });
+    await use(key, 500);
+    expect(await entriesAbout(key.id)).toHaveLength(2);
+    await use(key, 500);
+    await reported(key.id, 3);
+    await use(key, 1_000);
+    await reported(key.id, 4);
+    expect((await entriesAbout(key.id)).map(({ action }) => action)).toEqual([
+      'threshold',
+      'exhausted',
+      'threshold',
+      'exhausted',
+    ]);
+  });
+
+  it('report a budget as exhausted if it rejects usual calls because less is left', async () => {
+    const key = await newKey({ usage_limits: { type: 'tokens', credit_limit: 1_000 } });
+    const read = async () => (await plane.ask('GET', `/api-keys/${key.id}?include_usage=true`)).body;
+    const one = ask(key, { alertThreshold: null });
+    const [first] = await grant(one, Date.now());
+    await use(key, 990);
+    const reject = (units: number, seq: number) => {
+      const returned = { ...one, need: 0, want: 0, startMs: first?.startMs, seq, refused: units };
+      return plane.internal('POST', '/leases', { asks: [returned] });
+    };
+    // An amount that is left, and more than a quarter of the limit.
+    await reject(5, 2);
+    await reject(300, 3);
+    expect((await read()).status).toBe('active');
+    await reject(100, 4);
+    await reported(key.id, 1);
+    expect(await entriesAbout(key.id)).toMatchObject([{ action: 'exhausted', current_usage: 990, credit_limit: 1_000 }]);
+    expect(await read()).toMatchObject({ status: 'exhausted', usage_limits: { current_usage: 990, status: 'exhausted' } });
+
+    await plane.ask('PUT', `/api-keys/${key.id}`, { body: { usage_limits: { credit_limit: 2_000 } } });
+    expect(await read()).toMatchObject({ status: 'active', usage_limits: { current_usage: 990, status: 'active' } });
+  });
+
+  it('count anew if the type of the budget changes, because tokens are not dollars', async () => {
+    const key = await newKey({ usage_limits: { type: 'tokens', credit_limit: 1_000 } });
+    await grant(ask(key, { alertThreshold: null }), Date.now());
+    await use(key, 1_000);
+    const body = { usage_limits: { type: 'cost', credit_limit: 5 } };
+    expect((await plane.ask('PUT', `/api-keys/${key.id}`, { body })).status).toBe(200);
+    const { usage_limits } = (await plane.ask('GET', `/api-keys/${key.id}?include_usage=true`)).body;
+    expect(usage_limits).toMatchObject({ type: 'cost', current_usage: 0, status: 'active' });
+    expect(usage_limits.id).not.toBe(key.budget);
   });
 
   it('restart with a new period, also without requests', async () => {
@@ -143,6 +230,15 @@ describe.each(ruleDatabases)('budget notices, on %s', (name) => {
       status: 'exhausted',
       usage_limits: [{ current_usage: 1_000, status: 'exhausted' }],
     });
+    await reported(integrationId, 1);
+    expect(await entriesAbout(integrationId)).toMatchObject([
+      { action: 'exhausted', budget_of: 'integration', slug: 'with-budgets', uri: '/v1/integrations/with-budgets/workspaces' },
+    ]);
+    await use(own, 750);
+    await reported(own.id, 1);
+    expect(await entriesAbout(own.id)).toMatchObject([
+      { action: 'exhausted', budget_of: 'provider', uri: '/v1/providers/with-budget' },
+    ]);
   });
 
   it('are not visible to another organisation', async () => {

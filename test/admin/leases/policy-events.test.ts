@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditEntries } from '../../../admin/audit/entity.ts';
-import { auditCrossedPolicies } from '../../../admin/leases/audit-crossed-policies.ts';
 import { grantLeases } from '../../../admin/leases/ledger.ts';
-import { mailPolicyEvents } from '../../../admin/leases/report-budgets.ts';
+import { mailBudgetEvents } from '../../../admin/leases/mail-budget-events.ts';
+import { type BudgetEvent, reportCrossedBudgets } from '../../../admin/leases/report-crossed-budgets.ts';
 import type { Mail } from '../../../admin/mail/mailer.ts';
 import type { BudgetAsk } from '../../../core/contract/protocol/limits/leases.ts';
 import { sampleRecord } from '../../support/samples/sample-record.ts';
@@ -60,7 +60,7 @@ describe.each(ruleDatabases)('events of policies, on %s', (name) => {
       { action: 'exhausted', ...facts, current_usage: 3 },
     ]);
     expect(
-      await auditCrossedPolicies(plane.control.services.database.em(), plane.control.services.auditKey, async () => {}),
+      await reportCrossedBudgets(plane.control.services.database.em(), plane.control.services.auditKey, async () => {}),
     ).toBe(0);
     const listed = await plane.ask('GET', `/policies/usage-limits/${policy.id}/entities?status=exhausted`);
     expect(listed.body.data).toMatchObject([{ value_key: 'api_key:a', current_usage: 3, is_exhausted_alerts_sent: true }]);
@@ -124,17 +124,32 @@ describe.each(ruleDatabases)('events of policies, on %s', (name) => {
     await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'member' }]);
     const sent: Mail[] = [];
     const mailer = { on: true, send: (mail: Mail) => void sent.push(mail) };
-    const data = { policy_id: 'p', name: 'Per key', value_key: 'api_key:a', type: 'cost', current_usage: 9.5, credit_limit: 10 };
-    const of = { organisationId: plane.organisationId, workspaceId: plane.workspaceId, data };
-    await mailPolicyEvents(em, mailer, [
-      { ...of, event: 'policy.threshold' },
-      { ...of, event: 'policy.exhausted' },
+    const data = {
+      policy_id: 'p',
+      name: 'Per key',
+      value_key: 'api_key:a',
+      type: 'cost',
+      current_usage: 9.5,
+      credit_limit: 10,
+    } as const;
+    const { organisationId, workspaceId } = plane;
+    const event: Omit<BudgetEvent, 'event'> = {
+      organisationId,
+      data: { ...data, alert_threshold: null },
+      owner: {
+        ...{ kind: 'policy', id: 'p', slug: null, name: 'Per key', workspaceId, userId: null, alertEmails: [] },
+        ...{ resource: 'policies', uri: '/v1/policies/usage-limits/p' },
+      },
+    };
+    await mailBudgetEvents(em, mailer, [
+      { ...event, event: 'policy.threshold' },
+      { ...event, event: 'policy.exhausted' },
     ]);
     expect(sent.map(({ to, subject }) => [to, subject])).toEqual([
       [ownerEmail, 'A budget of the usage policy "Per key" has crossed its threshold'],
       [ownerEmail, 'A budget of the usage policy "Per key" is exhausted'],
     ]);
-    expect(sent[0]?.text).toContain('9.5 of 10 US dollars are used, counted for: api_key:a');
+    expect(sent[0]?.text).toContain('9.50 of 10.00 US dollars are used, counted for: api_key:a');
   });
 
   it('a higher limit makes an exhausted counter active again', async () => {

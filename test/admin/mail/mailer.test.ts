@@ -1,89 +1,53 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { SMTPServer } from 'smtp-server';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type FakeMailServer, type Letter, startFakeMailServer } from '../../support/fakes/fake-mail-server.ts';
 import { until } from '../../support/until.ts';
 import { accept, newPerson, tokenOf } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { ruleDatabase } from '../support/test-database.ts';
 
-interface Letter {
-  readonly from: string;
-  readonly to: readonly string[];
-  readonly text: string;
-}
-
 describe('mail', () => {
-  const letters: Letter[] = [];
-  let server: SMTPServer;
-  let port: number;
+  let server: FakeMailServer;
   let plane: Plane;
   beforeAll(async () => {
-    server = new SMTPServer({
-      authOptional: true,
-      disabledCommands: ['STARTTLS'],
-      allowInsecureAuth: true,
-      onAuth: ({ username, password }, _session, done) =>
-        done(username === 'us@er' && password === 'pa:ss' ? null : new Error('no'), { user: username }),
-      onData(stream, session, done) {
-        const chunks: Buffer[] = [];
-        stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-        stream.on('end', () => {
-          const { mailFrom, rcptTo } = session.envelope;
-          const from = mailFrom === false ? '' : mailFrom.address;
-          // Long lines arrive as quoted-printable.
-          const text = Buffer.concat(chunks).toString().replace(/=\r\n/g, '').replace(/=3D/g, '=');
-          letters.push({ from, to: rcptTo.map((one) => one.address), text });
-          done();
-        });
-      },
-    });
-    server.listen(0, '127.0.0.1');
-    await once(server.server, 'listening');
-    port = (server.server.address() as AddressInfo).port;
+    server = await startFakeMailServer();
   });
   afterEach(() => plane?.close());
-  afterAll(() => new Promise<void>((resolve) => server.close(() => resolve())));
+  afterAll(() => server.close());
 
   const start = (user = '') =>
     startPlane(ruleDatabase, {
-      SMTP_URL: `smtp://${user}127.0.0.1:${port}`,
+      SMTP_URL: `smtp://${user}127.0.0.1:${server.port}`,
       SMTP_FROM: 'gateway@example.com',
       PUBLIC_URL: 'https://gateway.example.com/base/',
     });
-  const lettersTo = (email: string) => letters.filter((letter) => letter.to.includes(email));
-  const arrived = async (email: string, number = 1) => {
-    await until(() => lettersTo(email).length >= number);
-    return lettersTo(email)[number - 1] as Letter;
-  };
   const linkIn = (letter: Letter) => /https:\/\/\S+/.exec(letter.text)?.[0] ?? '';
 
   it('contains the link of an invite, which is also in the reply', async () => {
     plane = await start('us%40er:pa%3Ass@');
     const body = { email: 'mailed@example.com', role: 'member', workspaces: [] };
     const reply = await plane.ask('POST', '/admin/users/invites', { body });
-    const letter = await arrived('mailed@example.com');
+    const letter = await server.arrived('mailed@example.com');
     expect(letter.from).toBe('gateway@example.com');
     expect(linkIn(letter)).toBe(reply.body.invite_link);
     expect(reply.body.invite_link).toMatch(/^https:\/\/gateway\.example\.com\/base\/v1\/auth\/link#accept-invite=/);
     const again = await plane.ask('POST', `/admin/users/invites/${reply.body.id}/resend`, { body: {} });
-    expect(linkIn(await arrived('mailed@example.com', 2))).toBe(again.body.inviteLink);
+    expect(linkIn(await server.arrived('mailed@example.com', 2))).toBe(again.body.inviteLink);
     expect((await accept(plane, tokenOf(again.body.inviteLink))).status).toBe(200);
   });
 
   it('lets users reset a forgotten password, and does not reveal whether a user exists', async () => {
     plane = await start();
     const person = await newPerson(plane);
-    await arrived(person.email);
+    await server.arrived(person.email);
     const forgot = (email: string) => plane.ask('POST', '/auth/password/forgot', { key: null, body: { email } });
     const [known, unknown] = [await forgot(person.email), await forgot('stranger@example.com')];
     expect(known.status).toBe(200);
     expect(unknown.body).toEqual(known.body);
-    const letter = await arrived(person.email, 2);
+    const letter = await server.arrived(person.email, 2);
     const token = tokenOf(linkIn(letter));
     const reset = { token, password: 'a whole new password' };
     expect((await plane.ask('POST', '/auth/password/reset', { key: null, body: reset })).status).toBe(200);
-    expect(lettersTo('stranger@example.com')).toEqual([]);
+    expect(server.lettersTo('stranger@example.com')).toEqual([]);
     for (let i = 0; i < 4; i++) await forgot(person.email);
     expect((await forgot(person.email)).status).toBe(429);
   });
@@ -95,6 +59,6 @@ describe('mail', () => {
     await until(() => plane.log.lines.some((line) => line.message === 'could not send a mail'));
     expect(JSON.stringify(plane.log.lines)).not.toContain('wrong@');
     expect(JSON.stringify(plane.log.lines)).not.toContain(tokenOf(reply.body.set_password_link));
-    expect(lettersTo('unlucky@example.com')).toEqual([]);
+    expect(server.lettersTo('unlucky@example.com')).toEqual([]);
   });
 });

@@ -162,7 +162,7 @@ export interface LeaseAccount {
    * ended.
    */
   put(units: number, startMs: number, lease: string | null): void;
-  /** Notes that a call was rejected because it needs this many units. The ledger then reports the budget of a policy as exhausted. */
+  /** Notes that a call was rejected because it needs this many units. The ledger then reports the budget as exhausted. */
   noteRefusal(units: number): void;
   /** Registers a call that has taken units of the present lease. `release` ends it. */
   hold(): void;

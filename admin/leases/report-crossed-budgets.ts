@@ -1,0 +1,123 @@
+import { limitUnitsMax } from '../../core/contract/protocol/limits/budget-rules.ts';
+import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
+import type { EntityManager } from '../db/open-database.ts';
+import { type BudgetOwner, ownerOf } from './budget-owner.ts';
+
+/** A row of `limit_budgets` with a mark that was not reported. */
+interface CrossedBudget {
+  readonly key: string;
+  readonly organisation_id: string;
+  readonly scope: 'key' | 'workspace' | 'provider' | 'integration' | 'policy';
+  readonly entity_id: string;
+  readonly value_key: string | null;
+  readonly unit: 'cost' | 'tokens' | 'requests';
+  readonly used: number | string;
+  readonly capacity: number | string;
+  readonly alert_threshold: number | string | null;
+  readonly is_threshold: boolean;
+  readonly is_exhausted: boolean;
+}
+
+type CrossedLimit = 'threshold' | 'exhausted';
+
+/** A budget, or a counter of a usage policy, has crossed its threshold or is exhausted. */
+export interface BudgetEvent {
+  readonly organisationId: string;
+  readonly event: `${'budget' | 'policy'}.${CrossedLimit}`;
+  /** The audit entry and webhooks show this. Amounts are US dollars, tokens or requests, by `type`. */
+  readonly data: BudgetFacts;
+  readonly owner: BudgetOwner;
+}
+
+interface BudgetFacts extends Readonly<Record<string, unknown>> {
+  readonly type: CrossedBudget['unit'];
+  readonly current_usage: number;
+  /** Null: the budget has a threshold only. */
+  readonly credit_limit: number | null;
+  readonly alert_threshold: number | null;
+}
+
+/** Notifies others of an event in the transaction that marks it as reported. */
+export type PublishBudgetEvent = (tx: EntityManager, event: BudgetEvent) => Promise<void>;
+
+/** Budgets in one transaction. */
+const batchMax = 100;
+const microUsd = 1_000_000;
+
+/**
+ * Writes an audit entry for each budget, and each counter of a policy, that has crossed its threshold, and one for each that is exhausted.
+ * Returns the number of rows. They are locked before the audit chains, as in every change.
+ */
+export async function reportCrossedBudgets(
+  em: EntityManager,
+  auditKey: Uint8Array,
+  publish: PublishBudgetEvent,
+): Promise<number> {
+  for (let total = 0; ; ) {
+    const count = await em.fork().transactional((tx) => reportBatch(tx, auditKey, publish));
+    total += count;
+    if (count < batchMax) return total;
+  }
+}
+
+async function reportBatch(tx: EntityManager, auditKey: Uint8Array, publish: PublishBudgetEvent): Promise<number> {
+  const crossed = await tx.execute<CrossedBudget[]>(
+    `select key, organisation_id, scope, entity_id, value_key, unit, used, capacity, alert_threshold,
+       threshold_crossed_at is not null and threshold_told_at is null as is_threshold,
+       exhausted_at is not null and exhausted_told_at is null as is_exhausted
+     from limit_budgets
+     where (threshold_crossed_at is not null and threshold_told_at is null) or (exhausted_at is not null and exhausted_told_at is null)
+     order by key limit ? for update`,
+    [batchMax],
+    'all',
+  );
+  for (const budget of crossed) {
+    // Null: its owner was deleted, or it is the budget of a token, which has no owner here.
+    const owner = await ownerOf(tx, budget);
+    if (owner === null) continue;
+    if (budget.is_threshold) await report(tx, auditKey, budget, owner, 'threshold', publish);
+    if (budget.is_exhausted) await report(tx, auditKey, budget, owner, 'exhausted', publish);
+  }
+  if (crossed.length > 0) {
+    await tx.execute(
+      `update limit_budgets set
+         threshold_told_at = case when threshold_crossed_at is null then threshold_told_at else coalesce(threshold_told_at, now()) end,
+         exhausted_told_at = case when exhausted_at is null then exhausted_told_at else coalesce(exhausted_told_at, now()) end
+       where key in (select * from jsonb_array_elements_text(?::jsonb))`,
+      [JSON.stringify(crossed.map(({ key }) => key))],
+      'run',
+    );
+  }
+  return crossed.length;
+}
+
+async function report(
+  tx: EntityManager,
+  auditKey: Uint8Array,
+  budget: CrossedBudget,
+  owner: BudgetOwner,
+  limit: CrossedLimit,
+  publish: PublishBudgetEvent,
+): Promise<void> {
+  const organisationId = budget.organisation_id;
+  const data = factsOf(budget, owner);
+  const draft: AuditDraft = {
+    ...{ organisationId, workspaceId: owner.workspaceId, method: 'POST', uri: owner.uri, requestId: '', requestBody: data },
+    ...{ queryParams: {}, userId: null, resourceType: owner.resource, action: limit, clientIp: '' },
+    userType: 'system',
+  };
+  await addAuditEntry(tx, auditKey, draft, { status: 200, errorCode: null, resourceId: owner.id });
+  await publish(tx, { organisationId, event: `${owner.kind === 'policy' ? 'policy' : 'budget'}.${limit}`, data, owner });
+}
+
+function factsOf({ unit, used, capacity, alert_threshold, value_key }: CrossedBudget, owner: BudgetOwner): BudgetFacts {
+  const amount = (units: number | string): number => Number(units) / (unit === 'cost' ? microUsd : 1);
+  const { kind, id, name, slug } = owner;
+  return {
+    ...(kind === 'policy' ? { policy_id: id, name, value_key } : { budget_of: kind, id, slug, name }),
+    type: unit,
+    current_usage: amount(used),
+    credit_limit: Number(capacity) >= limitUnitsMax ? null : amount(capacity),
+    alert_threshold: alert_threshold === null ? null : amount(alert_threshold),
+  };
+}
