@@ -120,7 +120,7 @@ module.exports = {
     only('admin-object-store', '^admin/object-store/', `${adminImports}|^core/cloud-auth/`),
     ...adminRules,
     library('uws-in-http-only', '(uWebSockets\\.js|@uwsjs/.*)', '^core/http/'),
-    library('undici-in-upstream-only', 'undici', '^core/upstream/'),
+    library('undici-in-upstream-only', 'undici', '^(core/upstream/|admin/outbound-fetch\\.ts)'),
     library('ws-in-upstream-only', 'ws', '^core/upstream/'),
     library('nats-at-the-bus-only', '@nats-io/.*', '^(core/(documents|nats)|admin/publish)/'),
     library('piscina-in-workers-only', 'piscina', '^workers/'),

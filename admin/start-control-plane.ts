@@ -36,6 +36,7 @@ import { startJobRunner } from './jobs/job-runner.ts';
 import { createMailer } from './mail/mailer.ts';
 import { createObjectStore, tryObjectStore } from './object-store/create-object-store.ts';
 import { createOutageLog, type DatabaseProblem } from './outage-log.ts';
+import { createOutboundFetch } from './outbound-fetch.ts';
 import { connectNats } from './publish/nats-publisher.ts';
 import { startRelay } from './publish/relay.ts';
 import { createCachedReplies } from './resources/cached-replies/serve-cached-replies.ts';
@@ -45,7 +46,7 @@ import { startHousekeeping } from './start-housekeeping.ts';
 import { dependents, documentReaders, entities, housekeepingTasks, jobKinds, migrations, recordWriters } from './tables.ts';
 import { createControlPlaneMetrics } from './telemetry/control-plane-metrics.ts';
 import { createRequestExport } from './telemetry/export-requests.ts';
-import { postOtlp } from './telemetry/post-otlp.ts';
+import { postOtlpWith } from './telemetry/post-otlp.ts';
 
 /** Time for the last metrics when the process stops. */
 const lastExportMs = 1_000;
@@ -103,7 +104,8 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
   const requestExport = createRequestExport(settings, log);
   const metrics = createControlPlaneMetrics({ settings, database, exporters: requestExport.exporters, now: clock.elapsed });
   const metricsExport = startMetricsExport({
-    ...{ settings, instance: 'control-plane', collect: () => metrics.registry.getMetricsAsJSON(), post: postOtlp },
+    ...{ settings, instance: 'control-plane', collect: () => metrics.registry.getMetricsAsJSON() },
+    post: postOtlpWith(createOutboundFetch(settings)),
     more: requestExport.metrics,
     ...{ now: clock.now, timers: realTimers, random: Math.random, log },
   });

@@ -123,6 +123,7 @@ function complete(values: Values): Settings {
     headersToMetadata: values.headersToMetadata ?? [],
     logMaskedFields: values.logMaskedFields ?? [],
     metadataKeyPrefix: values.metadataKeyPrefix ?? '',
+    noProxy: values.noProxy ?? [],
     corsOrigins: values.corsOrigins ?? [],
     plugins: values.plugins ?? [],
     providers: values.providers ?? [],

@@ -14,7 +14,8 @@ export function misspeltSettings(env: Environment): string[] {
   for (const name of Object.keys(env)) {
     if (known.has(name) || name.length < 6) continue;
     const meant = nearestName(name, ours, 6);
-    if (meant !== null) lines.push(`${name}: unknown setting; did you mean ${meant}?`);
+    // HTTP_PROXY of other programs stands beside HTTPS_PROXY.
+    if (meant !== null && env[meant] === undefined) lines.push(`${name}: unknown setting; did you mean ${meant}?`);
   }
   return lines;
 }

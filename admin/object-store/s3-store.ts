@@ -3,6 +3,7 @@ import { awsOrigin } from '../../core/cloud-auth/aws-region.ts';
 import { type AwsIdentity, awsSigned } from '../../core/cloud-auth/aws-sign.ts';
 import { messageOf } from '../../core/contract/values/errors/message-of.ts';
 import type { HeaderList } from '../../core/contract/values/http/http.ts';
+import { createOutboundFetch } from '../outbound-fetch.ts';
 import { type ObjectStore, ObjectStoreError } from './object-store.ts';
 import { createS3Identity, type ObjectStoreSettings } from './s3-identity.ts';
 
@@ -39,7 +40,8 @@ export function createS3Store(settings: ObjectStoreSettings, location: URL): Obj
   const server = new URL(settings.s3Endpoint ?? awsOrigin('s3', region));
   const origin = s3PathStyle ? server.origin : `${server.protocol}//${bucket}.${server.host}`;
   const start = `${server.pathname === '/' ? '' : server.pathname}${s3PathStyle ? `/${bucket}` : ''}${prefix}`;
-  const identity = createS3Identity(settings);
+  const fetch = createOutboundFetch(settings);
+  const identity = createS3Identity(settings, fetch);
 
   async function send(call: Call): Promise<Reply> {
     for (let attempt = 1; ; attempt++) {

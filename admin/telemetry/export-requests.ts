@@ -10,8 +10,9 @@ import { otlpOptions, otlpSource, otlpUrl } from '../../core/telemetry/otlp/opti
 import { requestLog } from '../../core/telemetry/otlp/request-log.ts';
 import { type ExportedRecord, requestSpans } from '../../core/telemetry/otlp/request-spans.ts';
 import type { NewRecord } from '../define-resource.ts';
+import { createOutboundFetch } from '../outbound-fetch.ts';
 import { ContentJoin } from './join-contents.ts';
-import { postOtlp } from './post-otlp.ts';
+import { postOtlpWith } from './post-otlp.ts';
 
 /** Sends stored records to a collector as spans and log records. Gateways do no work for it. */
 export interface RequestExport {
@@ -31,12 +32,13 @@ const closeMs = 3_000;
 
 export function createRequestExport(settings: Settings, log: Log): RequestExport {
   const source = otlpSource(settings, 'control-plane');
+  const post = postOtlpWith(createOutboundFetch(settings));
   const exporters = (['traces', 'logs'] as const).flatMap((signal) => {
     const url = otlpUrl(settings, signal);
     if (url === null) return [];
     const toMessage = signal === 'traces' ? spansMessage(source) : logsMessage(source);
     const otlp = otlpOptions(settings);
-    return [new OtlpExporter({ signal, url, otlp, toMessage, post: postOtlp, timers: realTimers, random: Math.random, log })];
+    return [new OtlpExporter({ signal, url, otlp, toMessage, post, timers: realTimers, random: Math.random, log })];
   });
   const traces = exporters.find(({ signal }) => signal === 'traces');
   const hasContent = settings.otelContent === 'span_only' && traces !== undefined;

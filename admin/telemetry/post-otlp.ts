@@ -1,19 +1,25 @@
 import type { Post } from '../../core/telemetry/otlp/exporter.ts';
+import type { OutboundFetch } from '../outbound-fetch.ts';
 
 /** A response holds a short message. */
 const responseBytesMax = 64 * 1024;
 
-/** Sends an export. The operator has chosen the address, so private ones are allowed. Redirects are not followed: headers may hold a key. */
-export const postOtlp: Post = async (url, headers, body, timeoutMs) => {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers,
-    body: body as Uint8Array<ArrayBuffer>,
-    redirect: 'manual',
-    signal: AbortSignal.timeout(timeoutMs),
-  });
-  return { status: response.status, retryAfter: response.headers.get('retry-after'), body: await readShort(response) };
-};
+/**
+ * Returns a function that sends an export. The operator has chosen the address, so private ones are allowed. Redirects are not followed: headers
+ * may hold a key.
+ */
+export function postOtlpWith(fetch: OutboundFetch): Post {
+  return async (url, headers, body, timeoutMs) => {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers,
+      body: body as Uint8Array<ArrayBuffer>,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    return { status: response.status, retryAfter: response.headers.get('retry-after'), body: await readShort(response) };
+  };
+}
 
 /** Returns the body, or nothing of it if it is too long. */
 async function readShort(response: Response): Promise<Uint8Array> {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import * as v from 'valibot';
-import { isAddressOrRange, listOf, oneOf, readableFile, text, urls, wholeNumber } from '../setting-types.ts';
+import { isAddressOrRange, listOf, oneOf, readableFile, type SettingType, text, urls, wholeNumber } from '../setting-types.ts';
 import { derived, host, list, lowerCase, optional, port, row } from './kinds.ts';
 
 export const server = {
@@ -46,6 +46,29 @@ export const server = {
   ),
 };
 
+/** Forms of NO_PROXY that are neither an address nor a range. */
+const proxyException = /^(\*|(\[[0-9A-Fa-f:.]+\]|(\*?\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*)(:\d{1,5})?)$/;
+
+const proxyUrl: SettingType<string> = {
+  schema: v.pipe(
+    v.string(),
+    v.check((given) => {
+      const parsed = URL.parse(given);
+      return /^https?:\/\/[^/?#]+\/?$/i.test(given) && parsed !== null && [parsed.username, parsed.password].every(isDecodable);
+    }),
+  ),
+  expected: 'a URL such as http://proxy.example.com:3128 or http://user:password@proxy.example.com:3128',
+};
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const prefixPattern = /^[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*-$/;
 
 export const edge = {
@@ -68,6 +91,23 @@ export const edge = {
     listOf({
       schema: v.pipe(v.string(), v.check(isAddressOrRange)),
       expected: 'an address or a CIDR range such as 10.0.0.0/8',
+    }),
+  ),
+  httpsProxy: optional(
+    'HTTPS_PROXY',
+    'HTTP proxy through which gateways reach https addresses: providers, webhooks, MCP servers and all others. Unset: they are called directly. Hosts of TRUSTED_CUSTOM_HOSTS and http addresses are always called directly.',
+    proxyUrl,
+    { secret: true },
+  ),
+  noProxy: list(
+    'NO_PROXY',
+    'Comma list of hosts that are called without HTTPS_PROXY. A name stands for the names below it too.',
+    listOf({
+      schema: v.pipe(
+        v.string(),
+        v.check((entry) => isAddressOrRange(entry) || proxyException.test(entry)),
+      ),
+      expected: 'a host, .domain, an address or a CIDR range, with an optional port, or *',
     }),
   ),
   countryHeader: optional(

@@ -6,6 +6,7 @@ import type { GuardrailTest } from '../contract/protocol/control-plane-calls/gua
 import { keyPurposes } from '../contract/protocol/credentials/key-purposes.ts';
 import { peerSubject } from '../contract/protocol/notices/notice-subjects.ts';
 import { ownStoreOrigin, ownStoreProvider } from '../contract/provider/own-store.ts';
+import { egressProxyOf } from '../contract/values/addresses/egress-proxy.ts';
 import { parseTrustedHosts } from '../contract/values/addresses/outbound-url.ts';
 import { isTrustedOrigin } from '../contract/values/addresses/trusted-hosts.ts';
 import { BodyMemory } from '../contract/values/bodies/body-memory.ts';
@@ -95,6 +96,7 @@ export async function startGateway(
   const transport = createTransport({
     now: clock.elapsed,
     trusted,
+    proxy: egressProxyOf({ ...settings, trusted }),
     internalOrigins: [settings.controlPlaneUrl, ...(metricsUrl === null ? [] : [metricsUrl])],
     machineIdentity: settings.machineIdentity,
     messageBytesMax: settings.realtimeMessageBytesMax,

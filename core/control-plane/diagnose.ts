@@ -112,7 +112,15 @@ export function failureText(error: GatewayError): string {
   return error.message;
 }
 
+/** The detail names the address of the proxy. */
+function proxyError(detail: string): string {
+  const status = /^HTTPS_PROXY: it replied (\d{3}) /.exec(detail)?.[1];
+  if (status === undefined) return 'the proxy of the gateway (HTTPS_PROXY) is not reached';
+  return `the proxy of the gateway (HTTPS_PROXY) opened no connection to this host: it replied ${status}`;
+}
+
 function connectError(detail: string): string {
+  if (detail.startsWith('HTTPS_PROXY: ')) return proxyError(detail);
   if (/ENOTFOUND|EAI_/.test(detail)) return 'the host name is not found (DNS)';
   if (/ECONNREFUSED/.test(detail)) return 'no server listens at this address (connection refused)';
   if (/EHOSTUNREACH|ENETUNREACH/.test(detail)) return 'no route to the network of this address';

@@ -44,17 +44,8 @@ export interface Attempt {
  */
 export function createConnector(target: ConnectTarget, options: ConnectorOptions): Connect {
   const { hostname, port, internal, metadata = false } = target;
-  const judge = (address: string): string | null => {
-    if (metadata) return isMetadataAddress(address) ? null : 'expected the address of a metadata service';
-    return internal ? null : checkAddress(address, hostname, port, options.trusted);
-  };
-  const dial = (options.dial ?? buildConnector)({
-    allowH2: false,
-    // The deadline of the call covers connecting too. An attempt to connect never outlives its call.
-    timeout: 0,
-    lookup: guardedLookup(options.resolve ?? resolveWithSystem, judge),
-    ...(options.ca === undefined ? {} : { ca: [...rootCertificates, ...options.ca] }),
-  }) as (options: BuildConnector.Options, callback: BuildConnector.Callback) => Socket;
+  const judge = judgeOf(target, options.trusted);
+  const dial = createDial(options, guardedLookup(options.resolve ?? resolveWithSystem, judge));
   return (connectOptions, callback) => {
     const reason = internal || metadata ? null : checkHost(hostname, port, options.trusted);
     if (reason !== null) {
@@ -76,6 +67,23 @@ export function createConnector(target: ConnectTarget, options: ConnectorOptions
     });
     return { cancel: () => socket.destroy(givenUp) };
   };
+}
+
+/** Returns a function that returns the reason why an address must not be connected to, or null. */
+export function judgeOf({ hostname, port, internal, metadata = false }: ConnectTarget, trusted: TrustedHosts) {
+  return (address: string): string | null => {
+    if (metadata) return isMetadataAddress(address) ? null : 'expected the address of a metadata service';
+    return internal ? null : checkAddress(address, hostname, port, trusted);
+  };
+}
+
+/** Opens a socket, with TLS if the target has it. The deadline of a call covers connecting too, so there is none here. */
+export function createDial({ dial = buildConnector, ca }: ConnectorOptions, lookup?: LookupFunction) {
+  return dial({
+    ...{ allowH2: false, timeout: 0 },
+    ...(lookup === undefined ? {} : { lookup }),
+    ...(ca === undefined ? {} : { ca: [...rootCertificates, ...ca] }),
+  }) as (options: BuildConnector.Options, callback: BuildConnector.Callback) => Socket;
 }
 
 /**
@@ -102,7 +110,7 @@ function guardedLookup(resolve: Resolve, judge: (address: string) => string | nu
   };
 }
 
-function refusalOf(
+export function refusalOf(
   hostname: string,
   addresses: readonly LookupAddress[],
   judge: (address: string) => string | null,
@@ -118,12 +126,12 @@ function noAddress(hostname: string): Error {
   return Object.assign(new Error(`no address for ${hostname}`), { code: 'ENOTFOUND' });
 }
 
-function resolveWithSystem(hostname: string, callback: Parameters<Resolve>[1]): void {
+export function resolveWithSystem(hostname: string, callback: Parameters<Resolve>[1]): void {
   lookup(hostname, { all: true }, callback);
 }
 
-function refusal(detail: string): GatewayError {
+export function refusal(detail: string): GatewayError {
   return new GatewayError('invalid_custom_host', { detail });
 }
 
-const givenUp = Object.assign(new Error('the connection attempt was cancelled'), { code: 'ECONNABORTED' });
+export const givenUp = Object.assign(new Error('the connection attempt was cancelled'), { code: 'ECONNABORTED' });

@@ -7,16 +7,20 @@ import {
   type UpstreamHandler,
   type UpstreamTransport,
 } from '../contract/provider/upstream.ts';
+import type { EgressProxy } from '../contract/values/addresses/egress-proxy.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { type Connect, type ConnectorOptions, createConnector } from './connector.ts';
 import { Deadlines } from './deadlines.ts';
 import { Exchange, type ExchangeServices } from './exchange.ts';
 import { Pool } from './pool.ts';
+import { createTunnel } from './tunnel.ts';
 import { openWebSocket } from './web-socket.ts';
 
 export interface TransportOptions extends ConnectorOptions {
   /** Origins of the control plane. They are allowed at private addresses, for calls of `internalTenant` only. */
   readonly internalOrigins?: readonly string[];
+  /** Default: every host is called directly. */
+  readonly proxy?: EgressProxy | null;
   /** Allows calls of `metadataTenant` to reach the metadata services of clouds; default false. */
   readonly machineIdentity?: boolean;
   /** Time for which an idle connection is kept. Default 30 s. */
@@ -73,7 +77,8 @@ export function createTransport(options: TransportOptions): UpstreamTransport {
       port: url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port),
       internal: call.tenant === internalTenant && internal.has(url.origin),
     };
-    return { url, connect: createConnector(target, options) };
+    const proxy = !metadata && options.proxy?.covers(url.origin) ? options.proxy : null;
+    return { url, connect: proxy === null ? createConnector(target, options) : createTunnel(target, proxy, options) };
   };
 
   const openPool = (key: string, call: UpstreamCall): Pool | GatewayError => {

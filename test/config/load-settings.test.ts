@@ -88,6 +88,8 @@ describe('loadSettings', () => {
       logFormat: 'auto',
       tlsCert: null,
       tlsKey: null,
+      httpsProxy: null,
+      noProxy: [],
       corsOrigins: [],
       plugins: [],
       providers: [],
@@ -211,6 +213,10 @@ describe('loadSettings', () => {
     ['TRUSTED_PROXIES', '10.0.0.0/33'],
     ['TRUSTED_PROXIES', '10.0.0.1,proxy.example.com'],
     ['CORS_ORIGINS', 'https://app.example.com/path'],
+    ['NO_PROXY', 'http://example.com'],
+    ['NO_PROXY', 'example.com, a b'],
+    ['NO_PROXY', '10.0.0.0/64'],
+    ['NO_PROXY', '*example.com'],
     ['TLS_CERT', '/nowhere/at-all.pem'],
     ['REQUEST_TIMEOUT', '-1'],
     ['REQUEST_TIMEOUT', '10s'],
@@ -222,6 +228,17 @@ describe('loadSettings', () => {
     ['KEEP_ALIVE_WITHOUT_BODY', 'off'],
   ])('rejects %s=%s', (name, value) => {
     expect(issuesOf({ [name]: value })).toEqual([expect.stringContaining(`${name}: got ${JSON.stringify(value)}, expected `)]);
+  });
+
+  it.each([
+    'proxy.example.com:3128',
+    'socks5://proxy.example.com:1080',
+    'http://user:secret@proxy.example.com/path',
+    'http://%E0@proxy',
+  ])('rejects HTTPS_PROXY=%s without repeating a credential', (value) => {
+    expect(issuesOf({ HTTPS_PROXY: value })).toEqual([
+      expect.stringMatching(/^HTTPS_PROXY: the value is invalid, expected a URL/),
+    ]);
   });
 
   it('rejects gateways that are removed before they count as unhealthy', () => {

@@ -15,6 +15,11 @@ describe('misspeltSettings', () => {
     ]);
   });
 
+  it('ignores a name whose closest setting is set as well', () => {
+    expect(misspeltSettings({ HTTP_PROXY: 'http://proxy:3128' })).toHaveLength(1);
+    expect(misspeltSettings({ HTTP_PROXY: 'http://proxy:3128', HTTPS_PROXY: 'http://proxy:3128' })).toEqual([]);
+  });
+
   it('ignores known and foreign names', () => {
     const own = Object.fromEntries(Object.values(settingsTable).map((row) => [row.name, 'x']));
     const foreign = [

@@ -34,6 +34,7 @@ beforeEach(() => {
 });
 
 const s3 = {
+  ...{ httpsProxy: null, noProxy: [], trustedCustomHosts: [], controlPlaneUrl: 'http://127.0.0.1:1' },
   s3Region: 'us-east-1',
   s3AccessKeyId: bucketKeys.S3_ACCESS_KEY_ID,
   s3SecretAccessKey: bucketKeys.S3_SECRET_ACCESS_KEY,

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { postOtlp } from '../../../../admin/telemetry/post-otlp.ts';
+import { postOtlpWith } from '../../../../admin/telemetry/post-otlp.ts';
 import { loadSettings } from '../../../../config/load-settings.ts';
 import { realTimers } from '../../../../core/contract/values/time/timers.ts';
 import { createMetrics } from '../../../../core/telemetry/metrics.ts';
@@ -25,7 +25,7 @@ it.each(['http/json', 'http/protobuf'])(
     const metrics = createMetrics(3);
     for (const durationMs of [2, 3, 700_000]) metrics.observe(sampleRecord({ durationMs }));
     const exporting = startMetricsExport({
-      ...{ settings, instance: 'gateway-3', collect: metrics.collect, post: postOtlp, now: () => 1_000 },
+      ...{ settings, instance: 'gateway-3', collect: metrics.collect, post: postOtlpWith(fetch), now: () => 1_000 },
       ...{ timers: realTimers, random: () => 0, log: newMemoryLog() },
     });
     await collector.until(2);
@@ -65,7 +65,13 @@ it('metrics export: is off without an address, with OTEL_METRICS_EXPORTER=none a
   ];
   for (const env of off) {
     const exporting = startMetricsExport({
-      ...{ settings: loadSettings({ ...keys, ...env }), instance: 'x', collect: async () => [], post: postOtlp, now: Date.now },
+      ...{
+        settings: loadSettings({ ...keys, ...env }),
+        instance: 'x',
+        collect: async () => [],
+        post: postOtlpWith(fetch),
+        now: Date.now,
+      },
       ...{ timers: realTimers, random: () => 0, log: newMemoryLog() },
     });
     expect(exporting).toBeNull();

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { postOtlp } from '../../../../admin/telemetry/post-otlp.ts';
+import { postOtlpWith } from '../../../../admin/telemetry/post-otlp.ts';
 import type { RequestRecord } from '../../../../core/contract/plugin/record.ts';
 import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
 import { realTimers } from '../../../../core/contract/values/time/timers.ts';
@@ -47,7 +47,7 @@ function exporterTo(url: string, changes: Partial<OtlpOptions> = {}, signal: 'tr
   const timers = { after: (ms: number, callback: () => void) => realTimers.after(ms / 1000, callback) };
   const toMessage = messages[signal];
   const exporter = new OtlpExporter<RequestRecord>({
-    ...{ signal, url: `${url}/v1/${signal}`, otlp, toMessage, post: postOtlp, timers, random: () => 0, log },
+    ...{ signal, url: `${url}/v1/${signal}`, otlp, toMessage, post: postOtlpWith(fetch), timers, random: () => 0, log },
   });
   return { exporter, log };
 }
