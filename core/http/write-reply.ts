@@ -81,6 +81,9 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
   private blocked = false;
   private closing = false;
   private ending = false;
+  /** True while reading the body is to pause, and while it has paused. */
+  private bodyPaused = false;
+  private hasPaused = false;
   private cutting = false;
   private isDrainAwaited = false;
   /** Set while the reply waits for the upload, and afterwards. */
@@ -218,12 +221,32 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
     this.turn = this.edge.clock.mark();
   }
 
+  /**
+   * Stops reading, in a turn with bytes of this body when the turn ends: the addon reads on until then. Resuming sets the addon's idle
+   * timeout, which only the end of a body removes. A body that ends in the turn of its pause must therefore not be paused and
+   * resumed: its connection would be closed before a reply that takes longer.
+   */
   pauseBody(): void {
-    this.res?.pause();
+    this.bodyPaused = true;
+    if (this.turn === this.edge.clock.now) setImmediate(UwsReplySink.pauseLater, this);
+    else this.pauseNow();
   }
 
   resumeBody(): void {
+    this.bodyPaused = false;
+    if (!this.hasPaused) return;
+    this.hasPaused = false;
     this.res?.resume();
+  }
+
+  private static readonly pauseLater = (sink: UwsReplySink): void => {
+    if (sink.bodyPaused) sink.pauseNow();
+  };
+
+  private pauseNow(): void {
+    if (this.res === null) return;
+    this.hasPaused = true;
+    this.res.pause();
   }
 
   /**

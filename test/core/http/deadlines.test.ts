@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FrameSocket } from '../../../core/contract/plugin/web-socket.ts';
+import type { ReplySink } from '../../../core/contract/values/http/http.ts';
 import { openRawClient, type RawClient } from '../../support/clients/raw-client.ts';
 import { openSession } from '../../support/clients/session-client.ts';
 import { type Edge, startEdge, uwsBinaries } from '../../support/edge/edge-server.ts';
@@ -105,6 +106,38 @@ describe.concurrent.each(uwsBinaries)('deadlines on %s', (binary) => {
     client.send('GET /v1/x HTTP/1.1\r\nHost: a\r\n\r\n');
     expect((await client.reply()).body.toString()).toBe('firstsecond');
     silent.close();
+  });
+
+  it('do not apply to a reply that takes longer than they do after large uploads', async () => {
+    const waiting: ReplySink[] = [];
+    const arrived = newGate<void>();
+    const uploadCount = 12;
+    const late = await startEdge(binary, (request, sink) => {
+      const done = () => {
+        waiting.push(sink);
+        if (waiting.length === uploadCount) arrived.open();
+      };
+      if (request.path === '/v1/collected') return void request.body.bytes(1e9).then(done, arrived.fail);
+      const onData = () => {
+        setImmediate(() => control.resume());
+        return false;
+      };
+      const control = request.body.pipe({ onData, onEnd: done, onError: arrived.fail }, 1e9);
+    });
+    const clients = await Promise.all(Array.from({ length: uploadCount }, () => openRawClient(late.port)));
+    const bytes = Buffer.alloc(1_500_000);
+    for (const [n, client] of clients.entries()) {
+      client.send(post(n % 2 === 0 ? '/v1/collected' : '/v1/piped', `Content-Length: ${bytes.length}`));
+      client.send(bytes);
+    }
+    await arrived.opened;
+    // A connection that was opened later is closed for being idle: that is longer than any timeout of the addon.
+    await (await openRawClient(late.port)).closed();
+    for (const sink of waiting) sink.send(200, [], 'ok');
+    const replies = await Promise.all(clients.map((client) => client.reply().catch((error: Error) => error.message)));
+    expect(replies.map((reply) => (typeof reply === 'string' ? reply : reply.status))).toEqual(Array(uploadCount).fill(200));
+    for (const client of clients) client.destroy();
+    late.close();
   });
 
   it('do not apply to an open session without traffic, also after a pause', async () => {
