@@ -69,6 +69,8 @@ function fieldsOfValue(thrown: unknown): FailureFields {
 }
 
 const databaseMessages: Readonly<Record<string, string>> = {
+  '08P01':
+    'the pooler in DATABASE_URL rejects a parameter with which the control plane connects (PgBouncer: ignore_startup_parameters = lock_timeout)',
   '28000': 'the database rejects the user of DATABASE_URL, or its address',
   '28P01': 'the database rejects the password in DATABASE_URL',
   '3D000': 'the database that DATABASE_URL names does not exist',

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../admin/db/open-database.ts';
 import { failureFields } from '../../admin/failure-fields.ts';
@@ -65,3 +67,22 @@ it.skipIf(postgresMissing !== null).each([
     });
   },
 );
+
+it('a start behind a pooler that rejects a parameter of connections names the setting of the pooler', async () => {
+  // The reply of PgBouncer: one error with severity, code and message.
+  const fields = Buffer.from('SERROR\0C08P01\0Munsupported startup parameter: lock_timeout\0\0');
+  const size = Buffer.alloc(4);
+  size.writeUInt32BE(fields.length + 4);
+  const pooler = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.end(Buffer.concat([Buffer.from('E'), size, fields])));
+  });
+  await once(pooler.listen(0, '127.0.0.1'), 'listening');
+  const databaseUrl = `postgresql://svc@127.0.0.1:${(pooler.address() as AddressInfo).port}/svc`;
+  const open = openDatabase({ databaseUrl, dbPoolSize: 1, dataDir: '' }, { entities, migrations }, newMemoryLog());
+  expect(failureFields(await open.catch((thrown: unknown) => thrown))).toMatchObject({
+    reason: expect.stringMatching(/PgBouncer: ignore_startup_parameters = lock_timeout/),
+    error: { code: '08P01' },
+  });
+  pooler.close();
+});
