@@ -26,7 +26,7 @@ export function failureFields(thrown: unknown): FailureFields {
   const fromDatabase = thrown instanceof DriverException || (typeof severity === 'string' && typeof code === 'string');
   const isAway = isDatabaseAway(thrown);
   return {
-    reason: fromDatabase ? databaseMessage(code, isAway) : thrown.message,
+    reason: fromDatabase ? databaseMessage(code, isAway, thrown.message) : thrown.message,
     error: {
       name: thrown.name,
       code: typeof code === 'string' ? code : null,
@@ -69,8 +69,6 @@ function fieldsOfValue(thrown: unknown): FailureFields {
 }
 
 const databaseMessages: Readonly<Record<string, string>> = {
-  '08P01':
-    'the pooler in DATABASE_URL rejects a parameter with which the control plane connects (PgBouncer: ignore_startup_parameters = lock_timeout)',
   '28000': 'the database rejects the user of DATABASE_URL, or its address',
   '28P01': 'the database rejects the password in DATABASE_URL',
   '3D000': 'the database that DATABASE_URL names does not exist',
@@ -82,7 +80,11 @@ const databaseMessages: Readonly<Record<string, string>> = {
   '57P03': 'the database is starting or stopping',
 };
 
-function databaseMessage(code: unknown, isAway: boolean): string {
+function databaseMessage(code: unknown, isAway: boolean, message: string): string {
+  const parameter = /unsupported startup parameter: (\w+)/.exec(message)?.[1];
+  if (parameter !== undefined) {
+    return `the pooler in DATABASE_URL rejects a parameter of the connection (PgBouncer: ignore_startup_parameters = ${parameter})`;
+  }
   const known = databaseMessages[String(code)];
   if (known !== undefined) return known;
   if (!isAway) return 'the database rejected the statement';
