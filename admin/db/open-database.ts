@@ -61,6 +61,11 @@ export async function openDatabase(
 
 /** PostgreSQL's default of 128 MB would stay resident; the file system cache serves the rest. */
 const embeddedBuffers = '16MB';
+/**
+ * PostgreSQL's default of 1,000 files would leave no descriptor for connections where a process may have 1,024. Each day adds the
+ * files of its partitions.
+ */
+const embeddedFilesMax = 200;
 
 async function openEmbedded(directory: string, tables: Tables, log: Log): Promise<Database> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -72,7 +77,7 @@ async function openEmbedded(directory: string, tables: Tables, log: Log): Promis
   };
   try {
     const loading = import('@mikro-orm/pglite');
-    const startParams = ['-c', `shared_buffers=${embeddedBuffers}`];
+    const startParams = ['-c', `shared_buffers=${embeddedBuffers}`, '-c', `max_files_per_process=${embeddedFilesMax}`];
     embedded = await openEmbeddedDatabase({ dataDir: directory, startParams }, { onCrash: (error) => endProcess(error, log) });
     const options = { ...shared(tables, log), driverOptions: { pglite: embedded } };
     const orm = (await (await loading).MikroORM.init(options)) as unknown as MikroORM;
