@@ -29,5 +29,6 @@ const noDocuments: UnreadyReason = {
 
 const noRoomForRecords: UnreadyReason = {
   dependency: 'records',
-  message: 'The spool is full (SPOOL_MAX or the disk of DATA_DIR). Free space, or restore the control plane',
+  message:
+    'The spool is full (SPOOL_MAX or the disk of DATA_DIR), or cannot be written. Free space, restore the control plane, or see the log',
 };

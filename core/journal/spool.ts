@@ -24,8 +24,8 @@ export interface SpoolOptions {
 }
 
 /**
- * Counts since start. `lost`: records that could not be written; each was also refused to the caller by a throw. `interrupted`: calls
- * that were in flight when earlier processes were killed.
+ * Counts since start. `appended`: records on disk. `lost`: records that were refused to the caller by a throw, or were in memory when the
+ * process ended while its disk failed. `interrupted`: calls that were in flight when earlier processes were killed.
  */
 export interface SpoolCounts {
   appended: number;
@@ -62,7 +62,8 @@ export class Spool implements Journal {
   /** Monotonic ms of the last failed write or probe. Null if there is no failure. */
   #failedAtMs: number | null = null;
   readonly #encoder = new RecordEncoder();
-  /** Lines gathered in this turn. */
+  #retry: NodeJS.Timeout | null = null;
+  /** Lines gathered in this turn, and those before them that the disk did not take. */
   readonly #gathered = new LineBuffer(gatheredBytesMax);
   #gatheredRecords = 0;
   #waiting: (() => void)[] = [];
@@ -87,7 +88,10 @@ export class Spool implements Journal {
   /** Throws GatewayError `unavailable` if the limit is reached or the last write failed. */
   append(record: RequestRecord): void {
     const gathered = this.#gathered;
-    if (gathered.length > gatheredBytesMax - lineBytesMax) this.flush();
+    if (gathered.length > gatheredBytesMax - lineBytesMax) {
+      this.flush();
+      if (gathered.length > 0) throw this.#lose('the disk of the spool fails, and the memory for records is full');
+    }
     const before = gathered.length;
     this.#encoder.add(gathered, record);
     if (gathered.length - before > lineBytesMax) {
@@ -112,13 +116,16 @@ export class Spool implements Journal {
     return this.#holds.has(id);
   }
 
-  /** Calls back when every record appended so far is on disk, or is counted as lost because its write failed. */
+  /** Calls back when every record appended so far is on disk, or waits in memory because its write failed. */
   whenSafe(callback: () => void): void {
-    if (this.#gathered.length === 0 && !this.#holds.isPending) callback();
-    else this.#waiting.push(callback);
+    if (this.#flushing) this.#waiting.push(callback);
+    else callback();
   }
 
-  /** Writes the gathered records. Never throws: a failed write makes the spool unhealthy. */
+  /**
+   * Writes the gathered records. Never throws: a failed write makes the spool unhealthy. The records then stay in memory until the disk
+   * takes them, because their calls were made before it failed.
+   */
   flush(): void {
     this.#flushing = false;
     const bytes = this.#gathered.length;
@@ -128,16 +135,16 @@ export class Spool implements Journal {
         appendLines(this.#open(bytes), this.#gathered.bytes);
         this.#bytes += bytes;
         this.counts.appended += this.#gatheredRecords;
+        this.#gathered.clear();
+        this.#gatheredRecords = 0;
         this.onAppend();
       } catch (error) {
-        this.counts.lost += this.#gatheredRecords;
         this.#fail(error);
       }
-      this.#gathered.clear();
-      this.#gatheredRecords = 0;
     }
     // Written after the records, because a hold ends when its record is on disk.
-    this.#writeHolds(() => (newest === this.#segments.at(-1) ? this.#holds.flush() : this.#holds.flushEnds()));
+    if (this.#gathered.length === 0)
+      this.#writeHolds(() => (newest === this.#segments.at(-1) ? this.#holds.flush() : this.#holds.flushEnds()));
     if (this.#waiting.length === 0) return;
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -204,6 +211,8 @@ export class Spool implements Journal {
   /** Accepts no further records. The records on disk stay there for the next process of this slot. */
   close(): void {
     this.flush();
+    this.counts.lost += this.#gatheredRecords;
+    if (this.#retry !== null) clearTimeout(this.#retry);
     this.#writeHolds(() => this.#holds.end());
     for (const segment of this.#segments) closeSegment(segment);
     for (const segment of this.#segments.filter((one) => one.bytes === 0)) this.#remove(segment);
@@ -252,6 +261,10 @@ export class Spool implements Journal {
     if (this.#failedAtMs === null)
       this.#options.log.error({ reason: String(error) }, 'cannot write to the spool; requests are rejected');
     this.#failedAtMs = this.#options.clock.elapsed();
+    this.#retry ??= setTimeout(() => {
+      this.#retry = null;
+      this.healthy();
+    }, probeEveryMs + 1).unref();
     const last = this.#segments.at(-1);
     if (!last) return;
     closeSegment(last);
@@ -288,7 +301,8 @@ export class Spool implements Journal {
       if (bytes === 0) this.#remove(segment);
       this.#failedAtMs = null;
       this.#options.log.info({}, 'writing to the spool works again');
-      return true;
+      this.flush();
+      return this.#failedAtMs === null;
     } catch (error) {
       this.#fail(error);
       return false;

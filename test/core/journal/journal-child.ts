@@ -8,7 +8,7 @@ export const journalChildPath = fileURLToPath(import.meta.url);
 
 /**
  * A process that appends records until it is killed (or `count` of them), up to fifty in a turn, and says each id on its standard
- * output only after `whenSafe` has called back; `lost <id>` for those the disk refused. Arguments: directory, count, segment size.
+ * output only after `whenSafe` has called back; `lost <id>` for those that the disk did not take. Arguments: directory, count, segment size.
  */
 function main(directory: string, count: number, segmentBytesMax: number): void {
   const clock = { now: Date.now, elapsed: () => performance.now() };
@@ -21,9 +21,8 @@ function main(directory: string, count: number, segmentBytesMax: number): void {
       spool.append(record);
       ids.push(record.id);
     }
-    const lostBefore = spool.counts.lost;
     spool.whenSafe(() => {
-      const lost = spool.counts.lost > lostBefore;
+      const lost = spool.counts.appended < said + ids.length;
       for (const id of ids) process.stdout.write(lost ? `lost ${id}\n` : `${id}\n`);
       said += ids.length;
       if (said < count) setImmediate(some);

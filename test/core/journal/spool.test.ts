@@ -217,8 +217,8 @@ describe('a failing disk', () => {
     // The directory is gone, so the next segment cannot be created. A file with its name prevents a new directory.
     rmSync(directory, { recursive: true });
     writeFileSync(directory, '');
-    put(spool, sampleRecord());
-    expect(spool.counts.lost).toBe(1);
+    const waiting = sampleRecord();
+    put(spool, waiting);
     expect(spool.healthy()).toBe(false);
     time.advance(1001);
     expect(spool.healthy()).toBe(false);
@@ -228,7 +228,38 @@ describe('a failing disk', () => {
     expect(spool.healthy()).toBe(true);
     const record = sampleRecord();
     put(spool, record);
-    expect(recordsOnDisk()).toEqual([record]);
+    expect(recordsOnDisk()).toEqual([waiting, record]);
+    expect(spool.counts).toMatchObject({ appended: 3, lost: 0 });
     expect(log.lines.map((line) => line.level)).toEqual(['error', 'info']);
+  });
+
+  it('leaves the records of calls in progress in memory, up to a mebibyte, and writes them when it works again', async () => {
+    const spool = openSpool({ segmentBytesMax: 1000 });
+    put(spool, sampleRecord());
+    rmSync(directory, { recursive: true });
+    writeFileSync(directory, '');
+    const waiting: RequestRecord[] = [];
+    let called = 0;
+    const refusal = () => {
+      for (;;) {
+        const record = sampleRecord({ metadata: { text: 'x'.repeat(50_000) } });
+        try {
+          put(spool, record);
+        } catch (error) {
+          return error;
+        }
+        waiting.push(record);
+        spool.whenSafe(() => called++);
+      }
+    };
+    expect(refusal()).toMatchObject({ code: 'unavailable' });
+    expect(waiting.length).toBeGreaterThan(15);
+    expect(called).toBe(waiting.length);
+    expect(spool.counts).toMatchObject({ appended: 1, lost: 1 });
+    rmSync(directory);
+    time.advance(1001);
+    expect(spool.healthy()).toBe(true);
+    expect(recordsOnDisk()).toEqual(waiting);
+    expect(spool.counts).toMatchObject({ appended: 1 + waiting.length, lost: 1 });
   });
 });
