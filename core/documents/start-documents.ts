@@ -69,6 +69,8 @@ export async function startDocuments(options: DocumentsOptions): Promise<Gateway
   /** Until then (monotonic ms) new documents of this process alone do not cause another file. */
   let additionsFromMs = 0;
   let saving: Promise<void> = Promise.resolve();
+  /** True since a write failed. Further failures are not logged. */
+  let isFailing = false;
   let closed = false;
   let cancelSave: () => void = () => {};
 
@@ -111,8 +113,11 @@ export async function startDocuments(options: DocumentsOptions): Promise<Gateway
       saved = { version, additions };
       const endedMs = clock.elapsed();
       additionsFromMs = endedMs + additionsPause * (endedMs - beganMs);
+      if (isFailing) log.info({}, 'the last known good documents can be written again');
+      isFailing = false;
     } catch (error) {
-      log.warn({ reason: messageOf(error) }, 'cannot write the last known good documents');
+      if (!isFailing) log.warn({ reason: messageOf(error) }, 'cannot write the last known good documents');
+      isFailing = true;
     }
   }
 

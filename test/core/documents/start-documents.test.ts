@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ afterEach(async () => {
   await rm(dataDir, { recursive: true });
 });
 
-function start(slot = 0): Promise<GatewayDocuments> {
+function start(slot = 0, log = newMemoryLog()): Promise<GatewayDocuments> {
   const bus: ChangeBus = {
     start(onNotice, onConnected) {
       publish = onNotice;
@@ -41,7 +41,7 @@ function start(slot = 0): Promise<GatewayDocuments> {
     bus,
     clock: time.clock,
     random: () => 0.5,
-    log: newMemoryLog(),
+    log,
     timers: time.timers,
   });
 }
@@ -55,6 +55,22 @@ async function leaveBehind(slot = 0): Promise<void> {
   await earlier.documents.get('config', 'workspace-1/main');
   await earlier.close();
 }
+
+it('a last known good that cannot be written is logged once, and once when it can', async () => {
+  const log = newMemoryLog();
+  const documents = await start(0, log);
+  await writeFile(join(dataDir, 'last-known-good'), 'a file instead of the directory');
+  for (const id of ['key-a', 'key-b']) {
+    plane.put('api-key', id, sampleKey(id));
+    await documents.documents.get('api-key', id);
+    await documents.save();
+  }
+  await rm(join(dataDir, 'last-known-good'));
+  await documents.save();
+  const lines = log.lines.filter(({ message }) => message.includes('last known good'));
+  expect(lines.map(({ level }) => level)).toEqual(['warn', 'info']);
+  await documents.close();
+});
 
 describe('the start of the document store', () => {
   it('is complete after the first reply of the control plane, and follows changes from there', async () => {
