@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettings, SettingsError } from '../config/load-settings.ts';
+import { readSecretFiles } from '../config/secret-files.ts';
 import { type ChangeNotice, changesSubject } from '../core/contract/protocol/notices/change-notice.ts';
 import { databaseAwayMessage, exitCodes } from '../core/contract/protocol/processes/process-messages.ts';
 import { onStopRequests } from '../core/contract/protocol/processes/stop-requests.ts';
@@ -80,7 +81,7 @@ async function loadControlPlane(providers: readonly string[], log: ReturnType<ty
 
 function readSettings() {
   try {
-    return loadSettings(process.env);
+    return loadSettings(readSecretFiles(process.env));
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     process.stderr.write(`${error.issues.join('\n')}\n`);

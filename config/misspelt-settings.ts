@@ -1,5 +1,6 @@
 import { nearestName } from './did-you-mean.ts';
 import type { Environment } from './load-settings.ts';
+import { secretNames } from './secret-files.ts';
 import { settingsTable } from './settings-table.ts';
 
 /**
@@ -9,7 +10,7 @@ import { settingsTable } from './settings-table.ts';
  */
 export function misspeltSettings(env: Environment): string[] {
   const ours = Object.values(settingsTable).map((row) => row.name);
-  const known = new Set(ours);
+  const known = new Set([...ours, ...secretNames.map((name) => `${name}_FILE`)]);
   const lines: string[] = [];
   for (const name of Object.keys(env)) {
     if (known.has(name) || name.length < 6) continue;

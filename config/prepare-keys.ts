@@ -4,15 +4,17 @@ import { join, resolve } from 'node:path';
 import * as v from 'valibot';
 import { type Environment, issuesBeforeKeys, SettingsError } from './load-settings.ts';
 import { makeFolder } from './make-folder.ts';
+import { readSecretFiles } from './secret-files.ts';
 import { settingsTable } from './settings-table.ts';
 
 /**
- * Returns the environment completed with ENCRYPTION_KEY and CLUSTER_KEY. If ROLE is `all` and a key is unset, it is read from
+ * Returns the environment with the content of secret files, and with ENCRYPTION_KEY and CLUSTER_KEY. If ROLE is `all` and a key is unset, it is read from
  * DATA_DIR or, in an empty data folder, generated there with mode 0600. Only the supervisor calls this. Its children get the keys
  * through their environment. Safe to call twice. Throws SettingsError with all issues of the settings, and if there is data
  * without its key. A lost key is never replaced, because everything it sealed would be lost with it.
  */
-export function prepareKeys(env: Environment): Environment {
+export function prepareKeys(given: Environment): Environment {
+  const env = readSecretFiles(given);
   const issues = issuesBeforeKeys(env);
   if (issues.length > 0) throw new SettingsError(issues);
   const missing = keyFiles.filter((key) => !env[key.name]?.trim());

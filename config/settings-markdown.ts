@@ -1,3 +1,4 @@
+import { secretNames } from './secret-files.ts';
 import { type Setting, settingGroups } from './settings-table.ts';
 
 /** One row of a table of settings, without the accepted values. */
@@ -26,6 +27,9 @@ const head = `# Settings
 
 Every setting is an environment variable. An empty value counts as unset. The service checks all settings before it starts anything, names each
 wrong one with the accepted values, and warns about names that are close to a setting. \`npm start -- --help\` prints this list.
+
+Settings that may hold a credential can be given as files, for example of a secret store: \`DATABASE_URL_FILE=/run/secrets/database-url\`. These are
+${secretNames.map((name) => `\`${name}\``).join(', ')}.
 `;
 
 function defaultOf(row: Setting<unknown>): string {

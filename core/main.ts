@@ -1,6 +1,6 @@
 import { loadSettings, SettingsError } from '../config/load-settings.ts';
+import { readSecretFiles, secretNames } from '../config/secret-files.ts';
 import type { Settings } from '../config/settings.ts';
-import { type Setting, settingsTable } from '../config/settings-table.ts';
 import type { Gateway } from './compose/gateway.ts';
 import { startFailure } from './compose/start-failure.ts';
 import { exitCodes } from './contract/protocol/processes/process-messages.ts';
@@ -16,7 +16,7 @@ import { startWatchdog } from './watchdog/start-watchdog.ts';
 async function main(): Promise<void> {
   const settings = readSettings();
   // Plugins run in this process and can read its environment, so keys and passwords are removed from it after they are read.
-  for (const row of Object.values<Setting<unknown>>(settingsTable)) if (row.secret) delete process.env[row.name];
+  for (const name of secretNames) for (const variable of [name, `${name}_FILE`]) delete process.env[variable];
   const slot = Number(process.env.SLOT ?? '0');
   const log = createLog({
     level: settings.logLevel,
@@ -86,7 +86,7 @@ async function whenReady(gateway: Gateway, log: ProcessLog): Promise<void> {
 
 function readSettings(): Settings {
   try {
-    return loadSettings(process.env);
+    return loadSettings(readSecretFiles(process.env));
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     process.stderr.write(`${error.issues.join('\n')}\n`);

@@ -17,7 +17,7 @@ export function helpText(version: string): string {
     '',
     'usage: npm start [-- --help | --version]      svc-gateway [--help | --version]',
     '',
-    'All settings come from the environment.',
+    'All settings come from the environment. NAME_FILE names a file with the value, for settings that may hold a credential.',
     '',
     ...groups,
   ].join('\n');

@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { type Environment, SettingsError } from './load-settings.ts';
+import { settingsTable } from './settings-table.ts';
+
+/** Names of the settings that may hold a credential. Each may be given as a file in `<name>_FILE`. */
+export const secretNames: readonly string[] = Object.values(settingsTable)
+  .filter((row) => row.secret)
+  .map((row) => row.name);
+
+const charsMax = 65_536;
+
+/**
+ * Returns the environment with the content of each `<name>_FILE` under the name itself, without white space around it. Throws SettingsError
+ * with all errors; no line has the content of a file.
+ */
+export function readSecretFiles(env: Environment): Environment {
+  const filled: Record<string, string | undefined> = { ...env };
+  const issues: string[] = [];
+  for (const name of secretNames) {
+    const variable = `${name}_FILE`;
+    const path = env[variable]?.trim();
+    delete filled[variable];
+    if (!path) continue;
+    if (env[name]?.trim()) {
+      issues.push(`${variable}: ${name} is set as well, expected one of them`);
+      continue;
+    }
+    const found = read(path);
+    if ('text' in found) filled[name] = found.text;
+    else
+      issues.push(
+        `${variable}: got ${JSON.stringify(path)}, expected the path of a readable file with the value of ${name} (${found.reason})`,
+      );
+  }
+  if (issues.length > 0) throw new SettingsError(issues);
+  return filled;
+}
+
+function read(path: string): { readonly text: string } | { readonly reason: string } {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    return { reason: (error as Error).message };
+  }
+  if (text === '') return { reason: 'it is empty' };
+  return text.length > charsMax ? { reason: `it has more than ${charsMax} characters` } : { text };
+}
