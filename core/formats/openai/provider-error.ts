@@ -1,5 +1,5 @@
 import type { ProviderError } from '../../contract/provider/provider.ts';
-import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { errorTable, GatewayError } from '../../contract/values/errors/errors.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
 import { isObject } from '../../contract/values/json/json.ts';
@@ -42,13 +42,13 @@ function statusOfWords(words: string): number | undefined {
 
 /**
  * Returns the error in the form of OpenAI, whose clients read `error` as an object: for an event that is the error itself (Mistral)
- * or has a text.
+ * or has a text. Their types for `type` do not include null.
  */
 export function errorObject(error: unknown): JsonObject {
   const { type, param, code }: JsonObject = isObject(error) ? error : {};
   return {
     message: messageIn(isObject(error) ? error : { error }) ?? 'the provider ended the stream early',
-    type: textOf(type),
+    type: textOf(type) ?? errorTable.upstream_status.type,
     param: textOf(param),
     code: textOf(code),
   };

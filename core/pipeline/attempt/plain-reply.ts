@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { Operation, OperationCall, ProviderAdapter } from '../../contract/provider/provider.ts';
 import { contextLengthCode } from '../../contract/values/errors/context-length.ts';
-import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
+import { errorTable, GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
 import { messagesErrorType } from '../../contract/values/errors/messages-errors.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
 import { isObject, type JsonObject, type Maybe } from '../../contract/values/json/json.ts';
@@ -195,7 +195,7 @@ function parsedErrorOf(
   const message = parsed || !isShaped ? failure.message : `Invalid response received from ${id}: ${excerpt(raw)}`;
   const error = new GatewayError('upstream_status', { status, message, retryAfterMs: failure.retryAfterMs ?? undefined });
   const isMessages = ctx.endpoint?.format === 'messages';
-  const type = isMessages ? messagesErrorType(status, failure.type) : failure.type;
+  const type = isMessages ? messagesErrorType(status, failure.type) : (failure.type ?? errorTable[error.code].type);
   const original = providerError(parsed);
   const body: JsonObject = {
     error: {

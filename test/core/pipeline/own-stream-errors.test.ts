@@ -14,9 +14,9 @@ const failures: readonly (readonly [string, string, object])[] = [
   [
     'an event with the name of errors',
     'event: error\ndata: upstream timed out',
-    { message: 'upstream timed out', type: null, param: null, code: null },
+    { message: 'upstream timed out', type: 'upstream_error', param: null, code: null },
   ],
-  ['a text as error', 'data: {"error":"boom"}', { message: 'boom', type: null, param: null, code: null }],
+  ['a text as error', 'data: {"error":"boom"}', { message: 'boom', type: 'upstream_error', param: null, code: null }],
 ];
 const routes = [
   ['openai', 'true', 'm'],

@@ -60,6 +60,16 @@ it.each(['/v1/chat/completions', '/v1/messages', '/v1/proxy/any/path'])(
 );
 
 it.each([
+  ['is not JSON', '<html>bad gateway</html>', 'text/html'],
+  ['has no type', '{"error":{"message":"bad gateway"}}', 'application/json'],
+])('provider errors: one that %s has a type, which the clients of OpenAI require', async (_, body, type) => {
+  const gateway = createHarness();
+  gateway.script(replyWith(502, body, ['content-type', type]));
+  const reply = await gateway.send({ body: question });
+  expect([reply.status, reply.json.error]).toMatchObject([502, { type: 'upstream_error', param: null, code: null }]);
+});
+
+it.each([
   [400, 'INVALID_ARGUMENT', 'invalid_request_error'],
   [429, 'tokens', 'rate_limit_error'],
   [429, null, 'rate_limit_error'],

@@ -167,8 +167,8 @@ describe('an error inside a stream that the gateway changes', () => {
       { object: 'error', message: 'boom', type: 'internal_server_error', param: null, code: '3700' },
       { type: 'internal_server_error', code: '3700' },
     ],
-    [{ error: 'boom' }, { type: null, code: null }],
-    [{ detail: 'boom' }, { type: null, code: null }],
+    [{ error: 'boom' }, { type: 'upstream_error', code: null }],
+    [{ detail: 'boom' }, { type: 'upstream_error', code: null }],
     [
       { message: 'boom', type: 'x', code: 'c' },
       { type: 'x', code: 'c' },
@@ -178,7 +178,7 @@ describe('an error inside a stream that the gateway changes', () => {
   });
 
   it('is under `error` for a text', () => {
-    const error = { message: 'boom', type: null, param: null, code: null };
+    const error = { message: 'boom', type: 'upstream_error', param: null, code: null };
     expect(translated('boom', 'error')).toEqual([{ event: 'error', data: { error } }]);
   });
 
