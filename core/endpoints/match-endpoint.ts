@@ -9,6 +9,12 @@ import { routeNames, routes, standaloneRoutes } from './routes.ts';
 
 const find = compileRoutes(routes, standaloneRoutes);
 
+/**
+ * Paths of Google's file uploads. Google names the address for the bytes in `x-goog-upload-url`, and its SDKs for Go and JavaScript replace
+ * the host in it by that of their base URL, but not the path.
+ */
+const googleUpload = /^\/upload\/v\d[a-z0-9]*\//;
+
 /** An endpoint of the data plane, the control plane, a path reserved for the service, or nothing (404, 405). */
 export type Match = Endpoint | 'control-plane' | 'reserved' | 'not-found' | 'method-not-allowed';
 
@@ -17,6 +23,7 @@ export function matchEndpoint(method: string, path: string): Match {
   if (path === '/v2/rerank') return find(method, '/rerank') ?? 'method-not-allowed';
   if (!path.startsWith('/v1/')) {
     if (isAzurePath(path)) return matchAzure(method, path);
+    if (googleUpload.test(path)) return proxyEndpoint(method, path) ?? 'method-not-allowed';
     return ownerOf(path) ?? mcpEndpoint(method, path) ?? 'not-found';
   }
   const below = path.slice('/v1'.length);

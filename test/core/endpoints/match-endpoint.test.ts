@@ -91,6 +91,21 @@ describe('the rerank path of Cohere', () => {
   });
 });
 
+describe('the upload paths of Google without /v1, which its SDKs for Go and JavaScript call', () => {
+  it.each(['/upload/v1beta/files', '/upload/v1/files', '/upload/v1beta/fileSearchStores/a:uploadToFileSearchStore'])(
+    '%s passes through',
+    (path) => {
+      expect(matchEndpoint('POST', path)).toMatchObject({ name: 'proxy', proxyPath: path });
+      expect(matchEndpoint('POST', path)).toEqual(matchEndpoint('POST', `/v1${path}`));
+      expect(matchEndpoint('HEAD', path)).toBe('method-not-allowed');
+    },
+  );
+
+  it.each(['/upload', '/upload/files', '/upload/v1', '/uploads/v1/files'])('%s is not found', (path) => {
+    expect(matchEndpoint('POST', path)).toBe('not-found');
+  });
+});
+
 describe('paths that the control plane and providers have', () => {
   const call = (path: string, headers: Record<string, string>) =>
     isAdminCall(
