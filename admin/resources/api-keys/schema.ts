@@ -74,11 +74,11 @@ const shared = {
 };
 
 /** Keys of services take `user_id: null` only. */
-const nobody = v.pipe(id, v.metadata({ jsonSchema: { type: 'null' } }));
+const nobody = v.pipe(v.nullish(id), v.metadata({ jsonSchema: { type: 'null' } }));
 
 /** Body of the route that creates keys of this type. */
 export function createBodyOf(type: ApiKeyType) {
-  const userId = v.nullish(type === 'workspace-user' ? id : nobody);
+  const userId = type === 'workspace-user' ? v.nullish(id) : nobody;
   return v.strictObject({ ...shared, name, user_id: userId, scopes: scopesOf(scopesByType[type]) });
 }
 export type CreateBody = v.InferOutput<ReturnType<typeof createBodyOf>>;

@@ -171,6 +171,7 @@ describe('the API description', () => {
   });
 
   it('uses only forms of schemas that client generators read', () => {
+    const hasTwice = (list: unknown) => Array.isArray(list) && new Set(list.map((one) => JSON.stringify(one))).size < list.length;
     const refused: string[] = [];
     const walk = (value: unknown, at: string): void => {
       if (typeof value !== 'object' || value === null) return;
@@ -180,6 +181,7 @@ describe('the API description', () => {
       if (isSchema && Array.isArray(schema.enum) && schema.enum.some(Array.isArray)) refused.push(`${at}: a list in an enum`);
       if (isSchema && schema.type === 'array' && !schema.items && !schema.prefixItems) refused.push(`${at}: no items`);
       if (isSchema && JSON.stringify(schema.default) === '{}') refused.push(`${at}: {} as default`);
+      if (isSchema && hasTwice(schema.anyOf)) refused.push(`${at}: an alternative twice`);
       for (const [key, inner] of Object.entries(value)) walk(inner, `${at}.${key}`);
     };
     walk(document, '');
