@@ -21,7 +21,11 @@ export function describe(schema: v.GenericSchema, typeMode: 'input' | 'output', 
     typeMode,
     errorMode: 'ignore',
     target: 'draft-2020-12',
-    overrideSchema: ({ jsonSchema }) => (isEmptyObject(jsonSchema.default) ? { ...jsonSchema, default: undefined } : null),
+    overrideSchema: ({ jsonSchema }) => ({
+      ...jsonSchema,
+      ...(isEmptyObject(jsonSchema.default) ? { default: undefined } : {}),
+      ...typeOfValues(jsonSchema.enum ?? ('const' in jsonSchema ? [jsonSchema.const] : [])),
+    }),
     overrideAction: ({ valibotAction }) =>
       valibotAction.type === 'metadata' ? ((valibotAction as { metadata?: Described }).metadata?.jsonSchema as never) : null,
   }) as JsonSchema;
@@ -30,6 +34,13 @@ export function describe(schema: v.GenericSchema, typeMode: 'input' | 'output', 
     shared.set(rename(key), pointElsewhere(part, rename) as JsonSchema);
   }
   return pointElsewhere(root, rename) as JsonSchema;
+}
+
+/** Client generators read values without a type as values of any type. A Go client of oapi-codegen panics on such a parameter that is absent. */
+function typeOfValues(values: readonly unknown[]): { readonly type?: 'string' | 'number' | 'boolean' } {
+  const [type, ...others] = new Set(values.map((value) => typeof value));
+  const isOne = others.length === 0 && (type === 'string' || type === 'number' || type === 'boolean');
+  return isOne ? { type } : {};
 }
 
 /** Client generators refuse `{}` as a default. An absent field has the same effect. */

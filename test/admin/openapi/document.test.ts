@@ -181,6 +181,7 @@ describe('the API description', () => {
       if (isSchema && Array.isArray(schema.enum) && schema.enum.some(Array.isArray)) refused.push(`${at}: a list in an enum`);
       if (isSchema && schema.type === 'array' && !schema.items && !schema.prefixItems) refused.push(`${at}: no items`);
       if (isSchema && JSON.stringify(schema.default) === '{}') refused.push(`${at}: {} as default`);
+      if (/\.parameters\.\d+\.schema$/.test(at) && schema.enum && !schema.type) refused.push(`${at}: values without a type`);
       if (isSchema && hasTwice(schema.anyOf)) refused.push(`${at}: an alternative twice`);
       for (const [key, inner] of Object.entries(value)) walk(inner, `${at}.${key}`);
     };
