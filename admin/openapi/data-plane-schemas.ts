@@ -41,6 +41,7 @@ const memberSchemas: Readonly<Record<string, JsonSchema>> = {
   documents: { type: 'array', items: {}, minItems: 1 },
   document: { type: 'object' },
   endpoint: text,
+  expires_after: { type: 'object', description: '`seconds`: 10 to 7200, by default 600' },
   file: bytes,
   image: bytes,
   input: textOrList,
@@ -51,6 +52,7 @@ const memberSchemas: Readonly<Record<string, JsonSchema>> = {
   purpose: text,
   query: text,
   request: { type: 'object', description: 'The request that is explained: `method`, `path`, `headers`, `metadata`, `body`' },
+  session: { type: 'object', description: 'The session, with `model`. Its settings are sent to the provider when it begins' },
   training_file: text,
 };
 

@@ -22,7 +22,7 @@ type Outgoing = PipelineOptions['dispatcher']['outgoing'];
 export interface PipelineParts
   extends Pick<
     PipelineOptions,
-    'errorReply' | 'forwardToControlPlane' | 'prefixes' | 'memory' | 'sessions' | 'storedOnManyTargets'
+    'clientSecrets' | 'errorReply' | 'forwardToControlPlane' | 'prefixes' | 'memory' | 'sessions' | 'storedOnManyTargets'
   > {
   readonly chain: ReturnType<typeof composeChain>;
   readonly transport: UpstreamTransport;
@@ -53,6 +53,7 @@ export function composePipeline(parts: PipelineParts): Handle {
     endpoints,
     storedOnManyTargets: parts.storedOnManyTargets,
     sessions: parts.sessions,
+    clientSecrets: parts.clientSecrets,
     chain,
     plans,
     services,

@@ -12,6 +12,7 @@ import { type Dispatcher, dispatch } from '../pipeline/dispatch.ts';
 import type { EndpointHandler, EndpointHandlers, PipelineOptions } from '../pipeline/run.ts';
 import { promptSteps } from '../prompts/adopt-prompt.ts';
 import { listPromptVariables, replyRendered } from '../prompts/serve-prompts.ts';
+import { createClientSecret } from '../realtime/create-client-secret.ts';
 import { runSession } from '../realtime/run-session.ts';
 import { replyToInvocation } from './invoke-guardrails.ts';
 
@@ -48,6 +49,9 @@ export interface Protocols {
 type Handlers = { readonly [Name in Endpoint['name']]?: EndpointHandler | undefined };
 
 const handlers: Handlers = {
+  createClientSecret: replyOf((options, ctx) => createClientSecret(options, ctx)),
+  createRealtimeSession: replyOf((options, ctx) => createClientSecret(options, ctx)),
+  createTranscriptionSession: replyOf((options, ctx) => createClientSecret(options, ctx)),
   explainConfig: replyOf((options, ctx) => explainConfig(options, ctx)),
   invokeGuardrails: replyOf((options, ctx) => replyToInvocation(options, ctx)),
   listModels: replyOf((options, ctx) => listModels(ctx, options.dispatcher)),

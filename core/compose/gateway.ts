@@ -28,6 +28,7 @@ import type { ProviderEntry } from '../provider-host/load-providers.ts';
 import { settingNames } from '../providers/declarations.ts';
 import { forwardedHeaders, providers } from '../providers/index.ts';
 import { ownStore } from '../providers/svc/index.ts';
+import { createClientSecrets } from '../realtime/client-secrets.ts';
 import { createSecretManagers } from '../secret-managers/secret-managers.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { createMetricsPeer } from '../telemetry/metrics-ipc.ts';
@@ -211,6 +212,7 @@ export async function startGateway(
     prefixes,
     memory,
     sessions,
+    clientSecrets: createClientSecrets(deriveKey(settings.clusterKey, keyPurposes.clientSecret), clock),
     protocols: { mcp, agent },
     storedOnManyTargets: settings.storedOnManyTargets,
     errorReply,

@@ -108,6 +108,10 @@ export const standaloneRoutes: ReadonlyMap<string, Endpoint> = new Map<string, E
       proxyPath: '/realtime',
     },
   ],
+  ['POST /realtime/client_secrets', clientSecretEndpoint('createClientSecret')],
+  // Names of the same route before OpenAI's API was generally available.
+  ['POST /realtime/sessions', clientSecretEndpoint('createRealtimeSession')],
+  ['POST /realtime/transcription_sessions', clientSecretEndpoint('createTranscriptionSession')],
   [
     'POST /configs/explain',
     {
@@ -175,3 +179,9 @@ export const routeNames: readonly string[] = [
   ...routes.map(({ method, path }) => `${method} ${path}`),
   ...standaloneRoutes.keys(),
 ];
+
+function clientSecretEndpoint(name: Endpoint['name']): Endpoint {
+  const scopes = ['completions.write'];
+  const replies = { usesNoTokens: true, repliesWithSecret: true } as const;
+  return { name, operation: null, routing: 'none', body: 'json', scopes, format: 'plain', proxyPath: '', ...replies };
+}

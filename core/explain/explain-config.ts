@@ -5,8 +5,9 @@ import type { Reply } from '../contract/plugin/plugin.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { issueText, pathOf } from '../contract/values/errors/input-issues.ts';
 import { findHeader, type HeaderList, type InboundRequest } from '../contract/values/http/http.ts';
-import { isObject, isPromise, type JsonObject } from '../contract/values/json/json.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { encode } from '../pipeline/attempt/outgoing-body.ts';
+import { chooseConfig } from '../pipeline/plan/choose-config.ts';
 import { readGatewayHeaders } from '../pipeline/request/gateway-headers.ts';
 import { adoptPlan, type PipelineOptions } from '../pipeline/run.ts';
 import { explainRoute } from './explain-route.ts';
@@ -49,7 +50,7 @@ export async function explainConfig(options: PipelineOptions, asking: RequestCon
     throw new GatewayError('bad_request', { message: errors[0] as string, errors, param });
   }
   const ctx = contextOf(options, asking, parsed.output);
-  await findConfig(options, ctx);
+  await chooseConfig(options, ctx);
   await adoptPlan(ctx, options);
   if (ctx.plan.slug !== null && !asking.identity?.scopes.has('configs.read')) {
     throw new GatewayError('forbidden', {
@@ -136,14 +137,4 @@ function inboundOf(
 /** Returns the text as the edge passes header values: latin1 of its UTF-8 bytes. */
 function wire(value: string): string {
   return Buffer.from(value, 'utf8').toString('latin1');
-}
-
-/** Runs the hooks of stage `config`, as for every request. Sets `ctx.configChoice`. */
-async function findConfig({ chain }: PipelineOptions, ctx: RequestContext): Promise<void> {
-  for (const plugin of chain.plugins) {
-    if (plugin.stage !== 'config') continue;
-    const outcome = chain.entryHooks.get(plugin.name)?.onRequest?.(ctx);
-    const reply = isPromise(outcome) ? await outcome : outcome;
-    if (reply) throw new GatewayError('bad_request', { message: `The plugin ${plugin.name} replies to such requests itself` });
-  }
 }

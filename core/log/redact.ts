@@ -45,6 +45,7 @@ export function redactPaths(headerPrefixes: readonly string[]): string[] {
  */
 const secretLooks: readonly (readonly [RegExp, string])[] = [
   [/svc_(admin|ws|user)_([0-9A-Za-z]{12})_[0-9A-Za-z]{16,}/g, 'svc_$1_$2_***'],
+  [/\bek_[A-Za-z0-9_-]{16,}/g, 'ek_***'],
   [/\b(Bearer|Basic) [A-Za-z0-9._~+/=-]{8,}/gi, '$1 ***'],
   [/\b((?:sk|pk|rk|gsk|xai|pplx|r8|ghp|hf)[-_]|AIza|AKIA|ASIA)[A-Za-z0-9_-]{16,}/g, '$1***'],
 ];

@@ -4,7 +4,7 @@ import type { Endpoint } from '../contract/plugin/endpoint.ts';
 import type { Plan, Target } from '../contract/plugin/plan.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import type { RequestPrompt } from '../contract/plugin/prompt.ts';
-import type { SessionOutcome, Sessions } from '../contract/plugin/web-socket.ts';
+import type { ClientSecrets, SessionOutcome, Sessions } from '../contract/plugin/web-socket.ts';
 import { headerParam } from '../contract/protocol/header-names.ts';
 import type { BodyMemory } from '../contract/values/bodies/body-memory.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
@@ -77,6 +77,8 @@ export interface PipelineOptions {
   readonly memory?: BodyMemory;
   /** Takes requests that become WebSocket sessions; absent = there are none. */
   readonly sessions?: Sessions;
+  /** Absent: there are no client secrets. */
+  readonly clientSecrets?: ClientSecrets;
   match(method: string, path: string): Match;
   /** True for a pass-through request whose path is also a route of the control plane, if its credential can only be for that. */
   isAdminCall(request: InboundRequest, gatewayHeaders: ReadonlyMap<string, string>): boolean;
@@ -91,13 +93,16 @@ export type Handle = (request: InboundRequest, sink: ReplySink) => void;
 
 /** The data plane as one function: takes a request, writes one reply to the sink, and leaves one record. */
 export function createHandler(options: PipelineOptions): Handle {
-  return (request, sink) => {
-    const match = options.match(request.method, request.path);
+  return (received, sink) => {
+    const match = options.match(received.method, received.path);
     if (match === 'control-plane') {
-      options.forwardToControlPlane(request, sink);
+      options.forwardToControlPlane(received, sink);
       return;
     }
-    if (request.webSocketProtocols) adoptHandshakeKeys(request, options.prefixes[0] as string);
+    if (received.webSocketProtocols) adoptHandshakeKeys(received, options.prefixes[0] as string);
+    const isHandshake = typeof match === 'object' && match.isRealtime && received.webSocketProtocols;
+    const opened = isHandshake ? (options.clientSecrets?.open(received) ?? null) : null;
+    const request = opened?.request ?? received;
     const { values, prefix } = readGatewayHeaders(request.headers, options.prefixes);
     if (typeof match === 'object' && match.operation === null && options.isAdminCall(request, values)) {
       options.forwardToControlPlane(request, sink);
@@ -114,6 +119,7 @@ export function createHandler(options: PipelineOptions): Handle {
       plan: options.plans.base,
       traceId: traceIdOf(values, request, id),
     });
+    if (opened) ctx.firstMessage = opened.firstMessage;
     startRequest(options, ctx, sink, match);
   };
 }

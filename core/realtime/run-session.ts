@@ -64,6 +64,7 @@ export async function runSession(
       provider,
       readUsage: sessionReader(ctx, attemptReply.adapter.realtime?.usage ?? null, options.dispatcher.passedUsage),
       ...(ctx.model === null ? { readModel: modelReader(ctx) } : {}),
+      firstMessage: ctx.firstMessage,
       readsBinary: !ctx.endpoint?.isRealtime,
       isEstimated: sessionTraffic(ctx.endpoint?.proxyPath ?? '') === 'unknown',
       inspect: inspectorOf(ctx),

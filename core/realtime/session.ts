@@ -75,6 +75,8 @@ export class Session {
   readonly #startedAtMs: number;
   #activeAtMs: number;
   #over = false;
+  /** The message that comes before those of the client, if it is inspected. */
+  #first: SessionMessage | null = null;
   /** True while usage has not been passed to plugins. */
   #isUncounted = false;
   #isCounting = false;
@@ -103,6 +105,7 @@ export class Session {
     this.#listen(this.#client, this.#provider, (data) => data, closingOfClient);
     this.#listen(this.#provider, this.#client, (data, isBinary) => this.#fromProvider(data, isBinary), closingOfProvider);
     this.#checkpoint();
+    this.#sendFirst();
     this.#client.socket.resume();
     this.#provider.socket.resume();
   }
@@ -130,6 +133,16 @@ export class Session {
   terminate(): void {
     this.#client.socket.terminate();
     this.#provider.socket.terminate();
+  }
+
+  /** Sends the message that comes before those of the client. */
+  #sendFirst(): void {
+    const { firstMessage } = this.#given;
+    if (firstMessage === null) return;
+    const { inspection, relay } = this.#client;
+    if (!inspection) return relay.pass(firstMessage, false);
+    this.#first = { data: firstMessage, isBinary: false, isFromClient: true };
+    inspection.push(this.#first);
   }
 
   #listen(
@@ -202,6 +215,9 @@ export class Session {
       this.#endIfSlow(this.#provider);
     }
     if (decision?.error) this.#finish(mayNotGoOn(decision.error));
+    // The session would continue without its settings.
+    else if (message === this.#first && decision?.forward.length === 0)
+      this.#finish(mayNotGoOn(new GatewayError('request_denied', { message: 'A guardrail denied the settings of the session' })));
   }
 
   #endIfSlow(from: Side): void {

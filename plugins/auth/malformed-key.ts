@@ -1,3 +1,5 @@
+import { clientSecretPrefix } from '../../core/contract/values/credentials/api-key.ts';
+
 /** Prefixes of provider keys; no key of the gateway has one. */
 const providerKey = /^(sk|pk|rk|gsk|xai|pplx|r8|hf|AIza|AKIA|ASIA)[-_A-Z0-9a-z]{8}/;
 const ownKey = /^svc_(admin|ws|user)_/;
@@ -7,6 +9,9 @@ const ownKey = /^svc_(admin|ws|user)_/;
  * completely. Checks the form only and repeats no part of the text.
  */
 export function malformedKeyReason(text: string): string {
+  if (text.startsWith(clientSecretPrefix)) {
+    return 'a client secret opens a WebSocket at /v1/realtime until it expires, and nothing else; create another with POST /v1/realtime/client_secrets';
+  }
   if (ownKey.test(text)) return 'the check digits do not match; copy the whole key again';
   if (providerKey.test(text)) {
     return 'this looks like a provider key; send a key of this gateway (svc_…) and store the provider key in an integration';

@@ -87,10 +87,11 @@ function capture(ctx: RequestContext, workspace: WorkspaceDocument | null, { bod
   if (mode !== 'none') ctx.content = new ContentCapture(bodyBytesMax, mode === 'errors');
 }
 
-/** Calls of the gateway itself are not captured: their texts are those of the request they serve. */
+/** Calls of the gateway itself are not captured: their texts are those of the request they serve. Replies with client secrets are not either. */
 function contentMode(ctx: RequestContext, workspace: WorkspaceDocument | null): 'all' | 'errors' | 'none' {
   const { purpose, identity, endpoint } = ctx;
-  if (purpose !== null || identity === null || !endpoint || endpoint.isRealtime || isDebugOff(ctx, workspace)) return 'none';
+  if (purpose !== null || identity === null || !endpoint || isDebugOff(ctx, workspace)) return 'none';
+  if (endpoint.isRealtime || endpoint.repliesWithSecret) return 'none';
   const settings = workspace?.settings;
   if (settings?.debugLog !== false) return 'all';
   return settings.keepErrorBodies === true ? 'errors' : 'none';

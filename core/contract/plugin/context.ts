@@ -134,6 +134,8 @@ export class RequestContext {
   keyHeader: string | null = null;
   /** The JWT of the caller, null for API keys. No copy of it is sent upstream either. */
   token: Secret | null = null;
+  /** The settings of a client secret, sent to the provider before the messages of the client; null for all other requests. */
+  firstMessage: Uint8Array | null = null;
   /** The prompt of a prompt completion; null for all other requests. */
   prompt: RequestPrompt | null = null;
   /** The MCP call; null for other requests, and until the server is known. */

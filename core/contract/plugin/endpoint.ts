@@ -20,6 +20,9 @@ export interface Endpoint {
     | 'proxy'
     | 'listModels'
     | 'realtime'
+    | 'createClientSecret'
+    | 'createRealtimeSession'
+    | 'createTranscriptionSession'
     | 'explainConfig'
     | 'invokeGuardrails'
     | 'renderPrompt'
@@ -44,6 +47,8 @@ export interface Endpoint {
   readonly takesSvcOptions?: true;
   /** True if its requests use no LLM tokens (counting them, tools, agents). Limits of tokens and cost then do not apply. */
   readonly usesNoTokens?: true;
+  /** True if its replies hold a client secret. Their bodies are not stored. */
+  readonly repliesWithSecret?: true;
   /** True if the service's own store serves the endpoint for providers that do not. */
   readonly isEmulated?: true;
   /** Scopes of which the key needs one. */

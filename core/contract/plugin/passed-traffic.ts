@@ -4,7 +4,7 @@ import type { JsonObject } from '../values/json/json.ts';
  * - `free`: it runs no model. It is not reserved, counted or estimated.
  * - `stated`: it runs a model, and replies to it state what was used in a known format.
  * - `unknown`: it may run a model. Usage that its reply states is counted; any other usage is estimated.
- * - `deferred`: it starts work whose usage no reply to it can state (batches, long-running predictions, calls and client secrets of realtime
+ * - `deferred`: it starts work whose usage no reply to it can state (batches, long-running predictions, calls and providers' client secrets of realtime
  *   sessions, with which a client reaches the provider directly).
  */
 export type PassedTraffic = 'free' | 'stated' | 'unknown' | 'deferred';

@@ -1,4 +1,5 @@
 import type { GatewayError } from '../values/errors/errors.ts';
+import type { HeaderList, InboundRequest } from '../values/http/http.ts';
 import type { JsonObject, Maybe } from '../values/json/json.ts';
 import type { Usage } from '../values/models/usage.ts';
 import type { Identity, RequestContext } from './context.ts';
@@ -79,6 +80,8 @@ export interface SessionStart {
   readonly readUsage: ((event: JsonObject) => Usage | null) | null;
   /** Reads the model from messages of a session whose address names none. Absent: it is known. */
   readonly readModel?: (message: Uint8Array, isFromClient: boolean) => void;
+  /** A message of the client that comes before its own: the settings of a client secret. Null: there is none. */
+  readonly firstMessage: Uint8Array | null;
   /** True: binary messages may be events too, as Gemini sends them. */
   readonly readsBinary: boolean;
   /** True: usage is estimated by the size of the messages until an event states some. */
@@ -114,6 +117,27 @@ interface SessionSlot {
 
 /** The owner of a session. */
 export type SessionOwner = Pick<Identity, 'organisationId' | 'workspaceId' | 'keyId'>;
+
+/** The session that a client secret opens. Its creation has fixed all of this. */
+export interface SecretSession {
+  /** Headers of the request that created the secret: its credential, its gateway headers, and those that become metadata. */
+  readonly headers: HeaderList;
+  /** Query of the handshake: the model. */
+  readonly query: string;
+  /** The event with the settings of the session; null: there are none. */
+  readonly firstMessage: string | null;
+  readonly expiresAtMs: number;
+}
+
+/** Client secrets of realtime sessions: sealed texts that any gateway process can open. Nothing of them is stored. */
+export interface ClientSecrets {
+  seal(session: SecretSession): string;
+  /**
+   * Returns the handshake as its creator would have sent it, and the first message of the session. Null if it has no client secret,
+   * or one that has expired or was not made by this service.
+   */
+  open(handshake: InboundRequest): { readonly request: InboundRequest; readonly firstMessage: Uint8Array | null } | null;
+}
 
 /** The sessions of a gateway process. */
 export interface Sessions {

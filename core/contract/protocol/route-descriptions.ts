@@ -35,6 +35,7 @@ const responses = { tag: 'Responses', format: 'responses', body: 'none' } as con
 const files = { tag: 'Files', format: 'chat', body: 'none' } as const;
 const batches = { tag: 'Batches', format: 'chat', body: 'none' } as const;
 const tuning = { tag: 'Fine-tuning', format: 'chat', body: 'none' } as const;
+const clientSecrets = { body: 'json', format: 'plain', tag: 'Realtime' } as const;
 const hello = [{ role: 'user', content: 'Say hello.' }];
 
 /** Routes of the data plane by method and path below `/v1`. */
@@ -249,6 +250,31 @@ export const routeDescriptions: Readonly<Record<string, RouteDescription>> = {
     summary: 'Open a WebSocket session with a realtime model',
     query: ['model'],
     replies: [],
+  },
+  'POST /realtime/client_secrets': {
+    ...clientSecrets,
+    name: 'createClientSecret',
+    summary: 'Create a client secret, with which a browser opens WebSocket sessions at `/v1/realtime`',
+    only: ['expires_after', 'session'],
+    required: ['session'],
+    example: {
+      expires_after: { anchor: 'created_at', seconds: 600 },
+      session: { type: 'realtime', model: '@openai-prod/gpt-realtime' },
+    },
+  },
+  'POST /realtime/sessions': {
+    ...clientSecrets,
+    name: 'createRealtimeSession',
+    summary: 'Create a client secret; older name of `/realtime/client_secrets`, which takes the session itself',
+    required: ['model'],
+    example: { model: '@openai-prod/gpt-realtime', instructions: 'Say hello.' },
+  },
+  'POST /realtime/transcription_sessions': {
+    ...clientSecrets,
+    name: 'createTranscriptionSession',
+    summary:
+      'Create a client secret for transcriptions; older name of `/realtime/client_secrets`, which takes the session itself',
+    example: { input_audio_transcription: { model: 'gpt-4o-transcribe' } },
   },
   'POST /configs/explain': {
     body: 'json',

@@ -36,7 +36,7 @@ function start(inspect: NonNullable<SessionStart['inspect']>, bufferedBytesMax =
   const provider = new DeafSocket();
   const outcomes: SessionOutcome[] = [];
   const given = {
-    ...{ client, provider, inspect, readUsage: null, readsBinary: false, isEstimated: false },
+    ...{ client, provider, inspect, readUsage: null, firstMessage: null, readsBinary: false, isEstimated: false },
     ctx: { plan: { onChunk: [] } } as unknown as RequestContext,
     counted: () => null,
     looked: () => null,

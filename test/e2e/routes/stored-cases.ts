@@ -126,6 +126,30 @@ export const storedCases: Record<string, readonly RouteCase[]> = {
       expected: { type: 'session.created' },
     },
   ],
+  'POST /realtime/client_secrets': [
+    {
+      by: 'openai',
+      asksProvider: false,
+      send: ({ openai }) => openai.realtime.clientSecrets.create({ session: { type: 'realtime', model: '@oai/gpt-realtime' } }),
+      expected: { value: expect.stringMatching(/^ek_svc_/), session: { object: 'realtime.session', model: '@oai/gpt-realtime' } },
+    },
+  ],
+  'POST /realtime/sessions': [
+    {
+      by: 'plain HTTP',
+      asksProvider: false,
+      send: ({ plain }) => plain('POST', '/realtime/sessions', { model: '@oai/gpt-realtime' }),
+      expected: {},
+    },
+  ],
+  'POST /realtime/transcription_sessions': [
+    {
+      by: 'plain HTTP',
+      asksProvider: false,
+      send: ({ plain }) => plain('POST', '/realtime/transcription_sessions', {}),
+      expected: {},
+    },
+  ],
   'POST /configs/explain': [
     {
       by: 'plain HTTP',

@@ -55,6 +55,7 @@ const edge = await startEdge(binary as 'uwsjs' | 'uws-pack', (request, sink) => 
         client,
         provider,
         readUsage: null,
+        firstMessage: null,
         readsBinary: false,
         isEstimated: false,
         inspect: null,

@@ -8,6 +8,8 @@ export const keyPurposes = {
   transport: 'svc internal transport v1',
   /** from CLUSTER_KEY: seals the state of MCP sessions into their ids */
   mcpSession: 'svc mcp session v1',
+  /** from CLUSTER_KEY: seals client secrets of realtime sessions */
+  clientSecret: 'svc client secret v1',
   /** from CLUSTER_KEY: seals messages of MCP sessions between gateway processes */
   mcpPeer: 'svc mcp peer v1',
   /** from CLUSTER_KEY: seals the keys that sign the identity of callers, in the database */

@@ -28,6 +28,8 @@ export interface ParsedApiKey {
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** Includes session tokens of users: they are not API keys, but they must not reach a provider either. */
 const ownKey = /^svc_(admin|ws|user|session|job)_/;
+/** Begins the text of client secrets of realtime sessions. */
+export const clientSecretPrefix = 'ek_svc_';
 const pattern = /^svc_(admin|ws|user)_([0-9A-Za-z]{12})_([0-9A-Za-z]{32,64})([0-9A-Za-z]{6})$/;
 
 /** A fresh key of this kind with its parts. The text is shown once and stored nowhere. A rotated key keeps its public id. */
@@ -50,11 +52,12 @@ export function parseApiKey(text: string): ParsedApiKey | null {
 }
 
 /**
- * True for a header value that is, or was meant to be, a key of this service, with or without `Bearer`. It is never sent
+ * True for a header value that is, or was meant to be, a key of this service or a client secret, with or without `Bearer`. It is never sent
  * upstream.
  */
 export function holdsApiKey(value: string): boolean {
   const start = value.length > 7 && value.slice(0, 7).toLowerCase() === 'bearer ' ? 7 : 0;
+  if (value.startsWith(clientSecretPrefix, start)) return true;
   return value.startsWith('svc_', start) && ownKey.test(value.slice(start));
 }
 

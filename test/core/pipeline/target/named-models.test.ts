@@ -121,11 +121,11 @@ describe('a model allow-list', () => {
 
   const call = (session: string) => form(['sdp', 'v=0'], ['session', session]);
   it.each([
-    ['/v1/realtime/client_secrets?model=good', json, '{"session":{"type":"realtime","model":"bad"}}', 412],
-    ['/v1/realtime/client_secrets?model=good', json, '{"session":{"type":"realtime","Model":"bad"}}', 400],
-    ['/v1/realtime/client_secrets?model=good', json, '{"session":{"type":"transcription"}}', 400],
+    ['/v1/proxy/realtime/client_secrets?model=good', json, '{"session":{"type":"realtime","model":"bad"}}', 412],
+    ['/v1/proxy/realtime/client_secrets?model=good', json, '{"session":{"type":"realtime","Model":"bad"}}', 400],
+    ['/v1/proxy/realtime/client_secrets?model=good', json, '{"session":{"type":"transcription"}}', 400],
     ['/v1/proxy/realtime/sessions', json, '{"model":"good","session":{"model":"bad"}}', 412],
-    ['/v1/realtime/client_secrets', json, '{"session":{"type":"realtime","model":"good"}}', 200],
+    ['/v1/proxy/realtime/client_secrets', json, '{"session":{"type":"realtime","model":"good"}}', 200],
     ['/v1/realtime/calls?model=good', multipart, call('{"type":"realtime","model":"bad"}'), 412],
     ['/v1/realtime/calls?model=good', multipart, call('no JSON'), 400],
     ['/v1/realtime/calls', multipart, call('{"type":"realtime","model":"good"}'), 200],
