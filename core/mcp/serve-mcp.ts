@@ -75,13 +75,16 @@ async function serveSession(work: Work): Promise<AttemptReply> {
   if (work.ctx.request.header('mcp-session-id') === undefined) {
     throw new RpcError(rpcCodes.notAcceptable, 'Method Not Allowed: the header mcp-session-id is required', { status: 405 });
   }
+  const { parts, ctx, server } = work;
+  // Errors on the stream of a session may belong to calls of any tool.
+  const checks = ctx.request.method === 'GET' ? await parts.toolGuardrails.of(ctx, server.document, null) : null;
   return exchange(await authorised(work), {
     body: null,
     message: null,
     hasRoutingHeaders: false,
     isOpening: false,
     routed: null,
-    checks: null,
+    checks,
   });
 }
 

@@ -57,7 +57,8 @@ export function messageReader(reading: Reading): MessageReader {
       const same = (text: string | null): string | null =>
         text === null && hasDuplicateKeys(json, message) ? JSON.stringify(message) : text;
       if (message.id === null || isErrorWithoutId(message)) {
-        if (checkResult === null || !isObject(message.error)) return null;
+        if (!isObject(message.error)) return mustRead ? '' : null;
+        if (checkResult === null) return null;
         const error = guarded(message, call, checkResult);
         return isPromise(error) ? error.then(same) : same(error);
       }

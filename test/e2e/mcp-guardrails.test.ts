@@ -238,4 +238,33 @@ describe('a server whose results are checked', () => {
     expect([got.message.error.code, JSON.stringify(got.message)]).toEqual([-32446, expect.not.stringContaining('a forbidden')]);
     await odd.close();
   });
+
+  it('cannot avoid the checks with an error without an id, or a result with the id null, on the stream of a session', async () => {
+    const odd = await startMcpUpstream();
+    const { server } = await client.addServer('error-stream', odd.url);
+    const id = await save(words('forbidden'));
+    await map(id, { [server]: { run_on: ['output'] } });
+    await denied('error-stream', echo('forbidden'));
+    const session = await client.begin('error-stream');
+    const error = (text: string) => `"error":{"code":-32000,"message":"${text}"}`;
+    odd.override = (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(`data: {"jsonrpc":"2.0","id":null,${error('a forbidden text')}}\n\n`);
+      response.write(`data: {"jsonrpc":"2.0",${error('one more forbidden text')}}\n\n`);
+      response.write('data: {"jsonrpc":"2.0","id":null,"result":{"content":[{"type":"text","text":"forbidden too"}]}}\n\n');
+      response.end(`data: {"jsonrpc":"2.0","id":null,${error('a fine text')}}\n\n`);
+    };
+    const headers = { ...session, 'x-svc-api-key': gateway.workspaceKey, accept: 'text/event-stream' };
+    const text = await (await fetch(client.urlOf('error-stream'), { headers })).text();
+    expect(text).not.toContain('forbidden t');
+    expect(text.match(/-32446/g)).toHaveLength(2);
+    expect(text).toContain('a fine text');
+    odd.override = (_request, response) => {
+      response
+        .writeHead(405, { 'content-type': 'application/json' })
+        .end(`{"jsonrpc":"2.0","id":null,${error('Method not allowed.')}}`);
+    };
+    expect((await fetch(client.urlOf('error-stream'), { headers })).status).toBe(405);
+    await odd.close();
+  });
 });
