@@ -6,6 +6,7 @@ import { messageBytesMax } from '../json-rpc/relay-reply.ts';
 import { canRenew, renewed } from './authorised.ts';
 import { streamOf } from './body-stream.ts';
 import type { Outgoing, Work } from './exchange.ts';
+import { reportsLostSession } from './lost-session.ts';
 import { type OwnSession, statelessRevision } from './own-client.ts';
 import { sessionNotFound } from './refusals.ts';
 import { metaOf, prefersSession } from './revisions/handshakes.ts';
@@ -84,18 +85,12 @@ async function sendInSession(work: Work, outgoing: Outgoing, named: SessionState
   if (ctx.aborted) return first;
   if (first.status === 400 && own.sessionId !== null) {
     const body = (await first.stream.whole(messageBytesMax)) ?? new Uint8Array();
-    if (!namesSession.test(textOf(body))) return { ...first, stream: streamOf(first.stream, body) };
+    if (!reportsLostSession(textOf(body), work.call.id)) return { ...first, stream: streamOf(first.stream, body) };
   } else if (first.status !== 401 && (first.status !== 404 || own.sessionId === null)) return first;
   first.stream.abort();
   sessions.drop(server, caller, own);
   return sendIn(await sessions.get(server, caller));
 }
-
-/**
- * Text of servers that reply 400 instead of 404 to a session that they do not know, as those of the SDK's examples:
- * `Bad Request: No valid session ID provided`.
- */
-const namesSession = /session/i;
 
 /** `meta` states the client, in a session at a server that has none. */
 async function send(
