@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { initialize } from '../support/clients/mcp-client.ts';
+import { echo, initialize, mcpClient } from '../support/clients/mcp-client.ts';
 import { attributesAsObject, itemsOf, startFakeCollector } from '../support/fakes/fake-collector.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
+import { startSseUpstream } from '../support/tool-servers/mcp-upstream.ts';
 import { until } from '../support/until.ts';
 import { openaiError, reply } from '../support/upstream/fake-upstream.ts';
 
@@ -70,6 +71,23 @@ it('a trace goes on to MCP servers', async () => {
   const call = await until(async () => spans().find(isCall), { what: 'the span of the call' });
   const sent = upstream.requests.find(({ path }) => path === '/mcp');
   expect(sent?.header('traceparent')).toBe(`00-${trace}-${call.spanId}-01`);
+});
+
+it('a trace goes on to MCP servers of the transport HTTP+SSE with each message, in a session and without one', async () => {
+  const upstream = await startSseUpstream();
+  const client = await mcpClient(gateway);
+  await client.addServer('traced-sse', upstream.url, { transport: 'sse' });
+  const traceOf = (n: number) => `6bf92f3577b34da6a3ce929d0e0e473${n}`;
+  const traced = (n: number) => ({ traceparent: `00-${traceOf(n)}-00f067aa0ba902b7-01` });
+  expect((await client.post('traced-sse', echo('without'), traced(1))).status).toBe(200);
+  const session = await client.begin('traced-sse');
+  expect((await client.post('traced-sse', echo('within'), { ...session, ...traced(2) })).status).toBe(200);
+  const sent = upstream.received.flatMap((text, index) => {
+    const calls = text.includes('"tools/call"');
+    return calls ? [String(upstream.headers[index]?.traceparent).split('-')[1]] : [];
+  });
+  expect(sent).toEqual([traceOf(1), traceOf(2)]);
+  await upstream.close();
 });
 
 it('every process sends its metrics under a name of its own', async () => {

@@ -3,6 +3,7 @@ import { type JsonObject, parseObject } from '../../contract/values/json/json.ts
 import { textOf } from '../../contract/values/text/utf8.ts';
 import { beginAttempt } from '../../json-rpc/attempt.ts';
 import { RpcError, rpcCodes } from '../../json-rpc/messages.ts';
+import { setTraceContext } from '../../pipeline/attempt/outgoing-call.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Outgoing, Work } from '../exchange.ts';
 import { resultReply } from '../local-replies.ts';
@@ -107,10 +108,12 @@ async function once<T>(work: Work, run: Run<T>): Promise<T> {
 
 /** The headers of a message to the server. `revision` null: that of the client. */
 function headersOf({ ctx, server, options }: Work, revision: string | null): string[] {
-  return upstreamCall(ctx, {
+  const { headers } = upstreamCall(ctx, {
     ...{ server, sessionId: null, revision, body: null, hasRoutingHeaders: false, ownRouting: [] },
     ...{ timeouts: { connectMs: 0, firstByteMs: 0, idleMs: 0, totalMs: 0 }, prefixes: options.prefixes },
-  }).headers;
+  });
+  if (options.dispatcher.outgoing.traceContext) setTraceContext(ctx, headers);
+  return headers;
 }
 
 function wasNotHandled(thrown: unknown): thrown is GatewayError {

@@ -112,6 +112,8 @@ export async function startMcpUpstream(options: McpUpstreamOptions = {}): Promis
 export interface SseUpstream {
   readonly url: string;
   /** Bodies of the messages that the server received. */
+  /** Headers of these messages. */
+  readonly headers: IncomingHttpHeaders[];
   readonly received: string[];
   /** Open streams. */
   readonly streams: Map<string, SSEServerTransport>;
@@ -158,6 +160,7 @@ export async function startSseUpstream(): Promise<SseUpstream> {
     });
     request.on('end', () => {
       upstream.received.push(body);
+      upstream.headers.push(request.headers);
       const message = JSON.parse(body) as JsonObject;
       if (upstream.onMessage?.(message, id)) return void response.writeHead(202).end();
       void known.handlePostMessage(request, response, message);
@@ -166,7 +169,13 @@ export async function startSseUpstream(): Promise<SseUpstream> {
   http.listen(0, '127.0.0.1');
   await once(http, 'listening');
   const upstream: SseUpstream = {
-    ...{ url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/sse`, received: [], streams, endpoint: null },
+    ...{
+      url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/sse`,
+      received: [],
+      headers: [],
+      streams,
+      endpoint: null,
+    },
     onMessage: null,
     async change(uri) {
       for (const server of servers) {
