@@ -31,6 +31,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'core/model-list/list-models.ts': ['anthropic'],
   'core/model-tools/serve-model-tools.ts': ['openai'],
   'core/pipeline/attempt/socket-protocols.ts': ['openai'],
+  'core/realtime/create-client-secret.ts': ['openai'],
   'plugins/auth/credential.ts': ['anthropic'],
   'plugins/cache/key.ts': ['anthropic'],
   // The metadata service of Google Cloud.
