@@ -8,7 +8,10 @@ export interface AwsFrame {
 }
 
 export interface AwsFrameReader {
-  /** Returns the frames that these bytes complete. Throws GatewayError `upstream_invalid` on a damaged one. */
+  /**
+   * Returns the frames that these bytes complete. Throws GatewayError `upstream_invalid` on a damaged one; if whole ones are before it, with
+   * the next call.
+   */
   push(chunk: Uint8Array): AwsFrame[];
   /** Called after the last byte. Throws `upstream_invalid` if a frame is incomplete. */
   end(): void;
@@ -37,6 +40,7 @@ export function createAwsFrameReader(provider: string, onGrow: (length: number) 
   let size = 0;
   let wanted = preludeBytes;
   let longest = ordinaryBytes;
+  let failure: unknown = null;
   const damaged = (how: string): GatewayError =>
     new GatewayError('upstream_invalid', { message: `${provider} error: the event stream is damaged: ${how}` });
 
@@ -55,6 +59,7 @@ export function createAwsFrameReader(provider: string, onGrow: (length: number) 
 
   return {
     push(chunk) {
+      if (failure !== null) throw failure;
       const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
       const frames: AwsFrame[] = [];
       if (size + bytes.length < wanted) {
@@ -66,9 +71,15 @@ export function createAwsFrameReader(provider: string, onGrow: (length: number) 
         hold(bytes);
         rest = held.subarray(0, size);
       }
-      for (wanted = frameLength(rest, damaged); rest.length >= wanted; wanted = frameLength(rest, damaged)) {
-        frames.push(frameOf(rest.subarray(0, wanted), damaged));
-        rest = rest.subarray(wanted);
+      try {
+        for (wanted = frameLength(rest, damaged); rest.length >= wanted; wanted = frameLength(rest, damaged)) {
+          frames.push(frameOf(rest.subarray(0, wanted), damaged));
+          rest = rest.subarray(wanted);
+        }
+      } catch (thrown) {
+        if (frames.length === 0) throw thrown;
+        failure = thrown;
+        return frames;
       }
       // The frames are views of `held`.
       held = Buffer.alloc(0);
@@ -77,6 +88,7 @@ export function createAwsFrameReader(provider: string, onGrow: (length: number) 
       return frames;
     },
     end() {
+      if (failure !== null) throw failure;
       if (size > 0) throw damaged('it ends inside a frame');
     },
   };

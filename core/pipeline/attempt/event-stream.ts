@@ -26,6 +26,8 @@ export class EventStream {
   readonly #repeats: RepeatedEvents | null;
   /** Events seen so far. */
   count = 0;
+  /** Text of the events of the last chunk; if `push` has thrown, of those before the event that it threw for. */
+  unsent = '';
   /** Text for the client; null while the current frame has held no event. */
   #out: string | null = null;
 
@@ -69,9 +71,9 @@ export class EventStream {
   }
 
   #through(chunk: Uint8Array): string {
-    let sent = '';
-    for (const frame of this.#frames.push(chunk)) sent += this.#frame(frame);
-    return this.#translator ? sent : '';
+    this.unsent = '';
+    for (const frame of this.#frames.push(chunk)) this.unsent += this.#frame(frame);
+    return this.#translator ? this.unsent : '';
   }
 
   /** Reads the events of a chunk, except those that repeat the previous one. */
@@ -109,13 +111,13 @@ export class EventStream {
   }
 
   #decoded(events: readonly StreamEvent[]): string {
-    let sent = '';
+    this.unsent = '';
     for (const event of events) {
       this.#out = null;
       this.#take(event);
-      if (this.#out !== null) sent += this.#out === sameText ? encodeEvent(event) : this.#out;
+      if (this.#out !== null) this.unsent += this.#out === sameText ? encodeEvent(event) : this.#out;
     }
-    return sent;
+    return this.unsent;
   }
 
   #lastEvents(): string {

@@ -45,6 +45,11 @@ export class PassingEvents {
     return this.#events.count;
   }
 
+  /** The bytes of translated events before the one that `push` has thrown for; empty for none. */
+  get unsent(): Uint8Array {
+    return Buffer.from(this.isTranslated ? this.#events.unsent : '');
+  }
+
   /** The usage that the provider has reported so far. */
   get usage(): Usage | null {
     return this.#reader.usage();

@@ -183,8 +183,18 @@ class Attempt implements UpstreamHandler, ArrivingBody {
 
   #pass(chunk: Uint8Array): boolean {
     if (!this.#stream) return this.#keep(chunk);
-    const passed = this.#events ? this.#events.push(chunk) : chunk;
+    const passed = this.#events ? this.#translated(chunk, this.#events, this.#stream) : chunk;
     return passed === null ? true : this.#stream.write(passed);
+  }
+
+  /** A client whose reply has begun receives the events before one that cannot be translated. Until then another target can be called. */
+  #translated(chunk: Uint8Array, events: PassingEvents, stream: ReplyStream): Uint8Array | null {
+    try {
+      return events.push(chunk);
+    } catch (thrown) {
+      if (this.#sink.started) stream.write(events.unsent);
+      throw thrown;
+    }
   }
 
   onEnd(): void {

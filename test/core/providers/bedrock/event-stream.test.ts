@@ -67,6 +67,17 @@ describe('a damaged AWS event stream', () => {
     }
   });
 
+  it('gives the events before a damaged frame of the same chunk, and is rejected then', () => {
+    const wrong = Buffer.from(whole);
+    wrong[whole.length - 1] = (wrong[whole.length - 1] as number) ^ 1;
+    const chunk = Buffer.concat([whole, wrong, whole]);
+    for (const then of ['push', 'end'] as const) {
+      const decoder = eventStream.create();
+      expect(decoder.push(chunk)).toEqual(events.slice(0, 1));
+      expect(() => (then === 'push' ? decoder.push(whole) : decoder.end())).toThrow(/event stream is damaged/);
+    }
+  });
+
   it('is rejected if it ends inside a frame', () => {
     for (const length of [1, 11, 12, 40, whole.length - 1]) {
       expect(() => read([whole.subarray(0, length)]), `${length} bytes`).toThrow('it ends inside a frame');
