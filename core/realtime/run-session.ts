@@ -6,6 +6,7 @@ import type { SessionOutcome, SessionStart, Sessions } from '../contract/plugin/
 import { GatewayError, reasonOf } from '../contract/values/errors/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http/http.ts';
 import { isPromise } from '../contract/values/json/json.ts';
+import { joinsCall } from '../pipeline/attempt/passed-call.ts';
 import { addGatewayHeaders } from '../pipeline/attempt/reply-headers.ts';
 import { chosenProtocol } from '../pipeline/attempt/socket-protocols.ts';
 import type { AttemptReply, UpgradedReply } from '../pipeline/attempt-reply.ts';
@@ -35,8 +36,9 @@ export async function runSession(
   if (!sessions || !sink.acceptWebSocket) throw new GatewayError('internal', { detail: 'no handler for WebSocket sessions' });
   ctx.stream = true;
   // On realtime routes the address names the model, so the price of a session is known before it begins.
-  if (ctx.model === null && !namesModelInMessages(ctx.endpoint?.proxyPath ?? ''))
-    ctx.nameModel(new URLSearchParams(ctx.query).get('model'));
+  const query = new URLSearchParams(ctx.query);
+  if (ctx.model === null && !namesModelInMessages(ctx.endpoint?.proxyPath ?? '') && !joinsCall(query))
+    ctx.nameModel(query.get('model'));
   const slot = sessions.reserve(ctx.identity ?? nobody);
   let started = false;
   try {

@@ -135,7 +135,12 @@ function realtimeCall(
   const { model } = shapeParams(asked === null ? {} : { model: asked }, target);
   if (typeof model === 'string' && model !== asked) query.set('model', model);
   const sent = query.get('model');
-  return { path: resolved.basePath + realtime.path(query, sent ?? '', resolved.settings), model: sent };
+  return { path: resolved.basePath + realtime.path(query, sent ?? '', resolved.settings), model: joinsCall(query) ? null : sent };
+}
+
+/** True for a session that joins a call which exists. Its model is that of the call, whatever the address names. */
+export function joinsCall(query: URLSearchParams): boolean {
+  return query.has('call_id');
 }
 
 /**

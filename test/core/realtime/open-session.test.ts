@@ -106,6 +106,17 @@ describe('an open session', () => {
     });
   });
 
+  it('is recorded with the model that the session states if it joins a call, not with that of the address', async () => {
+    const { client, session } = await open('/realtime?call_id=rtc_1&model=@oai/gpt-cheap');
+    expect(session.handshake.path).toBe('/v1/realtime?call_id=rtc_1&model=gpt-cheap');
+    session.socket.send('{"type":"session.created","session":{"type":"realtime","model":"gpt-realtime"}}');
+    session.socket.send(JSON.stringify({ type: 'response.done', response: { usage: { input_tokens: 3, output_tokens: 4 } } }));
+    await client.received(2);
+    client.socket.close(1000);
+    const log = await logOf(client);
+    expect(log.metrics).toMatchObject({ ai_model: 'gpt-realtime', req_units: 3, res_units: 4 });
+  });
+
   it('passes WebSockets of other paths to providers that support them', async () => {
     const { client, session } = await open('/responses?x=%2F', { 'x-svc-provider': '@oai' });
     expect(session.handshake.path).toBe('/v1/responses?x=%2F');
