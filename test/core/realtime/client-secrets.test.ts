@@ -274,7 +274,7 @@ describe('the creation of a client secret', () => {
     client.socket.terminate();
   });
 
-  it('of the longest settings gives a secret that opens a session as a subprotocol', async () => {
+  it('gives a secret that opens a session as a subprotocol, also with the longest settings', async () => {
     const long = { ...session, instructions: 'x'.repeat(23_000) };
     const { value } = await openai.realtime.clientSecrets.create({ session: long });
     expect(value.length).toBeGreaterThan(30_000);
