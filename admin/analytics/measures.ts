@@ -17,6 +17,9 @@ const amountMax = 1e12;
 /** A million US dollars. */
 const costNanoMax = 1e15;
 
+/** The rule of `isCounted` in SQL over the alias `r` of `request_records`. */
+export const isCountedInSql = `r.record->'clientSpan'->>'callId' is null`;
+
 const field = (name: string) => `least((r.record->>'${name}')::numeric, ${amountMax})::bigint`;
 const durationUs = `least(round((r.record->>'durationMs')::numeric * 1000), ${amountMax})::bigint`;
 const isHit = `r.record->>'cacheStatus' in ('HIT', 'SEMANTIC HIT')`;

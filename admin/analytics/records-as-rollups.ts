@@ -1,10 +1,10 @@
 import { dimensionsInSql } from './dimensions.ts';
 import { logGamma } from './latency-bins.ts';
-import { measuresInSql } from './measures.ts';
+import { isCountedInSql, measuresInSql } from './measures.ts';
 
-/** Records with their dimensions as columns, as the alias `r`. Append conditions. */
+/** Records that count, with their dimensions as columns, as the alias `r`. Append conditions. */
 export const selectRecords = `select r.* from (select r.organisation_id, ${dimensionsInSql}, r.trace_id, r.record,
-  r.cost_micro_usd, r.cost_nano_rest, r.saved_nano, r.outcome, r.created_at from request_records r) r`;
+  r.cost_micro_usd, r.cost_nano_rest, r.saved_nano, r.outcome, r.created_at from request_records r where ${isCountedInSql}) r`;
 
 const bin = `ceil(ln(greatest(1, (r.record->>'durationMs')::float8)) / ${logGamma})::bigint`;
 const retries = `(r.record->>'retryAttemptCount')::bigint`;

@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../core/contract/plugin/record.ts';
+import { isCounted, type RequestRecord } from '../../core/contract/plugin/record.ts';
 import { type DimensionSource, dimensionSources, dimensions } from './dimensions.ts';
 import { dayGrains, dayMs, type Grain, liveGrains, quarterGrains, quarterMs, weekGrains, weekMs } from './grains.ts';
 import { binOf } from './latency-bins.ts';
@@ -84,7 +84,7 @@ export class RollupBatch {
   add(record: RequestRecord, costNano: number | null, savedNano = 0, sign: 1 | -1 = 1): void {
     const { organisationId, durationMs, retryAttemptCount } = record;
     const createdMs = Date.parse(record.createdAt);
-    if (organisationId === null || Number.isNaN(createdMs)) return;
+    if (organisationId === null || Number.isNaN(createdMs) || !isCounted(record)) return;
     for (let at = 0; at < sources.length; at++) this.#values[at] = (sources[at] as DimensionSource).of(record);
     for (let at = 0; at < measures.length; at++)
       this.#amounts[at] = sign * (measures[at] as Measure).of(record, costNano ?? 0, savedNano);

@@ -91,17 +91,21 @@ export async function replaceCheckpoints(
     const cost = old.cost_micro_usd === null ? null : toNanoUsd(old.cost_micro_usd, old.cost_nano_rest);
     return [{ ...row, before: { record: old.record, cost } }];
   });
-  if (newer.length === 0) return [];
+  if (newer.length > 0) await replaceRecords(tx, newer);
+  return newer;
+}
+
+/** Replaces stored records and their prices. */
+export async function replaceRecords(tx: EntityManager, rows: readonly RecordRow[]): Promise<void> {
   await tx.execute(
     `update request_records r set status = (sent.record->>'status')::int, outcome = sent.record->>'outcome',
        provider = sent.record->>'provider', provider_slug = sent.record->>'providerSlug', model = sent.record->>'model',
        (cost_micro_usd, cost_nano_rest) = row(${costColumns('sent.')}), price_source = sent.source, record = sent.record,
        checkpoint = (sent.record->>'checkpoint')::bigint
      from jsonb_to_recordset(?::jsonb) as sent(id uuid, cost bigint, source text, record jsonb) where r.id = sent.id`,
-    [JSON.stringify(newer.map(({ id, cost, source, record }) => ({ id, cost, source, record })))],
+    [JSON.stringify(rows.map(({ id, cost, source, record }) => ({ id, cost, source, record })))],
     'run',
   );
-  return newer;
 }
 
 interface Known {

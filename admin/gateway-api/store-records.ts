@@ -12,6 +12,7 @@ import { isDatabaseAway } from '../is-database-away.ts';
 import { priceRecord, savedCallOf } from '../pricing/price-record.ts';
 import { readPricing } from '../resources/integrations/read-pricing.ts';
 import { compileCheck } from './compile-check.ts';
+import { joinClientSpans, joinStoredSpans } from './join-client-spans.ts';
 import { insertRows, newestOf, type RecordRow, replaceCheckpoints, withoutStoredResults } from './record-rows.ts';
 
 /** Maximum number of records in one batch. */
@@ -43,9 +44,10 @@ export function createRecordStore(
   clock: Pick<Clock, 'now'>,
   onStored: (rows: readonly NewRecord[]) => void = () => {},
 ): StoreRecords {
-  return async (records, json) => {
-    if (records.length === 0) return { inserted: 0, duplicates: 0, refused: [] };
+  return async (sent, json) => {
+    if (sent.length === 0) return { inserted: 0, duplicates: 0, refused: [] };
     const em = database.em();
+    const records = await joinClientSpans(em, sent);
     const savedCalls = records.map(savedCallOf);
     const pricingOf = await readPricing(em, [...records, ...savedCalls.filter((call) => call !== null)]);
     const rows = records.map((record, at): RecordRow => {
@@ -59,13 +61,18 @@ export function createRecordStore(
       onStored(stored);
       return stored.length;
     };
-    try {
-      const inserted = await insertAll(rows, json);
-      return { inserted, duplicates: rows.length - inserted, refused: [] };
-    } catch (error) {
-      if (isTemporary(error)) throw error;
-      return storeOneByOne(insertAll, rows);
-    }
+    const storeAll = async (): Promise<Stored> => {
+      try {
+        const inserted = await insertAll(rows, json);
+        return { inserted, duplicates: rows.length - inserted, refused: [] };
+      } catch (error) {
+        if (isTemporary(error)) throw error;
+        return storeOneByOne(insertAll, rows);
+      }
+    };
+    const stored = await storeAll();
+    await joinStoredSpans(em, records, writers, clock.now());
+    return stored;
   };
 }
 

@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../core/contract/plugin/record.ts';
+import { isCounted, type RequestRecord } from '../../core/contract/plugin/record.ts';
 import { costOf } from './cost.ts';
 import { type PriceHistory, priceAt } from './price-history.ts';
 import { configuredBatchRates, configuredRates, publicRates } from './rates.ts';
@@ -25,7 +25,8 @@ export interface RecordPrice {
   readonly source: PriceSource | null;
 }
 
-/** Returns the cost of a request, by the prices of its time. Rejected and failed requests, cached replies and token counts cost nothing. */
+/** Returns the cost of a request, by the prices of its time. Rejected and failed requests, cached replies, token counts and spans of calls
+ * that have a record of their own cost nothing. */
 export function priceRecord(record: RequestRecord, own: IntegrationPricing | null): RecordPrice {
   const { provider, model } = record;
   if (provider === null || model === null) return { costNanoUsd: null, source: null };
@@ -84,8 +85,9 @@ const uncharged: ReadonlySet<string> = new Set([
   'invokeGuardrails',
 ]);
 
-function isFree({ outcome, cacheStatus, endpoint }: RequestRecord): boolean {
-  if (outcome === 'refused' || outcome === 'failed') return true;
+function isFree(record: RequestRecord): boolean {
+  const { outcome, cacheStatus, endpoint } = record;
+  if (outcome === 'refused' || outcome === 'failed' || !isCounted(record)) return true;
   return /hit/i.test(cacheStatus ?? '') || uncharged.has(endpoint ?? '');
 }
 

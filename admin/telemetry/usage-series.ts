@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../core/contract/plugin/record.ts';
+import { isCounted, type RequestRecord } from '../../core/contract/plugin/record.ts';
 import type { Labels, Sample } from '../../core/telemetry/histogram.ts';
 import type { NewRecord } from '../define-resource.ts';
 
@@ -48,6 +48,7 @@ export class UsageSeries {
   /** Counts records. `names` are needed for the label `key_name` only; a key without a name counts under its id. */
   observe(rows: readonly NewRecord[], names: KeyNames = noNames): void {
     for (const { record, cost, before } of rows) {
+      if (!isCounted(record)) continue;
       const series = this.#of(record, names);
       // A later record of a session counts the difference only. Counters never shrink.
       if (!before) series.requests += 1;

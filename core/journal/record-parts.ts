@@ -115,7 +115,7 @@ const nullNames = [
 /** Members that most records do not have. */
 const rareNames = [
   ...(['promptId', 'promptSlug', 'promptVersionId', 'promptVersion', 'promptLabel', 'decisions', 'verdicts'] as const),
-  ...(['plugins', 'source', 'purpose', 'image', 'serviceTier', 'saved', 'reservations', 'mcp', 'agent'] as const),
+  ...(['plugins', 'source', 'clientSpan', 'purpose', 'image', 'serviceTier', 'saved', 'reservations', 'mcp', 'agent'] as const),
   ...(['batch', 'session', 'checkpoint'] as const),
 ] satisfies readonly (keyof RequestRecord)[];
 const rareOrNullNames = [...nullNames, ...rareNames];
@@ -144,6 +144,7 @@ function hasNoRareMember(record: RequestRecord): boolean {
     record.verdicts === undefined &&
     record.plugins === undefined &&
     record.source === undefined &&
+    record.clientSpan === undefined &&
     record.purpose === undefined &&
     record.image === undefined &&
     record.serviceTier === undefined &&

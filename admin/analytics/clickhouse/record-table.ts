@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import { isCounted, type RequestRecord } from '../../../core/contract/plugin/record.ts';
 import type { ClickHouse } from '../../clickhouse/clickhouse.ts';
 import { type Dimension, dimensionSources, dimensions } from '../dimensions.ts';
 import { binOf } from '../latency-bins.ts';
@@ -77,7 +77,7 @@ export function toLine({ record, cost, source, saved }: PricedRecord, version: n
   };
   for (const name of dimensions) row[name] = dimensionSources[name].of(record);
   measures.forEach((measure, at) => {
-    row[measureNames[at] as string] = Math.round(measure.of(record, cost ?? 0, saved ?? 0));
+    row[measureNames[at] as string] = isCounted(record) ? Math.round(measure.of(record, cost ?? 0, saved ?? 0)) : 0;
   });
   return `${JSON.stringify(row)}\n`;
 }

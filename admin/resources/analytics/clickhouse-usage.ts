@@ -172,6 +172,8 @@ async function conditionsOf(em: EntityManager, selection: Selection): Promise<Cl
   const text = await clickhouseConditions(em, queryOf(selection));
   const { fromMs, toMs } = selection.range;
   text.add(`created_at >= ${timeIn(text, fromMs)} and created_at < ${timeIn(text, toMs)}`);
+  // 0 for records that do not count.
+  text.add('requests > 0');
   return text;
 }
 

@@ -1,6 +1,6 @@
 import { IsolationLevel } from '@mikro-orm/core';
 import { dayMs, type Grain, grains, hoursAndDays, weekMs } from '../../analytics/grains.ts';
-import { measuresInSql } from '../../analytics/measures.ts';
+import { isCountedInSql, measuresInSql } from '../../analytics/measures.ts';
 import { days, type Spans, summedSpans, weeks } from '../../analytics/sum-days.ts';
 import { executeBound } from '../../db/execute-bound.ts';
 import type { EntityManager } from '../../db/open-database.ts';
@@ -130,7 +130,7 @@ async function sumRecords(tx: EntityManager): Promise<Sums> {
       tx,
       `select organisation_id || ' ' || to_char(at, 'YYYY-MM-DD') as id, ${sumOf(comparedMeasures)}
        from (select r.organisation_id, r.created_at at time zone 'UTC' as at, ${measuresInSql} from request_records r
-         where r.organisation_id is not null and ${range}) measured group by 1`,
+         where r.organisation_id is not null and ${isCountedInSql} and ${range}) measured group by 1`,
       [...after, ...upTo],
     );
     for (const row of days) {

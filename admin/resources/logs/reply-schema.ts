@@ -80,6 +80,8 @@ const metrics = v.strictObject({
   user_id: nullableText,
   /** `custom`: inserted with `POST /v1/logs`. */
   source: nullableText,
+  /** For spans of clients: the log of the gateway for the same call, which has the usage. */
+  usage_log_id: nullableText,
   'metadata.key': v.array(v.string()),
   'metadata.value': v.array(v.string()),
 });

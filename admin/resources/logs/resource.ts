@@ -10,6 +10,7 @@ import { RecordsByWorkspace } from './migrations/202611222110-records-by-workspa
 import { ContentsInObjects } from './migrations/202611230616-contents-in-objects.ts';
 import { ContentsByOrganisation } from './migrations/202611230650-contents-by-organisation.ts';
 import { SavedCosts } from './migrations/202611232330-saved-costs.ts';
+import { SpansOfClients } from './migrations/202611272100-spans-of-clients.ts';
 import { moveContents, moveContentsJob, resumeMoves } from './move-contents.ts';
 import { readRetention, retentionStart } from './retention.ts';
 import { logRoutes } from './routes.ts';
@@ -25,6 +26,7 @@ export const logsResource = defineResource({
     { name: '202611230616-contents-in-objects', class: ContentsInObjects },
     { name: '202611230650-contents-by-organisation', class: ContentsByOrganisation },
     { name: '202611232330-saved-costs', class: SavedCosts },
+    { name: '202611272100-spans-of-clients', class: SpansOfClients },
   ],
   routes: logRoutes,
   jobs: [{ kind: moveContentsJob, handler: moveContents }],

@@ -105,6 +105,7 @@ export function toLog(
       api_key_id: record.apiKeyId,
       user_id: record.userId,
       source: record.source ?? null,
+      usage_log_id: record.clientSpan?.callId ?? null,
       'metadata.key': Object.keys(metadata),
       'metadata.value': Object.values(metadata),
     },

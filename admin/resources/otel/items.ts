@@ -66,6 +66,23 @@ export function itemsOf(signal: 'traces' | 'logs', message: unknown): (OtlpItem 
   });
 }
 
+/** Returns the ids of the spans inside a span, at any depth. */
+export type SpansInside = (span: OtlpItem) => string[];
+
+/** The calls inside a span are few. */
+const insideMax = 32;
+
+export function spansInsideOf(items: readonly OtlpItem[]): SpansInside {
+  const byParent = Map.groupBy(items, ({ traceId, parentSpanId }) => `${traceId}/${parentSpanId}`);
+  return ({ traceId, spanId }) => {
+    const found = new Set<string>([spanId]);
+    for (const parent of found) {
+      for (const child of byParent.get(`${traceId}/${parent}`) ?? []) if (found.size <= insideMax) found.add(child.spanId);
+    }
+    return [...found].slice(1);
+  };
+}
+
 type Around = Pick<OtlpItem, 'resource' | 'scope'>;
 
 function readSpan(given: unknown, around: Around): OtlpItem | null {

@@ -3,7 +3,7 @@ import { encodeProtobufResponse } from '../../../core/telemetry/otlp/protobuf.ts
 import { RawReply } from '../../http/reply/raw-reply.ts';
 import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { itemsOf, type OtlpItem } from './items.ts';
+import { itemsOf, type OtlpItem, spansInsideOf } from './items.ts';
 import { isProtobuf, readOtlpBody } from './read-otlp-body.ts';
 import { toRecord } from './to-record.ts';
 
@@ -65,7 +65,8 @@ const routeOf = (signal: 'traces' | 'logs', path: string) => {
         item !== null && item.startMs >= nowMs - oldestMs && item.startMs <= nowMs + newestMs;
       const items = itemsOf(signal, call.body);
       const valid = items.filter(inTime);
-      const records = valid.flatMap((item) => toRecord(item, ingest) ?? []);
+      const spansInside = spansInsideOf(valid);
+      const records = valid.flatMap((item) => toRecord(item, ingest, spansInside) ?? []);
       const { refused } = await services.storeRecords(records);
       const count = items.length - valid.length + refused.length;
       const partial = {

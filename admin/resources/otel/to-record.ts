@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { emptyRecord, type RequestRecord } from '../../../core/contract/plugin/record.ts';
 import { unitsPerCallMax } from '../../../core/contract/values/models/usage.ts';
 import { declarations } from '../../../core/providers/declarations.ts';
-import type { Attributes, OtlpItem } from './items.ts';
+import type { Attributes, OtlpItem, SpansInside } from './items.ts';
 import { endpointOf, modelInParameters, names, providerNames } from './vocabulary.ts';
 
 export interface Ingest {
@@ -25,7 +25,7 @@ const providers: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Returns the record of a call to a model; null for spans and log records of other work, and of our own exports. */
-export function toRecord(item: OtlpItem, ingest: Ingest): RequestRecord | null {
+export function toRecord(item: OtlpItem, ingest: Ingest, spansInside: SpansInside): RequestRecord | null {
   const { attributes, resource, traceId, spanId } = item;
   const model = textOf(attributes, names.model) ?? modelInParameters(attributes)?.slice(0, textMax) ?? null;
   const endpoint = endpointOf(attributes);
@@ -47,6 +47,7 @@ export function toRecord(item: OtlpItem, ingest: Ingest): RequestRecord | null {
     apiKeyId: ingest.apiKeyId,
     userId: ingest.userId,
     ...{ method: 'POST', path: ingest.path, source: 'otlp' },
+    clientSpan: { spanIds: [spanId, ...spansInside(item)] },
     endpoint,
     status,
     outcome: status < 400 && !item.isError ? 'success' : 'failed',

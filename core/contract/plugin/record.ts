@@ -160,6 +160,12 @@ const savedCall = v.object({
 export type SavedCall = v.InferOutput<typeof savedCall>;
 
 /**
+ * A span of a client. `spanIds`: its own id and those of the spans inside it that were sent with it. `callId`: id of the gateway's record of the same call,
+ * which has the usage; absent if the call did not pass the gateway, as far as is known.
+ */
+const clientSpan = v.object({ spanIds: v.array(v.string()), callId: v.optional(v.pipe(v.string(), v.uuid())) });
+
+/**
  * The one record every request leaves, whatever its outcome. Written to the spool by the gateway, stored once by the control
  * plane (`id` is the idempotency key). Times in milliseconds, sizes in bytes. No body, header or credential is in it.
  */
@@ -213,6 +219,8 @@ export const requestRecord = v.object({
    * span or log record that it sent.
    */
   source: v.optional(v.picklist(['custom', 'otlp'])),
+  /** Set for `otlp`. */
+  clientSpan: v.optional(clientSpan),
   /** The part of the gateway that made the call; absent for requests of clients. */
   purpose: v.optional(v.picklist(callPurposes)),
   ...usageEntries,
@@ -243,6 +251,12 @@ export const requestRecord = v.object({
 });
 
 export type RequestRecord = v.InferOutput<typeof requestRecord>;
+
+/** True if a record counts in sums of usage. A span of a client does not, if its call passed the gateway: the gateway's record counts. */
+export function isCounted({ clientSpan }: RequestRecord): boolean {
+  return clientSpan?.callId === undefined;
+}
+
 /** A record as it was stored, possibly by an earlier version. Members with a default may be absent. */
 export type EarlierRecord = v.InferInput<typeof requestRecord>;
 export type AttemptRecord = v.InferOutput<typeof attemptRecord>;

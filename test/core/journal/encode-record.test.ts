@@ -51,6 +51,7 @@ const full: Required<RequestRecord> = {
   plugins: [],
   cacheStatus: 'MISS',
   source: 'custom',
+  clientSpan: { spanIds: ['0123456789abcdef'], callId: randomUUID() },
   purpose: 'guardrail',
   media: { audioInputTokens: 1, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: 0, units: { pages: 2 } },
   image: { quality: 'hd', size: null },

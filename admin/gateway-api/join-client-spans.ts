@@ -1,0 +1,118 @@
+import type { RequestRecord } from '../../core/contract/plugin/record.ts';
+import { executeBound } from '../db/execute-bound.ts';
+import type { EntityManager } from '../db/open-database.ts';
+import type { RecordWriter } from '../define-resource.ts';
+import { toNanoUsd } from '../pricing/nano-usd.ts';
+import { replaceRecords } from './record-rows.ts';
+
+const dayMs = 86_400_000;
+
+/**
+ * Returns the records with the spans of clients without usage whose calls passed the gateway: the gateway's records of these calls have the usage. Both
+ * are in the same workspace and trace, and the gateway's record has the span, or one inside it, as its parent.
+ */
+export async function joinClientSpans(em: EntityManager, records: readonly RequestRecord[]): Promise<readonly RequestRecord[]> {
+  const calls = await callsOf(em, records.filter(isUnjoinedSpan));
+  if (calls.size === 0) return records;
+  return records.map((record) => joined(record, calls.get(record.id)));
+}
+
+/**
+ * Takes the usage of stored spans of clients out again if their calls passed the gateway. `records` were sent, also if they had been stored before, and
+ * are spans or calls. Must run after the commit that stored them: of a span and a call that are stored at the same time, one then finds the other.
+ */
+export async function joinStoredSpans(
+  em: EntityManager,
+  records: readonly RequestRecord[],
+  writers: readonly RecordWriter[],
+  nowMs: number,
+): Promise<void> {
+  const ids = [
+    ...(await callsOf(em, records.filter(isUnjoinedSpan))).keys(),
+    ...(await spansOf(em, records.filter(isTracedCall))),
+  ];
+  if (ids.length === 0) return;
+  await em.fork().transactional(async (tx) => {
+    const stored = await executeBound<StoredSpan>(
+      tx,
+      `select cost_micro_usd, cost_nano_rest, record from request_records
+       where id = any($1::uuid[]) and created_at between $2 and $3 order by id for update`,
+      [`{${ids}}`, ...timesAround(records)],
+    );
+    const calls = await callsOf(tx, stored.map(({ record }) => record).filter(isUnjoinedSpan));
+    const rows = stored.flatMap(({ record, cost_micro_usd, cost_nano_rest }) => {
+      const callId = calls.get(record.id);
+      if (callId === undefined) return [];
+      const cost = cost_micro_usd === null ? null : toNanoUsd(cost_micro_usd, cost_nano_rest);
+      return [{ id: record.id, record: joined(record, callId), cost: 0, source: null, before: { record, cost } }];
+    });
+    if (rows.length === 0) return;
+    await replaceRecords(tx, rows);
+    for (const write of writers) await write(tx, rows, nowMs);
+  });
+}
+
+interface StoredSpan {
+  readonly cost_micro_usd: number | string | null;
+  readonly cost_nano_rest: number;
+  readonly record: RequestRecord;
+}
+
+function isUnjoinedSpan({ clientSpan }: RequestRecord): boolean {
+  return clientSpan !== undefined && clientSpan.callId === undefined;
+}
+
+/** True for calls of models below a span of their client. */
+function isTracedCall({ source, model, parentSpanId, workspaceId }: RequestRecord): boolean {
+  return source === undefined && model !== null && parentSpanId !== null && workspaceId !== null;
+}
+
+function joined(record: RequestRecord, callId: string | undefined): RequestRecord {
+  if (callId === undefined || record.clientSpan === undefined) return record;
+  return {
+    ...record,
+    ...{ inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0, media: null },
+    clientSpan: { ...record.clientSpan, callId },
+  };
+}
+
+/** Returns the ids of the gateway's records of these spans, by the ids of the spans' records. */
+async function callsOf(em: EntityManager, spans: readonly RequestRecord[]): Promise<ReadonlyMap<string, string>> {
+  if (spans.length === 0) return new Map();
+  const sent = spans.flatMap(({ id, workspaceId, traceId, clientSpan }) =>
+    (clientSpan?.spanIds ?? []).map((spanId) => ({ id, workspaceId, traceId, spanId })),
+  );
+  const rows = await executeBound<{ id: string; call_id: string }>(
+    em,
+    `select sent.id, call.id as call_id
+     from jsonb_to_recordset($1::jsonb) as sent(id uuid, "workspaceId" uuid, "traceId" text, "spanId" text)
+     cross join lateral (
+       select r.id from request_records r
+       where r.trace_id = sent."traceId" and r.record->>'parentSpanId' = sent."spanId" and r.workspace_id = sent."workspaceId"
+         and r.record->>'source' is null and r.model is not null and r.created_at between $2 and $3 limit 1) call`,
+    [JSON.stringify(sent), ...timesAround(spans)],
+  );
+  return new Map(rows.map(({ id, call_id }) => [id, call_id]));
+}
+
+/** Returns the ids of the stored spans that have usage, and have one of these calls below them. */
+async function spansOf(em: EntityManager, calls: readonly RequestRecord[]): Promise<string[]> {
+  if (calls.length === 0) return [];
+  const parents = new Set(calls.map(({ parentSpanId }) => parentSpanId as string));
+  const traces = new Set(calls.map(({ traceId }) => traceId));
+  const rows = await executeBound<{ id: string }>(
+    em,
+    `select r.id from request_records r
+     where r.record->'clientSpan' is not null and r.record->'clientSpan'->'spanIds' ?| (select array_agg(x) from jsonb_array_elements_text($1::jsonb) x)
+       and r.trace_id in (select jsonb_array_elements_text($2::jsonb)) and r.record->'clientSpan'->>'callId' is null
+       and r.created_at between $3 and $4`,
+    [JSON.stringify([...parents]), JSON.stringify([...traces]), ...timesAround(calls)],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Clocks of clients differ, and calls may be long: a span and its call are on the same or on neighbouring days. */
+function timesAround(records: readonly RequestRecord[]): Date[] {
+  const times = records.map(({ createdAt }) => Date.parse(createdAt));
+  return [new Date(Math.min(...times) - dayMs), new Date(Math.max(...times) + dayMs)];
+}
