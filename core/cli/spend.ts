@@ -6,7 +6,7 @@ import { fetchService, serviceAccess } from './service-access.ts';
 const usage = `usage: npm run -s spend [-- --by api_key,model --from 2026-11-22 --to 2026-11-23]
 
 Prints requests, tokens and cost by API key and model: of yesterday (UTC), or from --from to --to. Without --to until now.
-SVC_URL: address of the service, by default PORT, else 8787, on this machine
+SVC_URL: address of the service, by default PORT on this machine, else the address in first-keys.json of DATA_DIR
 SVC_ADMIN_KEY: an admin key with the scope analytics.view, by default the first one in DATA_DIR
 `;
 

@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { isToken } from '../../core/contract/protocol/credentials/tokens.ts';
+import type { InboundRequest } from '../../core/contract/values/http/http.ts';
 
 /**
  * Returns the API key of a request, or the JWT used instead of one: `x-svc-api-key`, otherwise `Authorization: Bearer` (so that
@@ -32,7 +33,15 @@ export function findCredential(ctx: RequestContext): string | null {
     ctx.keyHeader = 'x-api-key';
     return anthropic;
   }
-  return null;
+  // None of these is a key of the gateway. The error then is about this key instead of a missing one.
+  return cloudHeaders.map((name) => ctx.request.header(name)).find((key) => key) ?? keyInHandshake(ctx.request);
+}
+
+/** Returns the key in the address of a WebSocket handshake, which is not one of the gateway: those are headers by now. */
+function keyInHandshake({ webSocketProtocols, query }: InboundRequest): string | null {
+  if ((webSocketProtocols ?? null) === null) return null;
+  const params = new URLSearchParams(query);
+  return params.get('key') || params.get('api-key');
 }
 
 /** Headers in which the SDKs of Google and Azure send a key. */

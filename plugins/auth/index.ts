@@ -57,10 +57,11 @@ function createHooks(services: CoreServices, keys: AuthKeys): CoreHooks {
   return {
     onRequest(ctx) {
       const credential = findCredential(ctx);
-      if (credential === null)
-        throw new GatewayError('invalid_api_key', {
-          message: 'Invalid API Key: no key was sent; send one in x-svc-api-key or in Authorization: Bearer',
-        });
+      if (credential === null) {
+        const sent = ctx.request.header('authorization') === undefined ? 'no key was sent' : 'authorization is not Bearer <key>';
+        const message = `Invalid API Key: ${sent}; send one in x-svc-api-key or in Authorization: Bearer`;
+        throw new GatewayError('invalid_api_key', { message });
+      }
       if (isToken(credential)) return admitToken(ctx, credential);
       if (isJobCredential(credential)) return admitJob(ctx, credential);
       if (isOAuthToken(credential)) return admitOAuth(ctx, credential);

@@ -145,6 +145,11 @@ describe('the session handshake', () => {
     expect(provider.handshakes.length).toBe(before);
   });
 
+  it.each(['key', 'api-key'])('names a rejected key of the address (%s) as such', async (name) => {
+    const { status, json } = await refusal(`${realtimePath}&${name}=wrong`, {});
+    expect([status, json.error.message]).toEqual([401, expect.stringContaining('keys of this gateway begin with svc_')]);
+  });
+
   it('is rejected for a key without the scope', async () => {
     const { key } = await gateway.admin.createKey({ scopes: ['logs.view'] });
     expect((await refusal(realtimePath, { 'x-svc-api-key': key })).status).toBe(403);

@@ -57,6 +57,24 @@ describe('the API key of a request', () => {
     expect(gateway.calls.flatMap((call) => call.headers).join('\n')).not.toContain(gateway.key);
   });
 
+  it.each([
+    ...['x-svc-api-key', 'x-api-key', 'x-goog-api-key', 'api-key'].map((name) => [
+      { [name]: 'wrong' },
+      'keys of this gateway begin',
+    ]),
+    ...['x-svc-api-key', 'x-api-key', 'x-goog-api-key', 'api-key'].map((name) => [
+      { [name]: 'sk-12345678' },
+      'looks like a provider key',
+    ]),
+    [{ authorization: 'Bearer wrong' }, 'keys of this gateway begin'],
+    [{ authorization: 'Basic d3Jvbmc=' }, 'authorization is not Bearer <key>'],
+    [{}, 'no key was sent'],
+  ] as [Record<string, string>, string][])('the error for %j says %s', async (sent, text) => {
+    const gateway = createHarness();
+    const reply = await gateway.send({ headers: { ...withoutOwn, 'x-svc-provider': '@one', ...sent } });
+    expect([reply.status, reply.json]).toMatchObject([401, { error: { message: expect.stringContaining(text) } }]);
+  });
+
   it('leaves x-goog-api-key to the provider if the gateway key came in another header, but not to a stored one', async () => {
     const gateway = createHarness();
     const goog = { 'x-goog-api-key': 'AIzaOfTheClient' };

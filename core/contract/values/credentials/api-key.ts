@@ -26,10 +26,12 @@ export interface ParsedApiKey {
 }
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** Includes session tokens of users: they are not API keys, but they must not reach a provider either. */
-const ownKey = /^svc_(admin|ws|user|session|job)_/;
 /** Begins the text of client secrets of realtime sessions. */
 export const clientSecretPrefix = 'ek_svc_';
+/** Includes tokens of sessions, jobs and OAuth clients: they are not API keys, but they must not reach a provider either. */
+const ownKinds = '(?:admin|ws|user|session|job|oauth|refresh)';
+const ownKey = new RegExp(`^svc_${ownKinds}_`);
+const ownKeyInside = new RegExp(`svc_${ownKinds}_[0-9A-Za-z]{12}`);
 const pattern = /^svc_(admin|ws|user)_([0-9A-Za-z]{12})_([0-9A-Za-z]{32,64})([0-9A-Za-z]{6})$/;
 
 /** A fresh key of this kind with its parts. The text is shown once and stored nowhere. A rotated key keeps its public id. */
@@ -64,6 +66,11 @@ export function holdsApiKey(value: string): boolean {
 /** Like `holdsApiKey`, and for callers with a JWT also true for every value that contains it. */
 export function holdsCredential(value: string, token: Secret | null): boolean {
   return holdsApiKey(value) || (token !== null && value.includes(token.reveal()));
+}
+
+/** True for a text with a key of this service, or with the caller's JWT, anywhere in it. */
+export function containsCredential(text: string, token: Secret | null): boolean {
+  return ownKeyInside.test(text) || (token !== null && text.includes(token.reveal()));
 }
 
 /** Returns the digest that is stored instead of the secret: base64url HMAC-SHA-256(pepper, secret), 43 characters. */

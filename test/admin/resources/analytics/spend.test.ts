@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../../support/processes/free-port.ts';
@@ -25,6 +27,17 @@ describe('npm run spend', () => {
     expect(stdout).toContain('gpt-4o-mini');
     expect(stdout).toContain(id);
     expect(stdout).toContain('0.000045');
+  });
+
+  it('asks the address that the first start wrote to first-keys.json if neither SVC_URL nor PORT is set', async () => {
+    const path = join(plane.settings.dataDir, 'first-keys.json');
+    const keys = JSON.parse(await readFile(path, 'utf8'));
+    await writeFile(path, JSON.stringify({ ...keys, base_url: `${plane.url}/v1` }));
+    const { SVC_URL: _, PORT: __, ...env } = process.env;
+    const { stdout } = await run(process.execPath, ['core/cli/spend.ts', '--from', '2026-01-01', '--to', '2026-01-02'], {
+      env: { ...env, DATA_DIR: plane.settings.dataDir },
+    });
+    expect(stdout).toContain('no requests from 2026-01-01');
   });
 
   it('takes days, and names the range if it is empty', async () => {
