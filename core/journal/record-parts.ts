@@ -115,7 +115,19 @@ const nullNames = [
 /** Members that most records do not have. */
 const rareNames = [
   ...(['promptId', 'promptSlug', 'promptVersionId', 'promptVersion', 'promptLabel', 'decisions', 'verdicts'] as const),
-  ...(['plugins', 'source', 'clientSpan', 'purpose', 'image', 'serviceTier', 'saved', 'reservations', 'mcp', 'agent'] as const),
+  ...([
+    'guardrailsOmitted',
+    'plugins',
+    'source',
+    'clientSpan',
+    'purpose',
+    'image',
+    'serviceTier',
+    'saved',
+    'reservations',
+    'mcp',
+    'agent',
+  ] as const),
   ...(['batch', 'session', 'checkpoint'] as const),
 ] satisfies readonly (keyof RequestRecord)[];
 const rareOrNullNames = [...nullNames, ...rareNames];
@@ -143,6 +155,7 @@ function hasNoRareMember(record: RequestRecord): boolean {
     record.decisions === undefined &&
     record.verdicts === undefined &&
     record.plugins === undefined &&
+    record.guardrailsOmitted === undefined &&
     record.source === undefined &&
     record.clientSpan === undefined &&
     record.purpose === undefined &&

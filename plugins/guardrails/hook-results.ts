@@ -1,3 +1,4 @@
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { GuardrailRecord } from '../../core/contract/plugin/guardrail-result.ts';
 import type { Reply } from '../../core/contract/plugin/plugin.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
@@ -160,6 +161,19 @@ function feedbackOf({ guardrail, verdict, checks }: GuardrailResult): JsonObject
       erroredChecks: ids((check) => check.error !== undefined),
     },
   };
+}
+
+/** Bounds the guardrails in a record: targets × retries, and calls of tools, can be many. */
+const recordsMax = 200;
+
+/** Adds results to the record of the request. Denials are always added; others beyond the maximum are counted. */
+export function recordResults(ctx: RequestContext, results: readonly GuardrailResult[], targetPath: string | null): void {
+  ctx.guardrails ??= [];
+  for (const result of results) {
+    const record = toRecord(result, targetPath);
+    if (ctx.guardrails.length < recordsMax || record.deny) ctx.guardrails.push(record);
+    else ctx.guardrailsOmitted++;
+  }
 }
 
 /** The result as the record of the request holds it: without texts. */

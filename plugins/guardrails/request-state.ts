@@ -5,7 +5,7 @@ import { isPromise, type JsonObject } from '../../core/contract/values/json/json
 import type { Clock } from '../../core/contract/values/time/clock.ts';
 import type { BatchGuard } from './batch-guard.ts';
 import type { Guardrail } from './compile.ts';
-import { denialText, deniedResults, isDenied, toRecord } from './hook-results.ts';
+import { denialText, deniedResults, isDenied, recordResults } from './hook-results.ts';
 import { type GuardrailResult, runGuardrails } from './run.ts';
 import type { SessionGuard } from './session/session-guard.ts';
 import { softDenialOf } from './soft-denial.ts';
@@ -102,23 +102,15 @@ export class RequestStates {
   }
 
   record(ctx: RequestContext, results: readonly GuardrailResult[], targetPath: string | null): void {
-    const records = results.map((result) => toRecord(result, targetPath));
-    if (!this.of(ctx).isClosed) {
-      ctx.guardrails ??= [];
-      if (ctx.guardrails.length + records.length <= recordsMax) ctx.guardrails.push(...records);
-      return;
-    }
-    for (const { id, side, verdict } of records) {
+    if (!this.of(ctx).isClosed) return recordResults(ctx, results, targetPath);
+    for (const { guardrail, verdict } of results) {
       this.#services.log.info(
-        { requestId: ctx.id, guardrail: id, side, verdict },
+        { requestId: ctx.id, guardrail: guardrail.id, side: guardrail.side, verdict },
         'an asynchronous guardrail ended after the reply',
       );
     }
   }
 }
-
-/** Bounds the guardrails in a record: targets × retries can be many. */
-const recordsMax = 200;
 
 /** Sets the state of a denial. */
 export function deny(state: State, results: readonly GuardrailResult[]): void {

@@ -5,7 +5,7 @@ import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 import { messageOf } from '../../core/contract/values/errors/message-of.ts';
 import { isPromise, type JsonObject, type Maybe } from '../../core/contract/values/json/json.ts';
 import { compileGuardrails, type Guardrail } from './compile.ts';
-import { isDenied, toRecord } from './hook-results.ts';
+import { isDenied, recordResults } from './hook-results.ts';
 import { after } from './maybe.ts';
 import { type BodyFacts, type GuardrailResult, runGuardrails } from './run.ts';
 
@@ -15,16 +15,10 @@ interface Compiled extends CompiledToolGuardrail, Guardrail {
   readonly savedId: string;
 }
 
-/** Maximum number of guardrails in a record. */
-const recordsMax = 200;
-
 /** Runs guardrails on the arguments and results of MCP tools. */
 export function createToolGuard(services: CoreServices): ToolGuard {
   const { clock } = services;
-  const record = (ctx: RequestContext, results: readonly GuardrailResult[]): void => {
-    ctx.guardrails ??= [];
-    for (const result of results) if (ctx.guardrails.length < recordsMax) ctx.guardrails.push(toRecord(result, null));
-  };
+  const record = (ctx: RequestContext, results: readonly GuardrailResult[]): void => recordResults(ctx, results, null);
   return {
     compile(rule, side) {
       const errors: string[] = [];

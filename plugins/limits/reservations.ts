@@ -28,6 +28,8 @@ export class Reservations {
   /** Budgets that this call spends from, for `OpenOutputs`. */
   readonly #entered = new Set<LeaseAccount>();
   #tokens: TokenEstimate | null = null;
+  /** Set if a budget has reserved output for a call without a stated maximum. */
+  #output: number | null = null;
   /** Used units that are no longer held: from leases that a session has left, and from requests to earlier targets. */
   readonly #left: ReservationRecord[] = [];
 
@@ -143,7 +145,21 @@ export class Reservations {
     const records = [...this.#left];
     for (const hold of [...this.own, ...this.ofTarget]) records.push(reservationOf(hold, hold.used + hold.units));
     this.#ctx.reservations = records.length === 0 ? null : records;
-    this.#ctx.reservedTokens = this.#tokens;
+    this.#ctx.reservedTokens = this.#tokens && { input: this.#tokens.input, output: this.#reservedOutput(this.#tokens) };
+  }
+
+  /** Returns the output that budgets hold for the call. A budget of tokens may hold less, if the call uses its rest. */
+  #reservedOutput({ input, output }: TokenEstimate): number {
+    const rests = [...this.own, ...this.ofTarget]
+      .filter(({ meter, lease }) => meter.isBudget && meter.unit === 'tokens' && lease !== null)
+      .map((hold) => Math.max(0, hold.used + hold.units - input));
+    return Math.min(this.#output ?? output, ...rests);
+  }
+
+  /** Output that budgets reserve if the call states no maximum. */
+  #openOutput(model: string | null): number {
+    this.#output = this.#outputs.sizeOf(this.#workspaceId, model);
+    return this.#output;
   }
 
   /** Adds the usage of an open session so far: see `renewHolds`. */
@@ -212,7 +228,7 @@ export class Reservations {
     if (unit === 'cost' && !isPriced) return [1, 1];
     this.#tokens ??= estimateTokens(this.#ctx);
     const { input, isStated, openModel } = this.#tokens;
-    const output = isBudget && openModel !== undefined ? this.#outputs.sizeOf(this.#workspaceId, openModel) : this.#tokens.output;
+    const output = isBudget && openModel !== undefined ? this.#openOutput(openModel) : this.#tokens.output;
     if (unit === 'tokens') {
       const most = Math.max(1, input + output);
       return [isStated ? most : Math.min(most, Math.max(1, input + 1)), Math.min(most, Math.max(1, capacity))];

@@ -168,6 +168,7 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     decisions: ctx.decisions ?? undefined,
     verdicts: ctx.verdicts ?? undefined,
     guardrails: ctx.guardrails ?? undefined,
+    guardrailsOmitted: ctx.guardrailsOmitted || undefined,
     plugins: ctx.pluginTimes?.map(roundTime),
     retryAttemptCount: ctx.retryAttemptCount,
     cacheStatus: ctx.cacheStatus,

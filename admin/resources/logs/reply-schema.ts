@@ -128,6 +128,10 @@ const logReply = v.strictObject({
   verdicts: v.array(v.strictObject(verdictRecord.entries)),
   /** Guardrails that ran, without texts of the request or the reply. */
   guardrails: v.array(guardrailRecord),
+  guardrails_omitted: v.pipe(
+    v.number(),
+    v.description('Results of guardrails beyond the 200 that a log lists. Denials are always listed'),
+  ),
   /** Times of third-party plugins, by hook. */
   plugins: v.array(v.strictObject(pluginTime.entries)),
   session: v.nullable(session),

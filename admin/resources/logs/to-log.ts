@@ -14,7 +14,7 @@ const noContent: { readonly headers: Readonly<Record<string, string>>; readonly 
 
 /**
  * Converts a request record to the wire form of lists, without headers and bodies. `cost` is in cents, as
- * `cost_unit` states; tokens count every kind of input. `outcome`, `error`, `strategy`, `attempts`, `timings`, `decisions`, `verdicts`, `guardrails`,
+ * `cost_unit` states; tokens count every kind of input. `outcome`, `error`, `strategy`, `attempts`, `timings`, `decisions`, `verdicts`, `guardrails`, `guardrails_omitted`,
  * `plugins`, `session`, `purpose`, `token_subject`, `batch`, `mcp` and `agent` are additions of this service.
  */
 export function toLog(
@@ -52,6 +52,7 @@ export function toLog(
     decisions: record.decisions ?? [],
     verdicts: record.verdicts ?? [],
     guardrails: record.guardrails ?? [],
+    guardrails_omitted: record.guardrailsOmitted ?? 0,
     plugins: record.plugins ?? [],
     session: toSession(record),
     purpose: record.purpose ?? null,

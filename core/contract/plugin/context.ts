@@ -185,6 +185,8 @@ export class RequestContext {
   verdicts: VerdictRecord[] | null = null;
   /** Guardrails that ran; null while there is none. */
   guardrails: GuardrailRecord[] | null = null;
+  /** Results of guardrails that `guardrails` does not hold, because there are too many. */
+  guardrailsOmitted = 0;
   /** Times of third-party plugins; null while none of them has run. */
   pluginTimes: PluginTime[] | null = null;
   /** Filter of the stream of the current attempt; null for most requests. */

@@ -210,6 +210,8 @@ export const requestRecord = v.object({
   verdicts: v.optional(v.array(verdictRecord)),
   /** Guardrails that ran before the record was written; absent when there was none. */
   guardrails: v.optional(v.array(guardrailRecord)),
+  /** Further guardrails that ran and passed, or failed without a denial; absent if all are listed. */
+  guardrailsOmitted: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1))),
   /** Times of third-party plugins and of guardrails, by hook; absent when none of them ran. */
   plugins: v.optional(v.array(pluginTime)),
   retryAttemptCount: v.number(),

@@ -48,6 +48,7 @@ const full: Required<RequestRecord> = {
   decisions: [{ targetPath: 'config.targets[2]', decision: 'circuit_open' }],
   verdicts: [],
   guardrails: [],
+  guardrailsOmitted: 7,
   plugins: [],
   cacheStatus: 'MISS',
   source: 'custom',

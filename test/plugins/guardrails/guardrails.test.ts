@@ -367,3 +367,21 @@ describe('configs that are rejected', () => {
     expect(json(sink.text).error).toMatchObject({ message: expect.stringContaining(expected) });
   });
 });
+
+describe('the record of a request with many results of guardrails', () => {
+  it('lists 200 results and all denials, and counts the others', async () => {
+    const short = (rule: string, more = {}) => ({ 'default.regexMatch': { rule }, ...more });
+    const guardrails = [...Array.from({ length: 19 }, () => short('h')), short('z', { deny: true })];
+    const target = { provider: '@one', output_guardrails: guardrails };
+    const { record, calls } = await ask(
+      {
+        strategy: { mode: 'fallback', on_status_codes: [446] },
+        targets: Array.from({ length: 12 }, () => target),
+        provider: undefined as never,
+      },
+      { scripts: Array.from({ length: 12 }, () => replyWith(200, chatReply('hello'))) },
+    );
+    expect([calls, record?.guardrails?.length, record?.guardrailsOmitted]).toEqual([12, 202, 38]);
+    expect(record?.guardrails?.filter(({ deny }) => deny)).toHaveLength(12);
+  });
+});

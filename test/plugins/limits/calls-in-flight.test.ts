@@ -17,12 +17,12 @@ function start(key: Partial<ApiKeyDocument> = {}, whenSafe?: (callback: () => vo
   const clock = { now: () => Date.now(), elapsed: () => performance.now() };
   const leases = startLeases({ fetch, clock, log: newMemoryLog(), newId: randomUUID, ...firstHolder });
   const harness = createHarness({ leases, key, ...(whenSafe ? { whenSafe } : {}) });
-  const ask = (headers: Record<string, string> = {}) =>
+  const ask = (headers: Record<string, string> = {}, changes: object = {}) =>
     harness.send({
       method: 'POST',
       path: '/v1/chat/completions',
       headers: { 'x-svc-api-key': harness.key, 'x-svc-provider': '@one', ...headers },
-      body,
+      body: { ...body, ...changes },
     });
   return { ...harness, ask };
 }
@@ -61,6 +61,16 @@ describe('a call in flight', () => {
       inputTokens: 5,
       outputTokens: 10,
     });
+  });
+
+  it.each([
+    ['what budgets reserve for a model that has not replied', 1_000_000, 16_384],
+    ['the rest of its budget if less is left', 105, 100],
+  ])('without a stated maximum has a note with %s', async (_output, creditLimit, outputTokens) => {
+    const { usageLimits } = limited;
+    const { ask, holds } = start({ usageLimits: { ...usageLimits, creditLimit } as typeof usageLimits });
+    expect((await ask({}, { max_tokens: undefined })).status).toBe(200);
+    expect(holds[0]).toMatchObject({ inputTokens: 5, outputTokens, reservations: [{ units: 5 + outputTokens }] });
   });
 
   it('under a limit is sent after its note is on disk, and without limits at once', async () => {
