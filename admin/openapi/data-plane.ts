@@ -1,4 +1,6 @@
 import {
+  basesOf,
+  followsDeployment,
   type RouteDescription,
   replyHeaderTexts,
   requestHeaderTexts,
@@ -11,10 +13,23 @@ import type { JsonSchema } from './to-json-schema.ts';
 
 /** Operations of the data plane with method and path. */
 export function dataPlaneOperations(headerPrefix: string): readonly (readonly [method: string, path: string, Operation])[] {
-  return Object.entries(routeDescriptions).map(([key, route]) => {
+  return Object.entries(routeDescriptions).flatMap(([key, route]) => {
     const [method = '', path = ''] = key.split(' ');
-    return [method.toLowerCase(), path, operationOf(path, route, headerPrefix)];
+    const own = [method.toLowerCase(), path, operationOf(path, route, headerPrefix)] as const;
+    return followsDeployment(key, route) ? [own, ofDeployment(path, route, headerPrefix)] : [own];
   });
+}
+
+/** The operation as Azure's SDKs call it. The deployment is the model. */
+function ofDeployment(below: string, route: RouteDescription, headerPrefix: string) {
+  const path = `/deployments/{deployment}${below}`;
+  const operation: Operation = {
+    ...operationOf(path, route, headerPrefix),
+    operationId: `${route.name}OfDeployment`,
+    summary: `${route.summary}, with the model in the path, as SDKs of Azure do`,
+    servers: [{ url: '/openai' }],
+  };
+  return ['post', path, operation] as const;
 }
 
 function operationOf(path: string, route: RouteDescription, headerPrefix: string): Operation {
@@ -23,7 +38,7 @@ function operationOf(path: string, route: RouteDescription, headerPrefix: string
     operationId: route.name,
     summary: route.summary,
     tags: [route.tag],
-    servers: ['/v1', ...(route.alsoBelow ?? [])].map((url) => ({ url })),
+    servers: basesOf(route).map((url) => ({ url })),
     security: [{ apiKey: [] }, { bearer: [] }],
     'x-svc-plane': 'data',
     'x-svc-scopes': route.scopes ?? ['completions.write'],

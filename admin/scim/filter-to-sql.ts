@@ -9,7 +9,10 @@ import { invalidFilter } from './filter.ts';
 /** An attribute in a query. `sql` is text of this program, never of a request. */
 type Column =
   | {
-      /** `address`: a text that may be an e-mail address. A value equals it in each spelling of its domain. */
+      /**
+       * `address`: a text that may be an e-mail address. A value equals it in each spelling of its domain; a part of an address is found if it
+       * holds whole labels of the domain.
+       */
       readonly type: 'text' | 'exact-text' | 'address' | 'uuid' | 'boolean' | 'time';
       readonly sql: string;
     }
@@ -121,13 +124,19 @@ function compare(column: Column, path: string, filter: Filter): Condition {
         const values = spellingsOf(String(compValue));
         return { sql: `(lower(${sql}) in (${values.map(() => 'lower(?::text)').join(', ')}))`, values };
       }
+      if (op === 'co' || op === 'sw' || op === 'ew') {
+        return join(
+          spellingsOf(String(compValue)).map((value) => compareText(`lower(${sql})`, op, value, 'lower(?::text)')),
+          'or',
+        );
+      }
       return compareText(`lower(${sql})`, op, String(compValue), 'lower(?::text)');
     case 'text':
       return compareText(`lower(${sql})`, op, String(compValue), 'lower(?::text)');
   }
 }
 
-/** Returns an address as it was sent, with its domain in ASCII and with its domain in Unicode. User names are stored as they were sent. */
+/** Returns an address, or a part of one, as it was sent, with its domain in ASCII and with its domain in Unicode. User names are stored as they were sent. */
 function spellingsOf(sent: string): string[] {
   const plain = plainAddress(sent);
   const at = plain.lastIndexOf('@') + 1;

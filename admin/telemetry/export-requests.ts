@@ -8,7 +8,7 @@ import { GenAiMetrics } from '../../core/telemetry/otlp/gen-ai-metrics.ts';
 import { type Metric, messageOf, type Source } from '../../core/telemetry/otlp/messages.ts';
 import { otlpOptions, otlpSource, otlpUrl } from '../../core/telemetry/otlp/options.ts';
 import { requestLog } from '../../core/telemetry/otlp/request-log.ts';
-import { type ExportedRecord, requestSpans } from '../../core/telemetry/otlp/request-spans.ts';
+import { type ExportedRecord, requestSpans, type Surroundings } from '../../core/telemetry/otlp/request-spans.ts';
 import type { NewRecord } from '../define-resource.ts';
 import { createOutboundFetch } from '../outbound-fetch.ts';
 import { ContentJoin } from './join-contents.ts';
@@ -33,10 +33,12 @@ const closeMs = 3_000;
 export function createRequestExport(settings: Settings, log: Log): RequestExport {
   const source = otlpSource(settings, 'control-plane');
   const post = postOtlpWith(createOutboundFetch(settings));
+  const scheme = settings.publicUrl.startsWith('https:') ? 'https' : 'http';
+  const surroundings: Surroundings = { providerName, scheme };
   const exporters = (['traces', 'logs'] as const).flatMap((signal) => {
     const url = otlpUrl(settings, signal);
     if (url === null) return [];
-    const toMessage = signal === 'traces' ? spansMessage(source) : logsMessage(source);
+    const toMessage = signal === 'traces' ? spansMessage(source, surroundings) : logsMessage(source, surroundings);
     const otlp = otlpOptions(settings);
     return [new OtlpExporter({ signal, url, otlp, toMessage, post, timers: realTimers, random: Math.random, log })];
   });
@@ -71,14 +73,14 @@ export function createRequestExport(settings: Settings, log: Log): RequestExport
 
 const providerName = (provider: string): string => declarationOf(provider)?.telemetryName ?? provider;
 
-const spansMessage = (source: Source) => (records: readonly ExportedRecord[]) =>
+const spansMessage = (source: Source, surroundings: Surroundings) => (records: readonly ExportedRecord[]) =>
   messageOf.traces(
-    records.flatMap((one) => requestSpans(one, providerName)),
+    records.flatMap((one) => requestSpans(one, surroundings)),
     source,
   );
 
-const logsMessage = (source: Source) => (records: readonly ExportedRecord[]) =>
+const logsMessage = (source: Source, surroundings: Surroundings) => (records: readonly ExportedRecord[]) =>
   messageOf.logs(
-    records.map((one) => requestLog(one, providerName)),
+    records.map((one) => requestLog(one, surroundings)),
     source,
   );

@@ -23,8 +23,23 @@ export interface RouteDescription {
   readonly query?: readonly string[];
   /** Media types of a 200. Absent = JSON. */
   readonly replies?: readonly string[];
-  /** Base URLs beside `/v1` under which the route exists as well. */
+  /** Base URLs beside `/v1` and those of Azure's SDKs under which the route exists as well. */
   readonly alsoBelow?: readonly string[];
+  /** True for routes that no provider has. They do not exist below `/openai`. */
+  readonly isOwn?: boolean;
+}
+
+/** Base URLs of Azure's SDKs. */
+const azureBases = ['/openai', '/openai/v1'] as const;
+
+/** Returns the base URLs of a route. */
+export function basesOf({ alsoBelow = [], isOwn = false }: RouteDescription): readonly string[] {
+  return ['/v1', ...alsoBelow, ...(isOwn ? [] : azureBases)];
+}
+
+/** True if the route also exists below `/openai/deployments/{deployment}`. */
+export function followsDeployment(key: string, { format, tag, isOwn = false }: RouteDescription): boolean {
+  return key.startsWith('POST ') && format === 'chat' && !isOwn && (key === 'POST /batches' || !storedTags.has(tag));
 }
 
 const json = 'application/json';
@@ -36,6 +51,8 @@ const files = { tag: 'Files', format: 'chat', body: 'none' } as const;
 const batches = { tag: 'Batches', format: 'chat', body: 'none' } as const;
 const tuning = { tag: 'Fine-tuning', format: 'chat', body: 'none' } as const;
 const clientSecrets = { body: 'json', format: 'plain', tag: 'Realtime' } as const;
+/** Tags of routes about what is stored at a provider. */
+const storedTags: ReadonlySet<string> = new Set([files.tag, batches.tag, tuning.tag]);
 const hello = [{ role: 'user', content: 'Say hello.' }];
 
 /** Routes of the data plane by method and path below `/v1`. */
@@ -277,6 +294,7 @@ export const routeDescriptions: Readonly<Record<string, RouteDescription>> = {
     example: { input_audio_transcription: { model: 'gpt-4o-transcribe' } },
   },
   'POST /configs/explain': {
+    isOwn: true,
     body: 'json',
     format: 'plain',
     name: 'explainConfig',
@@ -287,6 +305,7 @@ export const routeDescriptions: Readonly<Record<string, RouteDescription>> = {
     example: { config: 'pc-with-fallback', request: { body: { model: 'gpt-4o-mini', messages: hello } } },
   },
   'POST /prompts/{id}/render': {
+    isOwn: true,
     body: 'json',
     format: 'plain',
     name: 'renderPrompt',
@@ -296,6 +315,7 @@ export const routeDescriptions: Readonly<Record<string, RouteDescription>> = {
     example: { variables: { name: 'Ann' } },
   },
   'GET /prompts/{id}/variables': {
+    isOwn: true,
     body: 'none',
     format: 'plain',
     name: 'listPromptVariables',
@@ -304,6 +324,7 @@ export const routeDescriptions: Readonly<Record<string, RouteDescription>> = {
     scopes: ['prompts.render', 'prompts.read', 'completions.write'],
   },
   'POST /prompts/{id}/completions': {
+    isOwn: true,
     body: 'json',
     format: 'chat',
     name: 'completePrompt',
@@ -312,6 +333,7 @@ export const routeDescriptions: Readonly<Record<string, RouteDescription>> = {
     example: { variables: { name: 'Ann' } },
   },
   'POST /guardrails/invoke': {
+    isOwn: true,
     body: 'json',
     format: 'plain',
     name: 'invokeGuardrails',

@@ -3,6 +3,7 @@ import { childSpanId, guardrailSpans, requestSpanId, w3cSpanId, w3cTraceId } fro
 import { agentSpan } from './agent-span.ts';
 import { attributesOf, type KeyValue, unixNano } from './attributes.ts';
 import { genAi, genAiOperation, modelOf } from './gen-ai.ts';
+import { httpAttributes, type Scheme } from './http-server.ts';
 import { mcpSpan } from './mcp-span.ts';
 
 /** One span in OTLP's JSON form. Ids are hexadecimal, times Unix nanoseconds as text. */
@@ -31,6 +32,12 @@ export interface ExportedRecord {
 /** Returns the name of a provider in the semantic conventions. */
 export type ProviderName = (provider: string) => string;
 
+/** Facts about the service and its providers that records do not have. */
+export interface Surroundings {
+  readonly providerName: ProviderName;
+  readonly scheme: Scheme;
+}
+
 const spanKinds = { internal: 1, server: 2, client: 3 } as const;
 const statusError = 2;
 
@@ -38,7 +45,10 @@ const statusError = 2;
  * Returns one span for the request, one for each attempt at a provider and one for each guardrail. LLM tokens are on the last attempt
  * only, so that sums over spans count each call once.
  */
-export function requestSpans({ record, costNanoUsd, content = [] }: ExportedRecord, providerName: ProviderName): Span[] {
+export function requestSpans(
+  { record, costNanoUsd, content = [] }: ExportedRecord,
+  { providerName, scheme }: Surroundings,
+): Span[] {
   const traceId = w3cTraceId(record.traceId);
   const spanId = requestSpanId(record.id, record.spanId);
   const startMs = Date.parse(record.createdAt);
@@ -51,7 +61,7 @@ export function requestSpans({ record, costNanoUsd, content = [] }: ExportedReco
     kind: spanKinds.server,
     startTimeUnixNano: unixNano(startMs),
     endTimeUnixNano: unixNano(endMs),
-    attributes: requestAttributes(record, costNanoUsd),
+    attributes: requestAttributes(record, costNanoUsd, scheme),
     status: statusOf(record.status, record.errorMessage),
   };
   const below = { traceId, parentSpanId: spanId, startMs, endMs, record, providerName, content };
@@ -61,14 +71,11 @@ export function requestSpans({ record, costNanoUsd, content = [] }: ExportedReco
 }
 
 /** Attributes of a request, also used by its log record. */
-export function requestAttributes(record: RequestRecord, costNanoUsd: number | null): KeyValue[] {
+export function requestAttributes(record: RequestRecord, costNanoUsd: number | null, scheme: Scheme): KeyValue[] {
   const { metadata } = record;
   return [
+    ...httpAttributes(record, scheme),
     ...attributesOf({
-      'http.request.method': record.method,
-      'http.response.status_code': record.status,
-      'url.path': record.path,
-      'client.address': record.clientAddress || null,
       'error.type': errorType(record.status, record.errorCode),
       'svc.request.id': record.id,
       'svc.trace_id': record.traceId,

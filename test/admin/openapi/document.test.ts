@@ -105,7 +105,11 @@ describe('the API description', () => {
 
   it('describes the data plane: routes, service headers, errors by status', () => {
     const chat = document.paths['/chat/completions']?.post;
-    expect(chat).toMatchObject({ 'x-svc-plane': 'data', servers: [{ url: '/v1' }], requestBody: { required: true } });
+    expect(chat).toMatchObject({ 'x-svc-plane': 'data', requestBody: { required: true } });
+    expect(chat?.servers).toEqual([{ url: '/v1' }, { url: '/openai' }, { url: '/openai/v1' }]);
+    const ofDeployment = document.paths['/deployments/{deployment}/chat/completions']?.post;
+    expect(ofDeployment).toMatchObject({ operationId: 'chatCompleteOfDeployment', servers: [{ url: '/openai' }] });
+    expect(ofDeployment?.parameters[0]).toMatchObject({ name: 'deployment', in: 'path', required: true });
     expect(chat?.parameters.map((one) => one.name)).toEqual(expect.arrayContaining(['x-svc-config', 'x-svc-provider']));
     expect(chat?.responses['200']).toMatchObject({ content: { 'application/json': {}, 'text/event-stream': {} } });
     const components = document.components.responses as Record<string, { description: string }>;

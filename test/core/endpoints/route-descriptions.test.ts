@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { routeDescriptions } from '../../../core/contract/protocol/route-descriptions.ts';
+import { basesOf, followsDeployment, routeDescriptions } from '../../../core/contract/protocol/route-descriptions.ts';
 import { matchEndpoint } from '../../../core/endpoints/match-endpoint.ts';
 import { routeNames } from '../../../core/endpoints/routes.ts';
 
@@ -17,9 +17,13 @@ describe('route descriptions of the data plane', () => {
       const { body, operation, scopes } = endpoint as Extract<typeof endpoint, object>;
       expect(described.body).toBe(body ?? (operation === null ? 'none' : 'json'));
       expect(described.scopes ?? ['completions.write']).toEqual(scopes);
-      for (const below of described.alsoBelow ?? []) {
-        expect(matchEndpoint(method, `${below}${path}`)).toMatchObject({ name: described.name });
+      const at = path.replace(/\{\w+\}/g, 'x');
+      for (const base of basesOf(described)) {
+        expect(matchEndpoint(method, `${base}${at}`)).toMatchObject({ name: described.name });
       }
+      const deployment = matchEndpoint(method, `/openai/deployments/gpt${at}`);
+      expect(typeof deployment === 'object').toBe(followsDeployment(key, described));
+      if (described.isOwn) expect(matchEndpoint(method, `/openai${at}`)).toBe('not-found');
     },
   );
 });

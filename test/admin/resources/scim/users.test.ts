@@ -165,6 +165,13 @@ describe.each(ruleDatabases)('SCIM users, on %s', (database) => {
         ).toEqual([made.body.id]);
       }
     }
+    const parts = ['ew "@b\u00fccher.example"', 'ew "@XN--BCHER-KVA.example"', 'co "@B\u00dcCHER"', 'sw "IDN@xn--bcher-kva"'];
+    for (const part of parts) {
+      for (const attribute of ['userName', 'emails.value']) {
+        const found = await scim('GET', `/Users?filter=${encodeURIComponent(`${attribute} ${part}`)}`);
+        expect([part, found.body.Resources?.map(({ id }: { id: string }) => id)]).toEqual([part, [made.body.id]]);
+      }
+    }
   });
 
   it('are found by a search with the query in the body', async () => {

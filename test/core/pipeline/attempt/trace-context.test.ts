@@ -12,7 +12,7 @@ const headersOf = (ctx: object, headers: string[] = []) => {
 
 it('trace context: names the span that is exported for the same attempt', () => {
   const record = sampleRecord({ attempts: [attempt, attempt] });
-  const [, first, second] = requestSpans({ record, costNanoUsd: null }, (name) => name);
+  const [, first, second] = requestSpans({ record, costNanoUsd: null }, { providerName: (name) => name, scheme: 'http' });
   const { id, traceId } = record;
   const trace = traceId.replaceAll('-', '');
   expect(headersOf({ id, traceId, attempts: [] })).toEqual(['traceparent', `00-${trace}-${first?.spanId}-01`]);

@@ -26,7 +26,7 @@ async function collectorThat(...args: Parameters<typeof startFakeCollector>): Pr
 }
 
 const source = { resource: [{ key: 'service.name', value: { stringValue: 'svc-gateway' } }], version: '1.2.3' };
-const same = (name: string) => name;
+const same = { providerName: (name: string) => name, scheme: 'http' } as const;
 const messages = {
   traces: (records: readonly RequestRecord[]) =>
     messageOf.traces(

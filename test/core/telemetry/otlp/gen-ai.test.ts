@@ -1,10 +1,13 @@
 import { expect, it } from 'vitest';
+import type { RequestRecord } from '../../../../core/contract/plugin/record.ts';
 import { contentAttributes } from '../../../../core/telemetry/otlp/content-attributes.ts';
 import { genAi, genAiMetrics } from '../../../../core/telemetry/otlp/gen-ai.ts';
 import { GenAiMetrics } from '../../../../core/telemetry/otlp/gen-ai-metrics.ts';
 import { requestSpans } from '../../../../core/telemetry/otlp/request-spans.ts';
 import { attributesAsObject } from '../../../support/fakes/fake-collector.ts';
 import { sampleRecord } from '../../../support/samples/sample-record.ts';
+
+const surroundings = { providerName: (provider: string) => provider, scheme: 'https' } as const;
 
 /** Attributes and client metrics of model/gen-ai in version 1.41.1 of the conventions. */
 const known = `
@@ -254,7 +257,7 @@ it.each([
   const tokens = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
   const attempts = [{ ...attempt, provider: 'mcp', status: 200, errorCode: null } as never];
   const record = sampleRecord({ endpoint: 'mcp', model: null, attempts, ...tokens, mcp: { ...rest, ...call } });
-  const [, span] = requestSpans({ record, costNanoUsd: null }, (provider) => provider);
+  const [, span] = requestSpans({ record, costNanoUsd: null }, surroundings);
   expect(span?.name).toBe(name);
   const found = attributesAsObject(span?.attributes);
   expect(found).toMatchObject({
@@ -277,7 +280,7 @@ it('spans of A2A agents name the agent and have no provider of models', () => {
   const attempts = [{ ...attempt, provider: 'agent', status: 200, errorCode: null } as never];
   const rest = { callerAuth: 'api_key', upstreamAuth: 'none', errorCode: -32001 } as const;
   const record = sampleRecord({ endpoint: 'agent', model: null, attempts, agent: { ...call, ...task, ...rest } });
-  const [, span] = requestSpans({ record, costNanoUsd: null }, (provider) => provider);
+  const [, span] = requestSpans({ record, costNanoUsd: null }, surroundings);
   expect(span?.name).toBe('invoke_agent travel');
   const found = attributesAsObject(span?.attributes);
   expect(found).toMatchObject({
@@ -299,7 +302,27 @@ it.each([
 ])('the span of a request with status %i has the code %s, and names the error of any status', (status, code) => {
   const errorCode = status < 400 ? null : 'bad_request';
   const record = sampleRecord({ status, errorCode, errorMessage: errorCode && 'no', attempts: [] });
-  const [span] = requestSpans({ record, costNanoUsd: null }, (provider) => provider);
+  const [span] = requestSpans({ record, costNanoUsd: null }, surroundings);
   expect(span?.status).toEqual(code === undefined ? {} : { code, message: 'no' });
   expect(attributesAsObject(span?.attributes)['error.type']).toBe(errorCode ?? undefined);
+});
+
+it.each<[string, Partial<RequestRecord>, object]>([
+  ['a route', { path: '/v1/chat/completions' }, { 'http.route': '/v1/chat/completions', 'url.scheme': 'https' }],
+  ['an id', { path: '/v1/batches/batch_1', endpoint: 'retrieveBatch', method: 'GET' }, { 'http.route': '/v1/batches/{id}' }],
+  ['a base of Azure', { path: '/openai/v1/chat/completions' }, { 'http.route': '/openai/v1/chat/completions' }],
+  [
+    'a deployment of Azure',
+    { path: '/openai/deployments/gpt/chat/completions' },
+    { 'http.route': '/openai/deployments/{deployment}/chat/completions' },
+  ],
+  ['another version', { path: '/v2/rerank', endpoint: 'rerank' }, { 'http.route': '/v2/rerank' }],
+  ['no route of its own', { path: '/v1/other', endpoint: 'proxy' }, { 'http.route': undefined, 'url.path': '/v1/other' }],
+  ['another method', { method: 'BREW' }, { 'http.request.method': '_OTHER', 'http.request.method_original': 'BREW' }],
+])('the span of a request with %s has the attributes of an HTTP server', (_kind, changes, wanted) => {
+  const record = sampleRecord(changes);
+  const [span] = requestSpans({ record, costNanoUsd: null }, surroundings);
+  const found = attributesAsObject(span?.attributes);
+  expect(found).toMatchObject({ 'network.protocol.version': '1.1', 'http.response.status_code': 200 });
+  for (const [name, value] of Object.entries(wanted)) expect(found[name], name).toBe(value);
 });
