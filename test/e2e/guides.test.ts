@@ -142,19 +142,22 @@ describe('docs/guides', () => {
     const steps = blocksOf('first-day.md', 'sh').map((step) =>
       step.replace('npm run -s spend', `SVC_URL=$BASE SVC_ADMIN_KEY=$ADMIN_KEY node ${root}/core/cli/spend.ts`),
     );
-    expect(steps).toHaveLength(11);
+    expect(steps).toHaveLength(14);
     const integration =
       '{ "name": "OpenAI", "slug": "openai", "ai_provider_id": "openai", "key": "sk-first-day", "create_default_provider": false }';
     const post = 'curl -s $BASE/integrations -H "x-svc-api-key: $ADMIN_KEY" -H "content-type: application/json"';
     const replies = [await shell(`${post} -d '${integration}'`)];
     for (const step of steps) replies.push(await shell(step));
     expect(replies.filter((reply) => /"success":\s*false|"status":\s*"failure"/.test(reply))).toEqual([]);
-    const [, , , key, , , invite, spend, exported, rotated, , audit] = replies as string[];
+    const [, , , key, , , invite, spend, exported, rotated, config, webhook, denied, , audit] = replies as string[];
     expect(key).toMatch(/"key":\s*"svc_/);
     expect(invite).toContain('accept-invite=svc_invite_');
     expect(spend).toContain('no requests');
     expect(exported).toContain('signed_url');
     expect(rotated).toMatch(/"key":\s*"svc_/);
+    expect(config?.match(/version_id/g)?.length).toBeGreaterThan(2);
+    expect(webhook).toContain('"slug":"alerts"');
+    expect(denied).toContain('"object":"list"');
     expect(audit).toContain('/workspaces/search-team');
   });
 

@@ -9,7 +9,7 @@ import { AdminError } from '../errors.ts';
 export function toAdminError(thrown: unknown): AdminError {
   if (thrown instanceof AdminError) return thrown;
   if (thrown instanceof UniqueConstraintViolationException) {
-    return new AdminError('AB07', 'Something with this name or slug already exists');
+    return new AdminError('AB07', takenText(thrown));
   }
   if (thrown instanceof OptimisticLockError)
     return new AdminError('AB07', 'Another request changed the item at the same time. Try again');
@@ -39,4 +39,13 @@ function reply(body: object, error: AdminError, extraHeaders: Record<string, str
   if (error.status === 503) headers['retry-after'] = '1';
   if (error instanceof TooManyRequests) headers['retry-after'] = String(error.retryAfterSeconds);
   return new Response(JSON.stringify(body), { status: error.status, headers });
+}
+
+/** Names the field, by the end of the constraint's name. With row-level security the database states no columns. */
+function takenText(thrown: UniqueConstraintViolationException): string {
+  const { constraint } = thrown as { constraint?: unknown };
+  const [, field] = /_(slug|name|email|domain)(?:_key)?$/.exec(String(constraint)) ?? [];
+  return field === undefined
+    ? 'Something with this name or slug already exists'
+    : `${field}: something with this ${field} already exists`;
 }

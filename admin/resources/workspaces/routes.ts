@@ -74,7 +74,7 @@ export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/wo
     tenant: 'either',
     resource: 'workspaces',
     action: 'read',
-    summary: 'Read a workspace with its settings',
+    summary: 'Read a workspace with its settings, and with the usage of its budget if include_usage is true',
     reply: detailReply,
     query: readQuery,
     body: null,

@@ -111,7 +111,8 @@ describe.each(ruleDatabases)('workspaces, on %s', (database) => {
       plane.ask('POST', '/admin/workspaces', { body, ...(key ? { key } : {}) });
     await expectRefusal(plane, create({ name: 'x'.repeat(129) }), 400, 'AB01', true);
     await expectRefusal(plane, create({ name: 'x', usage_limits: [{ type: 'cost', credit_limit: 0 }] }), 400, 'AB01', true);
-    await expectRefusal(plane, create({ name: 'x', slug: 'ws-default' }), 409, 'AB07', true);
+    const taken = await expectRefusal(plane, create({ name: 'x', slug: 'ws-default' }), 409, 'AB07', true);
+    expect(taken.body.data.message).toBe('slug: something with this slug already exists');
     await expectRefusal(plane, create({ name: 'x' }, plane.workspaceKey), 403, 'AB03', true);
     await expectRefusal(plane, create({ name: 'x' }, 'nonsense'), 401, 'AB05', false);
     const foreign = await plane.newTenant();
