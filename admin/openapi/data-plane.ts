@@ -1,4 +1,5 @@
 import {
+  azureBases,
   basesOf,
   followsDeployment,
   type RouteDescription,
@@ -27,7 +28,7 @@ function ofDeployment(below: string, route: RouteDescription, headerPrefix: stri
     ...operationOf(path, route, headerPrefix),
     operationId: `${route.name}OfDeployment`,
     summary: `${route.summary}, with the model in the path, as SDKs of Azure do`,
-    servers: [{ url: '/openai' }],
+    servers: [{ url: azureBases[0] }],
   };
   return ['post', path, operation] as const;
 }

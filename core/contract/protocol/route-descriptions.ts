@@ -29,8 +29,8 @@ export interface RouteDescription {
   readonly isOwn?: boolean;
 }
 
-/** Base URLs of Azure's SDKs. */
-const azureBases = ['/openai', '/openai/v1'] as const;
+/** Base URLs of Azure's SDKs. The first one may be followed by `/deployments/{deployment}`. */
+export const azureBases = ['/openai', '/openai/v1'] as const;
 
 /** Returns the base URLs of a route. */
 export function basesOf({ alsoBelow = [], isOwn = false }: RouteDescription): readonly string[] {

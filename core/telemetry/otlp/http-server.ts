@@ -1,5 +1,5 @@
 import type { RequestRecord } from '../../contract/plugin/record.ts';
-import { basesOf, routeDescriptions } from '../../contract/protocol/route-descriptions.ts';
+import { azureBases, basesOf, routeDescriptions } from '../../contract/protocol/route-descriptions.ts';
 import { attributesOf, type KeyValue } from './attributes.ts';
 
 /** Scheme that clients of the service use. */
@@ -26,11 +26,11 @@ export function httpAttributes(record: RequestRecord, scheme: Scheme): KeyValue[
 const routes = new Map(
   Object.entries(routeDescriptions).map(([key, route]) => [
     route.name,
-    // The longest first: `/openai` is the beginning of `/openai/v1`.
+    // The longest first, because one base is the beginning of another.
     { below: key.slice(key.indexOf(' ') + 1), bases: basesOf(route).toSorted((one, other) => other.length - one.length) },
   ]),
 );
-const deployments = '/openai/deployments/';
+const deployments = `${azureBases[0]}/deployments/`;
 
 /** Returns the template of the path; null for requests without a route of their own, such as those that are passed through. */
 function routeOf({ endpoint, path }: RequestRecord): string | null {
