@@ -96,7 +96,7 @@ describe('a transport with a proxy', () => {
     expect(await sent.error).toMatchObject({ code: 'upstream_connect', message: expect.stringContaining('50ms') });
   });
 
-  it('sends names and addresses inside the network to nobody', async () => {
+  it('refuses names and addresses inside the network before the proxy is asked', async () => {
     const proxy = await proxyOfTest();
     const known: Resolve = (_hostname, callback) => callback(null, [{ address: '10.0.0.5', family: 4 }]);
     const hosts = ['10.0.0.5', '169.254.169.254', '[::ffff:10.0.0.5]', 'metadata.google.internal', 'vault.internal', 'printer'];

@@ -31,7 +31,7 @@ export const clientSecretPrefix = 'ek_svc_';
 /** Includes tokens of sessions, jobs and OAuth clients: they are not API keys, but they must not reach a provider either. */
 const ownKinds = '(?:admin|ws|user|session|job|oauth|refresh)';
 const ownKey = new RegExp(`^svc_${ownKinds}_`);
-const ownKeyInside = new RegExp(`svc_${ownKinds}_[0-9A-Za-z]{12}`);
+const ownKeyInside = new RegExp(`svc_${ownKinds}_[0-9A-Za-z]{12}|${clientSecretPrefix}[0-9A-Za-z_-]{12}`);
 const pattern = /^svc_(admin|ws|user)_([0-9A-Za-z]{12})_([0-9A-Za-z]{32,64})([0-9A-Za-z]{6})$/;
 
 /** A fresh key of this kind with its parts. The text is shown once and stored nowhere. A rotated key keeps its public id. */
