@@ -12,7 +12,7 @@ interface Option {
   /** Property of the entity. */
   readonly property: unknown;
   readonly initial: unknown;
-  /** Column of the table, for options that gateways load. */
+  /** Column of the table, for options that gateways load. These restrict the requests of the key, so that a key cannot change its own. */
   readonly column?: string;
 }
 
@@ -89,8 +89,20 @@ export function optionReply(row: Readonly<{ [K in Name]?: unknown }>): { [F in k
   return Object.fromEntries(entries.map(([name, { field, initial }]) => [field, row[name] ?? initial])) as never;
 }
 
-/** Columns of the options that gateways load, by name. */
+/** The options that gateways load. */
+const loaded = entries.filter(([, option]) => 'column' in option);
+/** Their columns, by name. */
 const columns = entries.flatMap(([name, option]) => ('column' in option ? [[name, option.column] as const] : []));
+
+/** Returns the values of the options that gateways load. */
+export function optionBounds(row: Readonly<{ [K in Name]?: unknown }>): unknown[] {
+  return loaded.map(([name, { initial }]) => row[name] ?? initial);
+}
+
+/** Returns the fields of a body that set an option that gateways load. */
+export function loadedFields(body: Readonly<Partial<Record<Options[Name]['field'], unknown>>>): string[] {
+  return loaded.flatMap(([, { field, initial }]) => ((body[field] ?? initial) === initial ? [] : [field]));
+}
 
 /** Columns of the table `k` for the statement that reads documents. */
 export const optionColumns = columns.map(([, column]) => `k.${column}`).join(', ');

@@ -2,13 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Actor } from '../../http/caller/actor.ts';
 import { forbidden } from '../../http/errors.ts';
 import type { ApiKey } from './entity.ts';
+import { optionBounds } from './options.ts';
 
 /** Returns the bounds of a key: what it may spend, how long it lives, what its requests run under. Null entries are unset. */
 export function boundsOf(row: ApiKey): readonly unknown[] {
   return [
     row.usageLimits ?? null,
     row.rateLimits,
-    row.rejectUnmetered,
+    ...optionBounds(row),
     row.lastResetAt ?? null,
     row.expiresAt ?? null,
     row.rotationPeriod ?? null,

@@ -8,6 +8,7 @@ import { ownerByDefault } from './check-owner.ts';
 import { deleteApiKey } from './delete-key.ts';
 import type { ApiKey } from './entity.ts';
 import { listKeys } from './list-keys.ts';
+import { loadedFields } from './options.ts';
 import { findReachable, inAnyGroup, isPlainMember, requireSecretOf, scopeGroups, whereReachable } from './reach.ts';
 import { rotateApiKey } from './rotate.ts';
 import { createBodyOf, listQuery, type ReadQuery, readQuery, rotateBody, type UpdateBody, updateBody } from './schema.ts';
@@ -161,11 +162,7 @@ export const apiKeyRoutes: readonly AdminRoute[] = [
 /** Organisation keys call no models, so limits and defaults are stored for clients that manage them and have no effect. */
 function unusedOf(type: ApiKeyType, body: UpdateBody): readonly string[] {
   if (type !== 'organisation-service') return [];
-  const limits = [
-    body.usage_limits ? 'usage_limits' : '',
-    body.rate_limits?.length ? 'rate_limits' : '',
-    body.reject_unmetered_requests ? 'reject_unmetered_requests' : '',
-  ];
+  const limits = [body.usage_limits ? 'usage_limits' : '', body.rate_limits?.length ? 'rate_limits' : '', ...loadedFields(body)];
   const { config_id, metadata } = body.defaults ?? {};
   const defaults = [config_id ? 'defaults.config_id' : '', Object.keys(metadata ?? {}).length > 0 ? 'defaults.metadata' : ''];
   return [...limits, ...defaults].filter((path) => path !== '');

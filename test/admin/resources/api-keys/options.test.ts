@@ -1,6 +1,13 @@
 import { expect, it } from 'vitest';
 import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
-import { keyOptions, optionColumns, optionDefaults, sentOptions } from '../../../../admin/resources/api-keys/options.ts';
+import {
+  keyOptions,
+  loadedFields,
+  optionBounds,
+  optionColumns,
+  optionDefaults,
+  sentOptions,
+} from '../../../../admin/resources/api-keys/options.ts';
 import { createBodyOf, updateBody } from '../../../../admin/resources/api-keys/schema.ts';
 import { apiKeyReply } from '../../../../admin/resources/api-keys/to-reply.ts';
 import { apiKeyDocument, keyOptionsOf } from '../../../../core/contract/protocol/documents.ts';
@@ -14,6 +21,11 @@ it.each(Object.entries(keyOptions))(
     expect(apiKeyReply.entries).toHaveProperty(option.field);
     expect('column' in option).toBe(name in apiKeyDocument.entries);
     if ('column' in option) expect(optionColumns.split(', ')).toContain(`k.${option.column}`);
+    // A key cannot change what gateways enforce for it, and organisation keys call no gateway.
+    const changed = {};
+    expect(optionBounds({ [name]: changed }).includes(changed)).toBe('column' in option);
+    expect(loadedFields({ [option.field]: changed })).toEqual('column' in option ? [option.field] : []);
+    expect(loadedFields({ [option.field]: option.initial })).toEqual([]);
   },
 );
 
