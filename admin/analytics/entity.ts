@@ -1,8 +1,12 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import { dimensionSources, dimensions } from './dimensions.ts';
+import { measureNames } from './measures.ts';
+
+const dimensionTypes = { uuid: () => p.uuid(), text: () => p.text(), integer: () => p.integer() } as const;
 
 /**
  * Sums over the requests of one minute, hour, day or week that have the same dimensions. `grain` states the length and which dimensions are
- * kept; the others are null. See `grains.ts`.
+ * kept; the others are null. See `grains.ts`. Dimensions and measures have columns of their names, which migrations add.
  */
 export const usageRollups = defineEntity({
   name: 'UsageRollup',
@@ -13,34 +17,10 @@ export const usageRollups = defineEntity({
     startsAt: p.datetime().primary(),
     /** Digest of the dimensions. */
     key: p.uuid().primary(),
-    workspaceId: p.uuid().nullable(),
-    status: p.integer().nullable(),
-    apiKeyId: p.text().nullable(),
-    /** Owner of the API key. */
-    userId: p.text().nullable(),
-    provider: p.text().nullable(),
-    providerSlug: p.text().nullable(),
-    model: p.text().nullable(),
-    configSlug: p.text().nullable(),
-    /** `_user` of the request's metadata. */
-    endUser: p.text().nullable(),
-    promptSlug: p.text().nullable(),
-    /** Number of the version. */
-    promptVersion: p.integer().nullable(),
+    ...propertiesOf(dimensions, (name) => dimensionTypes[dimensionSources[name].type]().nullable()),
     firstAt: p.datetime(),
     lastAt: p.datetime(),
-    requests: p.bigint('number'),
-    errors: p.bigint('number'),
-    costNano: p.bigint('number'),
-    inputTokens: p.bigint('number'),
-    outputTokens: p.bigint('number'),
-    durationUs: p.bigint('number'),
-    cacheHits: p.bigint('number'),
-    semanticHits: p.bigint('number'),
-    hitDurationUs: p.bigint('number'),
-    simpleSavedNano: p.bigint('number'),
-    semanticSavedNano: p.bigint('number'),
-    fallbacks: p.bigint('number'),
+    ...propertiesOf(measureNames, () => p.bigint('number')),
     /** Requests by latency: packed counts of the bins of `latency-bins.ts`. */
     latency: p.array((value) => Number(value)).columnType('bigint[]'),
     /** Successful requests by number of retries, 1 and more: packed counts. */
@@ -63,3 +43,10 @@ export const rollupDays = defineEntity({
     weeksUntil: p.datetime(),
   },
 });
+
+function propertiesOf<Name extends string, Property>(
+  names: readonly Name[],
+  of: (name: Name) => Property,
+): Record<Name, Property> {
+  return Object.fromEntries(names.map((name) => [name, of(name)])) as Record<Name, Property>;
+}
