@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import * as v from 'valibot';
 import { expect, it } from 'vitest';
 import { guardrailCatalogue } from '../../../core/contract/protocol/control-plane-calls/guardrail-checks.ts';
@@ -19,6 +20,16 @@ it('describes every check with its sides and the JSON Schema of its parameters',
   });
   expect(all.find(({ id }) => id === 'default.regexReplace')?.changes).toBe('always');
   expect(all.find(({ id }) => id === 'azure.pii')?.changes).toBe('by_parameters');
+});
+
+it('the READMEs of guardrails name every check of the gateway and each of its parameters', () => {
+  const folder = new URL('../../../plugins/guardrails/', import.meta.url);
+  const documents = ['README.md', 'checks/content/README.md', 'checks/partners/README.md'];
+  const text = documents.map((name) => readFileSync(new URL(name, folder), 'utf8')).join('\n');
+  const words = new Set(text.split(/[^\w.]+/));
+  const own = describeChecks().filter(({ id }) => /^(default|svc)\./.test(id));
+  const missing = own.flatMap(({ id, parameters }) => [id, ...Object.keys(parameters.properties as object)]);
+  expect(missing.filter((name) => !words.has(name))).toEqual([]);
 });
 
 it('describes checks of plugins with their own JSON Schema', () => {
