@@ -97,6 +97,18 @@ describe('lines of records', () => {
     expect(wrongLines(records)).toEqual([]);
   });
 
+  it('keep an optional field, and one that is null in most records, if no other has a value', () => {
+    const least: Record<string, unknown> = { ...full };
+    const may = Object.entries(requestRecord.entries).filter(([, { type }]) => type === 'optional' || type === 'nullable');
+    for (const [name, { type }] of may) {
+      if (type === 'nullable') least[name] = null;
+      else delete least[name];
+    }
+    least.media = null;
+    const records = may.map(([name]) => ({ ...least, [name]: full[name as keyof RequestRecord] ?? {} }));
+    expect(wrongLines(records as unknown as RequestRecord[])).toEqual([]);
+  });
+
   it('equal JSON.stringify when callers, models and statuses alternate', () => {
     const records = Array.from({ length: 3_000 }, (_, i) =>
       sampleRecord({
