@@ -1,7 +1,7 @@
 import type { StreamReader } from '../../contract/provider/stream-event.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
-import { refusalOf } from './chat-reply.ts';
+import { refusalOf } from './chat/chat-reply.ts';
 import { geminiStreamReader } from './usage.ts';
 
 /**

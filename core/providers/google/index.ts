@@ -1,5 +1,5 @@
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
-import { geminiChatExtras } from '../../formats/gemini/chat-extras.ts';
+import { geminiChatExtras } from '../../formats/gemini/chat/chat-extras.ts';
 import { googleError } from '../../formats/gemini/errors.ts';
 import { declared } from '../../provider-settings/declaration.ts';
 import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';

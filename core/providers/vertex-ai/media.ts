@@ -1,10 +1,10 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import { badParam } from '../../formats/bad-param.ts';
-import { imagen } from '../../formats/gemini/imagen.ts';
-import { imagenOr } from '../../formats/gemini/imagen-or.ts';
-import { geminiImages } from '../../formats/gemini/images.ts';
-import { geminiSpeech } from '../../formats/gemini/speech.ts';
-import { geminiTranscription } from '../../formats/gemini/transcription.ts';
+import { geminiSpeech } from '../../formats/gemini/audio/speech.ts';
+import { geminiTranscription } from '../../formats/gemini/audio/transcription.ts';
+import { imagen } from '../../formats/gemini/images/imagen.ts';
+import { imagenOr } from '../../formats/gemini/images/imagen-or.ts';
+import { geminiImages } from '../../formats/gemini/images/images.ts';
 import { locationPath } from './address.ts';
 import { vertexModel } from './models.ts';
 

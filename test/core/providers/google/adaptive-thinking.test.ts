@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { thinkingConfig } from '../../../../core/formats/gemini/thinking.ts';
+import { thinkingConfig } from '../../../../core/formats/gemini/chat/thinking.ts';
 import { callOf } from '../contract-suite.ts';
 
 it.each([

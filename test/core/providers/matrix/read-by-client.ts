@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
-import { type BlockPiece, wholeBlocks } from '../../../../core/formats/gemini/reply-parts.ts';
+import { type BlockPiece, wholeBlocks } from '../../../../core/formats/gemini/chat/reply-parts.ts';
 import { eventsIn, type ProviderFetch } from './provider-fetch.ts';
 import type { Format } from './scenarios.ts';
 

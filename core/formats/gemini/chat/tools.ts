@@ -1,0 +1,96 @@
+import type { OperationCall } from '../../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
+import { badParam } from '../../bad-param.ts';
+import { noteOnce } from '../../note-once.ts';
+import { traitsOf } from '../models.ts';
+import { toGeminiSchema } from '../schema/json-schema.ts';
+import type { GeminiRequestOptions } from './chat-request.ts';
+
+/**
+ * Returns `tools` and `toolConfig` of a chat call. Empty if it has no tools. Functions are declared together. Google's own tools
+ * (`{"googleSearch": {}}`, `{"codeExecution": {}}`, …) are passed unchanged. Throws `bad_request` for tools of other kinds.
+ */
+export function toolParams(params: JsonObject, call: OperationCall, options: GeminiRequestOptions): JsonObject {
+  const { mode, only, filter } = toolChoice(params);
+  let functions = functionList(params, call);
+  if (filter) {
+    noteOnce(call.adapted, 'tool_choice');
+    const allowed = new Set(only);
+    functions = functions.filter((declaration) => allowed.has(String(declaration.name)));
+  }
+  const native = nativeTools(params.tools);
+  const tools = [...(functions.length > 0 ? [{ functionDeclarations: functions }] : []), ...native];
+  if (tools.length === 0) return {};
+  if (params.parallel_tool_calls === false) noteOnce(call.dropped, 'parallel_tool_calls');
+  // If there are functions, the Gemini API returns the parts of its own tools only on request. The next turn needs these parts.
+  const mixed = options.isGeminiApi && functions.length > 0 && native.length > 0 && traitsOf(call.model).signedCalls;
+  const shown = mixed ? { includeServerSideToolInvocations: true } : {};
+  const names = mode === 'ANY' && only.length > 0 && !filter ? { allowedFunctionNames: only } : {};
+  const choice = mode === null || functions.length === 0 ? {} : { functionCallingConfig: { mode, ...names } };
+  const toolConfig = { ...choice, ...shown };
+  return Object.keys(toolConfig).length > 0 ? { tools, toolConfig } : { tools };
+}
+
+function functionList(params: JsonObject, call: OperationCall): JsonObject[] {
+  if (!Array.isArray(params.tools)) {
+    if (!Array.isArray(params.functions)) return [];
+    // The retired form of tools. Replies use `tool_calls`, its replacement.
+    noteOnce(call.adapted, 'functions');
+    return params.functions.map((fn, index) => declaration(fn, `functions[${index}]`, call));
+  }
+  return params.tools.flatMap((tool, index) => {
+    const path = `tools[${index}]`;
+    if (!isObject(tool)) throw badParam(path, 'a tool must be an object');
+    if (isObject(tool.custom)) throw badParam(path, 'custom tools with free text input are not supported by Gemini');
+    if (tool.cache_control) noteOnce(call.dropped, 'cache_control');
+    return isObject(tool.function) ? [declaration(tool.function, `${path}.function`, call)] : [];
+  });
+}
+
+function nativeTools(tools: unknown): JsonObject[] {
+  return Array.isArray(tools) ? tools.filter((tool) => isObject(tool) && !isObject(tool.function)) : [];
+}
+
+/** A function without parameters declares no parameters, because older models reject an object without properties. */
+function declaration(fn: unknown, path: string, call: OperationCall): JsonObject {
+  if (!isObject(fn)) throw badParam(path, 'an object is expected');
+  const { name, description, parameters, strict, ...others } = fn;
+  // Gemini has no strict mode and follows the schema as well as it can.
+  if (strict === true) noteOnce(call.dropped, 'tools.strict');
+  const note = (keyword: string): void => noteOnce(call.adapted, `tools.${keyword}`);
+  const schema = isObject(parameters) ? toGeminiSchema({ type: 'object', ...parameters }, `${path}.parameters`, note) : {};
+  const some = isObject(schema.properties) ? Object.keys(schema.properties).length > 0 : schema.anyOf !== undefined;
+  return {
+    name,
+    ...(description === undefined ? {} : { description }),
+    ...(some ? { parameters: schema } : {}),
+    ...others,
+  };
+}
+
+interface Choice {
+  readonly mode: string | null;
+  readonly only: readonly string[];
+  /** True: only the allowed functions are declared, because Gemini can limit a choice only if it is forced. */
+  readonly filter: boolean;
+}
+
+function toolChoice(params: JsonObject): Choice {
+  const asked = params.tool_choice ?? params.function_call;
+  const all = { only: [], filter: false };
+  if (asked === 'auto') return { mode: 'AUTO', ...all };
+  if (asked === 'none') return { mode: 'NONE', ...all };
+  if (asked === 'required') return { mode: 'ANY', ...all };
+  if (!isObject(asked)) return { mode: null, ...all };
+  if (asked.type === 'allowed_tools' && isObject(asked.allowed_tools)) {
+    const only = Array.isArray(asked.allowed_tools.tools) ? asked.allowed_tools.tools.map(nameOf) : [];
+    const forced = asked.allowed_tools.mode === 'required';
+    return { mode: forced ? 'ANY' : 'AUTO', only, filter: !forced };
+  }
+  return { mode: 'ANY', only: [nameOf(asked)], filter: false };
+}
+
+function nameOf(tool: unknown): string {
+  if (!isObject(tool)) return '';
+  return String(isObject(tool.function) ? tool.function.name : tool.name);
+}

@@ -1,0 +1,217 @@
+import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
+import { badParam } from '../../bad-param.ts';
+import { mergedSchema } from './merge-schemas.ts';
+import { resolvePointer } from './schema-pointer.ts';
+
+/** Maximum nesting of objects and arrays. Gemini does not publish its limit; this one is the gateway's, as a safeguard. */
+const depthMax = 12;
+/** Maximum expansions of a recursive schema: Gemini has no references. */
+const unrollMax = 2;
+/** Maximum nodes of a schema with expanded references. Larger schemas are cut off there. */
+const nodesMax = 5_000;
+/** Maximum nesting of unions and similar keywords, which Gemini's depth does not count. It protects the call stack. */
+const nestingMax = 100;
+
+/** Called with each keyword that had to be weakened or left out. */
+export type NoteChange = (keyword: string) => void;
+
+/**
+ * Converts a JSON Schema to Gemini's `Schema`, a subset of OpenAPI 3.0 (https://ai.google.dev/api/caching#Schema, and the types
+ * of @google/genai 3.1). References are expanded, `null` becomes `nullable`, and unions become a standalone `anyOf`. Keywords
+ * without a counterpart are left out and passed to `note`. Annotations and `additionalProperties: false` are left out without a
+ * note: the model adds nothing that is not in the schema. Throws `bad_request` on a reference without a target.
+ */
+export function toGeminiSchema(schema: JsonObject, param: string, note: NoteChange): JsonObject {
+  return compile(schema, { root: schema, param, note, depth: 0, nesting: 0, open: [], count: { nodes: 0 } });
+}
+
+interface Position {
+  readonly root: JsonObject;
+  readonly param: string;
+  readonly note: NoteChange;
+  readonly depth: number;
+  readonly nesting: number;
+  /** References around this position that are being expanded. */
+  readonly open: readonly string[];
+  readonly count: { nodes: number };
+}
+
+/** Keywords with the same meaning in both languages. */
+const supported = [
+  ...['title', 'description', 'minItems', 'maxItems', 'minProperties', 'maxProperties', 'minLength', 'maxLength', 'pattern'],
+  ...['minimum', 'maximum', 'default', 'nullable', 'example', 'propertyOrdering'],
+];
+
+/** Constraints that Gemini lacks. Without them, more values are valid than requested. */
+const lost = [
+  ...['not', 'if', 'then', 'else', 'patternProperties', 'propertyNames', 'contains', 'minContains', 'maxContains', 'uniqueItems'],
+  ...['multipleOf', 'dependentRequired', 'dependentSchemas', 'unevaluatedProperties', 'unevaluatedItems', 'contentSchema'],
+];
+
+const types: Readonly<Record<string, string>> = {
+  ...{ string: 'STRING', number: 'NUMBER', integer: 'INTEGER', boolean: 'BOOLEAN', object: 'OBJECT', array: 'ARRAY' },
+  null: 'NULL',
+};
+
+const formats: Readonly<Record<string, readonly string[]>> = {
+  STRING: ['date-time', 'enum'],
+  NUMBER: ['float', 'double'],
+  INTEGER: ['int32', 'int64'],
+};
+
+function compile(given: unknown, around: Position): JsonObject {
+  if (!isObject(given)) return {};
+  const position = { ...around, nesting: around.nesting + 1 };
+  if (++position.count.nodes > nodesMax || position.nesting > nestingMax) {
+    position.note('size');
+    return { type: 'OBJECT' };
+  }
+  if (typeof given.$ref === 'string') return compileReference(given, given.$ref, position);
+  const schema = mergedSchema(given, (part) => dereference(part, position));
+  for (const keyword of lost) if (schema[keyword] !== undefined) position.note(keyword);
+  const union = Array.isArray(schema.anyOf) ? schema.anyOf : Array.isArray(schema.oneOf) ? schema.oneOf : null;
+  if (union !== null) return compileUnion(schema, union, position);
+  const named = Array.isArray(schema.type) ? schema.type : schema.type === undefined ? [] : [schema.type];
+  const wanted = named.filter((type) => type !== 'null');
+  const nullable = wanted.length < named.length || schema.nullable === true;
+  if (wanted.length > 1) {
+    const variants = wanted.map((type) => ({ ...schema, type }));
+    return compileUnion({}, nullable ? [...variants, { type: 'null' }] : variants, position);
+  }
+  const type = types[String(wanted[0] ?? (named.length > 0 ? 'null' : impliedType(schema)))];
+  const out: JsonObject = { ...(type === undefined ? {} : { type }), ...(nullable && type !== 'NULL' ? { nullable: true } : {}) };
+  for (const keyword of supported) if (schema[keyword] !== undefined) out[keyword] = schema[keyword];
+  addFormat(schema, type, out, position);
+  addBounds(schema, type, out, position);
+  addEnum(schema, type, out, position);
+  if (type === 'OBJECT') addProperties(schema, out, position);
+  if (type === 'ARRAY') addItems(schema, out, position);
+  return out;
+}
+
+function compileReference(schema: JsonObject, reference: string, position: Position): JsonObject {
+  const { $ref: _, ...beside } = schema;
+  const target = resolvePointer(position.root, reference);
+  if (target === undefined) throw badParam(position.param, `the schema refers to ${reference}, which is not in it`);
+  if (position.open.filter((open) => open === reference).length >= unrollMax) {
+    position.note('$ref');
+    const type = types[isObject(target) ? String(target.type ?? impliedType(target)) : ''];
+    return { ...(type === undefined ? {} : { type }), ...(type === 'ARRAY' ? { items: {} } : {}) };
+  }
+  const merged = isObject(target) ? { ...target, ...beside } : beside;
+  return compile(merged, { ...position, open: [...position.open, reference] });
+}
+
+/** Returns a part of `allOf`, with its reference expanded. A reference to itself becomes an empty schema. */
+function dereference(part: JsonObject, position: Position): JsonObject {
+  let found = part;
+  // References in `allOf` can multiply, so they count as nodes.
+  if (++position.count.nodes > nodesMax) return {};
+  for (let hops = 0; typeof found.$ref === 'string'; hops++) {
+    const target = hops < 20 ? resolvePointer(position.root, found.$ref) : {};
+    if (target === undefined) throw badParam(position.param, `the schema refers to ${found.$ref}, which is not in it`);
+    const { $ref: _, ...beside } = found;
+    found = { ...(isObject(target) ? target : {}), ...beside };
+  }
+  return found;
+}
+
+/**
+ * `anyOf` must stand alone in Gemini's language, so the keywords beside it are copied into each variant. A null variant makes the
+ * others nullable. A single remaining variant replaces the union.
+ */
+function compileUnion(schema: JsonObject, union: readonly unknown[], position: Position): JsonObject {
+  const { anyOf: _any, oneOf: _one, description, title, ...shared } = schema;
+  const isNull = (variant: unknown): boolean => isObject(variant) && (variant.type === 'null' || variant.const === null);
+  const variants = union.filter((variant) => !isNull(variant));
+  const nullable = variants.length < union.length || shared.nullable === true ? { nullable: true } : {};
+  const about = { ...(title === undefined ? {} : { title }), ...(description === undefined ? {} : { description }) };
+  const compiled = variants.map((variant) => {
+    const resolved = isObject(variant) ? variant : {};
+    return { ...about, ...compile(withShared(resolved, shared), position), ...nullable };
+  });
+  if (compiled.length === 0) return { type: 'NULL' };
+  return compiled.length === 1 ? (compiled[0] as JsonObject) : { anyOf: compiled };
+}
+
+function withShared(variant: JsonObject, shared: JsonObject): JsonObject {
+  return Object.keys(shared).length === 0 ? variant : { allOf: [shared, variant] };
+}
+
+function addFormat(schema: JsonObject, type: string | undefined, out: JsonObject, position: Position): void {
+  if (typeof schema.format !== 'string') return;
+  if (formats[type ?? '']?.includes(schema.format)) out.format = schema.format;
+  else position.note('format');
+}
+
+/** Converts exclusive bounds to inclusive ones. This is exact for whole numbers and slightly wider for others. */
+function addBounds(schema: JsonObject, type: string | undefined, out: JsonObject, position: Position): void {
+  const { exclusiveMinimum: above, exclusiveMaximum: below } = schema;
+  const step = type === 'INTEGER' ? 1 : 0;
+  if (typeof above === 'number') out.minimum = Math.max(above + step, Number(out.minimum ?? Number.NEGATIVE_INFINITY));
+  if (typeof below === 'number') out.maximum = Math.min(below - step, Number(out.maximum ?? Number.POSITIVE_INFINITY));
+  if (step === 0 && (typeof above === 'number' || typeof below === 'number')) position.note('exclusiveMinimum');
+}
+
+/** Maximum number of enumeration values that go into a description. Describing 480,000 took 60 ms, and no model reads them. */
+const describedMax = 1000;
+
+/** Gemini's enumerations hold texts only. Other values go into the description. */
+function addEnum(schema: JsonObject, type: string | undefined, out: JsonObject, position: Position): void {
+  const given = Array.isArray(schema.enum) ? schema.enum : schema.const === undefined ? null : [schema.const];
+  if (given === null) return;
+  const hasNull = given.includes(null);
+  const values = hasNull ? given.filter((value) => value !== null) : given;
+  if (hasNull && type !== 'NULL') out.nullable = true;
+  const texts = type === 'STRING' ? values.filter((value) => typeof value === 'string' && value !== '') : [];
+  if (texts.length > 0) {
+    out.enum = texts;
+    if (texts.length < values.length) position.note('enum');
+  } else if (values.length > 0) {
+    const described = values.slice(0, describedMax).map((value) => JSON.stringify(value));
+    const text = `One of: ${described.join(', ')}${values.length > describedMax ? ', …' : ''}`;
+    out.description = typeof out.description === 'string' ? `${out.description}\n${text}` : text;
+    position.note('enum');
+  }
+}
+
+function addProperties(schema: JsonObject, out: JsonObject, position: Position): void {
+  if (isObject(schema.additionalProperties)) position.note('additionalProperties');
+  if (!isObject(schema.properties)) return;
+  if (position.depth >= depthMax) return position.note('depth');
+  const inside = { ...position, depth: position.depth + 1 };
+  const properties = Object.fromEntries(
+    Object.entries(schema.properties).map(([name, property]) => [name, compile(property, inside)]),
+  );
+  out.properties = properties;
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  const known = required.filter((name) => typeof name === 'string' && Object.hasOwn(properties, name));
+  if (known.length < required.length) position.note('required');
+  if (known.length > 0) out.required = known;
+}
+
+/** An array must have `items`. A tuple becomes an array of its length whose items match any of its members. */
+function addItems(schema: JsonObject, out: JsonObject, position: Position): void {
+  const tuple = Array.isArray(schema.prefixItems) ? schema.prefixItems : Array.isArray(schema.items) ? schema.items : null;
+  const inside = { ...position, depth: position.depth + 1 };
+  if (tuple !== null && tuple.length > 0) {
+    position.note('prefixItems');
+    out.items = compile(tuple.length === 1 ? tuple[0] : { anyOf: tuple }, inside);
+    out.minItems ??= tuple.length;
+    if (schema.items === undefined || schema.items === false) out.maxItems ??= tuple.length;
+  } else if (isObject(schema.items) && position.depth < depthMax) {
+    out.items = compile(schema.items, inside);
+  } else {
+    position.note(isObject(schema.items) ? 'depth' : 'items');
+    out.items = { type: 'STRING' };
+  }
+}
+
+/** Returns the type that the other keywords of a schema imply. */
+function impliedType(schema: JsonObject): string | undefined {
+  if (schema.properties !== undefined || schema.additionalProperties !== undefined) return 'object';
+  if (schema.items !== undefined || schema.prefixItems !== undefined) return 'array';
+  const [value] = Array.isArray(schema.enum) ? schema.enum : [schema.const];
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  return typeof value === 'string' || typeof value === 'boolean' ? typeof value : undefined;
+}
