@@ -1,7 +1,8 @@
 /** Import rules inside admin/, as data. `.dependency-cruiser.cjs` turns them into rules and docs/imports.md describes them. */
 
 /** Tables of rows, and the rules that read nothing but these rows. Every folder above the infrastructure may import them. */
-const rows = 'resources/([^/]+/[a-z-]*entity|organisations/(setting-sections|effective-setting|security-settings))\\.ts';
+const rows =
+  'resources/([a-z/-]+entity|organisations/(setting-sections|effective-setting|security-settings))\\.ts';
 
 /** Files of admin/ itself that import only each other. */
 const leaves = '(background-work|failure-fields|is-database-away|outbound-fetch|start-error)\\.ts';
@@ -34,11 +35,11 @@ const folders = {
   pages: ['http', 'identity'],
   'gateway-api': [
     ...['db', 'audit', 'http', 'publish', 'secrets', 'leases', 'pricing', 'identity', rows, 'define-resource\\.ts'],
-    'resources/(api-keys/to-document|batches/store-routes|cached-replies/serve-cached-replies|deployments/instances|files/(store-routes|store-error)|integrations/read-pricing|logs/contents|mcp-connections/serve-tokens|mcp-integrations/capabilities|webhooks/add-deliveries)\\.ts',
+    'resources/(api-keys/to-document|batches/store-routes|cached-replies/serve-cached-replies|deployments/instances|files/(store-routes|store-error)|integrations/models/read-pricing|logs/contents|mcp-connections/serve-tokens|mcp-integrations/capabilities|webhooks/add-deliveries)\\.ts',
   ],
   bootstrap: [
     ...['db', 'publish', 'secrets', 'access', rows],
-    'resources/(integrations/(service|create-provider)|prompt-(collections|labels)/service|user-invites/service)\\.ts',
+    'resources/(integrations/(service|sharing/create-provider)|prompt-(collections|labels)/service|user-invites/service)\\.ts',
   ],
   commands: [
     ...['db', 'audit', 'publish', 'secrets', 'analytics', 'bootstrap', rows, 'tables\\.ts'],
@@ -137,7 +138,7 @@ exports.adminRules = [
     name: 'admin-resources-keep-their-routes',
     severity: 'error',
     from: { path: '^admin/resources/([^/]+)/' },
-    to: { path: '^admin/resources/[^/]+/([a-z-]*routes?|resource)\\.ts$', pathNot: '^admin/resources/$1/' },
+    to: { path: '^admin/resources/[^/]+/([a-z/-]*routes?|resource)\\.ts$', pathNot: '^admin/resources/$1/' },
   },
 ];
 

@@ -4,7 +4,7 @@ import type { ImageRates } from '../../core/contract/values/models/image-rate.ts
 import type { EntityManager } from '../db/open-database.ts';
 import { nanoPerMicro } from '../pricing/nano-usd.ts';
 import { priceRecord, savedPricing } from '../pricing/price-record.ts';
-import { readPricing } from '../resources/integrations/read-pricing.ts';
+import { readPricing } from '../resources/integrations/models/read-pricing.ts';
 
 type Quoted = Pick<RequestRecord, 'provider' | 'providerSlug' | 'model'> & { readonly workspaceId: string };
 

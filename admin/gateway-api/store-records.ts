@@ -10,7 +10,7 @@ import type { NewRecord, RecordWriter } from '../define-resource.ts';
 import { invalid } from '../http/errors.ts';
 import { isDatabaseAway } from '../is-database-away.ts';
 import { priceRecord, savedCallOf } from '../pricing/price-record.ts';
-import { readPricing } from '../resources/integrations/read-pricing.ts';
+import { readPricing } from '../resources/integrations/models/read-pricing.ts';
 import { compileCheck } from './compile-check.ts';
 import { joinClientSpans, joinStoredSpans } from './join-client-spans.ts';
 import { insertRows, newestOf, type RecordRow, replaceCheckpoints, withoutStoredResults } from './record-rows.ts';

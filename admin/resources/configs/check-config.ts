@@ -9,7 +9,7 @@ import { settingNames } from '../../../core/providers/declarations.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { AdminError } from '../../http/errors.ts';
 import { parseStrictJson } from '../../http/request/parse-strict-json.ts';
-import { isProviderId, unknownProviderType } from '../integrations/provider-type.ts';
+import { isProviderId, unknownProviderType } from '../integrations/configurations/provider-type.ts';
 import { providers } from '../providers/entity.ts';
 import { inlineSecrets } from './inline-secrets.ts';
 import { unusableGuardrails } from './unusable-guardrails.ts';

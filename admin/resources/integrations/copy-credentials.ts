@@ -8,9 +8,9 @@ import { providers } from '../providers/entity.ts';
 import { isOpenTo } from '../secret-references/find-reference.ts';
 import { type Integration, integrations } from './entity.ts';
 import { openHeaders, putHeaders, settingsOf } from './headers.ts';
-import { type Mapping, storeMappings } from './mapping-table.ts';
-import { secretMappings } from './secret-mapping-entity.ts';
-import { mappingsOf } from './secret-mappings.ts';
+import { type Mapping, storeMappings } from './secret-mappings/mapping-table.ts';
+import { secretMappings } from './secret-mappings/secret-mapping-entity.ts';
+import { mappingsOf } from './secret-mappings/secret-mappings.ts';
 import { openSecrets, putSecrets } from './secrets.ts';
 import { createIntegration, updateIntegration } from './service.ts';
 

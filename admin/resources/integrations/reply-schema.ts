@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { listOf, nullableText, nullableTime, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
 import { rateLimitReplySchema, usageLimitsReplySchema } from '../../limits/schema.ts';
 import { pricingAdjustments } from '../../pricing/schema.ts';
-import { mappingsReply } from './mapping-schema.ts';
+import { mappingsReply } from './secret-mappings/mapping-schema.ts';
 
 const rowEntries = {
   id: uuid,

@@ -3,14 +3,14 @@ import { integrations, integrationWorkspaces } from './entity.ts';
 import { IntegrationHeaders } from './migrations/0018-integration-headers.ts';
 import { ModelNames } from './migrations/202611220700-model-names.ts';
 import { SavedPriceHistory } from './migrations/202611230040-price-history.ts';
-import { integrationModels } from './model-entity.ts';
-import { integrationModelRoutes } from './model-routes.ts';
-import { referenceUsers } from './reference-users.ts';
+import { integrationModels } from './models/model-entity.ts';
+import { integrationModelRoutes } from './models/model-routes.ts';
 import { integrationRoutes } from './routes.ts';
-import { secretMappings } from './secret-mapping-entity.ts';
+import { referenceUsers } from './secret-mappings/reference-users.ts';
+import { secretMappings } from './secret-mappings/secret-mapping-entity.ts';
 import { archiveIntegration } from './service.ts';
-import { integrationTestRoutes } from './test-routes.ts';
-import { integrationWorkspaceRoutes } from './workspace-routes.ts';
+import { integrationWorkspaceRoutes } from './sharing/workspace-routes.ts';
+import { integrationTestRoutes } from './test-connection/test-routes.ts';
 
 export const integrationsResource = defineResource({
   name: 'integrations',

@@ -7,13 +7,12 @@ import { withTags } from '../../http/filters/with-tags.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { checkHosts } from './check-hosts.ts';
-import { createProvider } from './create-provider.ts';
+import { checkHosts } from './configurations/check-hosts.ts';
 import { integrations, integrationWorkspaces } from './entity.ts';
-import { mappingsOfNew } from './mapping-rights.ts';
 import { createReply, listReply, readReply } from './reply-schema.ts';
 import { createBody, listQuery, updateBody } from './schema.ts';
-import { mappingsToChange } from './secret-mappings.ts';
+import { mappingsOfNew } from './secret-mappings/mapping-rights.ts';
+import { mappingsToChange } from './secret-mappings/secret-mappings.ts';
 import {
   archiveIntegration,
   createIntegration,
@@ -23,6 +22,7 @@ import {
   requireOwner,
   updateIntegration,
 } from './service.ts';
+import { createProvider } from './sharing/create-provider.ts';
 import { toOwnReply, toRow, toSharedReply } from './to-reply.ts';
 
 const scopesFor = (action: string) => [`organisation_integrations.${action}`, `workspace_integrations.${action}`];

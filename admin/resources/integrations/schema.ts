@@ -17,9 +17,9 @@ import {
 } from '../../http/request/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import { pricingAdjustments } from '../../pricing/schema.ts';
-import { withConfigurations } from './describe-configurations.ts';
-import { mappingsBody } from './mapping-schema.ts';
-import { isProviderId, providerNames, unknownProviderType } from './provider-type.ts';
+import { withConfigurations } from './configurations/describe-configurations.ts';
+import { isProviderId, providerNames, unknownProviderType } from './configurations/provider-type.ts';
+import { mappingsBody } from './secret-mappings/mapping-schema.ts';
 
 export const providerId = v.pipe(
   v.string(),

@@ -13,17 +13,17 @@ import type { Change } from '../../publish/write-change.ts';
 import { isMasked } from '../../secrets/sealed-fields.ts';
 import { lowerCased } from '../../secrets/sealed-headers.ts';
 import type { Vault } from '../../secrets/vault.ts';
-import { changeMappings } from './change-mappings.ts';
-import { refuseMove } from './check-hosts.ts';
-import { splitConfigurations } from './configurations.ts';
+import { refuseMove } from './configurations/check-hosts.ts';
+import { splitConfigurations } from './configurations/configurations.ts';
+import { requireSettings } from './configurations/require-settings.ts';
 import { type Integration, integrations, integrationWorkspaces } from './entity.ts';
 import { changeHeaders, putHeaders, settingsOf } from './headers.ts';
-import { requireMappingRight } from './mapping-rights.ts';
-import { type Mapping, storeMappings } from './mapping-table.ts';
-import { integrationModels } from './model-entity.ts';
-import { requireSettings } from './require-settings.ts';
-import { secretMappings } from './secret-mapping-entity.ts';
-import { refuseBoth } from './secret-mappings.ts';
+import { integrationModels } from './models/model-entity.ts';
+import { changeMappings } from './secret-mappings/change-mappings.ts';
+import { requireMappingRight } from './secret-mappings/mapping-rights.ts';
+import { type Mapping, storeMappings } from './secret-mappings/mapping-table.ts';
+import { secretMappings } from './secret-mappings/secret-mapping-entity.ts';
+import { refuseBoth } from './secret-mappings/secret-mappings.ts';
 import { putSecrets } from './secrets.ts';
 
 export interface NewIntegration {

@@ -4,7 +4,7 @@ import { masked, maskedFields } from '../../secrets/sealed-fields.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { type Integration, integrationWorkspaces } from './entity.ts';
 import { shownSettingsOf } from './headers.ts';
-import { mappingsOf, mappingsReplyOf } from './secret-mappings.ts';
+import { mappingsOf, mappingsReplyOf } from './secret-mappings/secret-mappings.ts';
 
 /** An integration in a list. */
 export function toRow(row: Integration) {

@@ -9,7 +9,7 @@ import type { EntityManager } from '../../db/open-database.ts';
 import { askGateway } from '../../http/gateways/ask-gateway.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { headersForGateways } from '../../secrets/sealed-headers.ts';
-import { mappedDocuments } from '../integrations/mapped-documents.ts';
+import { mappedDocuments } from '../integrations/secret-mappings/mapped-documents.ts';
 import type { McpIntegration } from './entity.ts';
 import { openMcpHeaders } from './headers.ts';
 import { mcpMappingsOf } from './secret-mappings.ts';

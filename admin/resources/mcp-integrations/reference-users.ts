@@ -1,5 +1,5 @@
 import { announceMcpServers } from '../../announce/mcp-servers.ts';
-import { mappingUsers } from '../integrations/mapping-users.ts';
+import { mappingUsers } from '../integrations/secret-mappings/mapping-users.ts';
 import { mcpIntegrations } from './entity.ts';
 import { mcpSecretMappings } from './mapping-entity.ts';
 

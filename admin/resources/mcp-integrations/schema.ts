@@ -5,7 +5,7 @@ import { nullableText, nullableTime, nullableUuid, time, uuid } from '../../http
 import { currentPage, name, search, slug, tenantEntries, text, unchanged, wholeNumber } from '../../http/request/schemas.ts';
 import { toolGuardrailEntries } from '../guardrails/schema.ts';
 import type { ToolGuardrailSettings } from '../guardrails/tool-guardrails.ts';
-import { mappingsBody, mappingsReply } from '../integrations/mapping-schema.ts';
+import { mappingsBody, mappingsReply } from '../integrations/secret-mappings/mapping-schema.ts';
 import { type CallSettings, callSettings } from './call-settings-schema.ts';
 import { sentOpenApi } from './rest/sent-openapi.ts';
 import { type SentForwardHeaders, sentForwardHeaders, sentHeaders } from './sent-headers.ts';

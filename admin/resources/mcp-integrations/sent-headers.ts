@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { defaultPrefix } from '../../../core/contract/protocol/header-names.ts';
 import type { ForwardHeaders } from '../../../core/contract/protocol/mcp/mcp.ts';
 import { isForwardable, isProtocolHeader } from '../../../core/contract/protocol/mcp/mcp-headers.ts';
-import { modelHeaders } from '../integrations/custom-headers.ts';
+import { modelHeaders } from '../integrations/configurations/custom-headers.ts';
 
 /** Headers of A2A, which are not those of MCP. */
 const agentHeaders = /^(a2a-.*|x-a2a-.*)$/i;

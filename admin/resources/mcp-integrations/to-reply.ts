@@ -1,5 +1,5 @@
-import type { Mapping } from '../integrations/mapping-table.ts';
-import { mappingsReplyOf } from '../integrations/secret-mappings.ts';
+import type { Mapping } from '../integrations/secret-mappings/mapping-table.ts';
+import { mappingsReplyOf } from '../integrations/secret-mappings/secret-mappings.ts';
 import type { McpIntegration } from './entity.ts';
 import { shownSettings } from './headers.ts';
 

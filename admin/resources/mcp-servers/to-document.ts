@@ -4,7 +4,7 @@ import type { EntityManager } from '../../db/open-database.ts';
 import { type DocumentSource, splitDocumentId } from '../../define-resource.ts';
 import { headersForGateways } from '../../secrets/sealed-headers.ts';
 import { toolGuardrailsOf } from '../guardrails/tool-guardrails.ts';
-import { mappedDocuments } from '../integrations/mapped-documents.ts';
+import { mappedDocuments } from '../integrations/secret-mappings/mapped-documents.ts';
 import { callPart } from '../mcp-integrations/call-settings.ts';
 import { mcpCapabilities, mcpIntegrations } from '../mcp-integrations/entity.ts';
 import { openMcpHeaders } from '../mcp-integrations/headers.ts';

@@ -5,7 +5,7 @@ import { success } from '../../http/reply/reply-schemas.ts';
 import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { listedModels, wireGeneral, wirePrices } from '../../pricing/wire-prices.ts';
-import { providerTypes } from '../integrations/provider-type.ts';
+import { providerTypes } from '../integrations/configurations/provider-type.ts';
 
 const scopes = [
   'providers.list',

@@ -7,8 +7,8 @@ import { type Page, pageOf } from '../../http/request/schemas.ts';
 import { readUsageOf } from '../../leases/read-usage.ts';
 import type { BudgetUsage } from '../../limits/schema.ts';
 import { type Integration, integrations } from '../integrations/entity.ts';
-import type { Mapping } from '../integrations/mapping-table.ts';
-import { mappingsOfAll } from '../integrations/secret-mappings.ts';
+import type { Mapping } from '../integrations/secret-mappings/mapping-table.ts';
+import { mappingsOfAll } from '../integrations/secret-mappings/secret-mappings.ts';
 import { lastUsedAt } from '../logs/last-used.ts';
 import { type Provider, providers } from './entity.ts';
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { listOf, nullableText, nullableTime, time, uuid } from '../../http/reply/reply-schemas.ts';
 import { rateLimitReplySchema, usageLimitsReplySchema } from '../../limits/schema.ts';
-import { mappingsReply } from '../integrations/mapping-schema.ts';
+import { mappingsReply } from '../integrations/secret-mappings/mapping-schema.ts';
 
 const provider = v.strictObject({
   id: uuid,

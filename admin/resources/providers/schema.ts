@@ -18,8 +18,8 @@ import {
 } from '../../http/request/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import { describe } from '../../openapi/to-json-schema.ts';
-import { mappingsBody } from '../integrations/mapping-schema.ts';
 import { credential, providerId } from '../integrations/schema.ts';
+import { mappingsBody } from '../integrations/secret-mappings/mapping-schema.ts';
 import { credentialNames, resolveFieldAliases } from './aliases.ts';
 
 const inlineCredentials = Object.fromEntries(credentialNames.map((key) => [key, v.optional(v.unknown())]));

@@ -1,8 +1,8 @@
 import type { WorkspaceModelsDocument } from '../../../core/contract/protocol/documents.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { integrations } from '../integrations/entity.ts';
-import { usableMappings } from '../integrations/mapped-documents.ts';
-import { listModels } from '../integrations/models.ts';
+import { listModels } from '../integrations/models/models.ts';
+import { usableMappings } from '../integrations/secret-mappings/mapped-documents.ts';
 import { mayUse } from '../integrations/service.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { providers } from './entity.ts';

@@ -2,8 +2,8 @@ import { type BudgetUsage, usageLimitsReply } from '../../limits/schema.ts';
 import { masked } from '../../secrets/sealed-fields.ts';
 import type { Integration } from '../integrations/entity.ts';
 import { shownSettingsOf } from '../integrations/headers.ts';
-import type { Mapping } from '../integrations/mapping-table.ts';
-import { mappingsReplyOf } from '../integrations/secret-mappings.ts';
+import type { Mapping } from '../integrations/secret-mappings/mapping-table.ts';
+import { mappingsReplyOf } from '../integrations/secret-mappings/secret-mappings.ts';
 import type { Provider } from './entity.ts';
 
 /** Returns the effective state: expired after its end, else exhausted while its budget is used up, else the stored one. */

@@ -9,7 +9,7 @@ import type { JobHandler } from '../../jobs/job-runner.ts';
 import { settleRecords } from '../../leases/settle.ts';
 import { toNanoUsd } from '../../pricing/nano-usd.ts';
 import { priceRecord } from '../../pricing/price-record.ts';
-import { readPricing } from '../integrations/read-pricing.ts';
+import { readPricing } from '../integrations/models/read-pricing.ts';
 import { type Repricing, repricings } from './entity.ts';
 
 export const repriceKind = 'reprice-records';

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { listOf, nullableText, nullableTime, success, time, uuid } from '../../http/reply/reply-schemas.ts';
 import { id, idOrSlug } from '../../http/request/schemas.ts';
 import { rateLimitReplySchema, usageLimitsReplySchema } from '../../limits/schema.ts';
-import { mappingsReply } from '../integrations/mapping-schema.ts';
+import { mappingsReply } from '../integrations/secret-mappings/mapping-schema.ts';
 import { lastUsedEntries } from '../providers/reply-schema.ts';
 
 export const migrateBody = v.strictObject({

@@ -10,7 +10,7 @@ import { itemOf } from '../../http/filters/find-item.ts';
 import { mergeUsageLimits } from '../../limits/schema.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { configs } from '../configs/entity.ts';
-import { addGlobalProviders } from '../integrations/share.ts';
+import { addGlobalProviders } from '../integrations/sharing/share.ts';
 import { checkGuardrails } from '../organisations/check-guardrails.ts';
 import { copyDown } from '../organisations/copy-down.ts';
 import { readTenancy } from '../organisations/effective-setting.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { integrations } from '../../../../admin/resources/integrations/entity.ts';
 import { openHeaders } from '../../../../admin/resources/integrations/headers.ts';
-import { integrationModels } from '../../../../admin/resources/integrations/model-entity.ts';
+import { integrationModels } from '../../../../admin/resources/integrations/models/model-entity.ts';
 import { headerOpener } from '../../../../core/compose/open-sealed.ts';
 import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import type { AdminError } from '../../../../../admin/http/errors.ts';
 import { validate } from '../../../../../admin/http/request/validate.ts';
-import { unknownProviderType } from '../../../../../admin/resources/integrations/provider-type.ts';
+import { unknownProviderType } from '../../../../../admin/resources/integrations/configurations/provider-type.ts';
 import { checkOutboundUrl } from '../../../../../core/contract/values/addresses/outbound-url.ts';
 import { newApiKey } from '../../../../../core/contract/values/credentials/api-key.ts';
 import { GatewayError } from '../../../../../core/contract/values/errors/errors.ts';

@@ -1,0 +1,27 @@
+import * as v from 'valibot';
+import { headerValuePattern, notHeaderValue } from '../../../../core/contract/values/http/http.ts';
+
+const refusedHeaders =
+  /^(host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|expect|cookie|proxy-.*|x-svc-.*|svc-internal-.*)$/i;
+/** They carry the integration's own credential. */
+const credentialHeaders = /^(authorization|api-key|x-api-key)$/i;
+const setByGateway = 'this header is set by the gateway. Remove it';
+const anyHeaderName = v.pipe(
+  v.string(),
+  v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/, 'not a header name'),
+  v.check((value) => !refusedHeaders.test(value), setByGateway),
+);
+const headerName = v.pipe(
+  anyHeaderName,
+  v.check((value) => !credentialHeaders.test(value), setByGateway),
+);
+const headerValue = v.pipe(v.string(), v.maxLength(4_096), v.regex(headerValuePattern, notHeaderValue));
+
+/** Headers of every call of an integration. They are sealed. */
+export const customHeaders = v.record(headerName, headerValue);
+
+/** Headers of one model. Its host may need another credential than the integration's, so credential headers are allowed. */
+export const modelHeaders = v.pipe(
+  v.record(anyHeaderName, headerValue),
+  v.check((value) => Object.keys(value).length <= 50, 'at most 50 headers'),
+);
