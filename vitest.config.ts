@@ -18,7 +18,7 @@ const slow = [
   'test/core/http/{deadlines,forced-short-writes,framing-guard,write-reply}.test.ts',
   'test/core/journal/{shipper,spool}.test.ts',
   'test/core/log/log.test.ts',
-  'test/core/mcp/peers-nats.test.ts',
+  'test/core/mcp/peers/peers-nats.test.ts',
   'test/core/pipeline/strategy-matrix.test.ts',
   'test/core/plugin-host/load-plugins.test.ts',
   'test/core/prompts/fuzz-templates.test.ts',

@@ -4,9 +4,9 @@ import type { McpServerDocument } from '../contract/protocol/mcp/mcp.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import type { JsonObject, Maybe } from '../contract/values/json/json.ts';
 import type { McpParts } from './exchange.ts';
-import { withIdentity } from './identity-headers.ts';
+import { withIdentity } from './headers/identity-headers.ts';
 import { Refusal } from './refusals.ts';
-import type { ServerSettings } from './server-settings.ts';
+import type { ServerSettings } from './server/server-settings.ts';
 
 type Parts = Pick<McpParts, 'settingsOf' | 'mappedHeaders' | 'externalTokensOf' | 'signIdentity'>;
 

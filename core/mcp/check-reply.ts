@@ -2,7 +2,7 @@ import { isObject, type JsonObject, parseObject } from '../contract/values/json/
 import { textOf } from '../contract/values/text/utf8.ts';
 import { guardrailDenied, RpcError } from '../json-rpc/messages.ts';
 import type { Outgoing, Work } from './exchange.ts';
-import { sessionNamed } from './send-in-session.ts';
+import { sessionNamed } from './sessions/send-in-session.ts';
 
 /**
  * Runs the input guardrails on a client's reply to a question of a server with sessions (sampling, elicitation, roots), and returns what is

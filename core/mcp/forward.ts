@@ -6,18 +6,18 @@ import { type ClientMessage, nameOf, parseMessage, RpcError, rpcCodes } from '..
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import { JsonLimits } from '../pipeline/request/json-limits.ts';
 import type { BodyLimits } from '../pipeline/request/read-body.ts';
-import { authorised } from './authorised.ts';
 import { callOf } from './call-of.ts';
-import { requireEnabled } from './capabilities.ts';
 import { checkedReply } from './check-reply.ts';
 import { checkedTask, isOfTask } from './check-task.ts';
+import { authorised } from './credentials/authorised.ts';
 import { exchange, type Outgoing, type Work } from './exchange.ts';
-import { readItems } from './list-items.ts';
+import { checkRoutingHeaders } from './headers/routing-headers.ts';
+import { requireEnabled } from './lists/capabilities.ts';
+import { readItems } from './lists/list-items.ts';
+import type { ToolList } from './lists/tool-lists.ts';
 import { reportListed, requireApproved } from './pinning/require-approved.ts';
-import { checkRoutingHeaders } from './routing-headers.ts';
-import type { ServerSettings } from './server-settings.ts';
-import { callerOf } from './session-id.ts';
-import type { ToolList } from './tool-lists.ts';
+import type { ServerSettings } from './server/server-settings.ts';
+import { callerOf } from './sessions/session-id.ts';
 
 /** Maximum length of a message of a client in bytes. */
 const requestBytesMax = 4 * 1024 * 1024;

@@ -6,14 +6,14 @@ import { type ClientMessage, RpcError, rpcCodes } from '../json-rpc/messages.ts'
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import type { EndpointHandler } from '../pipeline/run.ts';
 import { admit } from './admit.ts';
-import { authorised } from './authorised.ts';
 import { callOf } from './call-of.ts';
+import { authorised } from './credentials/authorised.ts';
 import { exchange, type McpParts, type Work } from './exchange.ts';
-import { findServer } from './find-server.ts';
 import { callBehind, forward, listTools, receive, takeFromLimits } from './forward.ts';
-import { handshakeReply } from './local-replies.ts';
+import { handshakeReply } from './local-replies/local-replies.ts';
 import { Refusal, rpcErrorReply } from './refusals.ts';
-import { nameServer } from './server-errors.ts';
+import { findServer } from './server/find-server.ts';
+import { nameServer } from './server/server-errors.ts';
 import { callToolName } from './tool-search/search-definitions.ts';
 import { serveSearch } from './tool-search/serve-search.ts';
 import { serverSource } from './tool-search/server-source.ts';

@@ -5,7 +5,7 @@ import { seal, unseal } from '../../contract/values/credentials/secret.ts';
 import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
 import { type JsonObject, parseObject } from '../../contract/values/json/json.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
-import { noSessionDetail } from '../server-errors.ts';
+import { noSessionDetail } from '../server/server-errors.ts';
 import { createAssembly, partLengthOf, partsOf, readPart, writePart } from './parts.ts';
 import { fromWire, toWire } from './wire-error.ts';
 

@@ -4,8 +4,8 @@ import { type ToolReport, toolHash } from '../../contract/protocol/mcp/tool-pins
 import { messageOf } from '../../contract/values/errors/message-of.ts';
 import { isStorable } from '../../contract/values/json/storable-json.ts';
 import type { Log } from '../../contract/values/log/log.ts';
-import type { ServerSettings } from '../server-settings.ts';
-import type { ToolList } from '../tool-lists.ts';
+import type { ToolList } from '../lists/tool-lists.ts';
+import type { ServerSettings } from '../server/server-settings.ts';
 
 const timeoutMs = 3_000;
 /** Maximum number of integrations whose last report is remembered. */

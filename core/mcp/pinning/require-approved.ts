@@ -1,7 +1,7 @@
 import { type ClientMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
-import type { ServerSettings } from '../server-settings.ts';
-import type { ToolLists } from '../tool-lists.ts';
+import type { ToolLists } from '../lists/tool-lists.ts';
+import type { ServerSettings } from '../server/server-settings.ts';
 
 /**
  * Throws RpcError -32602 if the message calls a tool whose current definition is not approved. Reads the server's list if it is not in

@@ -9,11 +9,11 @@ import { EventFrames } from '../../pipeline/attempt/event-frames.ts';
 import type { ExchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Outgoing, Work } from '../exchange.ts';
-import { sendAuthorised } from '../send-in-session.ts';
-import { messageReader } from '../server-messages.ts';
-import type { SessionState, StatelessClient } from '../session-id.ts';
+import { isEventStream, passedNames, requireUsable } from '../headers/upstream-reply.ts';
+import { messageReader } from '../server/server-messages.ts';
+import { sendAuthorised } from '../sessions/send-in-session.ts';
+import type { SessionState, StatelessClient } from '../sessions/session-id.ts';
 import { type EventReply, eventReply, onDisconnect, readMessage } from '../sse/sse-reply.ts';
-import { isEventStream, passedNames, requireUsable } from '../upstream-reply.ts';
 import { forSessions, translatedReader } from './translated-reader.ts';
 
 /** Methods whose results may ask for input. */

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { type ClientMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
-import { offeredRevision } from '../local-replies.ts';
-import { statelessRevision } from '../own-client.ts';
-import type { StatelessClient } from '../session-id.ts';
+import { offeredRevision } from '../local-replies/local-replies.ts';
+import { statelessRevision } from '../sessions/own-client.ts';
+import type { StatelessClient } from '../sessions/session-id.ts';
 import { statelessResult } from './translated-reader.ts';
 
 const serverInfoKey = 'io.modelcontextprotocol/serverInfo';

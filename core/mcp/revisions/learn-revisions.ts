@@ -4,8 +4,8 @@ import { textOf } from '../../contract/values/text/utf8.ts';
 import { dataOf } from '../../json-rpc/message-reader.ts';
 import type { ClientMessage } from '../../json-rpc/messages.ts';
 import type { Outgoing, Work } from '../exchange.ts';
-import { discover, statelessRevision } from '../own-client.ts';
-import { callerOf } from '../session-id.ts';
+import { discover, statelessRevision } from '../sessions/own-client.ts';
+import { callerOf } from '../sessions/session-id.ts';
 import { prefersSession } from './handshakes.ts';
 
 /** Statuses with which servers refuse a revision that they do not know. */

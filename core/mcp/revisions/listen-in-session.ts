@@ -3,7 +3,7 @@ import type { ClientMessage } from '../../json-rpc/messages.ts';
 import { relayStream } from '../../json-rpc/relay-reply.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Work } from '../exchange.ts';
-import { closeSession, initialize, openNotices, request } from '../own-client.ts';
+import { closeSession, initialize, openNotices, request } from '../sessions/own-client.ts';
 import type { SseConnection } from '../sse/sse-connection.ts';
 import { statelessResult } from './translated-reader.ts';
 

@@ -4,9 +4,9 @@ import { textOf } from '../../contract/values/text/utf8.ts';
 import { type ClientMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Outgoing, Work } from '../exchange.ts';
-import { resultReply } from '../local-replies.ts';
-import { discover } from '../own-client.ts';
-import { callerOf, type SessionState } from '../session-id.ts';
+import { resultReply } from '../local-replies/local-replies.ts';
+import { discover } from '../sessions/own-client.ts';
+import { callerOf, type SessionState } from '../sessions/session-id.ts';
 import { clientOf, discoverResult, initializeResult, prefersSession } from './handshakes.ts';
 import { listenInSession } from './listen-in-session.ts';
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../contract/values/time/clock.ts';
-import type { ServerSettings } from '../server-settings.ts';
+import type { ServerSettings } from '../server/server-settings.ts';
 import type { Revisions } from './translated-reader.ts';
 
 /** A server is asked again after this time. */

@@ -7,9 +7,9 @@ import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Outgoing, Work } from '../exchange.ts';
 import type { Question } from '../peers/peers.ts';
 import { sessionNotFound } from '../refusals.ts';
-import { calledServer, lostDetail, noSessionDetail, rejectionIn } from '../server-errors.ts';
-import { messageReader } from '../server-messages.ts';
-import { callerOf, type SessionState } from '../session-id.ts';
+import { calledServer, lostDetail, noSessionDetail, rejectionIn } from '../server/server-errors.ts';
+import { messageReader } from '../server/server-messages.ts';
+import { callerOf, type SessionState } from '../sessions/session-id.ts';
 import { eventReply, onDisconnect, readMessage } from './sse-reply.ts';
 import type { SseSessionAddress } from './sse-sessions.ts';
 

@@ -4,8 +4,8 @@ import { findHeader, type HeaderList } from '../../contract/values/http/http.ts'
 import type { JsonObject } from '../../contract/values/json/json.ts';
 import type { OpenStreams } from '../../json-rpc/open-streams.ts';
 import { exchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
-import { lostDetail, rejectedDetail } from '../server-errors.ts';
-import type { ServerSettings } from '../server-settings.ts';
+import { lostDetail, rejectedDetail } from '../server/server-errors.ts';
+import type { ServerSettings } from '../server/server-settings.ts';
 
 export interface SseParts {
   readonly sender: UpstreamSender;

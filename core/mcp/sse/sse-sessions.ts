@@ -4,9 +4,9 @@ import { newEntryCache } from '../../contract/entry-cache.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
-import type { OwnClientParts } from '../own-client.ts';
 import type { Peers, Question } from '../peers/peers.ts';
-import { noSessionDetail } from '../server-errors.ts';
+import { noSessionDetail } from '../server/server-errors.ts';
+import type { OwnClientParts } from '../sessions/own-client.ts';
 import { openSse, type SseConnection } from './sse-connection.ts';
 import { SseInbox } from './sse-inbox.ts';
 

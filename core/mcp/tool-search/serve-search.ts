@@ -1,9 +1,9 @@
 import { isObject } from '../../contract/values/json/json.ts';
 import { type ClientMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
-import { listReply, textReply } from '../local-replies.ts';
-import { toolCall } from '../routed-message.ts';
-import type { ToolSource } from '../tool-source.ts';
+import { listReply, textReply } from '../local-replies/local-replies.ts';
+import type { ToolSource } from '../local-replies/tool-source.ts';
+import { toolCall } from '../sessions/routed-message.ts';
 import { callToolName, foundDefault, foundMax, searchDefinitions, searchToolsName } from './search-definitions.ts';
 
 /** Maximum length of a query in characters. */

@@ -1,8 +1,8 @@
 import type { ClientMessage } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
-import type { ServerSettings } from '../server-settings.ts';
-import type { ToolList } from '../tool-lists.ts';
-import type { ToolSource } from '../tool-source.ts';
+import type { ToolList } from '../lists/tool-lists.ts';
+import type { ToolSource } from '../local-replies/tool-source.ts';
+import type { ServerSettings } from '../server/server-settings.ts';
 
 /** The tools of one server that flags and pins allow. */
 export function serverSource(

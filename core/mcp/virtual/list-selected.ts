@@ -1,7 +1,7 @@
 import { allItems } from '../../contract/protocol/mcp/mcp-virtual.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
-import type { ServerSettings } from '../server-settings.ts';
-import type { MissingServer } from '../tool-source.ts';
+import type { MissingServer } from '../local-replies/tool-source.ts';
+import type { ServerSettings } from '../server/server-settings.ts';
 import { reasonOf, within } from './within-time.ts';
 
 /** A selection of one item of a server, or of all its items that are not selected by themselves. */

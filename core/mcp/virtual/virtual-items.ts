@@ -7,9 +7,9 @@ import {
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { type ClientMessage, nameOf, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
-import { isShown, lists } from '../capabilities.ts';
-import type { ServerSettings } from '../server-settings.ts';
-import { isExpansion, mayExpand } from '../uri-templates.ts';
+import { isShown, lists } from '../lists/capabilities.ts';
+import type { ServerSettings } from '../server/server-settings.ts';
+import { isExpansion, mayExpand } from '../server/uri-templates.ts';
 import { listSelected, type SelectedItems, type Selection } from './list-selected.ts';
 import { selectedItems } from './selections.ts';
 import { requireOpenArgument, shownPrompt, shownResource, withPrompt } from './virtual-prompts.ts';

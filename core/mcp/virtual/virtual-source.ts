@@ -2,10 +2,10 @@ import { allItems, type McpVirtualServerDocument, type VirtualTool } from '../..
 import { isObject } from '../../contract/values/json/json.ts';
 import { type ClientMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
-import { toolCall } from '../routed-message.ts';
-import type { ServerSettings } from '../server-settings.ts';
-import type { ToolList } from '../tool-lists.ts';
-import type { ToolSource } from '../tool-source.ts';
+import type { ToolList } from '../lists/tool-lists.ts';
+import type { ToolSource } from '../local-replies/tool-source.ts';
+import type { ServerSettings } from '../server/server-settings.ts';
+import { toolCall } from '../sessions/routed-message.ts';
 import { listSelected, type Selection } from './list-selected.ts';
 import { shownTool } from './virtual-tools.ts';
 import { errorOf, within } from './within-time.ts';

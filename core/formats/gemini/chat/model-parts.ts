@@ -34,7 +34,7 @@ export function modelParts(message: JsonObject, path: string, call: OperationCal
   const spare: string[] = [];
   for (const { block, part, signature } of signaturesOf(blocks, call)) {
     if (used.has(signature)) continue;
-    const [kind, ordinal] = part?.split('..') ?? [];
+    const [kind, ordinal] = part?.split('.') ?? [];
     const signed = kind === 'call' ? calls : images;
     if (kind === 'thought') reasoning.push({ text: String(block.thinking ?? ''), thought: true, thoughtSignature: signature });
     else if (kind === 'text') signText(texts, signature);

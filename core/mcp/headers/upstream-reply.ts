@@ -1,0 +1,32 @@
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
+import type { ExchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
+
+/** Headers of a server that clients of the protocol read. */
+export const passedNames: readonly string[] = ['content-type', 'mcp-protocol-version', 'retry-after', 'allow'];
+
+/** Throws for replies that clients must not see: those about the gateway's own credential, and redirects. */
+export function requireUsable(status: number, stream: ExchangeStream): void {
+  if (status !== 401 && status !== 403 && (status < 300 || status >= 400)) return;
+  stream.abort();
+  const message =
+    status < 400
+      ? `The MCP server replied with a redirect (${status}). Redirects are not followed`
+      : `The MCP server rejected the credential of its integration (${status})`;
+  throw new GatewayError('upstream_status', { message });
+}
+
+/** Throws for a reply to a request that is neither JSON nor an event stream, such as the page of a login, or that accepts it without a message. */
+export function requireMessages(status: number, headers: HeaderList, stream: ExchangeStream): void {
+  const type = findHeader(headers, 'content-type');
+  if (status > 299 || (status === 200 && /\bjson\b/i.test(type ?? '')) || (status === 200 && isEventStream(headers))) return;
+  stream.abort();
+  const given = status === 200 ? (type?.slice(0, 100) ?? 'no content type') : `status ${status}`;
+  const message = `The MCP server replied with ${given}. A reply has status 200 and is application/json or text/event-stream`;
+  throw new GatewayError('upstream_invalid', { message });
+}
+
+/** True if a reply with these headers is an event stream. */
+export function isEventStream(headers: HeaderList): boolean {
+  return /^text\/event-stream\b/i.test(findHeader(headers, 'content-type') ?? '');
+}

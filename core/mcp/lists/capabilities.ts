@@ -1,0 +1,63 @@
+import type { CapabilityType } from '../../contract/protocol/mcp/mcp.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { type ClientMessage, nameOf, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
+import type { ServerSettings } from '../server/server-settings.ts';
+
+/** The type that a method acts on, with its name in messages. */
+const acts: Readonly<Record<string, { readonly type: CapabilityType; readonly label: string }>> = {
+  'tools/call': { type: 'tool', label: 'Tool' },
+  'prompts/get': { type: 'prompt', label: 'Prompt' },
+  'resources/read': { type: 'resource', label: 'Resource' },
+  'resources/subscribe': { type: 'resource', label: 'Resource' },
+  'completion/complete': { type: 'prompt', label: 'Prompt' },
+};
+
+/** Methods that list capabilities: the member of the result, and the member of its items that flags name. */
+export const lists: Readonly<Record<string, { readonly member: string; readonly key: string; readonly type: CapabilityType }>> = {
+  'tools/list': { member: 'tools', key: 'name', type: 'tool' },
+  'prompts/list': { member: 'prompts', key: 'name', type: 'prompt' },
+  'resources/list': { member: 'resources', key: 'uri', type: 'resource' },
+  'resources/templates/list': { member: 'resourceTemplates', key: 'uriTemplate', type: 'resource_template' },
+};
+
+/** Throws RpcError -32602 if the message uses a capability that either level disables. Lists alone do not protect a capability. */
+export function requireEnabled(server: ServerSettings, message: ClientMessage): void {
+  const { method, params, id } = message;
+  if (!server.hasFilters || method === null) return;
+  const act = acts[method];
+  if (!act) return;
+  const [type, name] = method === 'completion/complete' ? completed(params) : [act.type, nameOf(message)];
+  if (name === null || server.isEnabled(type, name)) return;
+  const label = type === 'resource_template' ? 'Resource template' : act.label;
+  throw new RpcError(rpcCodes.invalidParams, `${label} '${name.slice(0, 200)}' is disabled`, { id, status: 200 });
+}
+
+/** Returns false for an item that flags or pins hide. */
+export function isShown(
+  server: ServerSettings,
+  { key, type }: { readonly key: string; readonly type: CapabilityType },
+  item: JsonObject,
+): boolean {
+  return server.isEnabled(type, String(item[key])) && (type !== 'tool' || server.isApproved(item));
+}
+
+/** The prompt or resource template whose argument is completed. */
+function completed({ ref }: JsonObject): [CapabilityType, string | null] {
+  if (!isObject(ref)) return ['prompt', null];
+  if (typeof ref.uri === 'string') return ['resource_template', ref.uri];
+  return ['prompt', typeof ref.name === 'string' ? ref.name : null];
+}
+
+/** True if results of this method must be filtered. */
+export function isFiltered(server: ServerSettings, method: string | null): boolean {
+  return server.hasFilters && method !== null && lists[method] !== undefined;
+}
+
+/** Returns the result of a list without disabled items; the same object if there are none. */
+export function withoutDisabled(server: ServerSettings, method: string, result: JsonObject): JsonObject {
+  const list = lists[method];
+  const items = list ? result[list.member] : undefined;
+  if (!list || !Array.isArray(items)) return result;
+  const enabled = items.filter((item) => isObject(item) && isShown(server, list, item));
+  return enabled.length === items.length ? result : { ...result, [list.member]: enabled };
+}

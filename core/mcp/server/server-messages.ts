@@ -1,0 +1,104 @@
+import type { McpCall } from '../../contract/plugin/mcp-call.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { hasDuplicateKeys } from '../../contract/values/json/duplicate-keys.ts';
+import { isObject, isPromise, type JsonObject, type Maybe, parseObject } from '../../contract/values/json/json.ts';
+import type { MessageReader } from '../../json-rpc/message-reader.ts';
+import { errorBody, isAmbiguous, otherMember, RpcError } from '../../json-rpc/messages.ts';
+import type { ToolChecks } from '../../json-rpc/tool-guardrails.ts';
+import { tellsToolResult } from '../check-task.ts';
+import { isFiltered, withoutDisabled } from '../lists/capabilities.ts';
+import type { ServerSettings } from './server-settings.ts';
+
+/** Messages up to this length are read for the record. Longer ones only if their content must be checked. */
+const recordedLength = 64 * 1024;
+
+export interface Reading {
+  readonly server: ServerSettings;
+  readonly call: McpCall;
+  /** Checks of results; null: they pass. */
+  readonly checkResult: ToolChecks['checkResult'];
+  /**
+   * The stream of a session, which may repeat replies that its client has missed: `open` passes them, `checked` drops them, because they
+   * may need checks. Null: the reply to a message.
+   */
+  readonly session: 'open' | 'checked' | null;
+  /** True if notices with results of tools are dropped, because results must be checked. */
+  readonly dropsTaskResults?: boolean;
+  /** Called when the reply to the request was read; with null for a message that is too long to be read, which may be the reply. */
+  readonly onReply?: (message: JsonObject | null) => void;
+}
+
+export function messageReader(reading: Reading): MessageReader {
+  const { server, call, checkResult, session, dropsTaskResults, onReply } = reading;
+  const mustRead = checkResult !== null || isFiltered(server, call.method) || session === 'checked' || dropsTaskResults;
+  const checked = (message: JsonObject): Maybe<string | null> => {
+    if (!isObject(message.result)) return null;
+    const result = withoutDisabled(server, call.method ?? '', message.result);
+    return result === message.result ? null : JSON.stringify({ ...message, result });
+  };
+  return {
+    read(json) {
+      call.replyLength += json.length;
+      if (!mustRead && json.length > recordedLength) {
+        onReply?.(null);
+        return null;
+      }
+      const message = parseObject(json);
+      if (message === null) {
+        if (mustRead) throw new GatewayError('upstream_invalid', { message: 'The MCP server sent a reply that is no message' });
+        return null;
+      }
+      if (dropsTaskResults && tellsToolResult(message)) return '';
+      // A client could take these for the response, and read a result that was not checked.
+      if (isAmbiguous(message) || otherMember(message) !== null) return mustRead ? '' : null;
+      // Notifications and requests of the server belong to no request of the client.
+      if (message.result === undefined && message.error === undefined) return null;
+      // Clients may read the other of two values with one key.
+      const same = (text: string | null): string | null =>
+        text === null && hasDuplicateKeys(json, message) ? JSON.stringify(message) : text;
+      if (message.id === null || isErrorWithoutId(message)) {
+        if (!isObject(message.error)) return mustRead ? '' : null;
+        if (checkResult === null) return null;
+        const error = guarded(message, call, checkResult);
+        return isPromise(error) ? error.then(same) : same(error);
+      }
+      if (message.id !== call.id) return session === 'open' ? null : '';
+      onReply?.(message);
+      note(call, message);
+      const read = checkResult === null ? checked(message) : guarded(message, call, checkResult);
+      if (!mustRead) return read;
+      return isPromise(read) ? read.then(same) : same(read);
+    },
+  };
+}
+
+/** Runs the guardrails on a result or an error. A denial becomes the reply. */
+function guarded(message: JsonObject, call: McpCall, check: NonNullable<ToolChecks['checkResult']>): Maybe<string | null> {
+  const isResult = isObject(message.result);
+  const given = isResult ? (message.result as JsonObject) : { error: message.error };
+  const sent = (changed: JsonObject): string | null => {
+    if (changed === given) return null;
+    return JSON.stringify(isResult ? { ...message, result: changed } : { ...message, error: changed.error });
+  };
+  const denied = (thrown: unknown): string => {
+    if (!(thrown instanceof RpcError)) throw thrown;
+    call.errorCode = thrown.rpcCode;
+    return errorBody(thrown.id, thrown.rpcCode, thrown.message, thrown.data);
+  };
+  try {
+    const verdict = check(call.id, given);
+    return isPromise(verdict) ? verdict.then(sent).catch(denied) : sent(verdict);
+  } catch (thrown) {
+    return denied(thrown);
+  }
+}
+
+/** Errors about requests that a server could not read may leave out their id since the revision 2025-11-25. */
+function isErrorWithoutId({ jsonrpc, id, error, result }: JsonObject): boolean {
+  return jsonrpc === '2.0' && id === undefined && isObject(error) && result === undefined;
+}
+
+function note(call: McpCall, { error, result }: JsonObject): void {
+  if (isObject(error) && typeof error.code === 'number') call.errorCode = error.code;
+  if (isObject(result) && result.isError === true) call.isToolError = true;
+}

@@ -1,0 +1,41 @@
+import type { HeaderList } from '../../contract/values/http/http.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { type ClientMessage, nameOf } from '../../json-rpc/messages.ts';
+import { repeatsName } from '../headers/routing-headers.ts';
+import { ownMeta, statelessRevision } from './own-client.ts';
+
+/** Members of `_meta` that a revision without sessions requires. They belong to one of the two connections. */
+const protocolMember = /^io\.modelcontextprotocol\//;
+
+/**
+ * Returns the bytes of a message that the gateway sends in a session of its own, in the revision of that session. `client` states who
+ * sends it, in the revision without sessions.
+ */
+export function routedBody({ id, method, params }: ClientMessage, revision: string, client: JsonObject = ownMeta): Uint8Array {
+  const meta = withoutProtocolMembers(params._meta);
+  const { _meta: _, ...rest } = params;
+  const all = revision >= statelessRevision ? { ...meta, ...client } : meta;
+  const sent = Object.keys(all).length === 0 ? rest : { ...rest, _meta: all };
+  return Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...(id === null ? {} : { id }), method, params: sent }));
+}
+
+/** The headers that repeat parts of the body, in revisions that have them. */
+export function routingHeaders(message: ClientMessage, revision: string): HeaderList {
+  if (revision < statelessRevision) return [];
+  const { method } = message;
+  const name = repeatsName(method) ? nameOf(message) : null;
+  if (name === null) return ['mcp-method', String(method)];
+  const plain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(name) && !name.startsWith('=?');
+  const value = plain ? name : `=?base64?${Buffer.from(name).toString('base64')}?=`;
+  return ['mcp-method', String(method), 'mcp-name', value];
+}
+
+/** Returns a message that calls another tool with other arguments. Everything else of it stays. */
+export function toolCall(message: ClientMessage, name: string, sent: JsonObject): ClientMessage {
+  return { ...message, params: { ...message.params, name, arguments: sent } };
+}
+
+function withoutProtocolMembers(meta: unknown): JsonObject {
+  if (!isObject(meta)) return {};
+  return Object.fromEntries(Object.entries(meta).filter(([name]) => !protocolMember.test(name)));
+}
