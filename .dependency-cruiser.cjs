@@ -35,7 +35,7 @@ module.exports = {
       '^config/examples/',
       '^(config/examples/|core/(contract/plugin/plugin|provider-host/provider|providers/provider-adapter|test-kit/))',
     ),
-    only('values', '^core/contract/values/', '^(core/contract/(values/|plugin/web-socket)|config/did-you-mean)'),
+    only('values', '^core/contract/values/', '^(core/contract/(values/|plugin/sessions/web-socket)|config/did-you-mean)'),
     only('contract', '^core/contract/', '^(core/contract/|config/did-you-mean)'),
     only('http-edge', '^core/http/', '^(core/(http|contract)/|config/)'),
     only('upstream-edge', '^core/upstream/', '^(core/(upstream|contract)/|config/)'),

@@ -1,7 +1,7 @@
 import type { EntitySchema, MigrationObject } from '@mikro-orm/core';
 import type { Settings } from '../config/settings.ts';
 import type { Clock, Log } from '../core/contract/plugin/plugin.ts';
-import type { RequestRecord } from '../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../core/contract/plugin/record/record.ts';
 import type { DocumentKind, DocumentOf } from '../core/contract/protocol/documents.ts';
 import { isUuid } from '../core/contract/values/text/uuid.ts';
 import type { ClickHouse } from './clickhouse/clickhouse.ts';

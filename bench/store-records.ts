@@ -6,7 +6,7 @@ import { RollupBatch } from '../admin/analytics/rollup-batch.ts';
 import { encodeChanges } from '../admin/analytics/write-rollups.ts';
 import { parseBatch, storeBatch } from '../admin/gateway-api/store-records.ts';
 import { priceRecord } from '../admin/pricing/price-record.ts';
-import type { RequestRecord } from '../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../core/contract/plugin/record/record.ts';
 import { keepObjectsYoung } from '../core/contract/values/keep-objects-young.ts';
 import { startPlaneWith, testSettings } from '../test/admin/support/plane.ts';
 import { newReadyDatabase } from '../test/admin/support/test-database.ts';

@@ -1,8 +1,7 @@
 /** Import rules inside admin/, as data. `.dependency-cruiser.cjs` turns them into rules and docs/imports.md describes them. */
 
 /** Tables of rows, and the rules that read nothing but these rows. Every folder above the infrastructure may import them. */
-const rows =
-  'resources/([a-z/-]+entity|organisations/(setting-sections|effective-setting|security-settings))\\.ts';
+const rows = 'resources/([a-z/-]+entity|organisations/(setting-sections|effective-setting|security-settings))\\.ts';
 
 /** Files of admin/ itself that import only each other. */
 const leaves = '(background-work|failure-fields|is-database-away|outbound-fetch|start-error)\\.ts';

@@ -1,4 +1,4 @@
-import type { TaskRunner } from '../core/contract/plugin/worker-tasks.ts';
+import type { TaskRunner } from '../core/contract/plugin/services/worker-tasks.ts';
 import { createWorkerPool, type WorkerPool, type WorkerPoolOptions } from './pool.ts';
 import { tasks } from './tasks/index.ts';
 

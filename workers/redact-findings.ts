@@ -1,4 +1,4 @@
-import type { FindInput, Found } from '../core/contract/plugin/worker-tasks.ts';
+import type { FindInput, Found } from '../core/contract/plugin/services/worker-tasks.ts';
 
 /** Something found in texts. Findings do not overlap. */
 export interface Finding<Kind extends string> {

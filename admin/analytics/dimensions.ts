@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../core/contract/plugin/record/record.ts';
 
 type Value = string | number | null;
 

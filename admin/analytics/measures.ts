@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../core/contract/plugin/record/record.ts';
 
 /**
  * A sum that roll-ups hold: how one request counts, in a record and in SQL over the alias `r` of `request_records`. Amounts of money are

@@ -1,4 +1,4 @@
-import { isCounted, type RequestRecord } from '../../core/contract/plugin/record.ts';
+import { isCounted, type RequestRecord } from '../../core/contract/plugin/record/record.ts';
 import { type DimensionSource, dimensionSources, dimensions } from './dimensions.ts';
 import { dayGrains, dayMs, type Grain, liveGrains, quarterGrains, quarterMs, weekGrains, weekMs } from './grains.ts';
 import { binOf } from './latency-bins.ts';

@@ -1,4 +1,4 @@
-import { emptyRecord, type RequestRecord } from '../../core/contract/plugin/record.ts';
+import { emptyRecord, type RequestRecord } from '../../core/contract/plugin/record/record.ts';
 import type { ModelRates } from '../../core/contract/protocol/limits/leases.ts';
 import type { ImageRates } from '../../core/contract/values/models/image-rate.ts';
 import type { EntityManager } from '../db/open-database.ts';

@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../core/contract/plugin/record/record.ts';
 import { executeBound } from '../db/execute-bound.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { toNanoUsd } from '../pricing/nano-usd.ts';

@@ -1,6 +1,6 @@
 import { isAscii } from 'node:buffer';
 import * as v from 'valibot';
-import { type RequestRecord, requestRecord } from '../../core/contract/plugin/record.ts';
+import { type RequestRecord, requestRecord } from '../../core/contract/plugin/record/record.ts';
 import type { RecordsReply } from '../../core/contract/protocol/internal-api.ts';
 import { isObject } from '../../core/contract/values/json/json.ts';
 import { isUuid } from '../../core/contract/values/text/uuid.ts';

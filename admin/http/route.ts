@@ -2,7 +2,7 @@ import type { HonoRequest } from 'hono';
 import type * as v from 'valibot';
 import type { Settings } from '../../config/settings.ts';
 import type { Clock, Log } from '../../core/contract/plugin/plugin.ts';
-import type { RequestRecord } from '../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../core/contract/plugin/record/record.ts';
 import type { DocumentKind } from '../../core/contract/protocol/documents.ts';
 import type { DocumentReply } from '../../core/contract/protocol/internal-api.ts';
 import type { ChangeNotice } from '../../core/contract/protocol/notices/change-notice.ts';

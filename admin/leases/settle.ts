@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../core/contract/plugin/record/record.ts';
 import { rateKeyPrefix } from '../../core/contract/protocol/limits/leases.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { nanoPerMicro } from '../pricing/nano-usd.ts';

@@ -1,4 +1,4 @@
-import type { MediaRecord, RequestRecord } from '../../core/contract/plugin/record.ts';
+import type { MediaRecord, RequestRecord } from '../../core/contract/plugin/record/record.ts';
 import { isObject } from '../../core/contract/values/json/json.ts';
 import { imageRate } from '../../core/contract/values/models/image-rate.ts';
 import { type Amounts, type Calculation, calculate } from './calculation.ts';

@@ -1,4 +1,4 @@
-import { isCounted, type RequestRecord } from '../../core/contract/plugin/record.ts';
+import { isCounted, type RequestRecord } from '../../core/contract/plugin/record/record.ts';
 import { costOf } from './cost.ts';
 import { type PriceHistory, priceAt } from './price-history.ts';
 import { configuredBatchRates, configuredRates, publicRates } from './rates.ts';

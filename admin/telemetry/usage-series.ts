@@ -1,4 +1,4 @@
-import { isCounted, type RequestRecord } from '../../core/contract/plugin/record.ts';
+import { isCounted, type RequestRecord } from '../../core/contract/plugin/record/record.ts';
 import type { Labels, Sample } from '../../core/telemetry/histogram.ts';
 import type { NewRecord } from '../define-resource.ts';
 

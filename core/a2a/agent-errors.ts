@@ -1,6 +1,6 @@
-import type { AgentCall } from '../contract/plugin/agent-call.ts';
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
+import type { AgentCall } from '../contract/plugin/requests/agent-call.ts';
 import type { GatewayError } from '../contract/values/errors/errors.ts';
 import { errorBody, type RpcError, rpcCodes } from '../json-rpc/messages.ts';
 

@@ -1,4 +1,4 @@
-import type { AgentCall } from '../contract/plugin/agent-call.ts';
+import type { AgentCall } from '../contract/plugin/requests/agent-call.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import { isObject, type JsonObject, parseObject } from '../contract/values/json/json.ts';
 import type { MessageReader, StreamHold } from '../json-rpc/message-reader.ts';

@@ -1,5 +1,5 @@
-import type { AgentCall } from '../contract/plugin/agent-call.ts';
 import type { RequestContext } from '../contract/plugin/context.ts';
+import type { AgentCall } from '../contract/plugin/requests/agent-call.ts';
 import type { AgentBinding, AgentServerDocument } from '../contract/protocol/agents/agents.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import type { ReplySink } from '../contract/values/http/http.ts';

@@ -1,5 +1,5 @@
-import { type CheckBatchLine, operationOfLines } from '../contract/plugin/batch-line.ts';
 import type { RequestContext } from '../contract/plugin/context.ts';
+import { type CheckBatchLine, operationOfLines } from '../contract/plugin/requests/batch-line.ts';
 import type { StepServices } from '../contract/provider/provider.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { hasDuplicateKeys } from '../contract/values/json/duplicate-keys.ts';

@@ -1,4 +1,4 @@
-import { operationOfLines } from '../contract/plugin/batch-line.ts';
+import { operationOfLines } from '../contract/plugin/requests/batch-line.ts';
 import type { BatchUsageQuestion, BatchUsageReply } from '../contract/provider/batch-usage.ts';
 import type { Operation, OperationCall, StepReply, StepServices } from '../contract/provider/provider.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';

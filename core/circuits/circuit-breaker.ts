@@ -1,4 +1,4 @@
-import type { Breaker, BreakerSettings, CircuitNotice } from '../contract/plugin/circuits.ts';
+import type { Breaker, BreakerSettings, CircuitNotice } from '../contract/plugin/services/circuits.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 
 /** State change that a circuit reports to other gateways. */

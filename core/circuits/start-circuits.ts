@@ -5,7 +5,7 @@ import {
   type Circuits,
   circuitNotice,
   circuitNoticeBytesMax,
-} from '../contract/plugin/circuits.ts';
+} from '../contract/plugin/services/circuits.ts';
 import type { NoticeChannel } from '../contract/protocol/notices/notice-channel.ts';
 import { readNotice } from '../contract/protocol/notices/read-notice.ts';
 import type { Log } from '../contract/values/log/log.ts';

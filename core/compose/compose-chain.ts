@@ -1,12 +1,12 @@
 import type { AuthKeys } from '../../plugins/auth/index.ts';
 import { checks as builtInChecks } from '../../plugins/guardrails/checks/index.ts';
 import * as builtIn from '../../plugins/index.ts';
+import type { TargetLimits } from '../contract/plugin/config/gateway-config.ts';
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { CorePlugin, CoreServices } from '../contract/plugin/core-plugin.ts';
-import type { TargetLimits } from '../contract/plugin/gateway-config.ts';
+import type { AddedCheck } from '../contract/plugin/guardrails/plugin-check.ts';
 import type { Slot } from '../contract/plugin/plugin.ts';
-import type { AddedCheck } from '../contract/plugin/plugin-check.ts';
-import type { CallProvider } from '../contract/plugin/provider-call.ts';
+import type { CallProvider } from '../contract/plugin/services/provider-call.ts';
 import { type Chain, compileChain, mergePlugins } from '../pipeline/plan/compile-plan.ts';
 import { PlanStore } from '../pipeline/plan/plan-store.ts';
 import type { OpenGuardrail } from '../pipeline/plan/saved-guardrails.ts';

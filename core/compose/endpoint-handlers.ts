@@ -1,7 +1,7 @@
 import { batchSteps } from '../batches/batch-steps.ts';
 import type { RequestContext } from '../contract/plugin/context.ts';
-import type { Endpoint } from '../contract/plugin/endpoint.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
+import type { Endpoint } from '../contract/plugin/requests/endpoint.ts';
 import type { GatewayError } from '../contract/values/errors/errors.ts';
 import { addDebugRoute } from '../explain/debug-route.ts';
 import { explainConfig } from '../explain/explain-config.ts';

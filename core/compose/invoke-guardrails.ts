@@ -1,15 +1,15 @@
 import * as v from 'valibot';
 import { invokeGuardrails } from '../../plugins/guardrails/invoke.ts';
 import { type Identity, RequestContext } from '../contract/plugin/context.ts';
-import type { Endpoint } from '../contract/plugin/endpoint.ts';
 import {
   type GuardrailReference,
   guardrailReference,
   guardrailsOf,
   isRule,
   ruleOfSaved,
-} from '../contract/plugin/guardrail-config.ts';
+} from '../contract/plugin/guardrails/guardrail-config.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
+import type { Endpoint } from '../contract/plugin/requests/endpoint.ts';
 import {
   type GuardrailTest,
   type GuardrailTestReply,

@@ -1,6 +1,6 @@
 import type { Settings } from '../../config/settings.ts';
 import type { CorePlugin, CoreServices } from '../contract/plugin/core-plugin.ts';
-import type { AddedCheck } from '../contract/plugin/plugin-check.ts';
+import type { AddedCheck } from '../contract/plugin/guardrails/plugin-check.ts';
 import type { LoadedPlugin, LoadedProvider } from '../contract/protocol/control-plane-calls/loaded-plugins.ts';
 import type { Log } from '../contract/values/log/log.ts';
 import { hasHooks } from '../plugin-host/check-plugin.ts';

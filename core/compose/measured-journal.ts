@@ -1,5 +1,5 @@
 import type { Journal } from '../contract/plugin/core-plugin.ts';
-import type { RequestRecord } from '../contract/plugin/record.ts';
+import type { RequestRecord } from '../contract/plugin/record/record.ts';
 
 /** Returns a journal that also counts each finished request in the metrics and logs it. `logRequest` is null if requests are not logged. */
 export function measuredJournal(

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { toRecord } from '../../plugins/record/index.ts';
 import { RequestContext } from '../contract/plugin/context.ts';
-import type { RequestRecord } from '../contract/plugin/record.ts';
+import type { RequestRecord } from '../contract/plugin/record/record.ts';
 import type { GatewayError } from '../contract/values/errors/errors.ts';
 import type { InboundRequest } from '../contract/values/http/http.ts';
 import type { Clock } from '../contract/values/time/clock.ts';

@@ -1,5 +1,5 @@
 import type { Settings } from '../../config/settings.ts';
-import type { RequestRecord } from '../contract/plugin/record.ts';
+import type { RequestRecord } from '../contract/plugin/record/record.ts';
 import type { JsonObject } from '../contract/values/json/json.ts';
 import type { Log } from '../contract/values/log/log.ts';
 import { createLogLimit } from '../contract/values/log/log-limit.ts';

@@ -1,5 +1,5 @@
 import { awsSigned } from '../cloud-auth/aws-sign.ts';
-import type { SignAws } from '../contract/plugin/sign-aws.ts';
+import type { SignAws } from '../contract/plugin/services/sign-aws.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 
 /** Signs calls of built-in plugins to AWS. */

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../contract/plugin/endpoint.ts';
+import type { Endpoint } from '../contract/plugin/requests/endpoint.ts';
 import { hasDotSegment } from './control-plane-paths.ts';
 
 const path = /^\/agent\/([a-zA-Z0-9_-]{1,255})(\/.*)?$/;

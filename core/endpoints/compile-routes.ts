@@ -1,4 +1,4 @@
-import type { Endpoint } from '../contract/plugin/endpoint.ts';
+import type { Endpoint } from '../contract/plugin/requests/endpoint.ts';
 import type { Route } from './routes.ts';
 
 /** Returns the endpoint of a method and a path below `/v1`. Null if there is no such route. */

@@ -1,4 +1,4 @@
-import type { Endpoint, WireFormat } from '../contract/plugin/endpoint.ts';
+import type { Endpoint, WireFormat } from '../contract/plugin/requests/endpoint.ts';
 import { agentEndpoint } from './agent-endpoint.ts';
 import { deploymentPaths, isAzurePath, readAzurePath } from './azure-paths.ts';
 import { compileRoutes } from './compile-routes.ts';

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../contract/plugin/endpoint.ts';
+import type { Endpoint } from '../contract/plugin/requests/endpoint.ts';
 
 const path = /^(?:\/([a-zA-Z0-9_-]{1,255}))?\/([a-zA-Z0-9_-]{1,255})\/mcp$/;
 const methods: ReadonlySet<string> = new Set(['GET', 'POST', 'DELETE']);

@@ -1,5 +1,5 @@
-import type { Endpoint } from '../contract/plugin/endpoint.ts';
-import { passedTraffic } from '../contract/plugin/passed-traffic.ts';
+import type { Endpoint } from '../contract/plugin/requests/endpoint.ts';
+import { passedTraffic } from '../contract/plugin/requests/passed-traffic.ts';
 
 /** Methods that pass through. */
 export const proxyMethods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];

@@ -1,4 +1,4 @@
-import type { BodyKind, Endpoint, WireFormat } from '../contract/plugin/endpoint.ts';
+import type { BodyKind, Endpoint, WireFormat } from '../contract/plugin/requests/endpoint.ts';
 import type { OperationName } from '../contract/provider/provider.ts';
 
 /** One shaped route: method and path below `/v1`, its operation, and the format of its errors. */

@@ -1,4 +1,4 @@
-import type { GatewayConfig } from '../contract/plugin/gateway-config.ts';
+import type { GatewayConfig } from '../contract/plugin/config/gateway-config.ts';
 import type { Retry, Target } from '../contract/plugin/plan.ts';
 import type { JsonObject } from '../contract/values/json/json.ts';
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { RequestContext } from '../contract/plugin/context.ts';
-import type { Endpoint } from '../contract/plugin/endpoint.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
+import type { Endpoint } from '../contract/plugin/requests/endpoint.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { issueText, pathOf } from '../contract/values/errors/input-issues.ts';
 import { findHeader, type HeaderList, type InboundRequest } from '../contract/values/http/http.ts';

@@ -1,6 +1,6 @@
+import type { RouteExplanation } from '../contract/plugin/config/route-explanation.ts';
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { Target } from '../contract/plugin/plan.ts';
-import type { RouteExplanation } from '../contract/plugin/route-explanation.ts';
 import { toGatewayError } from '../contract/values/errors/errors.ts';
 import type { JsonObject } from '../contract/values/json/json.ts';
 import { shapedCall } from '../pipeline/attempt/outgoing-call.ts';

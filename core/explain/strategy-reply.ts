@@ -1,4 +1,4 @@
-import type { BranchExplanation, ConditionTrace, StrategyExplanation } from '../contract/plugin/route-explanation.ts';
+import type { BranchExplanation, ConditionTrace, StrategyExplanation } from '../contract/plugin/config/route-explanation.ts';
 import type { JsonObject } from '../contract/values/json/json.ts';
 
 /** Converts the explanation of a strategy to the field names of the API. Absent fields stay absent. */

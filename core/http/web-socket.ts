@@ -1,5 +1,5 @@
 import type { HttpResponse, us_socket_context_t, WebSocket, WebSocketBehavior } from 'uWebSockets.js';
-import { closeCodes, type FrameListener, type FrameSocket } from '../contract/plugin/web-socket.ts';
+import { closeCodes, type FrameListener, type FrameSocket } from '../contract/plugin/sessions/web-socket.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { PartBudget } from './part-budget.ts';
 import type { ParsedRequest } from './read-request.ts';

@@ -1,5 +1,5 @@
 import type { HttpResponse } from 'uWebSockets.js';
-import type { FrameSocket } from '../contract/plugin/web-socket.ts';
+import type { FrameSocket } from '../contract/plugin/sessions/web-socket.ts';
 import type { GatewayError } from '../contract/values/errors/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http/http.ts';
 import type { CorkAnchor } from './cork-anchor.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { CapturedContent, ContentCapture, ContentLog } from '../contract/plugin/content-capture.ts';
+import type { CapturedContent, ContentCapture, ContentLog } from '../contract/plugin/record/content-capture.ts';
 import { type InternalFetch, internalPaths } from '../contract/protocol/internal-api.ts';
 import { contentBatchBytesMax, contentsPerBatchMax, type RecordContent } from '../contract/protocol/record-contents.ts';
 import { messageOf } from '../contract/values/errors/message-of.ts';

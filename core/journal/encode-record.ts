@@ -1,5 +1,5 @@
-import type { GuardrailRecord } from '../contract/plugin/guardrail-result.ts';
-import type { AttemptRecord, RequestRecord, RequestTimes } from '../contract/plugin/record.ts';
+import type { GuardrailRecord } from '../contract/plugin/guardrails/guardrail-result.ts';
+import type { AttemptRecord, RequestRecord, RequestTimes } from '../contract/plugin/record/record.ts';
 import { isEmptyObject } from '../contract/values/json/json.ts';
 import type { LineBuffer } from './line-buffer.ts';
 import { PartCache } from './part-cache.ts';

@@ -1,8 +1,8 @@
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { type CallHold, interruptedRecord } from '../contract/plugin/call-hold.ts';
-import { type RequestRecord, requestRecord } from '../contract/plugin/record.ts';
+import { type CallHold, interruptedRecord } from '../contract/plugin/record/call-hold.ts';
+import { type RequestRecord, requestRecord } from '../contract/plugin/record/record.ts';
 import { isObject } from '../contract/values/json/json.ts';
 import { LineBuffer } from './line-buffer.ts';
 import { findSegments, namesIn } from './segment.ts';

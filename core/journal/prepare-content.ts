@@ -1,4 +1,4 @@
-import type { CapturedContent } from '../contract/plugin/content-capture.ts';
+import type { CapturedContent } from '../contract/plugin/record/content-capture.ts';
 import type { PromptContent, RecordContent } from '../contract/protocol/record-contents.ts';
 import type { JsonObject } from '../contract/values/json/json.ts';
 import { type Masks, withoutVectors } from './mask-content.ts';

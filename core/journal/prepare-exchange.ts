@@ -1,4 +1,4 @@
-import type { CapturedBytes, CapturedContent, CapturedExchange } from '../contract/plugin/content-capture.ts';
+import type { CapturedBytes, CapturedContent, CapturedExchange } from '../contract/plugin/record/content-capture.ts';
 import type { ExchangeContent } from '../contract/protocol/record-contents.ts';
 import type { HeaderList } from '../contract/values/http/http.ts';
 import { isObject } from '../contract/values/json/json.ts';

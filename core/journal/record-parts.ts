@@ -1,5 +1,5 @@
-import type { GuardrailRecord } from '../contract/plugin/guardrail-result.ts';
-import type { AttemptRecord, RequestRecord } from '../contract/plugin/record.ts';
+import type { GuardrailRecord } from '../contract/plugin/guardrails/guardrail-result.ts';
+import type { AttemptRecord, RequestRecord } from '../contract/plugin/record/record.ts';
 
 type Caller = Pick<RequestRecord, 'organisationId' | 'workspaceId' | 'apiKeyId' | 'userId' | 'tokenSubject'>;
 

@@ -1,7 +1,7 @@
 import { rmdirSync, unlinkSync } from 'node:fs';
-import type { CallHold } from '../contract/plugin/call-hold.ts';
 import type { Journal } from '../contract/plugin/core-plugin.ts';
-import type { RequestRecord } from '../contract/plugin/record.ts';
+import type { CallHold } from '../contract/plugin/record/call-hold.ts';
+import type { RequestRecord } from '../contract/plugin/record/record.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import type { Log } from '../contract/values/log/log.ts';
 import type { Clock } from '../contract/values/time/clock.ts';

@@ -1,4 +1,4 @@
-import type { BreakerSettings, Circuits } from '../contract/plugin/circuits.ts';
+import type { BreakerSettings, Circuits } from '../contract/plugin/services/circuits.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 
 /** An MCP server or an agent. */

@@ -1,6 +1,6 @@
 import type { Identity, RequestContext } from '../contract/plugin/context.ts';
-import { ruleOfSaved } from '../contract/plugin/guardrail-config.ts';
-import type { CompiledToolGuardrail, ToolGuard, ToolSide } from '../contract/plugin/tool-guard.ts';
+import { ruleOfSaved } from '../contract/plugin/guardrails/guardrail-config.ts';
+import type { CompiledToolGuardrail, ToolGuard, ToolSide } from '../contract/plugin/guardrails/tool-guard.ts';
 import type { GuardrailDocument, WorkspaceDocument } from '../contract/protocol/documents.ts';
 import type { McpServerDocument } from '../contract/protocol/mcp/mcp.ts';
 import { isPromise, type JsonObject, type Maybe } from '../contract/values/json/json.ts';

@@ -1,5 +1,5 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
-import type { McpCall } from '../contract/plugin/mcp-call.ts';
+import type { McpCall } from '../contract/plugin/requests/mcp-call.ts';
 import type { McpServerDocument } from '../contract/protocol/mcp/mcp.ts';
 import type { McpVirtualServerDocument } from '../contract/protocol/mcp/mcp-virtual.ts';
 

@@ -1,5 +1,5 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
-import type { McpCall } from '../contract/plugin/mcp-call.ts';
+import type { McpCall } from '../contract/plugin/requests/mcp-call.ts';
 import type { ExternalTokens } from '../contract/protocol/mcp/external-tokens.ts';
 import type { McpServerDocument } from '../contract/protocol/mcp/mcp.ts';
 import type { GatewayError } from '../contract/values/errors/errors.ts';

@@ -1,5 +1,5 @@
 import type { Identity } from '../contract/plugin/context.ts';
-import type { McpCall } from '../contract/plugin/mcp-call.ts';
+import type { McpCall } from '../contract/plugin/requests/mcp-call.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { isPromise, type JsonObject } from '../contract/values/json/json.ts';
 import { type ClientMessage, nameOf, parseMessage, RpcError, rpcCodes } from '../json-rpc/messages.ts';

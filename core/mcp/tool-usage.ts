@@ -1,4 +1,4 @@
-import type { McpCall } from '../contract/plugin/mcp-call.ts';
+import type { McpCall } from '../contract/plugin/requests/mcp-call.ts';
 import { emptyUsage, type Usage } from '../contract/values/models/usage.ts';
 
 /** Characters of JSON per token, for estimates. */

@@ -1,5 +1,5 @@
 import type { Reply } from '../contract/plugin/plugin.ts';
-import type { FrameSocket } from '../contract/plugin/web-socket.ts';
+import type { FrameSocket } from '../contract/plugin/sessions/web-socket.ts';
 import type { OperationCall, ProviderAdapter } from '../contract/provider/provider.ts';
 import type { GatewayError } from '../contract/values/errors/errors.ts';
 import type { HeaderList } from '../contract/values/http/http.ts';

@@ -1,5 +1,5 @@
 import { RequestContext } from '../contract/plugin/context.ts';
-import type { OwnOperation, ProviderCall } from '../contract/plugin/provider-call.ts';
+import type { OwnOperation, ProviderCall } from '../contract/plugin/services/provider-call.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { type InnerReply, InnerSink, innerRequest } from './inner-request.ts';

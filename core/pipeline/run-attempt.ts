@@ -1,7 +1,7 @@
-import { CapturedBytes, type CapturedExchange } from '../contract/plugin/content-capture.ts';
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { Target } from '../contract/plugin/plan.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
+import { CapturedBytes, type CapturedExchange } from '../contract/plugin/record/content-capture.ts';
 import type { OutgoingCall, StepReply, StepServices } from '../contract/provider/provider.ts';
 import type { UpstreamSender } from '../contract/provider/upstream.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';

@@ -1,10 +1,10 @@
 import { RequestContext } from '../contract/plugin/context.ts';
 import type { CoreServices } from '../contract/plugin/core-plugin.ts';
-import type { Endpoint } from '../contract/plugin/endpoint.ts';
 import type { Plan, Target } from '../contract/plugin/plan.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
-import type { RequestPrompt } from '../contract/plugin/prompt.ts';
-import type { ClientSecrets, SessionOutcome, Sessions } from '../contract/plugin/web-socket.ts';
+import type { Endpoint } from '../contract/plugin/requests/endpoint.ts';
+import type { RequestPrompt } from '../contract/plugin/requests/prompt.ts';
+import type { ClientSecrets, SessionOutcome, Sessions } from '../contract/plugin/sessions/web-socket.ts';
 import { headerParam } from '../contract/protocol/header-names.ts';
 import type { BodyMemory } from '../contract/values/bodies/body-memory.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { guardrailSides } from '../contract/plugin/guardrail-config.ts';
+import { guardrailSides } from '../contract/plugin/guardrails/guardrail-config.ts';
+import type { PluginCheck } from '../contract/plugin/guardrails/plugin-check.ts';
 import type { Extension } from '../contract/plugin/plugin.ts';
-import type { PluginCheck } from '../contract/plugin/plugin-check.ts';
 import { issueText } from '../contract/values/errors/input-issues.ts';
 import { messageOf } from '../contract/values/errors/message-of.ts';
 import { isObject } from '../contract/values/json/json.ts';

@@ -1,6 +1,6 @@
 import type { CoreServices } from '../contract/plugin/core-plugin.ts';
+import type { AddedCheck, AddedDecision, CheckContext, PluginCheck } from '../contract/plugin/guardrails/plugin-check.ts';
 import type { Extension, Services } from '../contract/plugin/plugin.ts';
-import type { AddedCheck, AddedDecision, CheckContext, PluginCheck } from '../contract/plugin/plugin-check.ts';
 import { reasonOf } from '../contract/values/errors/errors.ts';
 import { isObject, isPromise, type Maybe } from '../contract/values/json/json.ts';
 import { isJsonSchema, schemaOf } from './json-schema.ts';

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Ajv2020, ErrorObject } from 'ajv/dist/2020.js';
 import * as v from 'valibot';
-import type { JsonSchema, PluginCheck } from '../contract/plugin/plugin-check.ts';
+import type { JsonSchema, PluginCheck } from '../contract/plugin/guardrails/plugin-check.ts';
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 
 /** True for a JSON Schema, false for a schema of valibot. */

@@ -1,6 +1,6 @@
 import type { Identity, RequestContext, RequestTarget } from '../contract/plugin/context.ts';
 import type { Plan, Target } from '../contract/plugin/plan.ts';
-import type { RenderedPrompt, RequestPrompt } from '../contract/plugin/prompt.ts';
+import type { RenderedPrompt, RequestPrompt } from '../contract/plugin/requests/prompt.ts';
 import { headerParam } from '../contract/protocol/header-names.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { splitModelSlug } from '../contract/values/models/model-slug.ts';

@@ -1,6 +1,6 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { DocumentReader } from '../contract/plugin/plugin.ts';
-import type { RenderedPrompt } from '../contract/plugin/prompt.ts';
+import type { RenderedPrompt } from '../contract/plugin/requests/prompt.ts';
 import type { PromptVersionDocument } from '../contract/protocol/prompts.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { isObject, isPromise, type JsonObject } from '../contract/values/json/json.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { ClientSecrets, SecretSession } from '../contract/plugin/web-socket.ts';
+import type { ClientSecrets, SecretSession } from '../contract/plugin/sessions/web-socket.ts';
 import { clientSecretPrefix } from '../contract/values/credentials/api-key.ts';
 import { seal, unseal } from '../contract/values/credentials/secret.ts';
 import { findHeader, type HeaderList, type InboundRequest } from '../contract/values/http/http.ts';

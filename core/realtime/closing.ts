@@ -1,5 +1,5 @@
-import type { SessionRecord } from '../contract/plugin/record.ts';
-import { closeCodes, type SessionOutcome } from '../contract/plugin/web-socket.ts';
+import type { SessionRecord } from '../contract/plugin/record/record.ts';
+import { closeCodes, type SessionOutcome } from '../contract/plugin/sessions/web-socket.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 
 /** The end of a session: the outcome for its record, and the close frame for each side that is still connected. */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { heldBytesOf, toHeld } from '../contract/plugin/held-messages.ts';
-import type { SessionDecision, SessionMessage } from '../contract/plugin/web-socket.ts';
+import { heldBytesOf, toHeld } from '../contract/plugin/sessions/held-messages.ts';
+import type { SessionDecision, SessionMessage } from '../contract/plugin/sessions/web-socket.ts';
 import { isPromise, type Maybe } from '../contract/values/json/json.ts';
 import type { Reading } from './reading.ts';
 

@@ -1,4 +1,4 @@
-import type { FrameSocket } from '../contract/plugin/web-socket.ts';
+import type { FrameSocket } from '../contract/plugin/sessions/web-socket.ts';
 
 /** Reading from one socket. It stops while at least one of its users has paused it. */
 export class Reading {

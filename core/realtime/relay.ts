@@ -1,5 +1,5 @@
-import { heldBytesOf, toHeld } from '../contract/plugin/held-messages.ts';
-import type { FrameSocket, SessionMessage } from '../contract/plugin/web-socket.ts';
+import { heldBytesOf, toHeld } from '../contract/plugin/sessions/held-messages.ts';
+import type { FrameSocket, SessionMessage } from '../contract/plugin/sessions/web-socket.ts';
 import type { Reading } from './reading.ts';
 
 type Message = Pick<SessionMessage, 'data' | 'isBinary'>;

@@ -1,8 +1,8 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { CoreServices } from '../contract/plugin/core-plugin.ts';
-import { namesModelInMessages, sessionTraffic } from '../contract/plugin/passed-traffic.ts';
 import type { HookList } from '../contract/plugin/plan.ts';
-import type { SessionOutcome, SessionStart, Sessions } from '../contract/plugin/web-socket.ts';
+import { namesModelInMessages, sessionTraffic } from '../contract/plugin/requests/passed-traffic.ts';
+import type { SessionOutcome, SessionStart, Sessions } from '../contract/plugin/sessions/web-socket.ts';
 import { GatewayError, reasonOf } from '../contract/values/errors/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http/http.ts';
 import { isPromise } from '../contract/values/json/json.ts';

@@ -1,4 +1,4 @@
-import type { SessionOwner } from '../contract/plugin/web-socket.ts';
+import type { SessionOwner } from '../contract/plugin/sessions/web-socket.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 
 /** Maximum concurrent sessions of one organisation, one workspace and one key in this process. 0: no limit. */

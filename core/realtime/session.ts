@@ -5,7 +5,7 @@ import {
   type SessionMessage,
   type SessionOutcome,
   type SessionStart,
-} from '../contract/plugin/web-socket.ts';
+} from '../contract/plugin/sessions/web-socket.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import type { Maybe } from '../contract/values/json/json.ts';
 import type { Usage } from '../contract/values/models/usage.ts';

@@ -1,4 +1,4 @@
-import type { Sessions } from '../contract/plugin/web-socket.ts';
+import type { Sessions } from '../contract/plugin/sessions/web-socket.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import { Session, type SessionLimits } from './session.ts';

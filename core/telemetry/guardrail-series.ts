@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../contract/plugin/record.ts';
+import type { RequestRecord } from '../contract/plugin/record/record.ts';
 import type { Sample } from './histogram.ts';
 
 /** Counts the checks of guardrails from the records of requests. Ids of checks come from the list of the plugin. */

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, type MetricObject, Registry } from 'prom-client';
-import type { RequestRecord } from '../contract/plugin/record.ts';
+import type { RequestRecord } from '../contract/plugin/record/record.ts';
 import { addSamples } from './add-samples.ts';
 import { GuardrailSeries } from './guardrail-series.ts';
 import type { Sample } from './histogram.ts';

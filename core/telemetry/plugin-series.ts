@@ -1,5 +1,5 @@
-import { type GuardrailSide, guardrailSides } from '../contract/plugin/guardrail-config.ts';
-import type { GuardrailRecord } from '../contract/plugin/guardrail-result.ts';
+import { type GuardrailSide, guardrailSides } from '../contract/plugin/guardrails/guardrail-config.ts';
+import type { GuardrailRecord } from '../contract/plugin/guardrails/guardrail-result.ts';
 import { Histogram, type Sample } from './histogram.ts';
 
 interface Series {

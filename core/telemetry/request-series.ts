@@ -1,4 +1,4 @@
-import { outcomes, type RequestRecord } from '../contract/plugin/record.ts';
+import { outcomes, type RequestRecord } from '../contract/plugin/record/record.ts';
 import { Histogram, type Sample } from './histogram.ts';
 
 /** The request metrics of one scrape, as name → samples. */

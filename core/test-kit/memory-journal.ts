@@ -1,6 +1,6 @@
-import type { CallHold } from '../contract/plugin/call-hold.ts';
 import type { CoreServices } from '../contract/plugin/core-plugin.ts';
-import type { RequestRecord } from '../contract/plugin/record.ts';
+import type { CallHold } from '../contract/plugin/record/call-hold.ts';
+import type { RequestRecord } from '../contract/plugin/record/record.ts';
 
 export interface MemoryJournal {
   readonly journal: CoreServices['journal'];

@@ -1,5 +1,5 @@
 import type { Extension } from '../contract/plugin/plugin.ts';
-import type { RequestRecord } from '../contract/plugin/record.ts';
+import type { RequestRecord } from '../contract/plugin/record/record.ts';
 import { headerParam } from '../contract/protocol/header-names.ts';
 import type { UpstreamTransport } from '../contract/provider/upstream.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';

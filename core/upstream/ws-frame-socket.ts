@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws';
-import { closeCodes, type FrameListener, type FrameSocket } from '../contract/plugin/web-socket.ts';
+import { closeCodes, type FrameListener, type FrameSocket } from '../contract/plugin/sessions/web-socket.ts';
 
 /** Bytes above which the sender pauses, and below which it resumes. */
 const bufferedBytesHigh = 256 * 1024;

@@ -1,8 +1,8 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { CoreHooks } from '../../core/contract/plugin/core-plugin.ts';
 import type { Slot } from '../../core/contract/plugin/plugin.ts';
-import type { SavedCall } from '../../core/contract/plugin/record.ts';
-import { recordedUsage } from '../../core/contract/plugin/recorded-usage.ts';
+import type { SavedCall } from '../../core/contract/plugin/record/record.ts';
+import { recordedUsage } from '../../core/contract/plugin/record/recorded-usage.ts';
 import { cachedBytesMax, type EntryLabels, type LeadResult } from '../../core/contract/protocol/cached-replies.ts';
 import { findHeader } from '../../core/contract/values/http/http.ts';
 import { formOfReply } from './forms/convert.ts';

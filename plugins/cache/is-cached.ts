@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import { isDebugOff } from '../../core/contract/plugin/is-debug-off.ts';
+import { isDebugOff } from '../../core/contract/plugin/record/is-debug-off.ts';
 import type { OperationName } from '../../core/contract/provider/provider.ts';
 
 /** Returns true for requests that may be served from the cache: not with an effective `x-svc-debug: false`. */

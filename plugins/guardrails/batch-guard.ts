@@ -1,6 +1,6 @@
-import type { BatchLine, ChangedLine, CheckBatchLine } from '../../core/contract/plugin/batch-line.ts';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Denial } from '../../core/contract/plugin/plugin.ts';
+import type { BatchLine, ChangedLine, CheckBatchLine } from '../../core/contract/plugin/requests/batch-line.ts';
 import type { Clock } from '../../core/contract/values/time/clock.ts';
 import type { Guardrail } from './compile.ts';
 import { denialOf, type HookResults, isDenied, mayDeny } from './hook-results.ts';

@@ -4,7 +4,7 @@ import {
   type guardrailChecks,
   guardrailSides,
   ruleOfSaved,
-} from '../../core/contract/plugin/guardrail-config.ts';
+} from '../../core/contract/plugin/guardrails/guardrail-config.ts';
 import type { Secret } from '../../core/contract/values/credentials/secret.ts';
 import type { Side } from './checks/check.ts';
 import { serviceUrlsOf } from './checks/outgoing-headers.ts';

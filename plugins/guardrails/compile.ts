@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { didYouMean } from '../../config/did-you-mean.ts';
-import type { CheckRule, GuardrailRule, StreamMode } from '../../core/contract/plugin/guardrail-config.ts';
+import type { CheckRule, GuardrailRule, StreamMode } from '../../core/contract/plugin/guardrails/guardrail-config.ts';
 import type { Secret } from '../../core/contract/values/credentials/secret.ts';
 import { issueTexts } from '../../core/contract/values/errors/input-issues.ts';
 import { messageOf } from '../../core/contract/values/errors/message-of.ts';

@@ -1,6 +1,6 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import type * as v from 'valibot';
-import type { AddedCheck } from '../../core/contract/plugin/plugin-check.ts';
+import type { AddedCheck } from '../../core/contract/plugin/guardrails/plugin-check.ts';
 import type { CheckDescription } from '../../core/contract/protocol/control-plane-calls/guardrail-checks.ts';
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
 import { fromPlugin } from './checks/added.ts';

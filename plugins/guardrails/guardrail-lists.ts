@@ -1,5 +1,5 @@
 import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
-import type { GuardrailRule } from '../../core/contract/plugin/guardrail-config.ts';
+import type { GuardrailRule } from '../../core/contract/plugin/guardrails/guardrail-config.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import { headerParam } from '../../core/contract/protocol/header-names.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';

@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import type { GuardrailRecord } from '../../core/contract/plugin/guardrail-result.ts';
+import type { GuardrailRecord } from '../../core/contract/plugin/guardrails/guardrail-result.ts';
 import type { Reply } from '../../core/contract/plugin/plugin.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { isoTime } from '../../core/contract/values/time/iso-time.ts';

@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
-import type { GuardrailRule } from '../../core/contract/plugin/guardrail-config.ts';
-import type { GuardrailRecord } from '../../core/contract/plugin/guardrail-result.ts';
+import type { GuardrailRule } from '../../core/contract/plugin/guardrails/guardrail-config.ts';
+import type { GuardrailRecord } from '../../core/contract/plugin/guardrails/guardrail-result.ts';
 import type { InvocationReply } from '../../core/contract/protocol/control-plane-calls/guardrail-checks.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';

@@ -1,9 +1,9 @@
-import { type CheckBatchLine, namesBatchFile } from '../../core/contract/plugin/batch-line.ts';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { Denial, Reply } from '../../core/contract/plugin/plugin.ts';
-import type { SessionDecision, SessionMessage } from '../../core/contract/plugin/web-socket.ts';
+import { type CheckBatchLine, namesBatchFile } from '../../core/contract/plugin/requests/batch-line.ts';
+import type { SessionDecision, SessionMessage } from '../../core/contract/plugin/sessions/web-socket.ts';
 import type { JsonObject, Maybe } from '../../core/contract/values/json/json.ts';
 import { BatchGuard } from './batch-guard.ts';
 import { type Compiled, type Guardrails, noGuardrails, toGuardrails } from './guardrail-lists.ts';

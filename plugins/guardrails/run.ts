@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import type { ToolSide } from '../../core/contract/plugin/tool-guard.ts';
+import type { ToolSide } from '../../core/contract/plugin/guardrails/tool-guard.ts';
 import type { OperationName } from '../../core/contract/provider/provider.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 import { isPromise, type JsonObject, type Maybe } from '../../core/contract/values/json/json.ts';

@@ -1,6 +1,11 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
-import type { CompiledToolGuardrail, ToolGuard, ToolSide, ToolVerdict } from '../../core/contract/plugin/tool-guard.ts';
+import type {
+  CompiledToolGuardrail,
+  ToolGuard,
+  ToolSide,
+  ToolVerdict,
+} from '../../core/contract/plugin/guardrails/tool-guard.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 import { messageOf } from '../../core/contract/values/errors/message-of.ts';
 import { isPromise, type JsonObject, type Maybe } from '../../core/contract/values/json/json.ts';

@@ -1,4 +1,4 @@
-import type { ToolSide } from '../../core/contract/plugin/tool-guard.ts';
+import type { ToolSide } from '../../core/contract/plugin/guardrails/tool-guard.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import type { TextPart } from './texts.ts';
 

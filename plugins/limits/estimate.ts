@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import { makesImages, type PassedRequest, repliesWithTokens } from '../../core/contract/plugin/passed-traffic.ts';
+import { makesImages, type PassedRequest, repliesWithTokens } from '../../core/contract/plugin/requests/passed-traffic.ts';
 import type { ModelRates } from '../../core/contract/protocol/limits/leases.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { imageRate } from '../../core/contract/values/models/image-rate.ts';

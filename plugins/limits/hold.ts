@@ -1,4 +1,4 @@
-import type { ReservationRecord } from '../../core/contract/plugin/record.ts';
+import type { ReservationRecord } from '../../core/contract/plugin/record/record.ts';
 import type { BudgetRules } from '../../core/contract/protocol/limits/budget-rules.ts';
 import type { BudgetSpec } from '../../core/contract/protocol/limits/leases.ts';
 import type { Meter } from './meters.ts';

@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import type { ReservationRecord } from '../../core/contract/plugin/record.ts';
+import type { ReservationRecord } from '../../core/contract/plugin/record/record.ts';
 import { type ModelRates, refused, unavailable } from '../../core/contract/protocol/limits/leases.ts';
 import type { GatewayError } from '../../core/contract/values/errors/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/json/json.ts';

@@ -1,7 +1,7 @@
 import type { Outcome, RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { Clock } from '../../core/contract/plugin/plugin.ts';
-import type { ReservationRecord } from '../../core/contract/plugin/record.ts';
+import type { ReservationRecord } from '../../core/contract/plugin/record/record.ts';
 import { type LeaseAccount, type ModelRates, refused, unavailable } from '../../core/contract/protocol/limits/leases.ts';
 import { type GatewayError, wasCalled } from '../../core/contract/values/errors/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/json/json.ts';

@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import type { Endpoint } from '../../core/contract/plugin/endpoint.ts';
-import { sessionTraffic, startsSession } from '../../core/contract/plugin/passed-traffic.ts';
+import type { Endpoint } from '../../core/contract/plugin/requests/endpoint.ts';
+import { sessionTraffic, startsSession } from '../../core/contract/plugin/requests/passed-traffic.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 
 /** Rejects requests whose usage is reported later, because a budget cannot reserve it. Throws `unmetered_request`. */

@@ -1,11 +1,11 @@
 import * as v from 'valibot';
-import { ContentCapture, type ContentLog } from '../../core/contract/plugin/content-capture.ts';
 import type { AttemptResult, Outcome, RequestContext } from '../../core/contract/plugin/context.ts';
 import { type CorePlugin, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
-import { isDebugOff } from '../../core/contract/plugin/is-debug-off.ts';
-import type { PluginTime } from '../../core/contract/plugin/plugin-time.ts';
-import type { AttemptRecord, RequestRecord, RequestTimes } from '../../core/contract/plugin/record.ts';
-import { recordedUsage } from '../../core/contract/plugin/recorded-usage.ts';
+import { ContentCapture, type ContentLog } from '../../core/contract/plugin/record/content-capture.ts';
+import { isDebugOff } from '../../core/contract/plugin/record/is-debug-off.ts';
+import type { PluginTime } from '../../core/contract/plugin/record/plugin-time.ts';
+import type { AttemptRecord, RequestRecord, RequestTimes } from '../../core/contract/plugin/record/record.ts';
+import { recordedUsage } from '../../core/contract/plugin/record/recorded-usage.ts';
 import type { WorkspaceDocument } from '../../core/contract/protocol/documents.ts';
 import { GatewayError, reasonOf } from '../../core/contract/values/errors/errors.ts';
 import { isoTime } from '../../core/contract/values/time/iso-time.ts';

@@ -1,5 +1,5 @@
-import type { CallHold } from '../../core/contract/plugin/call-hold.ts';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import type { CallHold } from '../../core/contract/plugin/record/call-hold.ts';
 import { isEmptyObject } from '../../core/contract/values/json/json.ts';
 import { isoTime } from '../../core/contract/values/time/iso-time.ts';
 import { callRecord } from './call-records.ts';

@@ -1,5 +1,5 @@
-import type { Breaker, BreakerSettings } from '../../core/contract/plugin/circuits.ts';
-import { breakerSettingsOf, type StrategyConfig } from '../../core/contract/plugin/strategy-config.ts';
+import { breakerSettingsOf, type StrategyConfig } from '../../core/contract/plugin/config/strategy-config.ts';
+import type { Breaker, BreakerSettings } from '../../core/contract/plugin/services/circuits.ts';
 import { judgedStatus } from './judged-status.ts';
 import type { Watch } from './watch.ts';
 

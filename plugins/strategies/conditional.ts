@@ -1,7 +1,12 @@
+import type { ConditionTrace } from '../../core/contract/plugin/config/route-explanation.ts';
+import {
+  compileQuery,
+  explainQuery,
+  type PatternCosts,
+  type ReadField,
+} from '../../core/contract/plugin/config/routing-query.ts';
+import type { StrategyConfig } from '../../core/contract/plugin/config/strategy-config.ts';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import type { ConditionTrace } from '../../core/contract/plugin/route-explanation.ts';
-import { compileQuery, explainQuery, type PatternCosts, type ReadField } from '../../core/contract/plugin/routing-query.ts';
-import type { StrategyConfig } from '../../core/contract/plugin/strategy-config.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 import { certainly, type Decision } from './explain.ts';
 import { type Node, pickOne, type Range } from './node.ts';

@@ -1,5 +1,5 @@
+import type { BranchExplanation, StrategyExplanation } from '../../core/contract/plugin/config/route-explanation.ts';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import type { BranchExplanation, StrategyExplanation } from '../../core/contract/plugin/route-explanation.ts';
 import type { Candidates } from './candidates.ts';
 import type { Node, Range } from './node.ts';
 

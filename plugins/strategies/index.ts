@@ -1,5 +1,8 @@
 import * as v from 'valibot';
-import type { BreakerSettings } from '../../core/contract/plugin/circuits.ts';
+import type { GatewayConfig } from '../../core/contract/plugin/config/gateway-config.ts';
+import type { RouteExplanation } from '../../core/contract/plugin/config/route-explanation.ts';
+import { asksFor, inputTokensField, isParam } from '../../core/contract/plugin/config/routing-query.ts';
+import type { StrategyConfig } from '../../core/contract/plugin/config/strategy-config.ts';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import {
   type CoreHooks,
@@ -8,11 +11,8 @@ import {
   type CoreServices,
   defineCorePlugin,
 } from '../../core/contract/plugin/core-plugin.ts';
-import type { GatewayConfig } from '../../core/contract/plugin/gateway-config.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
-import type { RouteExplanation } from '../../core/contract/plugin/route-explanation.ts';
-import { asksFor, inputTokensField, isParam } from '../../core/contract/plugin/routing-query.ts';
-import type { StrategyConfig } from '../../core/contract/plugin/strategy-config.ts';
+import type { BreakerSettings } from '../../core/contract/plugin/services/circuits.ts';
 import { isPromise } from '../../core/contract/values/json/json.ts';
 import { inheritedBreaker, watchBreaker } from './breakers.ts';
 import { candidatesOf, openWhenAllAre } from './candidates.ts';

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
+import type { GatewayConfig } from '../../core/contract/plugin/config/gateway-config.ts';
+import type { LoadExplanation } from '../../core/contract/plugin/config/route-explanation.ts';
+import type { StrategyConfig } from '../../core/contract/plugin/config/strategy-config.ts';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
-import type { GatewayConfig } from '../../core/contract/plugin/gateway-config.ts';
 import type { Clock } from '../../core/contract/plugin/plugin.ts';
-import type { LoadExplanation } from '../../core/contract/plugin/route-explanation.ts';
-import type { StrategyConfig } from '../../core/contract/plugin/strategy-config.ts';
 import type { Candidates } from './candidates.ts';
 import { certainly, type Decision } from './explain.ts';
 import { type Algorithm, leastBusy, leastLatency, priorityCapacity } from './least.ts';

@@ -1,6 +1,6 @@
+import { outlierDefaults, type StrategyConfig } from '../../core/contract/plugin/config/strategy-config.ts';
 import type { AttemptResult } from '../../core/contract/plugin/context.ts';
 import type { Clock } from '../../core/contract/plugin/plugin.ts';
-import { outlierDefaults, type StrategyConfig } from '../../core/contract/plugin/strategy-config.ts';
 import { judgedStatus } from './judged-status.ts';
 
 /** Children of one strategy that failed repeatedly, as seen by this process. */

@@ -1,5 +1,5 @@
-import type { GatewayConfig } from '../../core/contract/plugin/gateway-config.ts';
-import type { StrategyConfig } from '../../core/contract/plugin/strategy-config.ts';
+import type { GatewayConfig } from '../../core/contract/plugin/config/gateway-config.ts';
+import type { StrategyConfig } from '../../core/contract/plugin/config/strategy-config.ts';
 
 /** Returns fields of a root that only targets have. Older configs contain them. One `path: text` each. */
 export function warningsOfRoot(root: GatewayConfig): string[] {

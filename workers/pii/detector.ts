@@ -1,4 +1,4 @@
-import type { PiiCategory } from '../../core/contract/plugin/pii-categories.ts';
+import type { PiiCategory } from '../../core/contract/plugin/guardrails/pii-categories.ts';
 
 /**
  * One pattern for one category. Patterns cost a bounded number of steps per character: they have no unbounded quantifier, and they begin where

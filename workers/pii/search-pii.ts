@@ -1,4 +1,4 @@
-import type { PiiCategory } from '../../core/contract/plugin/pii-categories.ts';
+import type { PiiCategory } from '../../core/contract/plugin/guardrails/pii-categories.ts';
 import { decodeBase64 } from '../decode-base64.ts';
 import type { Finding, Span } from '../redact-findings.ts';
 import { originalRange, unmask } from '../unmask.ts';

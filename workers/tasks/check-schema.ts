@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 import { LRUCache } from 'lru-cache';
 import { RE2JS } from 're2js';
-import type { SchemaError, SchemaInput } from '../../core/contract/plugin/worker-tasks.ts';
+import type { SchemaError, SchemaInput } from '../../core/contract/plugin/services/worker-tasks.ts';
 
 const errorsMax = 50;
 const compiled = new LRUCache<string, ValidateFunction>({ max: 100 });

@@ -1,5 +1,5 @@
 import { countTokens as count } from 'gpt-tokenizer/encoding/o200k_base';
-import type { WorkerTasks } from '../../core/contract/plugin/worker-tasks.ts';
+import type { WorkerTasks } from '../../core/contract/plugin/services/worker-tasks.ts';
 
 /**
  * Tokens of these texts by the o200k_base encoding, which comes within some 10 % of most providers' own count for plain text.

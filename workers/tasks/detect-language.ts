@@ -1,5 +1,5 @@
 import { detectAll } from 'tinyld';
-import type { LanguageGuess, WorkerTasks } from '../../core/contract/plugin/worker-tasks.ts';
+import type { LanguageGuess, WorkerTasks } from '../../core/contract/plugin/services/worker-tasks.ts';
 
 const guessesMax = 5;
 

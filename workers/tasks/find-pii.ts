@@ -1,4 +1,4 @@
-import type { Found, PiiInput } from '../../core/contract/plugin/worker-tasks.ts';
+import type { Found, PiiInput } from '../../core/contract/plugin/services/worker-tasks.ts';
 import { searchPii } from '../pii/search-pii.ts';
 import { redactFindings } from '../redact-findings.ts';
 

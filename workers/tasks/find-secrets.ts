@@ -1,4 +1,4 @@
-import type { FindInput, Found } from '../../core/contract/plugin/worker-tasks.ts';
+import type { FindInput, Found } from '../../core/contract/plugin/services/worker-tasks.ts';
 import { redactFindings } from '../redact-findings.ts';
 import { searchSecrets } from '../secrets/search-secrets.ts';
 

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { WordsInput } from '../../core/contract/plugin/worker-tasks.ts';
+import type { WordsInput } from '../../core/contract/plugin/services/worker-tasks.ts';
 import normalize, { fold } from './normalize.ts';
 
 const folded = new LRUCache<string, string>({ max: 10_000 });

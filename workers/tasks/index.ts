@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { TaskName, WorkerTasks } from '../../core/contract/plugin/worker-tasks.ts';
+import type { TaskName, WorkerTasks } from '../../core/contract/plugin/services/worker-tasks.ts';
 import type { Task } from '../pool.ts';
 import checkSchema, { schemaSizeOf } from './check-schema.ts';
 import findPii from './find-pii.ts';

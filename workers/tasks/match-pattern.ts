@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { RE2JS } from 're2js';
-import type { PatternInput, PatternMatch, PatternOutput } from '../../core/contract/plugin/worker-tasks.ts';
+import type { PatternInput, PatternMatch, PatternOutput } from '../../core/contract/plugin/services/worker-tasks.ts';
 import { LargeSearch } from './large-search.ts';
 
 const compiled = new LRUCache<string, RE2JS>({ max: 500 });

@@ -1,4 +1,4 @@
-import type { WorkerTasks } from '../../core/contract/plugin/worker-tasks.ts';
+import type { WorkerTasks } from '../../core/contract/plugin/services/worker-tasks.ts';
 
 /** Characters that show nothing: soft hyphen, zero-width, direction marks, variation selectors, tags, and combining marks. */
 const invisible =

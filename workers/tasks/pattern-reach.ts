@@ -1,5 +1,5 @@
 import type { RE2JS } from 're2js';
-import type { PatternReach } from '../../core/contract/plugin/worker-tasks.ts';
+import type { PatternReach } from '../../core/contract/plugin/services/worker-tasks.ts';
 
 /** An instruction of a compiled pattern, as far as its length needs it. */
 export interface Instruction {

@@ -1,4 +1,4 @@
-import type { GibberishRating, WorkerTasks } from '../../core/contract/plugin/worker-tasks.ts';
+import type { GibberishRating, WorkerTasks } from '../../core/contract/plugin/services/worker-tasks.ts';
 import { seedText } from '../language/seed-text.ts';
 
 /** Texts with fewer Latin letters are not rated. */

@@ -1,4 +1,4 @@
-import type { Scans } from '../../core/contract/plugin/worker-tasks.ts';
+import type { Scans } from '../../core/contract/plugin/services/worker-tasks.ts';
 
 /** Reads a whole text once, and returns what the scan looks for. */
 export default function scanText<Name extends keyof Scans>({ scan, text }: { scan: Name; text: string }): Scans[Name] {

@@ -1,4 +1,4 @@
-import type { InjectionScore, WorkerTasks } from '../../core/contract/plugin/worker-tasks.ts';
+import type { InjectionScore, WorkerTasks } from '../../core/contract/plugin/services/worker-tasks.ts';
 import { decodeBase64 } from '../decode-base64.ts';
 import { signals } from '../injection/signals.ts';
 import { fold } from './normalize.ts';

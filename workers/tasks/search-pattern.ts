@@ -1,4 +1,4 @@
-import type { PatternReach, PatternSearch, PatternSpan } from '../../core/contract/plugin/worker-tasks.ts';
+import type { PatternReach, PatternSearch, PatternSpan } from '../../core/contract/plugin/services/worker-tasks.ts';
 import { nextCandidate } from './large-search.ts';
 import { compile } from './match-pattern.ts';
 import { reachOf } from './pattern-reach.ts';

@@ -1,4 +1,4 @@
-import { isCounted, type RequestRecord } from '../../../core/contract/plugin/record.ts';
+import { isCounted, type RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import type { ClickHouse } from '../../clickhouse/clickhouse.ts';
 import { type Dimension, dimensionSources, dimensions } from '../dimensions.ts';
 import { binOf } from '../latency-bins.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { breakerConfig } from '../../../core/contract/plugin/strategy-config.ts';
+import type { breakerConfig } from '../../../core/contract/plugin/config/strategy-config.ts';
 import { agentAuthTypes } from '../../../core/contract/protocol/agents/agents.ts';
 import { globalAccess } from '../../access/workspace-sharing.ts';
 import { nullableText, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';

@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { RecordWriter } from '../../define-resource.ts';
 import { addJob } from '../../jobs/add-job.ts';

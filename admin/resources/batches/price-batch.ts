@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as v from 'valibot';
-import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import type { ProviderDocument } from '../../../core/contract/protocol/documents.ts';
 import {
   type BatchUsagePart,

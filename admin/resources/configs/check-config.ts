@@ -4,7 +4,7 @@ import {
   parseGatewayConfig,
   settingOf,
   type TargetLimits,
-} from '../../../core/contract/plugin/gateway-config.ts';
+} from '../../../core/contract/plugin/config/gateway-config.ts';
 import { settingNames } from '../../../core/providers/declarations.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { AdminError } from '../../http/errors.ts';

@@ -1,5 +1,5 @@
-import { parseGatewayConfig } from '../../../core/contract/plugin/gateway-config.ts';
-import { guardrailEntries, isGuardrailReference } from '../../../core/contract/plugin/guardrail-config.ts';
+import { parseGatewayConfig } from '../../../core/contract/plugin/config/gateway-config.ts';
+import { guardrailEntries, isGuardrailReference } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 import {
   configCheckMs,
   configCheckPath,

@@ -1,4 +1,4 @@
-import { guardrailEntries } from '../../../core/contract/plugin/guardrail-config.ts';
+import { guardrailEntries } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 import { isCredentialHeader } from '../../../core/contract/values/http/credential-headers.ts';
 import { isObject, type JsonObject, parseObject } from '../../../core/contract/values/json/json.ts';
 

@@ -1,4 +1,4 @@
-import type { GatewayConfig } from '../../../core/contract/plugin/gateway-config.ts';
+import type { GatewayConfig } from '../../../core/contract/plugin/config/gateway-config.ts';
 import { counted } from '../../../core/contract/values/text/counted.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/caller/actor.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LockMode, raw } from '@mikro-orm/core';
-import type { TargetLimits } from '../../../core/contract/plugin/gateway-config.ts';
+import type { TargetLimits } from '../../../core/contract/plugin/config/gateway-config.ts';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';

@@ -1,5 +1,5 @@
-import type { GatewayConfig } from '../../../core/contract/plugin/gateway-config.ts';
-import { cannotRunOn, guardrailReferencesOf } from '../../../core/contract/plugin/guardrail-config.ts';
+import type { GatewayConfig } from '../../../core/contract/plugin/config/gateway-config.ts';
+import { cannotRunOn, guardrailReferencesOf } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { guardrails, guardrailVersions } from '../guardrails/entity.ts';

@@ -1,4 +1,4 @@
-import type { GuardrailSide } from '../../../core/contract/plugin/guardrail-config.ts';
+import type { GuardrailSide } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 import {
   type CheckDescription,
   guardrailCatalogue,

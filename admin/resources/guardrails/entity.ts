@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { GuardrailSide } from '../../../core/contract/plugin/guardrail-config.ts';
+import type { GuardrailSide } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 
 /** A check as the API shows it: secret parameters are masks. */
 export interface StoredCheck {

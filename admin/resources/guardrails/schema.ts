@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { guardrailActions, guardrailChecks } from '../../../core/contract/plugin/guardrail-config.ts';
+import { guardrailActions, guardrailChecks } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 import { guardrailSide, testedSide, textCharsMax } from '../../../core/contract/protocol/control-plane-calls/guardrail-checks.ts';
 import { bothEnvelopes, listOf, nullableText, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
 import {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LockMode } from '@mikro-orm/core';
 import type * as v from 'valibot';
-import { type GuardrailSide, guardrailSides } from '../../../core/contract/plugin/guardrail-config.ts';
+import { type GuardrailSide, guardrailSides } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';

@@ -1,6 +1,6 @@
 import { LockMode } from '@mikro-orm/core';
 import { nearestName } from '../../../config/did-you-mean.ts';
-import { cannotRunOn } from '../../../core/contract/plugin/guardrail-config.ts';
+import { cannotRunOn } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 import type { AgentServerDocument } from '../../../core/contract/protocol/agents/agents.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid, unknownReference } from '../../http/errors.ts';

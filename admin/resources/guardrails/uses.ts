@@ -1,4 +1,4 @@
-import { type GuardrailSide, guardrailReferencesOf } from '../../../core/contract/plugin/guardrail-config.ts';
+import { type GuardrailSide, guardrailReferencesOf } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { conflict } from '../../http/errors.ts';

@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import { recordTable } from '../../analytics/clickhouse/record-table.ts';
 import type { ClickHouse } from '../../clickhouse/clickhouse.ts';
 import type { EntityManager } from '../../db/open-database.ts';

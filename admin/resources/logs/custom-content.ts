@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import type { ContentSide, RecordContent } from '../../../core/contract/protocol/record-contents.ts';
 import { createMasks, type Masks, withoutVectors } from '../../../core/journal/mask-content.ts';
 import { everySecretName } from '../../../core/providers/declarations.ts';

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { EarlierRecord } from '../../../core/contract/plugin/record.ts';
+import type { EarlierRecord } from '../../../core/contract/plugin/record/record.ts';
 
 /**
  * Record of one request. The fields that lists filter by are stored beside the whole record. Organisation null: the key was

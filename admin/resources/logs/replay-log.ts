@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
-import type { EarlierRecord } from '../../../core/contract/plugin/record.ts';
+import type { EarlierRecord } from '../../../core/contract/plugin/record/record.ts';
 import { messageOf } from '../../../core/contract/values/errors/message-of.ts';
 import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
 import type { EntityManager } from '../../db/open-database.ts';

@@ -1,8 +1,14 @@
 import * as v from 'valibot';
-import { guardrailRecord } from '../../../core/contract/plugin/guardrail-result.ts';
-import { pluginTime } from '../../../core/contract/plugin/plugin-time.ts';
-import { attemptRecord, batchRecord, decisionRecord, outcomes, sessionRecord } from '../../../core/contract/plugin/record.ts';
-import { verdictRecord } from '../../../core/contract/plugin/verdict.ts';
+import { guardrailRecord } from '../../../core/contract/plugin/guardrails/guardrail-result.ts';
+import { pluginTime } from '../../../core/contract/plugin/record/plugin-time.ts';
+import {
+  attemptRecord,
+  batchRecord,
+  decisionRecord,
+  outcomes,
+  sessionRecord,
+} from '../../../core/contract/plugin/record/record.ts';
+import { verdictRecord } from '../../../core/contract/plugin/record/verdict.ts';
 import { bit, nullableText, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
 import { feedbackReply } from './feedback-reply.ts';
 

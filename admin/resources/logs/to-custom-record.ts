@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type * as v from 'valibot';
-import { emptyRecord, type RequestRecord } from '../../../core/contract/plugin/record.ts';
+import { emptyRecord, type RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
 import type { customLog } from './custom-log-schema.ts';
 

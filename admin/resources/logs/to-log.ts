@@ -1,5 +1,5 @@
 import type { Settings } from '../../../config/settings.ts';
-import type { AttemptRecord, EarlierRecord } from '../../../core/contract/plugin/record.ts';
+import type { AttemptRecord, EarlierRecord } from '../../../core/contract/plugin/record/record.ts';
 import { centsOfNano, moneyOf } from '../../pricing/nano-usd.ts';
 import type { StoredRecord } from './entity.ts';
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { breakerConfig } from '../../../core/contract/plugin/strategy-config.ts';
+import { breakerConfig } from '../../../core/contract/plugin/config/strategy-config.ts';
 import { privateParameters } from '../../../core/contract/protocol/credentials/key-set.ts';
 import { externalTokenRules } from '../../../core/contract/protocol/mcp/external-tokens.ts';
 import { identityMethods } from '../../../core/contract/protocol/mcp/mcp.ts';

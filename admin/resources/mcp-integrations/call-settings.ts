@@ -1,4 +1,4 @@
-import { breakerSettingsOf } from '../../../core/contract/plugin/strategy-config.ts';
+import { breakerSettingsOf } from '../../../core/contract/plugin/config/strategy-config.ts';
 import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
 import type { IdentityForwarding, McpServerDocument } from '../../../core/contract/protocol/mcp/mcp.ts';
 import { deriveKey, seal } from '../../../core/contract/values/credentials/secret.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { nearestName } from '../../../config/did-you-mean.ts';
-import { cannotRunOn } from '../../../core/contract/plugin/guardrail-config.ts';
+import { cannotRunOn } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 import { announceMcpServer } from '../../announce/mcp-servers.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';

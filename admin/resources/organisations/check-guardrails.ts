@@ -1,5 +1,5 @@
 import { nearestName } from '../../../config/did-you-mean.ts';
-import { cannotRunOn, type GuardrailSide } from '../../../core/contract/plugin/guardrail-config.ts';
+import { cannotRunOn, type GuardrailSide } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid, unknownReference } from '../../http/errors.ts';

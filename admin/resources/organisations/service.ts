@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type * as v from 'valibot';
 import type { Settings } from '../../../config/settings.ts';
-import { guardrailSides } from '../../../core/contract/plugin/guardrail-config.ts';
+import { guardrailSides } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 import { requireUnchangedVisibility } from '../../access/admin-visibility.ts';
 import { announceUserKeys } from '../../announce/user-keys.ts';
 import { announceTokens } from '../../announce/users.ts';

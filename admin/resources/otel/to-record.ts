@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { emptyRecord, type RequestRecord } from '../../../core/contract/plugin/record.ts';
+import { emptyRecord, type RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import { unitsPerCallMax } from '../../../core/contract/values/models/usage.ts';
 import { declarations } from '../../../core/providers/declarations.ts';
 import type { Attributes, OtlpItem, SpansInside } from './items.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { guardrailChecks } from '../../../core/contract/plugin/guardrail-config.ts';
+import { guardrailChecks } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 import { listOf, nullableText, nullableTime, time, uuid } from '../../http/reply/reply-schemas.ts';
 import { id, idOrSlug, name, pageEntries, tenantEntries, unchanged } from '../../http/request/schemas.ts';
 

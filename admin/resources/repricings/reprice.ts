@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import { queueCopies } from '../../analytics/clickhouse/queue-copies.ts';
 import { RollupBatch } from '../../analytics/rollup-batch.ts';
 import { applyRollups } from '../../analytics/write-rollups.ts';

@@ -14,18 +14,11 @@ import { GatewayError } from '../values/errors/errors.ts';
 import type { HeaderList, InboundRequest, RequestBody } from '../values/http/http.ts';
 import type { JsonObject } from '../values/json/json.ts';
 import { sumUsage, type Usage } from '../values/models/usage.ts';
-import type { AgentCall } from './agent-call.ts';
-import { CallTimes } from './call-times.ts';
-import type { ContentCapture } from './content-capture.ts';
-import type { Endpoint } from './endpoint.ts';
-import type { GuardrailRecord } from './guardrail-result.ts';
-import type { McpCall } from './mcp-call.ts';
-import type { PassedRequest } from './passed-traffic.ts';
+import type { GuardrailRecord } from './guardrails/guardrail-result.ts';
 import type { Plan } from './plan.ts';
 import type { PluginContext } from './plugin-context.ts';
-import type { PluginTime } from './plugin-time.ts';
-import type { RequestPrompt } from './prompt.ts';
-import type { CallPurpose } from './provider-call.ts';
+import type { ContentCapture } from './record/content-capture.ts';
+import type { PluginTime } from './record/plugin-time.ts';
 import type {
   AttemptRecord,
   BatchRecord,
@@ -34,9 +27,16 @@ import type {
   ReservationRecord,
   SavedCall,
   SessionRecord,
-} from './record.ts';
+} from './record/record.ts';
+import type { VerdictRecord } from './record/verdict.ts';
+import type { AgentCall } from './requests/agent-call.ts';
+import { CallTimes } from './requests/call-times.ts';
+import type { Endpoint } from './requests/endpoint.ts';
+import type { McpCall } from './requests/mcp-call.ts';
+import type { PassedRequest } from './requests/passed-traffic.ts';
+import type { RequestPrompt } from './requests/prompt.ts';
+import type { CallPurpose } from './services/provider-call.ts';
 import type { StreamFilter } from './stream-filter.ts';
-import type { VerdictRecord } from './verdict.ts';
 
 /** The config that a request selected. The gateway looks up its plan behind the plugins of stage `config`. */
 export interface ConfigChoice {

@@ -5,21 +5,21 @@ import type { Leases } from '../protocol/limits/leases.ts';
 import type { SettingNames } from '../provider/setting-names.ts';
 import type { GatewayError } from '../values/errors/errors.ts';
 import type { Maybe } from '../values/json/json.ts';
-import type { CheckBatchLine } from './batch-line.ts';
-import type { CallHold } from './call-hold.ts';
-import type { Circuits } from './circuits.ts';
-import type { ContentLog } from './content-capture.ts';
+import type { GatewayConfig } from './config/gateway-config.ts';
+import type { RouteExplanation } from './config/route-explanation.ts';
 import type { AttemptResult, RequestContext } from './context.ts';
-import type { GatewayConfig } from './gateway-config.ts';
+import type { AddedCheck } from './guardrails/plugin-check.ts';
 import type { EmbeddingModel, Target } from './plan.ts';
 import type { DocumentReader, Hooks, PlanScope, Plugin, Reply, Services, Slot } from './plugin.ts';
-import type { AddedCheck } from './plugin-check.ts';
-import type { CallProvider } from './provider-call.ts';
-import type { RequestRecord } from './record.ts';
-import type { RouteExplanation } from './route-explanation.ts';
-import type { SignAws } from './sign-aws.ts';
-import type { SessionDecision, SessionMessage } from './web-socket.ts';
-import type { TaskRunner } from './worker-tasks.ts';
+import type { CallHold } from './record/call-hold.ts';
+import type { ContentLog } from './record/content-capture.ts';
+import type { RequestRecord } from './record/record.ts';
+import type { CheckBatchLine } from './requests/batch-line.ts';
+import type { Circuits } from './services/circuits.ts';
+import type { CallProvider } from './services/provider-call.ts';
+import type { SignAws } from './services/sign-aws.ts';
+import type { TaskRunner } from './services/worker-tasks.ts';
+import type { SessionDecision, SessionMessage } from './sessions/web-socket.ts';
 
 /** A built-in plugin: like a third-party one, with hooks and services that are not part of the public contract. */
 export interface CorePlugin<Config = unknown> extends Omit<Plugin<Config>, 'apiVersion' | 'checks' | 'config' | 'onConfig'> {

@@ -1,8 +1,8 @@
 import type { Credentials } from '../provider/provider.ts';
 import type { JsonObject } from '../values/json/json.ts';
+import type { GatewayConfig } from './config/gateway-config.ts';
 import type { CoreHooks } from './core-plugin.ts';
-import type { GatewayConfig } from './gateway-config.ts';
-import type { TargetGuardrails } from './guardrail-config.ts';
+import type { TargetGuardrails } from './guardrails/guardrail-config.ts';
 
 /** The hooks of one kind, in the order they run. */
 export type HookList<Name extends keyof CoreHooks> = readonly NonNullable<CoreHooks[Name]>[];

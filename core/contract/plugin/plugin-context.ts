@@ -1,11 +1,11 @@
 import type { InboundRequest } from '../values/http/http.ts';
 import type { JsonObject } from '../values/json/json.ts';
 import type { AttemptResult, RequestContext } from './context.ts';
-import type { GuardrailRecord } from './guardrail-result.ts';
+import type { GuardrailRecord } from './guardrails/guardrail-result.ts';
 import type { Target } from './plan.ts';
-import type { PromptUse } from './prompt.ts';
-import type { DecisionRecord } from './record.ts';
-import type { VerdictRecord } from './verdict.ts';
+import type { DecisionRecord } from './record/record.ts';
+import type { VerdictRecord } from './record/verdict.ts';
+import type { PromptUse } from './requests/prompt.ts';
 
 /** A request as plugins see it. It has no credentials of the caller or of providers. */
 export interface PluginContext extends Readonly<Pick<RequestContext, ReadableFields>> {

@@ -6,7 +6,7 @@ import type { JsonObject, Maybe } from '../values/json/json.ts';
 import type { Log } from '../values/log/log.ts';
 import type { Clock } from '../values/time/clock.ts';
 import type { Outcome } from './context.ts';
-import type { PluginCheck } from './plugin-check.ts';
+import type { PluginCheck } from './guardrails/plugin-check.ts';
 import type { PluginContext, PluginTarget } from './plugin-context.ts';
 
 /** Version of this contract. A plugin states the version it was written for; the gateway refuses versions it does not support. */
@@ -200,7 +200,7 @@ export type { Log } from '../values/log/log.ts';
 export { promptTexts } from '../values/models/prompt-text.ts';
 export type { Clock } from '../values/time/clock.ts';
 export type { AttemptResult, Identity, Outcome } from './context.ts';
-export type { CheckContext, CheckDecision, JsonSchema, PluginCheck } from './plugin-check.ts';
+export type { CheckContext, CheckDecision, JsonSchema, PluginCheck } from './guardrails/plugin-check.ts';
 export type { PluginContext, PluginTarget, RequestHead } from './plugin-context.ts';
 export { replyTexts, rewriteText } from './text/rewrite-text.ts';
 export type { TextRewriter } from './text/text-rewriter.ts';

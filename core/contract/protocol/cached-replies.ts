@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { SavedCall } from '../plugin/record.ts';
+import type { SavedCall } from '../plugin/record/record.ts';
 import type { Maybe } from '../values/json/json.ts';
 
 /** A reply that the cache repeats. */

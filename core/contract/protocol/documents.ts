@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { savedContent } from '../plugin/guardrail-config.ts';
+import { savedContent } from '../plugin/guardrails/guardrail-config.ts';
 import { type AgentServerDocument, agentServerDocument } from './agents/agents.ts';
 import { publicJwk } from './credentials/key-set.ts';
 import { type OAuthGrantDocument, oauthGrantDocument } from './credentials/oauth-token.ts';

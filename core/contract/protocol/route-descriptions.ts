@@ -1,4 +1,4 @@
-import type { BodyKind, WireFormat } from '../plugin/endpoint.ts';
+import type { BodyKind, WireFormat } from '../plugin/requests/endpoint.ts';
 import type { JsonObject } from '../values/json/json.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { FrameSocket } from '../plugin/web-socket.ts';
+import type { FrameSocket } from '../plugin/sessions/web-socket.ts';
 import type { GatewayError } from '../values/errors/errors.ts';
 import type { HeaderList, RequestBody } from '../values/http/http.ts';
 

@@ -1,4 +1,4 @@
-import type { McpCall } from '../../contract/plugin/mcp-call.ts';
+import type { McpCall } from '../../contract/plugin/requests/mcp-call.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { hasDuplicateKeys } from '../../contract/values/json/duplicate-keys.ts';
 import { isObject, isPromise, type JsonObject, type Maybe, parseObject } from '../../contract/values/json/json.ts';

@@ -1,5 +1,5 @@
 import { newEntryCache } from '../../contract/entry-cache.ts';
-import type { Circuits } from '../../contract/plugin/circuits.ts';
+import type { Circuits } from '../../contract/plugin/services/circuits.ts';
 import type { UpstreamSender, UpstreamTimeouts } from '../../contract/provider/upstream.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { Clock } from '../../contract/values/time/clock.ts';

@@ -1,8 +1,8 @@
-import type { CapturedExchange } from '../../contract/plugin/content-capture.ts';
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { Reply } from '../../contract/plugin/plugin.ts';
+import type { CapturedExchange } from '../../contract/plugin/record/content-capture.ts';
+import type { FrameSocket } from '../../contract/plugin/sessions/web-socket.ts';
 import type { StreamDenial } from '../../contract/plugin/stream-filter.ts';
-import type { FrameSocket } from '../../contract/plugin/web-socket.ts';
 import type { UpstreamExchange, UpstreamHandler, UpstreamSender } from '../../contract/provider/upstream.ts';
 import type { ArrivingBody } from '../../contract/values/bodies/body-intake.ts';
 import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';

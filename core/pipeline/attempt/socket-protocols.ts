@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../contract/plugin/endpoint.ts';
+import type { Endpoint } from '../../contract/plugin/requests/endpoint.ts';
 import { holdsApiKey } from '../../contract/values/credentials/api-key.ts';
 import type { InboundRequest } from '../../contract/values/http/http.ts';
 

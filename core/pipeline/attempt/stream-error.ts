@@ -1,4 +1,4 @@
-import type { WireFormat } from '../../contract/plugin/endpoint.ts';
+import type { WireFormat } from '../../contract/plugin/requests/endpoint.ts';
 import { errorTable, type GatewayError } from '../../contract/values/errors/errors.ts';
 import { messagesErrorType } from '../../contract/values/errors/messages-errors.ts';
 

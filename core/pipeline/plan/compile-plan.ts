@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import type { GatewayConfig } from '../../contract/plugin/config/gateway-config.ts';
 import type { CoreHooks, CorePlanScope, CorePlugin, CoreServices } from '../../contract/plugin/core-plugin.ts';
-import type { GatewayConfig } from '../../contract/plugin/gateway-config.ts';
 import type { JudgeHook, Plan, Target } from '../../contract/plugin/plan.ts';
 import { stages } from '../../contract/plugin/plugin.ts';
 import { headerParam } from '../../contract/protocol/header-names.ts';

@@ -1,5 +1,10 @@
-import { type CacheConfig, type GatewayConfig, type RetryConfig, settingOf } from '../../contract/plugin/gateway-config.ts';
-import { type GuardrailReference, type GuardrailRule, guardrailsOf } from '../../contract/plugin/guardrail-config.ts';
+import {
+  type CacheConfig,
+  type GatewayConfig,
+  type RetryConfig,
+  settingOf,
+} from '../../contract/plugin/config/gateway-config.ts';
+import { type GuardrailReference, type GuardrailRule, guardrailsOf } from '../../contract/plugin/guardrails/guardrail-config.ts';
 import type { CacheRule, Retry, Target } from '../../contract/plugin/plan.ts';
 import type { Credentials } from '../../contract/provider/provider.ts';
 import type { SettingNames } from '../../contract/provider/setting-names.ts';

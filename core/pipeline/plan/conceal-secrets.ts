@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { GatewayConfig } from '../../contract/plugin/gateway-config.ts';
+import type { GatewayConfig } from '../../contract/plugin/config/gateway-config.ts';
 import type { SettingNames } from '../../contract/provider/setting-names.ts';
 
 /**

@@ -1,5 +1,5 @@
-import type { GatewayConfig } from '../../contract/plugin/gateway-config.ts';
-import { type GuardrailReference, guardrailReferencesOf } from '../../contract/plugin/guardrail-config.ts';
+import type { GatewayConfig } from '../../contract/plugin/config/gateway-config.ts';
+import { type GuardrailReference, guardrailReferencesOf } from '../../contract/plugin/guardrails/guardrail-config.ts';
 import type { Plan } from '../../contract/plugin/plan.ts';
 import type { ConfigDocument } from '../../contract/protocol/documents.ts';
 import type { SavedGuardrails } from './saved-guardrails.ts';

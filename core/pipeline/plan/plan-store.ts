@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { LRUCache } from 'lru-cache';
 import { newEntryCache } from '../../contract/entry-cache.ts';
-import type { ConfigChoice } from '../../contract/plugin/context.ts';
-import type { CoreServices } from '../../contract/plugin/core-plugin.ts';
 import {
   configLimits,
   type GatewayConfig,
   parseGatewayConfig,
   type TargetLimits,
   targetLimitsDefault,
-} from '../../contract/plugin/gateway-config.ts';
-import type { GuardrailReference, GuardrailRule, GuardrailSide } from '../../contract/plugin/guardrail-config.ts';
+} from '../../contract/plugin/config/gateway-config.ts';
+import type { ConfigChoice } from '../../contract/plugin/context.ts';
+import type { CoreServices } from '../../contract/plugin/core-plugin.ts';
+import type { GuardrailReference, GuardrailRule, GuardrailSide } from '../../contract/plugin/guardrails/guardrail-config.ts';
 import type { Plan } from '../../contract/plugin/plan.ts';
 import type { ConfigDocument } from '../../contract/protocol/documents.ts';
 import { headerParam } from '../../contract/protocol/header-names.ts';

@@ -6,7 +6,7 @@ import {
   guardrailSides,
   isRule,
   ruleOfSaved,
-} from '../../contract/plugin/guardrail-config.ts';
+} from '../../contract/plugin/guardrails/guardrail-config.ts';
 import type { DocumentReader } from '../../contract/plugin/plugin.ts';
 import type { GuardrailDocument, WorkspaceDocument } from '../../contract/protocol/documents.ts';
 import { headerParam } from '../../contract/protocol/header-names.ts';

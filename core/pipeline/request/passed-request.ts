@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
-import { makesSpeech, type PassedRequest } from '../../contract/plugin/passed-traffic.ts';
+import { makesSpeech, type PassedRequest } from '../../contract/plugin/requests/passed-traffic.ts';
 import type { Locations } from '../../contract/provider/passed-usage.ts';
 import type { BodyConsumer, RequestBody } from '../../contract/values/http/http.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../contract/plugin/endpoint.ts';
+import type { Endpoint } from '../../contract/plugin/requests/endpoint.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 
 /** Nearly all paths have none of these characters and need no further check. */

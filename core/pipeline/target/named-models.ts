@@ -1,7 +1,7 @@
-import { batchFileFields } from '../../contract/plugin/batch-line.ts';
 import type { RequestContext } from '../../contract/plugin/context.ts';
-import { namesModelInMessages, startsSession } from '../../contract/plugin/passed-traffic.ts';
 import type { Target } from '../../contract/plugin/plan.ts';
+import { batchFileFields } from '../../contract/plugin/requests/batch-line.ts';
+import { namesModelInMessages, startsSession } from '../../contract/plugin/requests/passed-traffic.ts';
 import { type FormPart, partText } from '../../contract/values/bodies/form.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';

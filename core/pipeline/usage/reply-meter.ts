@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
-import { isEstimable, makesImages, makesSpeech, type PassedRequest } from '../../contract/plugin/passed-traffic.ts';
+import { isEstimable, makesImages, makesSpeech, type PassedRequest } from '../../contract/plugin/requests/passed-traffic.ts';
 import type { Locations, PassedUsage } from '../../contract/provider/passed-usage.ts';
 import type { StreamDecoder } from '../../contract/provider/stream-event.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';

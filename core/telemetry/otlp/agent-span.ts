@@ -1,4 +1,4 @@
-import type { AgentRecord } from '../../contract/plugin/agent-call.ts';
+import type { AgentRecord } from '../../contract/plugin/requests/agent-call.ts';
 import { attributesOf, type KeyValue } from './attributes.ts';
 import { agent, genAi } from './gen-ai.ts';
 

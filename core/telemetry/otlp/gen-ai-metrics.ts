@@ -1,4 +1,4 @@
-import type { AttemptRecord, RequestRecord } from '../../contract/plugin/record.ts';
+import type { AttemptRecord, RequestRecord } from '../../contract/plugin/record/record.ts';
 import { attributesOf, type KeyValue } from './attributes.ts';
 import { genAi, genAiMetrics, genAiOperation, modelOf } from './gen-ai.ts';
 import type { Metric } from './messages.ts';

@@ -1,4 +1,4 @@
-import type { AttemptRecord, RequestRecord } from '../../contract/plugin/record.ts';
+import type { AttemptRecord, RequestRecord } from '../../contract/plugin/record/record.ts';
 
 /**
  * Names of the semantic conventions for generative AI in version 1.41, the last one released with the main conventions. All of

@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../contract/plugin/record.ts';
+import type { RequestRecord } from '../../contract/plugin/record/record.ts';
 import { azureBases, basesOf, routeDescriptions } from '../../contract/protocol/route-descriptions.ts';
 import { attributesOf, type KeyValue } from './attributes.ts';
 

@@ -1,4 +1,4 @@
-import type { McpRecord } from '../../contract/plugin/mcp-call.ts';
+import type { McpRecord } from '../../contract/plugin/requests/mcp-call.ts';
 import { attributesOf, type KeyValue } from './attributes.ts';
 import { genAi, mcp } from './gen-ai.ts';
 

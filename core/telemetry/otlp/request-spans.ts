@@ -1,4 +1,4 @@
-import type { AttemptRecord, RequestRecord } from '../../contract/plugin/record.ts';
+import type { AttemptRecord, RequestRecord } from '../../contract/plugin/record/record.ts';
 import { childSpanId, guardrailSpans, requestSpanId, w3cSpanId, w3cTraceId } from '../../contract/values/http/trace-ids.ts';
 import { agentSpan } from './agent-span.ts';
 import { attributesOf, type KeyValue, unixNano } from './attributes.ts';

@@ -1,4 +1,4 @@
-import type { AddedCheck } from '../../../core/contract/plugin/plugin-check.ts';
+import type { AddedCheck } from '../../../core/contract/plugin/guardrails/plugin-check.ts';
 import { after, all } from '../maybe.ts';
 import { withTexts } from '../texts.ts';
 import type { Check } from './check.ts';

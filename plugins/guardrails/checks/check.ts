@@ -1,11 +1,11 @@
 import type { GenericSchema } from 'valibot';
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
-import type { GuardrailSide } from '../../../core/contract/plugin/guardrail-config.ts';
+import type { GuardrailSide } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
+import type { AddedCheck } from '../../../core/contract/plugin/guardrails/plugin-check.ts';
 import type { Services } from '../../../core/contract/plugin/plugin.ts';
-import type { AddedCheck } from '../../../core/contract/plugin/plugin-check.ts';
-import type { CallProvider } from '../../../core/contract/plugin/provider-call.ts';
-import type { SignAws } from '../../../core/contract/plugin/sign-aws.ts';
-import type { TaskRunner } from '../../../core/contract/plugin/worker-tasks.ts';
+import type { CallProvider } from '../../../core/contract/plugin/services/provider-call.ts';
+import type { SignAws } from '../../../core/contract/plugin/services/sign-aws.ts';
+import type { TaskRunner } from '../../../core/contract/plugin/services/worker-tasks.ts';
 import type { OperationName } from '../../../core/contract/provider/provider.ts';
 import type { JsonObject, Maybe } from '../../../core/contract/values/json/json.ts';
 import type { Log } from '../../../core/contract/values/log/log.ts';

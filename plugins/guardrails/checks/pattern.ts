@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { PatternReach, PatternSpan, TaskRunner } from '../../../core/contract/plugin/worker-tasks.ts';
+import type { PatternReach, PatternSpan, TaskRunner } from '../../../core/contract/plugin/services/worker-tasks.ts';
 import { messageOf } from '../../../core/contract/values/errors/message-of.ts';
 import type { WindowSearch } from '../window/search.ts';
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { PatternOutput } from '../../../core/contract/plugin/worker-tasks.ts';
+import type { PatternOutput } from '../../../core/contract/plugin/services/worker-tasks.ts';
 import { after } from '../maybe.ts';
 import type { TextPart } from '../texts.ts';
 import { bothSides, type Check, defineCheck, excerpt, noText } from './check.ts';

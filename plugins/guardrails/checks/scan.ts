@@ -1,4 +1,4 @@
-import type { Scans, TaskRunner } from '../../../core/contract/plugin/worker-tasks.ts';
+import type { Scans, TaskRunner } from '../../../core/contract/plugin/services/worker-tasks.ts';
 import type { Maybe } from '../../../core/contract/values/json/json.ts';
 import { after } from '../maybe.ts';
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { TaskRunner } from '../../../core/contract/plugin/worker-tasks.ts';
+import type { TaskRunner } from '../../../core/contract/plugin/services/worker-tasks.ts';
 import type { Maybe } from '../../../core/contract/values/json/json.ts';
 import { after, all } from '../maybe.ts';
 import { preparePattern } from './pattern.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { guardrailSides } from '../../../core/contract/plugin/guardrail-config.ts';
+import { guardrailSides } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
 import { CallError, callFailed, callService } from './call-service.ts';
 import { type Check, type CheckServices, defineCheck, type Outcome, type Subject } from './check.ts';

@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
-import { heldBytesOf, toHeld } from '../../../core/contract/plugin/held-messages.ts';
-import type { SessionDecision, SessionMessage } from '../../../core/contract/plugin/web-socket.ts';
+import { heldBytesOf, toHeld } from '../../../core/contract/plugin/sessions/held-messages.ts';
+import type { SessionDecision, SessionMessage } from '../../../core/contract/plugin/sessions/web-socket.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { isObject, isPromise, type JsonObject, type Maybe, parseObject } from '../../../core/contract/values/json/json.ts';
 import type { Clock } from '../../../core/contract/values/time/clock.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { expect, test } from 'vitest';
 import { compileCheck } from '../../../admin/gateway-api/compile-check.ts';
-import { type RequestRecord, requestRecord } from '../../../core/contract/plugin/record.ts';
+import { type RequestRecord, requestRecord } from '../../../core/contract/plugin/record/record.ts';
 import { randomFrom } from '../../support/samples/random-from.ts';
 import { sampleRecord } from '../../support/samples/sample-record.ts';
 

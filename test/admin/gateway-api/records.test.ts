@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { requestRecords } from '../../../admin/resources/logs/entity.ts';
-import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import { sampleRecord } from '../../support/samples/sample-record.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { databases } from '../support/test-database.ts';

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { grantLeases } from '../../../admin/leases/ledger.ts';
 import { requestRecords } from '../../../admin/resources/logs/entity.ts';
-import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import { budgetRules } from '../../../core/contract/protocol/limits/budget-rules.ts';
 import type { BudgetAsk, Grant, LeaseAsk } from '../../../core/contract/protocol/limits/leases.ts';
 import { sampleRecord } from '../../support/samples/sample-record.ts';

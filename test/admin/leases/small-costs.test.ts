@@ -6,7 +6,7 @@ import { settleRecords } from '../../../admin/leases/settle.ts';
 import { costOf } from '../../../admin/pricing/cost.ts';
 import { publicRates } from '../../../admin/pricing/rates.ts';
 import type { Rates } from '../../../admin/pricing/units.ts';
-import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import type { Grant } from '../../../core/contract/protocol/limits/leases.ts';
 import { sampleRecord } from '../../support/samples/sample-record.ts';
 import { type Plane, startPlane } from '../support/plane.ts';

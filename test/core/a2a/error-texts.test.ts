@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { agentReader } from '../../../core/a2a/agent-messages.ts';
 import { messageChecks } from '../../../core/a2a/check-messages.ts';
-import type { AgentCall } from '../../../core/contract/plugin/agent-call.ts';
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
+import type { AgentCall } from '../../../core/contract/plugin/requests/agent-call.ts';
 import type { AgentServerDocument } from '../../../core/contract/protocol/agents/agents.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { guardrailDenied, RpcError } from '../../../core/json-rpc/messages.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Change, CircuitBreaker } from '../../../core/circuits/circuit-breaker.ts';
-import type { BreakerSettings } from '../../../core/contract/plugin/circuits.ts';
+import type { BreakerSettings } from '../../../core/contract/plugin/services/circuits.ts';
 import { type FakeTime, newFakeTime } from '../../support/fakes/fake-time.ts';
 
 let time: FakeTime;

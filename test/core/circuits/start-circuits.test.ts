@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type RunningCircuits, startCircuits } from '../../../core/circuits/start-circuits.ts';
 import { createBusChannel, createIpcChannel } from '../../../core/compose/notice-channels.ts';
-import type { BreakerSettings, CircuitNotice } from '../../../core/contract/plugin/circuits.ts';
+import type { BreakerSettings, CircuitNotice } from '../../../core/contract/plugin/services/circuits.ts';
 import type { NoticeChannel } from '../../../core/contract/protocol/notices/notice-channel.ts';
 import { circuitSubject } from '../../../core/contract/protocol/notices/notice-subjects.ts';
 import { type FakeTime, newFakeTime } from '../../support/fakes/fake-time.ts';

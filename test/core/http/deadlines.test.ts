@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { FrameSocket } from '../../../core/contract/plugin/web-socket.ts';
+import type { FrameSocket } from '../../../core/contract/plugin/sessions/web-socket.ts';
 import type { ReplySink } from '../../../core/contract/values/http/http.ts';
 import { openRawClient, type RawClient } from '../../support/clients/raw-client.ts';
 import { openSession } from '../../support/clients/session-client.ts';

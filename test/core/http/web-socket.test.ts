@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import type { FrameListener, FrameSocket } from '../../../core/contract/plugin/web-socket.ts';
+import type { FrameListener, FrameSocket } from '../../../core/contract/plugin/sessions/web-socket.ts';
 import { openSession, RefusedHandshake } from '../../support/clients/session-client.ts';
 import { startEdge, uwsBinaries } from '../../support/edge/edge-server.ts';
 import { newGate } from '../../support/gate.ts';

@@ -5,7 +5,7 @@ import {
   type CapturedContent,
   type CapturedExchange,
   ContentCapture,
-} from '../../../core/contract/plugin/content-capture.ts';
+} from '../../../core/contract/plugin/record/content-capture.ts';
 import type { InternalFetch } from '../../../core/contract/protocol/internal-api.ts';
 import type { RecordContent } from '../../../core/contract/protocol/record-contents.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';

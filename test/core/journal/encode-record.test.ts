@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { GuardrailRecord } from '../../../core/contract/plugin/guardrail-result.ts';
-import { type RequestRecord, requestRecord } from '../../../core/contract/plugin/record.ts';
+import type { GuardrailRecord } from '../../../core/contract/plugin/guardrails/guardrail-result.ts';
+import { type RequestRecord, requestRecord } from '../../../core/contract/plugin/record/record.ts';
 import { RecordEncoder } from '../../../core/journal/encode-record.ts';
 import { LineBuffer } from '../../../core/journal/line-buffer.ts';
 import { randomFrom } from '../../support/samples/random-from.ts';

@@ -4,7 +4,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rena
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import { type RunningJournal, startJournal } from '../../../core/journal/start-journal.ts';
 import { type FakeControlPlane, startFakeControlPlane } from '../../support/fakes/fake-control-plane.ts';
 import { type FakeTime, newFakeTime } from '../../support/fakes/fake-time.ts';

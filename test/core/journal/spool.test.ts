@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import * as v from 'valibot';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type RequestRecord, requestRecord } from '../../../core/contract/plugin/record.ts';
+import { type RequestRecord, requestRecord } from '../../../core/contract/plugin/record/record.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { Spool, type SpoolOptions } from '../../../core/journal/spool.ts';
 import { type FakeTime, newFakeTime } from '../../support/fakes/fake-time.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { parseGatewayConfig } from '../../../core/contract/plugin/gateway-config.ts';
+import { parseGatewayConfig } from '../../../core/contract/plugin/config/gateway-config.ts';
 import { compileTargets } from '../../../core/pipeline/plan/compile-targets.ts';
 import { settingNames } from '../../../core/providers/declarations.ts';
 

@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import type { HeaderList } from '../../../core/contract/values/http/http.ts';
 import { createHarness, type FakeRequest, type FakeSink, type Script } from '../../support/pipeline-harness.ts';
 

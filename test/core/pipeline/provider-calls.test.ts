@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { type CoreServices, defineCorePlugin } from '../../../core/contract/plugin/core-plugin.ts';
-import type { ProviderCall } from '../../../core/contract/plugin/provider-call.ts';
+import type { ProviderCall } from '../../../core/contract/plugin/services/provider-call.ts';
 import type { ProviderDocument, RateLimitDocument } from '../../../core/contract/protocol/documents.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
 import { guardPlugin } from '../../../core/plugin-host/guard-plugin.ts';

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isProviderId, providerTypes } from '../../../admin/resources/integrations/configurations/provider-type.ts';
-import { parseGatewayConfig } from '../../../core/contract/plugin/gateway-config.ts';
+import { parseGatewayConfig } from '../../../core/contract/plugin/config/gateway-config.ts';
 import type { Operation } from '../../../core/contract/provider/provider.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { adapters as compatibleRows } from '../../../core/providers/compatible-rows/index.ts';

@@ -24,7 +24,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'core/contract/protocol/route-descriptions.ts': ['anthropic', 'openai'],
   'plugins/guardrails/checks/content/ask-provider.ts': ['openai'],
   // Paths and headers of clients in the formats of OpenAI and Anthropic.
-  'core/contract/plugin/passed-traffic.ts': ['openai'],
+  'core/contract/plugin/requests/passed-traffic.ts': ['openai'],
   'core/endpoints/azure-paths.ts': ['openai'],
   'core/endpoints/explain-path.ts': ['openai'],
   'core/journal/prepare-exchange.ts': ['anthropic', 'openai'],

@@ -6,7 +6,7 @@ import {
   type FrameSocket,
   type SessionOutcome,
   type SessionStart,
-} from '../../../core/contract/plugin/web-socket.ts';
+} from '../../../core/contract/plugin/sessions/web-socket.ts';
 import { Session } from '../../../core/realtime/session.ts';
 
 /** A socket of a peer that reads nothing. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { chatReply, chatStream, createHarness, replyWith, type Script } from '../../support/pipeline-harness.ts';
 

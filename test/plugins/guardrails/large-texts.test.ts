@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import type { GuardrailRule } from '../../../core/contract/plugin/guardrail-config.ts';
+import type { GuardrailRule } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { compileGuardrails } from '../../../plugins/guardrails/compile.ts';
 import { runGuardrails } from '../../../plugins/guardrails/run.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { interruptedRecord } from '../../../core/contract/plugin/call-hold.ts';
-import { requestRecord } from '../../../core/contract/plugin/record.ts';
+import { interruptedRecord } from '../../../core/contract/plugin/record/call-hold.ts';
+import { requestRecord } from '../../../core/contract/plugin/record/record.ts';
 import type { ApiKeyDocument } from '../../../core/contract/protocol/documents.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
 import { firstHolder, newFakeLedger } from '../../support/fakes/fake-ledger.ts';

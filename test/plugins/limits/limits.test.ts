@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { requestRecord } from '../../../core/contract/plugin/record.ts';
+import { requestRecord } from '../../../core/contract/plugin/record/record.ts';
 import type { ProviderDocument, RateLimitDocument, UsageLimitsDocument } from '../../../core/contract/protocol/documents.ts';
 import { leasesBody } from '../../../core/contract/protocol/limits/leases.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';

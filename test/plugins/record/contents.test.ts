@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { CapturedContent } from '../../../core/contract/plugin/content-capture.ts';
+import type { CapturedContent } from '../../../core/contract/plugin/record/content-capture.ts';
 import type { WorkspaceDocument } from '../../../core/contract/protocol/documents.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { chatReply, createHarness, replyWith, workspaceId } from '../../support/pipeline-harness.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseGatewayConfig } from '../../../core/contract/plugin/gateway-config.ts';
+import { parseGatewayConfig } from '../../../core/contract/plugin/config/gateway-config.ts';
 import { settingNames } from '../../../core/providers/declarations.ts';
 import { roundRobinOrder } from '../../../plugins/strategies/loadbalance.ts';
 import { chatReply, createHarness, replyWith } from '../../support/pipeline-harness.ts';

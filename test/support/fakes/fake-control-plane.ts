@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import type { DocumentKind } from '../../../core/contract/protocol/documents.ts';
 import type { InternalFetch } from '../../../core/contract/protocol/internal-api.ts';
 import type { ChangeNotice } from '../../../core/contract/protocol/notices/change-notice.ts';

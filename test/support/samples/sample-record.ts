@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 
 /** The record of a plain successful chat completion. */
 export function sampleRecord(changes: Partial<RequestRecord> = {}): RequestRecord {

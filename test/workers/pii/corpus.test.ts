@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { type PiiCategory, piiCategories } from '../../../core/contract/plugin/pii-categories.ts';
+import { type PiiCategory, piiCategories } from '../../../core/contract/plugin/guardrails/pii-categories.ts';
 import { detectors, searchPii } from '../../../workers/pii/search-pii.ts';
 
 interface Labelled {

@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../../../core/contract/plugin/record/record.ts';
 import { skipProvisionedNames } from '../../../../core/providers/declarations.ts';
 import { executeBound } from '../../../db/execute-bound.ts';
 import type { EntityManager } from '../../../db/open-database.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { guardrailSides, savedContent } from '../../plugin/guardrail-config.ts';
+import { guardrailSides, savedContent } from '../../plugin/guardrails/guardrail-config.ts';
 
 /**
  * Questions about guardrails that the control plane sends to a gateway, because only gateways load checks. `POST` with the cluster key as

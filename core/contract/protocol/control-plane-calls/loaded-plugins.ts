@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { guardrailSides } from '../../plugin/guardrail-config.ts';
+import { guardrailSides } from '../../plugin/guardrails/guardrail-config.ts';
 import { hookNames, stages } from '../../plugin/plugin.ts';
 
 /**

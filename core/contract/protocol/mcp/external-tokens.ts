@@ -8,7 +8,7 @@ import {
   seconds,
   tokenAge,
   tokenHeader,
-} from '../../plugin/token-rules.ts';
+} from '../../plugin/guardrails/token-rules.ts';
 import type { JsonObject } from '../../values/json/json.ts';
 
 const url = v.pipe(v.string(), v.maxLength(2_048, 'at most 2,048 characters'));

@@ -1,4 +1,4 @@
-import type { CircuitNotice } from '../../plugin/circuits.ts';
+import type { CircuitNotice } from '../../plugin/services/circuits.ts';
 import type { RecallNotice } from '../limits/leases.ts';
 import type { ChangeNotice } from '../notices/change-notice.ts';
 

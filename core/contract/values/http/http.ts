@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { FrameSocket } from '../../plugin/web-socket.ts';
+import type { FrameSocket } from '../../plugin/sessions/web-socket.ts';
 import type { GatewayError } from '../errors/errors.ts';
 
 /**

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { OwnOperation } from '../../../../core/contract/plugin/provider-call.ts';
+import type { OwnOperation } from '../../../../core/contract/plugin/services/provider-call.ts';
 import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { CallError, callFailed } from '../call-service.ts';

@@ -1,4 +1,4 @@
-import type { Found } from '../../../../core/contract/plugin/worker-tasks.ts';
+import type { Found } from '../../../../core/contract/plugin/services/worker-tasks.ts';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { withTexts } from '../../texts.ts';
 import { excerpt, type Outcome, type Subject } from '../check.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { piiCategories } from '../../../../core/contract/plugin/pii-categories.ts';
+import { piiCategories } from '../../../../core/contract/plugin/guardrails/pii-categories.ts';
 import { after } from '../../maybe.ts';
 import { bothSides, type Check, defineCheck } from '../check.ts';
 import { concludeFindings } from './findings.ts';

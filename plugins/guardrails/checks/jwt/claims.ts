@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js';
-import type { ClaimRule, ClaimRules } from '../../../../core/contract/plugin/token-rules.ts';
+import type { ClaimRule, ClaimRules } from '../../../../core/contract/plugin/guardrails/token-rules.ts';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 
 export type Claims = Readonly<JsonObject>;

@@ -7,7 +7,7 @@ import {
   seconds,
   tokenAge,
   tokenHeader,
-} from '../../../../core/contract/plugin/token-rules.ts';
+} from '../../../../core/contract/plugin/guardrails/token-rules.ts';
 import { type Check, defineCheck, type Outcome, requestSides, type Subject } from '../check.ts';
 import { serviceUrl } from '../outgoing-headers.ts';
 import { type Claims, claimFaults } from './claims.ts';

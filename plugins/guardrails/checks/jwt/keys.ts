@@ -1,6 +1,6 @@
 import { importJWK } from 'jose';
 import * as v from 'valibot';
-import { type Jwk, jwk } from '../../../../core/contract/plugin/token-rules.ts';
+import { type Jwk, jwk } from '../../../../core/contract/plugin/guardrails/token-rules.ts';
 import { CallError, callService } from '../call-service.ts';
 import type { CheckServices } from '../check.ts';
 

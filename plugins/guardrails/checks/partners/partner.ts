@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { AwsCall } from '../../../../core/contract/plugin/sign-aws.ts';
+import type { AwsCall } from '../../../../core/contract/plugin/services/sign-aws.ts';
 import { withoutTrailingSlashes } from '../../../../core/contract/values/addresses/trailing-slashes.ts';
 import type { HeaderList } from '../../../../core/contract/values/http/http.ts';
 import { isObject, type JsonObject } from '../../../../core/contract/values/json/json.ts';

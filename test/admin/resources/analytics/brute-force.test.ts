@@ -4,7 +4,7 @@ import { relativeAccuracy } from '../../../../admin/analytics/latency-bins.ts';
 import { rebuildDay } from '../../../../admin/analytics/rebuild-rollups.ts';
 import { sumDays } from '../../../../admin/analytics/sum-days.ts';
 import { graphReplies } from '../../../../admin/resources/analytics/schema.ts';
-import type { RequestRecord } from '../../../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../../../core/contract/plugin/record/record.ts';
 import { until } from '../../../support/until.ts';
 import type { Plane } from '../../support/plane.ts';
 import { copied, recordStores, startPlaneOn } from '../../support/record-stores.ts';

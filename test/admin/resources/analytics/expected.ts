@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../../../core/contract/plugin/record/record.ts';
 
 /** A record with its stored cost in nano-USD. */
 export interface Priced {

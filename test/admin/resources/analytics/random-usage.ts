@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { RequestRecord } from '../../../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../../../core/contract/plugin/record/record.ts';
 import { randomFrom } from '../../../support/samples/random-from.ts';
 import { sampleRecord } from '../../../support/samples/sample-record.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { grantLeases } from '../../../../admin/leases/ledger.ts';
 import { verifyLedger } from '../../../../admin/resources/ledger-entries/verify-ledger.ts';
-import type { RequestRecord } from '../../../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../../../core/contract/plugin/record/record.ts';
 import type { BudgetAsk } from '../../../../core/contract/protocol/limits/leases.ts';
 import { randomFrom } from '../../../support/samples/random-from.ts';
 import { sampleRecord } from '../../../support/samples/sample-record.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RequestRecord } from '../../../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../../../core/contract/plugin/record/record.ts';
 import { sampleRecord } from '../../../support/samples/sample-record.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabase } from '../../support/test-database.ts';

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { expect, it } from 'vitest';
 import { logListReply } from '../../../../admin/resources/logs/reply-schema.ts';
 import { toLog } from '../../../../admin/resources/logs/to-log.ts';
-import type { EarlierRecord } from '../../../../core/contract/plugin/record.ts';
+import type { EarlierRecord } from '../../../../core/contract/plugin/record/record.ts';
 import { sampleRecord } from '../../../support/samples/sample-record.ts';
 
 it('records of earlier versions become logs that fit the reply schema', () => {

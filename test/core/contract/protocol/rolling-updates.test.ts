@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { circuitNotice } from '../../../../core/contract/plugin/circuits.ts';
-import { requestRecord } from '../../../../core/contract/plugin/record.ts';
+import { requestRecord } from '../../../../core/contract/plugin/record/record.ts';
+import { circuitNotice } from '../../../../core/contract/plugin/services/circuits.ts';
 import { connectionDiagnosis, connectionTest } from '../../../../core/contract/protocol/control-plane-calls/connection-test.ts';
 import {
   tokenCheck,

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { builtInPlugins } from '../../../../core/compose/compose-chain.ts';
+import type { GatewayConfig } from '../../../../core/contract/plugin/config/gateway-config.ts';
 import { type CoreHooks, type CorePlugin, defineCorePlugin } from '../../../../core/contract/plugin/core-plugin.ts';
-import type { GatewayConfig } from '../../../../core/contract/plugin/gateway-config.ts';
 import type { Stage } from '../../../../core/contract/plugin/plugin.ts';
 import { checkOrder, mergePlugins } from '../../../../core/pipeline/plan/compile-plan.ts';
 import { compileTargets as compile } from '../../../../core/pipeline/plan/compile-targets.ts';

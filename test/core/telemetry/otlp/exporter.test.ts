@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { postOtlpWith } from '../../../../admin/telemetry/post-otlp.ts';
-import type { RequestRecord } from '../../../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../../../core/contract/plugin/record/record.ts';
 import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
 import { realTimers } from '../../../../core/contract/values/time/timers.ts';
 import { OtlpExporter } from '../../../../core/telemetry/otlp/exporter.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { RequestRecord } from '../../../../core/contract/plugin/record.ts';
+import type { RequestRecord } from '../../../../core/contract/plugin/record/record.ts';
 import { contentAttributes } from '../../../../core/telemetry/otlp/content-attributes.ts';
 import { genAi, genAiMetrics } from '../../../../core/telemetry/otlp/gen-ai.ts';
 import { GenAiMetrics } from '../../../../core/telemetry/otlp/gen-ai-metrics.ts';

@@ -1,8 +1,8 @@
-import type { GatewayError } from '../values/errors/errors.ts';
-import type { HeaderList, InboundRequest } from '../values/http/http.ts';
-import type { JsonObject, Maybe } from '../values/json/json.ts';
-import type { Usage } from '../values/models/usage.ts';
-import type { Identity, RequestContext } from './context.ts';
+import type { GatewayError } from '../../values/errors/errors.ts';
+import type { HeaderList, InboundRequest } from '../../values/http/http.ts';
+import type { JsonObject, Maybe } from '../../values/json/json.ts';
+import type { Usage } from '../../values/models/usage.ts';
+import type { Identity, RequestContext } from '../context.ts';
 
 /** Close codes of RFC 6455 §7.4.1 and its registry that the gateway reads or sends. */
 export const closeCodes = {

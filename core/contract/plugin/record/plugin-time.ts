@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { hookNames } from './plugin.ts';
+import { hookNames } from '../plugin.ts';
 
 /** Time that one hook of a plugin took during a request. */
 export const pluginTime = v.object({

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { agentBindings } from '../protocol/agents/agents.ts';
+import { agentBindings } from '../../protocol/agents/agents.ts';
 
 const text = v.pipe(v.string(), v.maxLength(2_048));
 

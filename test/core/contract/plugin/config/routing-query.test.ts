@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compileQuery } from '../../../../core/contract/plugin/routing-query.ts';
+import { compileQuery } from '../../../../../core/contract/plugin/config/routing-query.ts';
 
 const fields: Record<string, unknown> = {
   'metadata.team': 'red',

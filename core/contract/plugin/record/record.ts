@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { budgetRules } from '../protocol/limits/budget-rules.ts';
-import { agentRecord } from './agent-call.ts';
-import { guardrailRecord } from './guardrail-result.ts';
-import { mcpRecord } from './mcp-call.ts';
+import { budgetRules } from '../../protocol/limits/budget-rules.ts';
+import { guardrailRecord } from '../guardrails/guardrail-result.ts';
+import { agentRecord } from '../requests/agent-call.ts';
+import { mcpRecord } from '../requests/mcp-call.ts';
+import { callPurposes } from '../services/provider-call.ts';
 import { pluginTime } from './plugin-time.ts';
-import { callPurposes } from './provider-call.ts';
 import { verdictRecord } from './verdict.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseGatewayConfig } from '../../../../core/contract/plugin/gateway-config.ts';
-import { settingNames } from '../../../../core/providers/declarations.ts';
+import { parseGatewayConfig } from '../../../../../core/contract/plugin/config/gateway-config.ts';
+import { settingNames } from '../../../../../core/providers/declarations.ts';
 
 const issues = (config: unknown, limits?: Parameters<typeof parseGatewayConfig>[2]): string => {
   const parsed = parseGatewayConfig(config, settingNames, limits);

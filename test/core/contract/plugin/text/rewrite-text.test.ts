@@ -9,10 +9,10 @@ import {
   type TestGateway,
 } from 'svc-gateway/test-kit';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createEventRewriter } from '../../../../core/contract/plugin/text/rewrite-events.ts';
-import { StreamRewriter } from '../../../../core/contract/plugin/text/rewrite-stream.ts';
-import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
-import { randomFrom } from '../../../support/samples/random-from.ts';
+import { createEventRewriter } from '../../../../../core/contract/plugin/text/rewrite-events.ts';
+import { StreamRewriter } from '../../../../../core/contract/plugin/text/rewrite-stream.ts';
+import type { JsonObject } from '../../../../../core/contract/values/json/json.ts';
+import { randomFrom } from '../../../../support/samples/random-from.ts';
 
 const word = 'сéкрет🔒';
 

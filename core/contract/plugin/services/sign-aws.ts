@@ -1,4 +1,4 @@
-import type { HeaderList } from '../values/http/http.ts';
+import type { HeaderList } from '../../values/http/http.ts';
 
 /** A POST to a service of AWS, to be signed. */
 export interface AwsCall {

@@ -1,5 +1,5 @@
-import { noUnits, type Usage } from '../values/models/usage.ts';
-import type { RequestContext } from './context.ts';
+import { noUnits, type Usage } from '../../values/models/usage.ts';
+import type { RequestContext } from '../context.ts';
 import type { ImageRecord, MediaRecord, SavedCall } from './record.ts';
 
 /** Returns the usage of a call as records have it. All counts are 0 while it is unknown. */

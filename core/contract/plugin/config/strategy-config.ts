@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { BreakerSettings } from './circuits.ts';
+import type { BreakerSettings } from '../services/circuits.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import { compileQuery, type PatternCosts } from './routing-query.ts';
 

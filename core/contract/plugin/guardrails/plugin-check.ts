@@ -1,7 +1,7 @@
 import type { GenericSchema } from 'valibot';
-import type { JsonObject, Maybe } from '../values/json/json.ts';
+import type { JsonObject, Maybe } from '../../values/json/json.ts';
+import type { Services } from '../plugin.ts';
 import type { GuardrailSide } from './guardrail-config.ts';
-import type { Services } from './plugin.ts';
 
 /**
  * A guardrail check that a plugin adds. Configs name it `<plugin>.<id>`, with its parameters. A check that throws, rejects, takes too long or

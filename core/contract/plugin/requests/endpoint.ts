@@ -1,4 +1,4 @@
-import type { OperationName } from '../provider/provider.ts';
+import type { OperationName } from '../../provider/provider.ts';
 import type { PassedTraffic } from './passed-traffic.ts';
 
 /** A route family: the meaning of the path before any provider is chosen. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compileQuery, explainQuery } from '../../../../core/contract/plugin/routing-query.ts';
+import { compileQuery, explainQuery } from '../../../../../core/contract/plugin/config/routing-query.ts';
 
 const fields: Record<string, unknown> = {
   'metadata.team': 'red',

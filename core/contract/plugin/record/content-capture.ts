@@ -1,5 +1,5 @@
-import type { HeaderList } from '../values/http/http.ts';
-import type { JsonObject } from '../values/json/json.ts';
+import type { HeaderList } from '../../values/http/http.ts';
+import type { JsonObject } from '../../values/json/json.ts';
 
 /** Headers and body of a reply or a response, for logs. Keeps references to the bytes and copies none. */
 export class CapturedBytes {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../values/json/json.ts';
+import type { JsonObject } from '../../values/json/json.ts';
 /**
  * The kind of traffic of a pass-through request, by its method and path alone:
  * - `free`: it runs no model. It is not reserved, counted or estimated.

@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
-import { messageOf } from '../values/errors/message-of.ts';
-import { isObject } from '../values/json/json.ts';
+import { messageOf } from '../../values/errors/message-of.ts';
+import { isObject } from '../../values/json/json.ts';
 
 /**
  * The roots a field of a query may begin with: `metadata.team`, `params.model`, `headers.x-tier`, `url.pathname`, `tokens.input`

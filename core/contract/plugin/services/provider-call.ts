@@ -1,5 +1,5 @@
-import type { JsonObject } from '../values/json/json.ts';
-import type { RequestContext } from './context.ts';
+import type { JsonObject } from '../../values/json/json.ts';
+import type { RequestContext } from '../context.ts';
 
 /** The parts of the gateway that call providers themselves. Records of such calls name the part. */
 export const callPurposes = ['semantic-cache', 'guardrail'] as const;

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { vectorDimensionsMax } from '../protocol/cached-replies.ts';
-import type { SettingNames } from '../provider/setting-names.ts';
-import { issueTexts, listsReadAsObjects } from '../values/errors/input-issues.ts';
-import { headerValuePattern, notHeaderValue } from '../values/http/http.ts';
-import { splitModelSlug } from '../values/models/model-slug.ts';
-import { guardrailEntries } from './guardrail-config.ts';
+import { vectorDimensionsMax } from '../../protocol/cached-replies.ts';
+import type { SettingNames } from '../../provider/setting-names.ts';
+import { issueTexts, listsReadAsObjects } from '../../values/errors/input-issues.ts';
+import { headerValuePattern, notHeaderValue } from '../../values/http/http.ts';
+import { splitModelSlug } from '../../values/models/model-slug.ts';
+import { guardrailEntries } from '../guardrails/guardrail-config.ts';
 import { capacity, checkStrategy, type StrategyConfig, status, strategy } from './strategy-config.ts';
 
 /**

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../values/json/json.ts';
-import type { RequestTarget } from './context.ts';
+import type { JsonObject } from '../../values/json/json.ts';
+import type { RequestTarget } from '../context.ts';
 
 /** The version of a prompt that a request uses, as its record names it. */
 export interface PromptUse {

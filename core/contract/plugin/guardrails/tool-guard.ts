@@ -1,5 +1,5 @@
-import type { JsonObject, Maybe } from '../values/json/json.ts';
-import type { RequestContext } from './context.ts';
+import type { JsonObject, Maybe } from '../../values/json/json.ts';
+import type { RequestContext } from '../context.ts';
 import type { GuardrailRule } from './guardrail-config.ts';
 
 /** `input`: the arguments of a call of an MCP tool. `output`: its result. */

@@ -1,5 +1,5 @@
-import type { Maybe } from '../values/json/json.ts';
-import type { PiiCategory } from './pii-categories.ts';
+import type { Maybe } from '../../values/json/json.ts';
+import type { PiiCategory } from '../guardrails/pii-categories.ts';
 
 /** Tasks that can run off the main thread, with their inputs and outputs. Both are plain data that can be copied to a thread. */
 export interface WorkerTasks {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import type { Secret } from '../values/credentials/secret.ts';
-import type { JsonObject } from '../values/json/json.ts';
+import type { Secret } from '../../values/credentials/secret.ts';
+import type { JsonObject } from '../../values/json/json.ts';
 
 /** `start`: before a request is limited or routed, `input`: requests, `output`: responses. */
 export const guardrailSides = ['start', 'input', 'output'] as const;
