@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { mcpClient, messageOf, request } from '../../support/clients/mcp-client.ts';
+import { type SharedGateway, shareGateway } from '../../support/product/shared-gateway.ts';
+import { type McpUpstream, startMcpUpstream } from '../../support/tool-servers/mcp-upstream.ts';
+import { until } from '../../support/until.ts';
+
+let gateway: SharedGateway;
+let upstream: McpUpstream;
+
+beforeAll(async () => {
+  gateway = await shareGateway();
+  upstream = await startMcpUpstream();
+});
+afterAll(() => upstream.close());
+
+it('disabled resource templates: URIs that fit them cannot be read, except resources that the server lists', async () => {
+  const client = await mcpClient(gateway);
+  const { server, integration } = await client.addServer('templates', upstream.url);
+  expect((await gateway.admin.post(`/mcp-integrations/${integration}/sync`, {})).status).toBe(200);
+  const session = await client.begin('templates');
+  const read = async (uri: string) =>
+    messageOf((await client.post('templates', request('resources/read', { uri }), session)).text);
+  expect((await read('file:///logs/monday')).result.contents[0].text).toBe('a log');
+
+  const flags = ['file:///logs/{day}', 'file:///{name}'].map((name) => ({ name, type: 'resource_template', enabled: false }));
+  expect((await gateway.admin.put(`/mcp-servers/${server}/capabilities`, { capabilities: flags })).status).toBe(200);
+  const refused = await until(async () => (await read('file:///logs/monday')).error ?? null, {
+    what: 'the flags in the gateway',
+  });
+  expect(refused).toEqual({ code: -32602, message: "Resource 'file:///logs/monday' is disabled" });
+  expect((await read('file:///other.md')).error.message).toBe("Resource 'file:///other.md' is disabled");
+  expect((await read('file:///readme.md')).result.contents[0].uri).toBe('file:///readme.md');
+});
