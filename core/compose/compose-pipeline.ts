@@ -91,5 +91,6 @@ export function composePipeline(parts: PipelineParts): Handle {
   providerCalls.start(options);
   const { prefixes, memory, timers, errorReply, modelTools: limits } = parts;
   const { newId } = services;
-  return withModelTools({ handle: createHandler(options), limits, prefixes, bodies, memory, timers, newId, errorReply });
+  const handle = createHandler(options);
+  return withModelTools({ handle, match: matchEndpoint, limits, prefixes, bodies, memory, timers, newId, errorReply });
 }

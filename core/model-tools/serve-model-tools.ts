@@ -1,3 +1,4 @@
+import type { OperationName } from '../contract/provider/provider.ts';
 import type { BodyMemory } from '../contract/values/bodies/body-memory.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../contract/values/http/http.ts';
@@ -19,6 +20,7 @@ import type { ToolFormat } from './tool-format.ts';
 export interface ModelToolParts {
   /** The path of ordinary requests. */
   readonly handle: Handle;
+  readonly match: PipelineOptions['match'];
   readonly limits: RoundLimits & { readonly timeoutMs: number };
   readonly prefixes: readonly string[];
   readonly bodies: Pick<BodyLimits, 'jsonBytesMax' | 'jsonValuesMax'>;
@@ -28,13 +30,10 @@ export interface ModelToolParts {
   readonly errorReply: PipelineOptions['errorReply'];
 }
 
-const formats: ReadonlyMap<string, ToolFormat> = new Map([
-  ['/v1/responses', responsesFormat],
-  ['/v1/messages', messagesFormat],
-  // Paths of Azure's SDKs.
-  ['/openai/responses', responsesFormat],
-  ['/openai/v1/responses', responsesFormat],
-]);
+const formats: { readonly [Name in OperationName]?: ToolFormat } = {
+  createModelResponse: responsesFormat,
+  messages: messagesFormat,
+};
 
 /**
  * Returns a handler that serves model requests with tools of MCP servers: it calls the model and the tools with ordinary requests of the
@@ -42,10 +41,15 @@ const formats: ReadonlyMap<string, ToolFormat> = new Map([
  */
 export function withModelTools(parts: ModelToolParts): Handle {
   return (request, sink) => {
-    const format = request.method === 'POST' ? formats.get(request.path) : undefined;
-    if (format === undefined || !asksForServers(request, parts.prefixes)) parts.handle(request, sink);
+    const format = asksForServers(request, parts.prefixes) ? formatOf(parts.match(request.method, request.path)) : undefined;
+    if (format === undefined) parts.handle(request, sink);
     else void new ToolRequest(parts, format, decodedRequest(request), sink).serve();
   };
+}
+
+/** Returns the format of an endpoint that calls a model; undefined for all other endpoints. */
+function formatOf(match: ReturnType<PipelineOptions['match']>): ToolFormat | undefined {
+  return typeof match === 'object' && match.operation !== null ? formats[match.operation] : undefined;
 }
 
 /** One request with tools of MCP servers. */

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { BodyMemory } from '../../../core/contract/values/bodies/body-memory.ts';
 import type { InboundRequest, ReplySink } from '../../../core/contract/values/http/http.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { matchEndpoint } from '../../../core/endpoints/match-endpoint.ts';
 import { errorReply } from '../../../core/http/write-error.ts';
 import { withModelTools } from '../../../core/model-tools/serve-model-tools.ts';
 import { modelName } from '../../../core/model-tools/tool-names.ts';
@@ -44,6 +45,7 @@ function serve(model: Reply, options: Options = {}): Served {
   let models = 0;
   let expire = (): void => {};
   const handle = withModelTools({
+    match: matchEndpoint,
     async handle(request, inner) {
       requests.push(request);
       const body = JSON.parse(Buffer.from(await request.body.bytes(1_000_000)).toString()) as JsonObject;

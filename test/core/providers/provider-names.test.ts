@@ -29,7 +29,6 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'core/endpoints/explain-path.ts': ['openai'],
   'core/journal/prepare-exchange.ts': ['anthropic', 'openai'],
   'core/model-list/list-models.ts': ['anthropic'],
-  'core/model-tools/serve-model-tools.ts': ['openai'],
   'core/pipeline/attempt/socket-protocols.ts': ['openai'],
   'core/realtime/create-client-secret.ts': ['openai'],
   'plugins/auth/credential.ts': ['anthropic'],
