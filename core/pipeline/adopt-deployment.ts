@@ -34,7 +34,11 @@ export async function adoptDeployment(ctx: RequestContext, deployment: string | 
   }
   // The body as if the client had sent it: caches and logs read it.
   const sent = ctx.params as typeof params;
-  ctx.body =
-    ctx.requestBytes > stepBytes ? await ctx.inTurns(encodeSteps(sent, ctx.requestBytes + deployment.length)) : encode(sent);
+  const lengthHint = ctx.requestBytes + deployment.length;
+  if (ctx.requestBytes > stepBytes) {
+    ctx.body = await ctx.writeInTurns(() => encodeSteps(sent, lengthHint), lengthHint);
+    return;
+  }
+  ctx.body = encode(sent);
   ctx.holdBytes(ctx.body.length);
 }
