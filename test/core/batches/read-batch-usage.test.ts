@@ -4,7 +4,7 @@ import type { ProviderAdapter } from '../../../core/contract/provider/provider.t
 import type { HeaderList } from '../../../core/contract/values/http/http.ts';
 import { createBuilder } from '../../../core/pipeline/target/build-target.ts';
 import { providers } from '../../../core/providers/index.ts';
-import { providerDocument } from '../../support/pipeline-harness.ts';
+import { providerDocument } from '../../../core/test-kit/pipeline-harness.ts';
 
 it('batch usage: reading ends when the caller aborts, if the provider never responds', async () => {
   const left = new AbortController();

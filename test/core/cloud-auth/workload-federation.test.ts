@@ -6,7 +6,7 @@ import {
   providerDocument,
   replyWith,
   workspaceId,
-} from '../../support/pipeline-harness.ts';
+} from '../../../core/test-kit/pipeline-harness.ts';
 
 const token = (value: string, seconds = 600) =>
   replyWith(200, { access_token: value, token_type: 'Bearer', expires_in: seconds });

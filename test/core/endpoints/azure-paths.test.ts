@@ -5,7 +5,7 @@ import { controlPlaneSegments } from '../../../core/endpoints/control-plane-path
 import { explainPath } from '../../../core/endpoints/explain-path.ts';
 import { errorFormatOf, matchEndpoint, routeMethods } from '../../../core/endpoints/match-endpoint.ts';
 import { encodeForm, parseForm } from '../../../core/pipeline/request/form-data.ts';
-import { createHarness, type Harness } from '../../support/pipeline-harness.ts';
+import { createHarness, type Harness } from '../../../core/test-kit/pipeline-harness.ts';
 
 describe('paths of Azure’s SDKs', () => {
   it.each([

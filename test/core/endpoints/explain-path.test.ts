@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { explainPath } from '../../../core/endpoints/explain-path.ts';
-import { createHarness } from '../../support/pipeline-harness.ts';
+import { createHarness } from '../../../core/test-kit/pipeline-harness.ts';
 
 describe('hints for unknown paths', () => {
   it.each([

@@ -3,7 +3,7 @@ import { BodyMemory } from '../../../core/contract/values/bodies/body-memory.ts'
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { findHeader, type RequestBody } from '../../../core/contract/values/http/http.ts';
 import { encodeForm, parseForm } from '../../../core/pipeline/request/form-data.ts';
-import { chatReply, createHarness, type Harness, replyWith, type Script } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, type Harness, replyWith, type Script } from '../../../core/test-kit/pipeline-harness.ts';
 import { patternBytes } from '../../support/samples/pattern-bytes.ts';
 
 const viaOne = { 'x-svc-provider': '@one' };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createHarness } from '../../support/pipeline-harness.ts';
+import { createHarness } from '../../../core/test-kit/pipeline-harness.ts';
 
 const chat = { model: 'm', messages: [{ role: 'user', content: 'x' }], max_tokens: 5 };
 const embedding = { model: 'm', input: 'x' };

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { UpstreamCall } from '../../../core/contract/provider/upstream.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import type { RequestBody } from '../../../core/contract/values/http/http.ts';
-import { chatReply, createHarness, type FakeSink, replyWith, type Script } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, type FakeSink, replyWith, type Script } from '../../../core/test-kit/pipeline-harness.ts';
 
 const twoTargets = { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] };
 const chat = { model: 'gpt-5', messages: [] };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ProviderDocument } from '../../../core/contract/protocol/documents.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { createHarness, type Harness, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
+import { createHarness, type Harness, replyWith, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 
 const seeing = { key: { scopes: ['completions.write', 'configs.read', 'providers.read'] } };
 

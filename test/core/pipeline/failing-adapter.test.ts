@@ -1,7 +1,7 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import type { Operation } from '../../../core/contract/provider/provider.ts';
 import { providers } from '../../../core/providers/index.ts';
-import { chatStream, createHarness } from '../../support/pipeline-harness.ts';
+import { chatStream, createHarness } from '../../../core/test-kit/pipeline-harness.ts';
 
 afterEach(() => vi.restoreAllMocks());
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
-import { createHarness } from '../../support/pipeline-harness.ts';
+import { createHarness } from '../../../core/test-kit/pipeline-harness.ts';
 
 describe('invalid input', () => {
   const chat = { model: '@one/gpt-5', messages: [] };

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { BodyMemory } from '../../../core/contract/values/bodies/body-memory.ts';
 import { HeldReply } from '../../../core/pipeline/attempt/held-reply.ts';
 import { parseForm } from '../../../core/pipeline/request/form-data.ts';
-import { createHarness } from '../../support/pipeline-harness.ts';
+import { createHarness } from '../../../core/test-kit/pipeline-harness.ts';
 
 const chat = (rest: string) => `{"model":"@one/m","messages":[{"role":"user","content":"hello"}],${rest}}`;
 

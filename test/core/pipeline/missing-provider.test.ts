@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { chatReply, createHarness, type Harness, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, type Harness, replyWith, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 
 const chat = { model: 'gpt-5', messages: [] };
 const ok = replyWith(200, chatReply('hello'));

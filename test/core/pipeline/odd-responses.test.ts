@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createHarness, replyWith } from '../../support/pipeline-harness.ts';
+import { createHarness, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
 
 const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
 const body = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };

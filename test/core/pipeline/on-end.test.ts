@@ -4,7 +4,14 @@ import type { Outcome } from '../../../core/contract/plugin/context.ts';
 import { type CoreHooks, type CorePlugin, defineCorePlugin } from '../../../core/contract/plugin/core-plugin.ts';
 import type { Stage } from '../../../core/contract/plugin/plugin.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
-import { chatReply, chatStream, createHarness, failWith, replyWith, type Script } from '../../support/pipeline-harness.ts';
+import {
+  chatReply,
+  chatStream,
+  createHarness,
+  failWith,
+  replyWith,
+  type Script,
+} from '../../../core/test-kit/pipeline-harness.ts';
 
 /** A plugin with one hook, which counts the calls of its `onEnd`. */
 function probe(name: string, stage: Stage, hooks: CoreHooks, ends: Outcome[]): CorePlugin {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { providers } from '../../../core/providers/index.ts';
+import { createHarness } from '../../../core/test-kit/pipeline-harness.ts';
 import { streamOf } from '../../../core/test-kit/provider-scripts.ts';
-import { createHarness } from '../../support/pipeline-harness.ts';
 
 const text =
   'data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"é"},"finish_reason":null}]}\n\n';

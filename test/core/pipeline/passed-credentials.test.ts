@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { findHeader } from '../../../core/contract/values/http/http.ts';
-import { createHarness, replyWith } from '../../support/pipeline-harness.ts';
+import { createHarness, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
 
 const azure = { 'x-svc-azure-resource-name': 'r', 'x-svc-azure-deployment-id': 'd', 'x-svc-azure-api-version': 'v1' };
 

@@ -2,7 +2,7 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'nod
 import { describe, expect, it } from 'vitest';
 import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import type { HeaderList } from '../../../core/contract/values/http/http.ts';
-import { createHarness, type FakeRequest, type FakeSink, type Script } from '../../support/pipeline-harness.ts';
+import { createHarness, type FakeRequest, type FakeSink, type Script } from '../../../core/test-kit/pipeline-harness.ts';
 
 const json = ['content-type', 'application/json'];
 const events = ['content-type', 'text/event-stream'];

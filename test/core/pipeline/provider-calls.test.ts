@@ -6,9 +6,16 @@ import type { ProviderCall } from '../../../core/contract/plugin/services/provid
 import type { ProviderDocument, RateLimitDocument } from '../../../core/contract/protocol/documents.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
 import { guardPlugin } from '../../../core/plugin-host/guard-plugin.ts';
+import {
+  chatReply,
+  createHarness,
+  type Harness,
+  replyWith,
+  type Script,
+  workspaceId,
+} from '../../../core/test-kit/pipeline-harness.ts';
 import { firstHolder, newFakeLedger } from '../../support/fakes/fake-ledger.ts';
 import { newMemoryLog } from '../../support/fakes/memory-log.ts';
-import { chatReply, createHarness, type Harness, replyWith, type Script, workspaceId } from '../../support/pipeline-harness.ts';
 
 const embedding = {
   object: 'list',

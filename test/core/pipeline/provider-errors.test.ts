@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { messagesErrorType } from '../../../core/contract/values/errors/messages-errors.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { createHarness, failWith, providerDocument, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
+import { createHarness, failWith, providerDocument, replyWith, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 
 const bedrockSettings = { aws_auth_type: 'accessKey', aws_region: 'us-east-1' };
 const bedrockSecrets = { aws_access_key_id: 'AKIAABCDEFGHIJKLMNOP', aws_secret_access_key: 'secret' };

@@ -3,7 +3,6 @@ import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import type { HeaderList } from '../../../core/contract/values/http/http.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import type { Timers } from '../../../core/contract/values/time/timers.ts';
-import { type FakeTime, newFakeTime } from '../../support/fakes/fake-time.ts';
 import {
   chatReply,
   chatStream,
@@ -12,7 +11,8 @@ import {
   type Harness,
   replyWith,
   type Script,
-} from '../../support/pipeline-harness.ts';
+} from '../../../core/test-kit/pipeline-harness.ts';
+import { type FakeTime, newFakeTime } from '../../support/fakes/fake-time.ts';
 
 const body = { model: 'gpt-5', messages: [] };
 const good = replyWith(200, chatReply('ok'));

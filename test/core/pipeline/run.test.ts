@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { InnerSink } from '../../../core/pipeline/inner-request.ts';
 import { fakeRequest } from '../../../core/test-kit/fake-exchange.ts';
-import { chatReply, chatStream, createHarness, failWith, replyWith } from '../../support/pipeline-harness.ts';
+import { chatReply, chatStream, createHarness, failWith, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
 
 describe('a plain call', () => {
   it('reaches the provider of the model slug with its stored credential, and its reply is unchanged', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { FakeSink } from '../../../core/test-kit/fake-exchange.ts';
+import { chatStream, createHarness, type Script } from '../../../core/test-kit/pipeline-harness.ts';
 import { responsesStream } from '../../../core/test-kit/provider-scripts.ts';
-import { chatStream, createHarness, type Script } from '../../support/pipeline-harness.ts';
 
 const chat = '/v1/chat/completions';
 

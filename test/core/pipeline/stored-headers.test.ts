@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ProviderDocument } from '../../../core/contract/protocol/documents.ts';
-import { chatReply, createHarness, providerDocument, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, providerDocument, replyWith, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 
 /** The headers of the provider call for each of these models, by name. */
 async function callsOf(document: ProviderDocument, models: readonly string[]) {

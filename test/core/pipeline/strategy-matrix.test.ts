@@ -9,7 +9,7 @@ import {
   providerDocument,
   type Script,
   workspaceId,
-} from '../../support/pipeline-harness.ts';
+} from '../../../core/test-kit/pipeline-harness.ts';
 import { inferenceCalls } from './strategy-matrix/requests.ts';
 
 /**

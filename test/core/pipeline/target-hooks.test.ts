@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { AttemptResult } from '../../../core/contract/plugin/context.ts';
 import { type CoreHooks, defineCorePlugin } from '../../../core/contract/plugin/core-plugin.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
-import { chatReply, createHarness, type FakeSink, failWith, replyWith } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, type FakeSink, failWith, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
 
 /** Every `onTargetStart` is followed by the function that it returned, even after failures. */
 const body = { model: 'gpt-5', messages: [] };

@@ -5,7 +5,7 @@ import type { AttemptResponse, Hooks, Plugin, Verdict } from '../../../core/cont
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { guardPlugin } from '../../../core/plugin-host/guard-plugin.ts';
-import { chatReply, chatStream, createHarness, replyWith } from '../../support/pipeline-harness.ts';
+import { chatReply, chatStream, createHarness, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
 
 const denial = {
   status: 446,

@@ -5,7 +5,14 @@ import type { Hooks, Plugin } from '../../../core/contract/plugin/plugin.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { guardPlugin } from '../../../core/plugin-host/guard-plugin.ts';
 import { tryExamples } from '../../../core/plugin-host/load-plugins.ts';
-import { chatReply, chatStream, createHarness, type FakeRequest, failWith, replyWith } from '../../support/pipeline-harness.ts';
+import {
+  chatReply,
+  chatStream,
+  createHarness,
+  type FakeRequest,
+  failWith,
+  replyWith,
+} from '../../../core/test-kit/pipeline-harness.ts';
 import { until } from '../../support/until.ts';
 
 /** Hooks as a third-party author might write them, without a compiler to check them. */

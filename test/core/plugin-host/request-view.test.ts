@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Hooks, Plugin, Services, Slot } from '../../../core/contract/plugin/plugin.ts';
 import { hookNames, type PluginContext, stages } from '../../../core/contract/plugin/plugin.ts';
 import { guardPlugin } from '../../../core/plugin-host/guard-plugin.ts';
-import { chatReply, createHarness, type FakeRequest, replyWith } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, type FakeRequest, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
 
 type OnConfig = (services: Services, scope: Parameters<Plugin['onConfig']>[1]) => Hooks;
 

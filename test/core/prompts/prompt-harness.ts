@@ -1,6 +1,6 @@
 import type { PromptPartialDocument } from '../../../core/contract/protocol/prompts.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { createHarness, type FakeSink, type Harness, workspaceId } from '../../support/pipeline-harness.ts';
+import { createHarness, type FakeSink, type Harness, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 import { idOf, messages, samplePartial, samplePrompt } from '../../support/samples/sample-prompts.ts';
 
 export const otherWorkspace = idOf('another workspace');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { chatStream, organisationId, workspaceId } from '../../support/pipeline-harness.ts';
+import { chatStream, organisationId, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 import { idOf, samplePartial, samplePrompt } from '../../support/samples/sample-prompts.ts';
 
 import { bodyOf, dataOf, errorOf, harness, messageOf, otherWorkspace } from './prompt-harness.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { chatReply, type Harness, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
+import { chatReply, type Harness, replyWith, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 import { messages, samplePrompt } from '../../support/samples/sample-prompts.ts';
 
 import { bodyOf, harness, messageOf } from './prompt-harness.ts';

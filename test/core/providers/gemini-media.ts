@@ -2,8 +2,8 @@ import { toFile } from 'openai';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { readWav } from '../../../core/formats/media/wav.ts';
+import { createHarness, providerDocument, replyWith, type Script, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 import { openAiOver } from '../../support/clients/clients-over-harness.ts';
-import { createHarness, providerDocument, replyWith, type Script, workspaceId } from '../../support/pipeline-harness.ts';
 import { eventsOfText } from './event-stream-text.ts';
 import { fixturesOf } from './provider-fixtures.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { createHarness, type Harness, replyWith, type Script } from '../../support/pipeline-harness.ts';
+import { createHarness, type Harness, replyWith, type Script } from '../../../core/test-kit/pipeline-harness.ts';
 import { frame } from './bedrock/frames.ts';
 
 /** OpenAI's client with providers whose images, embeddings and streams differ from OpenAI's. */

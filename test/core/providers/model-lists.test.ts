@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { createHarness, providerDocument, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
+import { createHarness, providerDocument, replyWith, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 
 /** Pages of each provider's list in its own format, and the lists that OpenAI's clients receive. */
 const lists: readonly {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { UpstreamCall } from '../../../core/contract/provider/upstream.ts';
 import type { HeaderList, RequestBody } from '../../../core/contract/values/http/http.ts';
-import { createHarness, type FakeSink, type Script } from '../../support/pipeline-harness.ts';
+import { createHarness, type FakeSink, type Script } from '../../../core/test-kit/pipeline-harness.ts';
 import type { StoredCase, StoredFile, WrittenBody, WrittenExchange } from './stored-fixtures.ts';
 
 /** The calls that the gateway sent, and the client's reply. */

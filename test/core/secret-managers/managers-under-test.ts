@@ -12,10 +12,10 @@ import { parseTrustedHosts } from '../../../core/contract/values/addresses/outbo
 import { deriveKey, seal } from '../../../core/contract/values/credentials/secret.ts';
 import { createTokenFetch } from '../../../core/pipeline/target/token-fetch.ts';
 import { createSecretManagers, type RunningSecretManagers } from '../../../core/secret-managers/secret-managers.ts';
+import { providerDocument } from '../../../core/test-kit/pipeline-harness.ts';
 import { createTransport } from '../../../core/upstream/transport.ts';
 import type { FakeClouds } from '../../support/fakes/fake-clouds/fake-clouds.ts';
 import { type LogLine, newMemoryLog } from '../../support/fakes/memory-log.ts';
-import { providerDocument } from '../../support/pipeline-harness.ts';
 
 const clusterKey = new Uint8Array(32).fill(5);
 

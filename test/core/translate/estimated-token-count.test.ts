@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createHarness, replyWith } from '../../support/pipeline-harness.ts';
+import { createHarness, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
 
 const body = {
   model: 'm',

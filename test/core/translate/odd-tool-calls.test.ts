@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
+import { createHarness, replyWith, type Script } from '../../../core/test-kit/pipeline-harness.ts';
 import { streamOf } from '../../../core/test-kit/provider-scripts.ts';
 import { eventsOf } from '../../../core/test-kit/read-reply.ts';
-import { createHarness, replyWith, type Script } from '../../support/pipeline-harness.ts';
 
 const call = (id: string, name: string, given: unknown): JsonObject => ({
   index: 0,

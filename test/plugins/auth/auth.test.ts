@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ApiKeyDocument } from '../../../core/contract/protocol/documents.ts';
 import { digestSecret, newApiKey, parseApiKey } from '../../../core/contract/values/credentials/api-key.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
-import { createHarness } from '../../support/pipeline-harness.ts';
+import { createHarness } from '../../../core/test-kit/pipeline-harness.ts';
 
 const pepper = new Uint8Array(32).fill(7);
 /** The harness sends its key as x-svc-api-key by default. */

@@ -3,8 +3,8 @@ import type { GatewayError } from '../../../core/contract/values/errors/errors.t
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { KeySets } from '../../../core/jwt/key-sets.ts';
 import { createTokenVerifier } from '../../../core/jwt/token-verifier.ts';
+import { createHarness, organisationId, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 import { newMemoryLog } from '../../support/fakes/memory-log.ts';
-import { createHarness, organisationId, workspaceId } from '../../support/pipeline-harness.ts';
 import { newSigningKey, signToken } from '../../support/samples/tokens.ts';
 
 const key = newSigningKey();

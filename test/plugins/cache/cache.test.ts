@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
-import { chatReply, chatStream, createHarness, replyWith, type Script } from '../../support/pipeline-harness.ts';
+import { chatReply, chatStream, createHarness, replyWith, type Script } from '../../../core/test-kit/pipeline-harness.ts';
 
 const cached = { 'x-svc-config': '{"provider":"@one","cache":{"mode":"simple"}}' };
 const body = { model: 'gpt-5', messages: [{ role: 'user', content: 'hi' }] };

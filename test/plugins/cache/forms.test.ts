@@ -2,12 +2,12 @@ import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
 import { messageFromEvents } from '../../../core/contract/plugin/text/message-from-events.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { chatStream, createHarness, replyWith, type Script } from '../../../core/test-kit/pipeline-harness.ts';
 import { chatFromEvents, chatToEvents } from '../../../plugins/cache/forms/chat.ts';
 import { readEvents } from '../../../plugins/cache/forms/events.ts';
 import { messageToEvents } from '../../../plugins/cache/forms/messages.ts';
 import { responseFromEvents, responseToEvents } from '../../../plugins/cache/forms/responses.ts';
 import { openAiOver } from '../../support/clients/clients-over-harness.ts';
-import { chatStream, createHarness, replyWith, type Script } from '../../support/pipeline-harness.ts';
 
 const usage = { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 };
 const call = (id: string, name: string) => ({ id, type: 'function', function: { name, arguments: '{"a":1}' } });

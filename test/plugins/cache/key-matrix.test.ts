@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { realTimers } from '../../../core/contract/values/time/timers.ts';
 import { forwardedHeaders } from '../../../core/providers/index.ts';
 import { createReplyCache } from '../../../core/reply-cache/reply-cache.ts';
-import { createHarness, type Harness } from '../../support/pipeline-harness.ts';
+import { createHarness, type Harness } from '../../../core/test-kit/pipeline-harness.ts';
 import { base, simple, type Variant, variants } from '../../support/samples/cache-variants.ts';
 
 const statusOf = async (gateway: Harness, { request }: Variant): Promise<string> =>

@@ -1,7 +1,14 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { WorkspaceDocument } from '../../../core/contract/protocol/documents.ts';
-import { chatReply, chatStream, createHarness, type Harness, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
+import {
+  chatReply,
+  chatStream,
+  createHarness,
+  type Harness,
+  replyWith,
+  workspaceId,
+} from '../../../core/test-kit/pipeline-harness.ts';
 
 const others = { userKeyMetadata: false, userKeyMetadataOverride: false, cacheTtlSeconds: null };
 const settings = { blockInlineConfig: false, debugLog: true, ...others };

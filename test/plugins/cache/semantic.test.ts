@@ -8,9 +8,16 @@ import type {
 } from '../../../core/contract/protocol/cached-replies.ts';
 import type { WorkspaceDocument } from '../../../core/contract/protocol/documents.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import {
+  chatReply,
+  createHarness,
+  type Harness,
+  replyWith,
+  type Script,
+  workspaceId,
+} from '../../../core/test-kit/pipeline-harness.ts';
 import { embeddingsReply } from '../../support/fakes/fake-embeddings.ts';
 import { newGate } from '../../support/gate.ts';
-import { chatReply, createHarness, type Harness, replyWith, type Script, workspaceId } from '../../support/pipeline-harness.ts';
 import { until } from '../../support/until.ts';
 
 interface Asked {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createHarness, replyWith } from '../../support/pipeline-harness.ts';
+import { createHarness, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
 
 const config = { 'x-svc-config': '{"provider":"@one","cache":{"mode":"simple"}}' };
 const key = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { WorkspaceDocument } from '../../../core/contract/protocol/documents.ts';
-import { createHarness, workspaceId } from '../../support/pipeline-harness.ts';
+import { createHarness, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 
 /** The sources of metadata, in descending priority. */
 const sources = ['workspace', 'key', 'request', 'mapped header', 'baggage'] as const;

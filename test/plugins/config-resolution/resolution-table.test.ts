@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ConfigDocument, WorkspaceDocument } from '../../../core/contract/protocol/documents.ts';
-import { createHarness, type Harness, workspaceId } from '../../support/pipeline-harness.ts';
+import { createHarness, type Harness, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 
 const body = { model: 'gpt-5', messages: [] };
 const hint = 'The workspace has no config with this slug or id. GET /v1/configs lists them';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { WorkspaceDocument } from '../../../core/contract/protocol/documents.ts';
-import { createHarness, type Harness, workspaceId } from '../../support/pipeline-harness.ts';
+import { createHarness, type Harness, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 
 const body = { model: 'gpt-5', messages: [{ role: 'user', content: 'hi' }] };
 

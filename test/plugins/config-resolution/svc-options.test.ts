@@ -4,7 +4,7 @@ import type { OperationCall } from '../../../core/contract/provider/provider.ts'
 import { findHeader } from '../../../core/contract/values/http/http.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { providers } from '../../../core/providers/index.ts';
-import { createHarness, type Harness, providerDocument, workspaceId } from '../../support/pipeline-harness.ts';
+import { createHarness, type Harness, providerDocument, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 
 /** `svc_options` in the body of batches and fine-tuning jobs. */
 const batch = { input_file_id: 'file-1', endpoint: '/v1/chat/completions', completion_window: '24h' };

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { createHarness, type Script } from '../../support/pipeline-harness.ts';
+import { createHarness, type Script } from '../../../core/test-kit/pipeline-harness.ts';
 
 export const match = (rule: string, more: JsonObject = {}) => ({
   'default.regexMatch': { id: 'default.regexMatch', rule },

@@ -9,7 +9,7 @@ import {
   replyWith,
   type Script,
   workspaceId,
-} from '../../support/pipeline-harness.ts';
+} from '../../../core/test-kit/pipeline-harness.ts';
 
 /** Batches that a provider runs: from its own file (`@one`), and with lines that the gateway sends (`@claude`). */
 const fileId = 'svc_file_11111111-0000-4000-8000-000000000001';

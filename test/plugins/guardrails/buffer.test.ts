@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { createHarness, replyWith, type Script } from '../../../core/test-kit/pipeline-harness.ts';
 import { streamOf } from '../../../core/test-kit/provider-scripts.ts';
-import { createHarness, replyWith, type Script } from '../../support/pipeline-harness.ts';
 
 const deny = { 'default.contains': { words: ['secret'], operator: 'none' }, deny: true };
 const replace = { 'default.regexReplace': { rule: '/secret/g', redactText: '***' } };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { chatReply, chatStream, createHarness } from '../../support/pipeline-harness.ts';
+import { chatReply, chatStream, createHarness } from '../../../core/test-kit/pipeline-harness.ts';
 import { json, match, user } from './ask-gateway.ts';
 
 describe('the cache', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { createHarness, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
 import { streamOf } from '../../../core/test-kit/provider-scripts.ts';
-import { createHarness, replyWith } from '../../support/pipeline-harness.ts';
 
 /** Claude calls the custom tool `patch` with the input `*** a secret`, which reaches the gateway as JSON in two pieces. */
 const usage = { input_tokens: 3, output_tokens: 5 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { chatReply, createHarness, replyWith } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
 
 const body = { model: 'm', messages: [{ role: 'user', content: 'a secret' }] };
 const common = /^The guardrail checks defined in the config failed\. You can find more/;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { chatReply, chatStream, replyWith, type Script } from '../../support/pipeline-harness.ts';
+import { chatReply, chatStream, replyWith, type Script } from '../../../core/test-kit/pipeline-harness.ts';
 import { ask, hook, json, match, user } from './ask-gateway.ts';
 
 describe('verdict, status and body of a chat completion', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { createHarness } from '../../support/pipeline-harness.ts';
+import { createHarness } from '../../../core/test-kit/pipeline-harness.ts';
 
 const png = Buffer.from('iVBORw0KGgo=', 'base64');
 type Reply = { status?: number; type?: string; body?: Uint8Array } | 'never' | 'blocked';

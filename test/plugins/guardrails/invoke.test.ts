@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { GuardrailDocument } from '../../../core/contract/protocol/documents.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { createHarness, organisationId, workspaceId } from '../../support/pipeline-harness.ts';
+import { createHarness, organisationId, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 
 function start(options: Parameters<typeof createHarness>[0] = {}) {
   const gateway = createHarness({ key: { scopes: ['guardrails.invoke'] }, ...options });

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { PluginRequest } from '../../../core/contract/plugin/plugin.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { createHarness } from '../../../core/test-kit/pipeline-harness.ts';
 import { rememberedMs } from '../../../plugins/guardrails/checks/jwt/introspection.ts';
-import { createHarness } from '../../support/pipeline-harness.ts';
 
 const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
 const other = await generateKeyPair('RS256');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createHarness, type Harness, organisationId, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
+import { createHarness, type Harness, organisationId, replyWith, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 import {
   actionsOf,
   both,

@@ -5,7 +5,7 @@ import * as v from 'valibot';
 import { afterAll, expect, it } from 'vitest';
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
 import { defineCorePlugin } from '../../../core/contract/plugin/core-plugin.ts';
-import { chatReply, chatStream, createHarness, replyWith } from '../../support/pipeline-harness.ts';
+import { chatReply, chatStream, createHarness, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;

@@ -2,8 +2,8 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { FakeSink, fakeRequest } from '../../../core/test-kit/fake-exchange.ts';
+import { createHarness, replyWith, type Script } from '../../../core/test-kit/pipeline-harness.ts';
 import { type Scope, textParts, withTexts } from '../../../plugins/guardrails/texts.ts';
-import { createHarness, replyWith, type Script } from '../../support/pipeline-harness.ts';
 
 const none = (more: JsonObject = {}) => [{ 'default.contains': { words: ['secret'], operator: 'none' }, deny: true, ...more }];
 

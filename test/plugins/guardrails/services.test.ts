@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import type { PluginRequest } from '../../../core/contract/plugin/plugin.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { chatReply, createHarness, replyWith as scripted } from '../../../core/test-kit/pipeline-harness.ts';
 import { hasAddress } from '../../../plugins/guardrails/checks/valid-urls.ts';
-import { chatReply, createHarness, replyWith as scripted } from '../../support/pipeline-harness.ts';
 
 type Reply = { status?: number; json?: unknown; text?: string } | 'down' | 'blocked' | 'never';
 

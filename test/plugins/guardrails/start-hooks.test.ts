@@ -7,7 +7,7 @@ import {
   organisationId,
   replyWith,
   workspaceId,
-} from '../../support/pipeline-harness.ts';
+} from '../../../core/test-kit/pipeline-harness.ts';
 
 const needs = (key: string, more: JsonObject = {}) => ({
   id: `needs-${key}`,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { chatReply, chatStream, createHarness, replyWith, type Script } from '../../../core/test-kit/pipeline-harness.ts';
 import { messagesStream, responsesStream, streamOf } from '../../../core/test-kit/provider-scripts.ts';
-import { chatReply, chatStream, createHarness, replyWith, type Script } from '../../support/pipeline-harness.ts';
 
 const none = (more: JsonObject = {}) => ({
   'default.contains': { words: ['secret'], operator: 'none' },

@@ -5,9 +5,9 @@ import { interruptedRecord } from '../../../core/contract/plugin/record/call-hol
 import { requestRecord } from '../../../core/contract/plugin/record/record.ts';
 import type { ApiKeyDocument } from '../../../core/contract/protocol/documents.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
+import { chatReply, createHarness, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
 import { firstHolder, newFakeLedger } from '../../support/fakes/fake-ledger.ts';
 import { newMemoryLog } from '../../support/fakes/memory-log.ts';
-import { chatReply, createHarness, replyWith } from '../../support/pipeline-harness.ts';
 import { until } from '../../support/until.ts';
 
 const body = { model: 'gpt-5', max_tokens: 10, messages: [{ role: 'user', content: 'hi!' }] };

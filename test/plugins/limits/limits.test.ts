@@ -8,10 +8,17 @@ import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import type { Clock } from '../../../core/contract/values/time/clock.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
+import {
+  chatReply,
+  createHarness,
+  type FakeSink,
+  type Harness,
+  replyWith,
+  workspaceId,
+} from '../../../core/test-kit/pipeline-harness.ts';
 import { firstHolder, newFakeLedger } from '../../support/fakes/fake-ledger.ts';
 import { newFakeTime } from '../../support/fakes/fake-time.ts';
 import { newMemoryLog } from '../../support/fakes/memory-log.ts';
-import { chatReply, createHarness, type FakeSink, type Harness, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
 
 const body = { model: 'gpt-5', max_tokens: 10, messages: [{ role: 'user', content: 'hi!' }] };
 const perDay = (value: number, type: 'requests' | 'tokens' = 'requests'): RateLimitDocument => ({ type, unit: 'rpd', value });

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { ProviderDocument, UsageLimitsDocument } from '../../../core/contract/protocol/documents.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
+import { chatReply, createHarness, replyWith, type Script, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 import { OpenOutputs } from '../../../plugins/limits/open-outputs.ts';
 import { firstHolder, newFakeLedger } from '../../support/fakes/fake-ledger.ts';
 import { newMemoryLog } from '../../support/fakes/memory-log.ts';
-import { chatReply, createHarness, replyWith, type Script, workspaceId } from '../../support/pipeline-harness.ts';
 import { until } from '../../support/until.ts';
 
 const tokens = (creditLimit: number): UsageLimitsDocument => ({

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { ApiKeyDocument, ProviderDocument, UsageLimitsDocument } from '../../../core/contract/protocol/documents.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
+import { chatReply, createHarness, type FakeSink, replyWith, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 import { firstHolder, newFakeLedger } from '../../support/fakes/fake-ledger.ts';
 import { newMemoryLog } from '../../support/fakes/memory-log.ts';
-import { chatReply, createHarness, type FakeSink, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
 
 const body = { model: 'gpt-5', max_tokens: 10, messages: [{ role: 'user', content: 'hi!' }] };
 const budgetOf = (creditLimit: number, type: 'cost' | 'tokens'): UsageLimitsDocument => ({

@@ -4,8 +4,6 @@ import type { ProviderDocument } from '../../../core/contract/protocol/documents
 import type { PolicyCondition, RatePolicy, UsagePolicy } from '../../../core/contract/protocol/limits/policies.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
-import { firstHolder, newFakeLedger } from '../../support/fakes/fake-ledger.ts';
-import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 import {
   chatReply,
   chatStream,
@@ -14,7 +12,9 @@ import {
   organisationId,
   replyWith,
   workspaceId,
-} from '../../support/pipeline-harness.ts';
+} from '../../../core/test-kit/pipeline-harness.ts';
+import { firstHolder, newFakeLedger } from '../../support/fakes/fake-ledger.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 
 const body = { model: 'gpt-5', max_tokens: 10, messages: [{ role: 'user', content: 'hi!' }] };
 const clock = { now: () => Date.now(), elapsed: () => performance.now() };

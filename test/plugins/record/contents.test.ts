@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { CapturedContent } from '../../../core/contract/plugin/record/content-capture.ts';
 import type { WorkspaceDocument } from '../../../core/contract/protocol/documents.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { chatReply, createHarness, replyWith, workspaceId } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, replyWith, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 
 const base = {
   ...{ blockInlineConfig: false, debugLog: true, userKeyMetadata: false, userKeyMetadataOverride: false },

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { UpstreamHandler } from '../../../core/contract/provider/upstream.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { type FakeTime, newFakeTime } from '../../support/fakes/fake-time.ts';
 import {
   chatReply,
   chatStream,
@@ -10,7 +9,8 @@ import {
   type Harness,
   replyWith,
   type Script,
-} from '../../support/pipeline-harness.ts';
+} from '../../../core/test-kit/pipeline-harness.ts';
+import { type FakeTime, newFakeTime } from '../../support/fakes/fake-time.ts';
 import { until } from '../../support/until.ts';
 
 const body = { model: 'gpt-5', messages: [] };

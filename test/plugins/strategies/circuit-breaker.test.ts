@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { type FakeTime, newFakeTime } from '../../support/fakes/fake-time.ts';
 import {
   chatReply,
   chatStream,
@@ -11,7 +10,8 @@ import {
   type Harness,
   replyWith,
   type Script,
-} from '../../support/pipeline-harness.ts';
+} from '../../../core/test-kit/pipeline-harness.ts';
+import { type FakeTime, newFakeTime } from '../../support/fakes/fake-time.ts';
 
 const body = { model: 'gpt-5', messages: [] };
 const good: Script = (call, handler) => replyWith(200, chatReply('ok'))(call, handler);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { chatReply, createHarness, type Harness, replyWith } from '../../support/pipeline-harness.ts';
+import { chatReply, createHarness, type Harness, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
 
 const chat = { model: 'gpt-5', messages: [{ role: 'user', content: 'hi' }] };
 const send = (gateway: Harness, config: JsonObject, more: Parameters<Harness['send']>[0] = {}) =>

@@ -2,9 +2,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { AttemptResult } from '../../../core/contract/plugin/context.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { chatReply, createHarness, type Harness, replyWith, type Script } from '../../../core/test-kit/pipeline-harness.ts';
 import { createOutliers } from '../../../plugins/strategies/outlier.ts';
 import { type FakeTime, newFakeTime } from '../../support/fakes/fake-time.ts';
-import { chatReply, createHarness, type Harness, replyWith, type Script } from '../../support/pipeline-harness.ts';
 
 let time: FakeTime;
 beforeEach(() => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parseGatewayConfig } from '../../../core/contract/plugin/config/gateway-config.ts';
 import { settingNames } from '../../../core/providers/declarations.ts';
+import { chatReply, createHarness, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
 import { roundRobinOrder } from '../../../plugins/strategies/loadbalance.ts';
-import { chatReply, createHarness, replyWith } from '../../support/pipeline-harness.ts';
 
 type Harness = ReturnType<typeof createHarness>;
 

@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import type { Harness } from '../pipeline-harness.ts';
+import type { Harness } from '../../../core/test-kit/pipeline-harness.ts';
 
 const origin = 'http://gateway.test';
 

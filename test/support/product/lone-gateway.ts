@@ -8,8 +8,8 @@ import { keyPurposes } from '../../../core/contract/protocol/credentials/key-pur
 import type { ProviderDocument } from '../../../core/contract/protocol/documents.ts';
 import { digestSecret, newApiKey } from '../../../core/contract/values/credentials/api-key.ts';
 import { deriveKey } from '../../../core/contract/values/credentials/secret.ts';
+import { organisationId, providerDocument, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 import { type FakeControlPlane, startFakeControlPlane } from '../fakes/fake-control-plane.ts';
-import { organisationId, providerDocument, workspaceId } from '../pipeline-harness.ts';
 import { freePort } from '../processes/free-port.ts';
 import { sampleKey } from '../samples/sample-documents.ts';
 import { until } from '../until.ts';

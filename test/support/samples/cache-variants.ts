@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import type { FakeRequest } from '../pipeline-harness.ts';
+import type { FakeRequest } from '../../../core/test-kit/pipeline-harness.ts';
 
 /** A request that differs from the base request of its kind in the one aspect that `aspect` names. */
 export interface Variant {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { chatReply, chatStream, type Script } from '../../../core/test-kit/pipeline-harness.ts';
 import { messagesReply, messagesStream, responsesReply, responsesStream } from '../../../core/test-kit/provider-scripts.ts';
-import { chatReply, chatStream, type Script } from '../pipeline-harness.ts';
 
 /**
  * Route × provider × stream mode × verdict × deny × sync or async × source × fallback, each row with a request through the whole pipeline.

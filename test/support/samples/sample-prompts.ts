@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { PromptDocument, PromptPartialDocument, PromptVersionDocument } from '../../../core/contract/protocol/prompts.ts';
-import { organisationId, workspaceId } from '../pipeline-harness.ts';
+import { organisationId, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 
 type Version = Partial<PromptVersionDocument>;
 

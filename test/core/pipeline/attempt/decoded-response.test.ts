@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { chatReply, createHarness, type Script } from '../../../support/pipeline-harness.ts';
+import { chatReply, createHarness, type Script } from '../../../../core/test-kit/pipeline-harness.ts';
 
 const body = { model: 'gpt-5', messages: [{ role: 'user', content: 'hi' }] };
 const json = JSON.stringify(chatReply('hello'));

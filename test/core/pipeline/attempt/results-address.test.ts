@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createHarness, type FakeRequest, type Harness } from '../../../support/pipeline-harness.ts';
+import { createHarness, type FakeRequest, type Harness } from '../../../../core/test-kit/pipeline-harness.ts';
 
 const own = 'https://gw.example.com';
 const results = (id: string, origin = 'https://api.anthropic.com') => `${origin}/v1/messages/batches/${id}/results`;

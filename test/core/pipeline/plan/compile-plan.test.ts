@@ -7,7 +7,7 @@ import type { Stage } from '../../../../core/contract/plugin/plugin.ts';
 import { checkOrder, mergePlugins } from '../../../../core/pipeline/plan/compile-plan.ts';
 import { compileTargets as compile } from '../../../../core/pipeline/plan/compile-targets.ts';
 import { settingNames } from '../../../../core/providers/declarations.ts';
-import { createHarness } from '../../../support/pipeline-harness.ts';
+import { createHarness } from '../../../../core/test-kit/pipeline-harness.ts';
 
 const compileTargets = (config: GatewayConfig) => compile(config, settingNames);
 

@@ -4,7 +4,7 @@ import { GatewayError } from '../../../../core/contract/values/errors/errors.ts'
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { realTimers } from '../../../../core/contract/values/time/timers.ts';
 import { createReplyCache } from '../../../../core/reply-cache/reply-cache.ts';
-import { chatReply, createHarness, replyWith } from '../../../support/pipeline-harness.ts';
+import { chatReply, createHarness, replyWith } from '../../../../core/test-kit/pipeline-harness.ts';
 
 const body = { model: 'gpt-5', messages: [{ role: 'user', content: 'hi' }] };
 const other = { model: 'gpt-5', messages: [{ role: 'user', content: 'other' }] };

@@ -3,7 +3,7 @@ import { keyPurposes } from '../../../../core/contract/protocol/credentials/key-
 import type { GuardrailDocument } from '../../../../core/contract/protocol/documents.ts';
 import { deriveKey, seal } from '../../../../core/contract/values/credentials/secret.ts';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
-import { clusterKey, createHarness, organisationId, workspaceId } from '../../../support/pipeline-harness.ts';
+import { clusterKey, createHarness, organisationId, workspaceId } from '../../../../core/test-kit/pipeline-harness.ts';
 
 type Harness = ReturnType<typeof createHarness>;
 type Owner = 'workspace' | 'organisation';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { InboundRequest } from '../../../../core/contract/values/http/http.ts';
 import { decodedRequest } from '../../../../core/pipeline/request/decoded-body.ts';
 import { fakeRequest } from '../../../../core/test-kit/fake-exchange.ts';
-import { chatReply, createHarness, replyWith } from '../../../support/pipeline-harness.ts';
+import { chatReply, createHarness, replyWith } from '../../../../core/test-kit/pipeline-harness.ts';
 
 const question = { model: '@one/m', messages: [{ role: 'user', content: 'Grüezi 🎉 '.repeat(30_000) }] };
 const json = Buffer.from(JSON.stringify(question));

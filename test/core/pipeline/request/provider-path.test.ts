@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createHarness } from '../../../support/pipeline-harness.ts';
+import { createHarness } from '../../../../core/test-kit/pipeline-harness.ts';
 
 function headersOf(harness: ReturnType<typeof createHarness>): Record<string, string> {
   return { authorization: `Bearer ${harness.key}`, 'x-svc-provider': '@one' };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createHarness } from '../../../support/pipeline-harness.ts';
+import { createHarness } from '../../../../core/test-kit/pipeline-harness.ts';
 
 async function ask(headers: Record<string, string>) {
   const harness = createHarness();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createHarness, type Harness, workspaceId } from '../../../support/pipeline-harness.ts';
+import { createHarness, type Harness, workspaceId } from '../../../../core/test-kit/pipeline-harness.ts';
 
 /** `@one` with only the model `good`, or with all models except `bad`. */
 function restricted(

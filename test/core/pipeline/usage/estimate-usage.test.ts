@@ -13,7 +13,7 @@ import {
   type Harness,
   replyWith,
   type Script,
-} from '../../../support/pipeline-harness.ts';
+} from '../../../../core/test-kit/pipeline-harness.ts';
 
 const body = { model: '@one/gpt-5', messages: [{ role: 'user', content: 'x'.repeat(40) }] };
 const prompt = { inputTokens: 10, usageEstimated: true };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chatReply, createHarness, replyWith, type Script } from '../../../support/pipeline-harness.ts';
+import { chatReply, createHarness, replyWith, type Script } from '../../../../core/test-kit/pipeline-harness.ts';
 
 /** Anthropic replies 200, opens the stream, and then reports that it is overloaded. */
 const overloaded: Script = (_call, handler) => {

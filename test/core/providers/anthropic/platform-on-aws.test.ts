@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { findHeader } from '../../../../core/contract/values/http/http.ts';
 import { anthropic } from '../../../../core/providers/anthropic/anthropic.ts';
 import { claudePlatformAws } from '../../../../core/providers/anthropic/platform-on-aws.ts';
-import { createHarness, providerDocument, replyWith, workspaceId } from '../../../support/pipeline-harness.ts';
+import { createHarness, providerDocument, replyWith, workspaceId } from '../../../../core/test-kit/pipeline-harness.ts';
 import { providerContractSuite } from '../contract-suite.ts';
 import { fixturesOf } from '../provider-fixtures.ts';
 

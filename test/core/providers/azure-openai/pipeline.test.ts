@@ -9,7 +9,7 @@ import {
   providerDocument,
   replyWith,
   workspaceId,
-} from '../../../support/pipeline-harness.ts';
+} from '../../../../core/test-kit/pipeline-harness.ts';
 
 const table = [
   {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { findHeader } from '../../../../core/contract/values/http/http.ts';
 import { bedrockMantle } from '../../../../core/providers/bedrock-mantle/index.ts';
-import { createHarness, providerDocument, replyWith, workspaceId } from '../../../support/pipeline-harness.ts';
+import { createHarness, providerDocument, replyWith, workspaceId } from '../../../../core/test-kit/pipeline-harness.ts';
 import { providerContractSuite } from '../contract-suite.ts';
 
 providerContractSuite(bedrockMantle, {

@@ -15,7 +15,7 @@ import {
   replyWith,
   type Script,
   workspaceId,
-} from '../../../support/pipeline-harness.ts';
+} from '../../../../core/test-kit/pipeline-harness.ts';
 import { eventsOfText } from '../event-stream-text.ts';
 import { chunkFrames, converseFrames } from './frames.ts';
 

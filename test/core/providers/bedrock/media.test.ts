@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { findHeader } from '../../../../core/contract/values/http/http.ts';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { encodeForm } from '../../../../core/pipeline/request/form-data.ts';
-import { createHarness, type Harness, replyWith } from '../../../support/pipeline-harness.ts';
+import { createHarness, type Harness, replyWith } from '../../../../core/test-kit/pipeline-harness.ts';
 
 const fixture = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', `${name}.json`), 'utf8'));
 const signing = {

@@ -1,8 +1,8 @@
 import type OpenAI from 'openai';
 import type { UpstreamCall } from '../../../../core/contract/provider/upstream.ts';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
+import { createHarness, type Harness, replyWith, type Script } from '../../../../core/test-kit/pipeline-harness.ts';
 import { openAiOver } from '../../../support/clients/clients-over-harness.ts';
-import { createHarness, type Harness, replyWith, type Script } from '../../../support/pipeline-harness.ts';
 
 /** Files, batches and fine-tuning jobs in the account's bucket, through OpenAI's client, against the service's wire format. */
 export const account = {

@@ -5,7 +5,7 @@ import { awsSigned } from '../../../../core/cloud-auth/aws-sign.ts';
 import type { UpstreamCall } from '../../../../core/contract/provider/upstream.ts';
 import { findHeader } from '../../../../core/contract/values/http/http.ts';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
-import { replyWith } from '../../../support/pipeline-harness.ts';
+import { replyWith } from '../../../../core/test-kit/pipeline-harness.ts';
 import { account, control, idOf, jobArn, jsonl, model, objects, open, plain, role, storage, textOf } from './open-bedrock.ts';
 
 describe('a file in the bucket', () => {

@@ -8,7 +8,7 @@ import {
   replyWith,
   type Script,
   workspaceId,
-} from '../../../support/pipeline-harness.ts';
+} from '../../../../core/test-kit/pipeline-harness.ts';
 
 /** Stores a provider of type bedrock with these settings. */
 function store(settings: JsonObject): Harness {

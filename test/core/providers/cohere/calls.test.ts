@@ -9,7 +9,7 @@ import {
   replyWith,
   type Script,
   workspaceId,
-} from '../../../support/pipeline-harness.ts';
+} from '../../../../core/test-kit/pipeline-harness.ts';
 import { eventsOfText, textOfEvents } from '../event-stream-text.ts';
 
 const fixtures = join(import.meta.dirname, 'fixtures');

@@ -3,7 +3,13 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { findHeader } from '../../../../core/contract/values/http/http.ts';
 import { encodeForm } from '../../../../core/pipeline/request/form-data.ts';
-import { createHarness, providerDocument, replyWith, type Script, workspaceId } from '../../../support/pipeline-harness.ts';
+import {
+  createHarness,
+  providerDocument,
+  replyWith,
+  type Script,
+  workspaceId,
+} from '../../../../core/test-kit/pipeline-harness.ts';
 
 const fixture = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', `${name}.json`), 'utf8'));
 

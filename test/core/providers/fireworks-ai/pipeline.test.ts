@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
-import { createHarness, type Harness, replyWith, type Script } from '../../../support/pipeline-harness.ts';
+import { createHarness, type Harness, replyWith, type Script } from '../../../../core/test-kit/pipeline-harness.ts';
 
 const headers = { 'x-svc-provider': 'fireworks-ai', authorization: 'Bearer fw-key' };
 const flux = 'accounts/fireworks/models/flux-1-schnell-fp8';

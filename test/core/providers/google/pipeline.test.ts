@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createHarness, providerDocument, replyWith, type Script, workspaceId } from '../../../support/pipeline-harness.ts';
+import {
+  createHarness,
+  providerDocument,
+  replyWith,
+  type Script,
+  workspaceId,
+} from '../../../../core/test-kit/pipeline-harness.ts';
 import { repliesOfEvents } from '../assemble-reply.ts';
 import { eventsOfText } from '../event-stream-text.ts';
 import { fixturesOf } from '../provider-fixtures.ts';

@@ -7,7 +7,7 @@ import {
   replyWith,
   type Script,
   workspaceId,
-} from '../../../support/pipeline-harness.ts';
+} from '../../../../core/test-kit/pipeline-harness.ts';
 
 function harness(script: Script): Harness {
   const gateway = createHarness();

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
+import { createHarness, replyWith } from '../../../../core/test-kit/pipeline-harness.ts';
 import { openAiOver } from '../../../support/clients/clients-over-harness.ts';
-import { createHarness, replyWith } from '../../../support/pipeline-harness.ts';
 
 it('mistral-ai: finds batches after the first hundred', async () => {
   const harness = createHarness();

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
-import { openAiOver } from '../../../support/clients/clients-over-harness.ts';
 import {
   createHarness,
   type Harness,
@@ -8,7 +7,8 @@ import {
   replyWith,
   type Script,
   workspaceId,
-} from '../../../support/pipeline-harness.ts';
+} from '../../../../core/test-kit/pipeline-harness.ts';
+import { openAiOver } from '../../../support/clients/clients-over-harness.ts';
 
 /** A call as Mistral sends it since January 2026. */
 const toolCall = { id: 'gSIMJiOkT', function: { name: 'weather', arguments: '{"city": "Paris"}' } };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chatReply, chatStream, createHarness, replyWith } from '../../../support/pipeline-harness.ts';
+import { chatReply, chatStream, createHarness, replyWith } from '../../../../core/test-kit/pipeline-harness.ts';
 
 const response = {
   id: 'resp_1',

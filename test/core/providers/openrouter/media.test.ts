@@ -1,8 +1,14 @@
 import { toFile } from 'openai';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
+import {
+  createHarness,
+  providerDocument,
+  replyWith,
+  type Script,
+  workspaceId,
+} from '../../../../core/test-kit/pipeline-harness.ts';
 import { openAiOver } from '../../../support/clients/clients-over-harness.ts';
-import { createHarness, providerDocument, replyWith, type Script, workspaceId } from '../../../support/pipeline-harness.ts';
 import { patternBytes } from '../../../support/samples/pattern-bytes.ts';
 import { fixturesOf } from '../provider-fixtures.ts';
 

@@ -3,7 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../../../core/contract/provider/provider.ts';
 import { findHeader } from '../../../../core/contract/values/http/http.ts';
 import { oracle } from '../../../../core/providers/oracle/index.ts';
-import { chatReply, createHarness, providerDocument, replyWith, workspaceId } from '../../../support/pipeline-harness.ts';
+import {
+  chatReply,
+  createHarness,
+  providerDocument,
+  replyWith,
+  workspaceId,
+} from '../../../../core/test-kit/pipeline-harness.ts';
 import { callOf, providerContractSuite } from '../contract-suite.ts';
 
 const region = { oracle_region: 'us-chicago-1' };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { rekaAi } from '../../../../core/providers/reka-ai/index.ts';
-import { createHarness, replyWith } from '../../../support/pipeline-harness.ts';
+import { createHarness, replyWith } from '../../../../core/test-kit/pipeline-harness.ts';
 import { providerContractSuite } from '../contract-suite.ts';
 
 providerContractSuite(rekaAi, {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { findHeader } from '../../../../core/contract/values/http/http.ts';
-import { createHarness, replyWith } from '../../../support/pipeline-harness.ts';
+import { createHarness, replyWith } from '../../../../core/test-kit/pipeline-harness.ts';
 
 const fixture = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', `${name}.json`), 'utf8'));
 const headers = { 'x-svc-provider': 'segmind', 'x-api-key': 'sg-key', authorization: 'Bearer sg-key' };

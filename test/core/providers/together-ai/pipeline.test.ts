@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { encodeForm } from '../../../../core/pipeline/request/form-data.ts';
-import { createHarness, type Harness, replyWith, type Script } from '../../../support/pipeline-harness.ts';
+import { createHarness, type Harness, replyWith, type Script } from '../../../../core/test-kit/pipeline-harness.ts';
 
 function harness(script: Script): Harness {
   const gateway = createHarness();

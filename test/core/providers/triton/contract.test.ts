@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Operation } from '../../../../core/contract/provider/provider.ts';
 import { triton } from '../../../../core/providers/triton/index.ts';
-import { createHarness } from '../../../support/pipeline-harness.ts';
+import { createHarness } from '../../../../core/test-kit/pipeline-harness.ts';
 import { callOf, providerContractSuite } from '../contract-suite.ts';
 
 const custom_host = 'https://triton.example.com';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
-import { createHarness, providerDocument, replyWith, workspaceId } from '../../../support/pipeline-harness.ts';
+import { createHarness, providerDocument, replyWith, workspaceId } from '../../../../core/test-kit/pipeline-harness.ts';
 import { geminiMediaSuite } from '../gemini-media.ts';
 import { fixturesOf } from '../provider-fixtures.ts';
 

@@ -10,7 +10,7 @@ import {
   replyWith,
   type Script,
   workspaceId,
-} from '../../../support/pipeline-harness.ts';
+} from '../../../../core/test-kit/pipeline-harness.ts';
 import { repliesOfEvents } from '../assemble-reply.ts';
 import { eventsOfText } from '../event-stream-text.ts';
 import { fixturesOf } from '../provider-fixtures.ts';

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { UpstreamCall } from '../../../../core/contract/provider/upstream.ts';
 import { findHeader, type RequestBody } from '../../../../core/contract/values/http/http.ts';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
+import { createHarness, type Harness, replyWith, type Script } from '../../../../core/test-kit/pipeline-harness.ts';
 import { openAiOver } from '../../../support/clients/clients-over-harness.ts';
-import { createHarness, type Harness, replyWith, type Script } from '../../../support/pipeline-harness.ts';
 
 /** Files, batches and tuning jobs in the project's bucket, through OpenAI's client, against the service's wire format. */
 const project = {

@@ -4,8 +4,8 @@ import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { errorReply } from '../../../../core/http/write-error.ts';
 import { bedrock } from '../../../../core/providers/bedrock/index.ts';
 import { vertexAi } from '../../../../core/providers/vertex-ai/index.ts';
+import { createHarness, type Harness, replyWith } from '../../../../core/test-kit/pipeline-harness.ts';
 import { anthropicOver } from '../../../support/clients/clients-over-harness.ts';
-import { createHarness, type Harness, replyWith } from '../../../support/pipeline-harness.ts';
 import { callOf } from '../../providers/contract-suite.ts';
 
 const viaOpenAi = { 'x-svc-provider': '@one' };

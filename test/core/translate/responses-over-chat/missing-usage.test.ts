@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { isObject } from '../../../../core/contract/values/json/json.ts';
+import { createHarness, replyWith } from '../../../../core/test-kit/pipeline-harness.ts';
 import { streamOf } from '../../../../core/test-kit/provider-scripts.ts';
 import { eventsOf } from '../../../../core/test-kit/read-reply.ts';
-import { createHarness, replyWith } from '../../../support/pipeline-harness.ts';
 
 const choice = { index: 0, message: { role: 'assistant', content: 'hi' }, delta: { content: 'hi' }, finish_reason: 'stop' };
 const reply = { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [choice] };

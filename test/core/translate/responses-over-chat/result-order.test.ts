@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
-import { createHarness, replyWith } from '../../../support/pipeline-harness.ts';
+import { createHarness, replyWith } from '../../../../core/test-kit/pipeline-harness.ts';
 
 const made = (id: string): JsonObject => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}' });
 const result = (id: string): JsonObject => ({ type: 'function_call_output', call_id: id, output: `of ${id}` });

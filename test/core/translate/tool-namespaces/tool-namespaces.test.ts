@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
+import { createHarness, replyWith } from '../../../../core/test-kit/pipeline-harness.ts';
 import { streamOf } from '../../../../core/test-kit/provider-scripts.ts';
 import { eventsOf } from '../../../../core/test-kit/read-reply.ts';
-import { createHarness, replyWith } from '../../../support/pipeline-harness.ts';
 
 const parameters = { type: 'object', properties: { q: { type: 'string' } } };
 const fn = (name: string, more: JsonObject = {}): JsonObject => ({ type: 'function', name, parameters, strict: false, ...more });

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
+import { createHarness, replyWith, type Script } from '../../../../core/test-kit/pipeline-harness.ts';
 import { streamOf } from '../../../../core/test-kit/provider-scripts.ts';
 import { eventsOf } from '../../../../core/test-kit/read-reply.ts';
-import { createHarness, replyWith, type Script } from '../../../support/pipeline-harness.ts';
 
 const parameters = { type: 'object', properties: { query: { type: 'string' } } };
 const search = { type: 'tool_search', execution: 'client', description: 'Finds tools.', parameters };

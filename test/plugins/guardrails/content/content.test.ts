@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
-import { chatReply, createHarness, replyWith, type Script } from '../../../support/pipeline-harness.ts';
+import { chatReply, createHarness, replyWith, type Script } from '../../../../core/test-kit/pipeline-harness.ts';
 
 async function ask(
   id: string,

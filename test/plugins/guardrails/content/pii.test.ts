@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
-import { chatReply, chatStream, createHarness, replyWith, type Script } from '../../../support/pipeline-harness.ts';
+import { chatReply, chatStream, createHarness, replyWith, type Script } from '../../../../core/test-kit/pipeline-harness.ts';
 
 async function ask(
   config: JsonObject,

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { PluginRequest } from '../../../../core/contract/plugin/plugin.ts';
 import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
+import { createHarness } from '../../../../core/test-kit/pipeline-harness.ts';
 import { checks } from '../../../../plugins/guardrails/checks/index.ts';
-import { createHarness } from '../../../support/pipeline-harness.ts';
 import { type Format, formats } from './formats.ts';
 import { masks } from './masks.ts';
 

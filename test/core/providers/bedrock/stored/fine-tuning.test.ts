@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../../core/contract/values/json/json.ts';
-import { replyWith } from '../../../../support/pipeline-harness.ts';
+import { replyWith } from '../../../../../core/test-kit/pipeline-harness.ts';
 import { control, idOf, jsonl, objects, open, plain, role, textOf } from '../open-bedrock.ts';
 
 describe('a Bedrock fine-tuning job', () => {
