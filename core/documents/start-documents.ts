@@ -31,8 +31,6 @@ export interface GatewayDocuments {
   readonly follower: ChangeFollower;
   /** True once requests can be served: the control plane has replied, or there was a last known good. Stays true. */
   ready(): boolean;
-  /** Writes the last-known-good file now if anything changed. */
-  save(): Promise<void>;
   /** Stops following and writes the file a last time. */
   close(): Promise<void>;
 }
@@ -86,7 +84,6 @@ export async function startDocuments(options: DocumentsOptions): Promise<Gateway
     documents,
     follower,
     ready: () => restored > 0 || follower.lastRevision !== null,
-    save,
     async close() {
       closed = true;
       cancelSave();

@@ -65,8 +65,6 @@ export interface HttpServer {
    * process holds the port or the address is not one of this machine.
    */
   listen(host: string, port: number): Promise<number>;
-  /** Accepts no further connections. Safe to call twice. */
-  stopListening(): void;
   /**
    * Reads the files of TLS_CERT and TLS_KEY again. New connections get the new certificate, open ones continue. Resolves false if
    * the server does not listen or has no TLS. Rejects if the files cannot be used. The old certificate then stays in use.
@@ -136,7 +134,6 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       anchor();
       return bound;
     },
-    stopListening: () => listener.stop(),
     reloadTls: () => listener.reloadTls(),
     async drain(timeoutMs) {
       listener.stop();

@@ -98,7 +98,7 @@ export function createRemoteReplies(options: RemoteRepliesOptions): RemoteReplie
         if (found.state === 'none') return null;
         const { head, reply } = unsealReply({ ...key, digest: found.digest }, bytes);
         // The store is not trusted to keep partitions apart.
-        return head.partition === partition ? { reply, ttlMs: found.ttl_ms, score: found.score } : null;
+        return head.partition === partition ? { reply, ttlMs: found.ttl_ms } : null;
       } catch (thrown) {
         report(thrown, 0);
         return null;

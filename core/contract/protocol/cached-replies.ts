@@ -41,8 +41,6 @@ export interface SimilarKey {
 export interface SimilarReply {
   readonly reply: CachedReply;
   readonly ttlMs: number;
-  /** Cosine similarity of the two texts. */
-  readonly score: number;
 }
 
 /** The labels of an entry that admins see. */

@@ -68,7 +68,6 @@ const hit: SimilarReply = {
     body: Buffer.from('{"similar":true}'),
   },
   ttlMs: 60_000,
-  score: 0.97,
 };
 
 /** Embeddings from one script, everything else is a chat reply. */
