@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Operation } from '../../../../core/contract/provider/provider.ts';
 import { providers } from '../../../../core/providers/index.ts';
-import { createHarness, type Script } from '../../../support/pipeline-harness.ts';
+import { createHarness, type Script } from '../../../../core/test-kit/pipeline-harness.ts';
 
 /** An adapter that fails on the text `odd`, as one of a third party might. */
 const operations = providers.get('anthropic')?.operations as { chatComplete: Operation };
