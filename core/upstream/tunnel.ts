@@ -64,7 +64,8 @@ export function createTunnel(target: ConnectTarget, proxy: EgressProxy, options:
     }
     return {
       cancel() {
-        fail(givenUp);
+        // Later, as the errors of sockets are.
+        queueMicrotask(() => fail(givenUp));
         stop(givenUp);
       },
     };
@@ -107,10 +108,12 @@ function openTunnel(proxy: EgressProxy, authority: string, callback: TunnelCallb
     path: authority,
     headers: { host: authority, ...(proxy.authorization === null ? {} : { 'proxy-authorization': proxy.authorization }) },
   };
+  // undici emits the errors that a handler throws while it handles an error. Without a listener that would end the process.
+  (client as NodeJS.EventEmitter).on('error', (error) => process.emitWarning(error));
   client.dispatch(request, {
     onRequestStart: () => {},
     onRequestUpgrade(_controller, status, _headers, tunnel) {
-      if (status === 200) return callback(null, tunnel);
+      if (status >= 200 && status < 300) return callback(null, tunnel);
       tunnel.on('error', () => {}).destroy();
       fail(`it replied ${status} to CONNECT ${authority}`);
     },

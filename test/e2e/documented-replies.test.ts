@@ -43,7 +43,11 @@ it('a gateway sends only replies that its API description has, to requests gener
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const [method, operation] of Object.entries(methods)) {
       for (const sent of requestsOf(method.toUpperCase(), path, operation)) {
-        const reply = await fetch(`${gateway.baseUrl}${sent.path}`, { ...sent, body: sent.body ?? null, redirect: 'manual' });
+        const reply = await fetch(`${gateway.origin}${baseOf(operation)}${sent.path}`, {
+          ...sent,
+          body: sent.body ?? null,
+          redirect: 'manual',
+        });
         const text = await reply.text();
         statuses.add(reply.status);
         const difference = differenceOf(operation, reply, text);
@@ -58,6 +62,11 @@ it('a gateway sends only replies that its API description has, to requests gener
   expect(differences).toEqual([]);
   expect([...statuses].sort()).toEqual(expect.arrayContaining([200, 400, 401, 403, 404, 414, 426, 431, 502]));
 });
+
+/** Azure's paths and those without a version have servers of their own. */
+function baseOf({ servers = [{ url: '/v1' }] }: Operation): string {
+  return String(servers[0]?.url).replace(/\/$/, '');
+}
 
 let keyedControlOperations = 0;
 

@@ -12,7 +12,7 @@ const minuteDays = 2;
 /** Deletes roll-ups of minutes after two days, and all others after ANALYTICS_RETENTION_DAYS. */
 export async function deleteOldRollups(
   { settings, database, isClosing }: Pick<HousekeepingServices, 'settings' | 'database' | 'isClosing'>,
-  nowMs = Date.now(),
+  nowMs: number,
 ): Promise<void> {
   const em = database.em();
   const all = await em.find(organisations, {}, { fields: ['id'] });

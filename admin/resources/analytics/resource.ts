@@ -41,7 +41,10 @@ export const analyticsResource = defineResource({
       name: 'sum ended days, quarters of days and weeks',
       run: ({ database, clock, isClosing }) => sumDays(database, clock.now(), { isClosing }),
     },
-    { name: 'delete sums of requests older than ANALYTICS_RETENTION_DAYS', run: deleteOldRollups },
+    {
+      name: 'delete sums of requests older than ANALYTICS_RETENTION_DAYS',
+      run: (services) => deleteOldRollups(services, services.clock.now()),
+    },
     { name: 'delete records in ClickHouse older than ANALYTICS_RETENTION_DAYS', run: deleteOldCopies },
   ],
 });

@@ -14,7 +14,9 @@ interface Version {
 describe.each(ruleDatabases)('repricing, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
-    plane = await startPlane(database);
+    // On the day of the records, so that housekeeping neither sums the day nor deletes its minutes in the middle of a test.
+    const nowMs = Date.parse('2026-11-21T11:30:00Z');
+    plane = await startPlane(database, {}, { clock: { now: () => nowMs, elapsed: () => performance.now() } });
     const integration = { name: 'O', slug: 'o', ai_provider_id: 'openai', key: 'sk-1' };
     expect((await plane.ask('POST', '/integrations', { body: integration })).status).toBe(200);
     expect((await plane.ask('POST', '/providers', { body: { name: 'P', slug: 'p', integration_id: 'o' } })).status).toBe(200);
