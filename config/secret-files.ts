@@ -19,7 +19,8 @@ export function readSecretFiles(env: Environment): Environment {
   for (const name of secretNames) {
     const variable = `${name}_FILE`;
     const path = env[variable]?.trim();
-    delete filled[variable];
+    // Undefined and not absent: children of the supervisor get this environment on top of its own.
+    filled[variable] = undefined;
     if (!path) continue;
     if (env[name]?.trim()) {
       issues.push(`${variable}: ${name} is set as well, expected one of them`);

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -17,7 +20,7 @@ const reply = {
   usage: { prompt_tokens: 3, completion_tokens: 3, total_tokens: 6 },
 };
 
-describe('a gateway behind an egress proxy', () => {
+describe('a gateway behind an egress proxy that a file names', () => {
   const paths: string[] = [];
   const tls = { key: readFileSync(fixture('key.pem')), cert: readFileSync(fixture('certificate.pem')) };
   const upstream = createServer(tls, (request, response) => {
@@ -37,9 +40,11 @@ describe('a gateway behind an egress proxy', () => {
     await once(upstream, 'listening');
     origin = `https://upstream.example.com:${(upstream.address() as AddressInfo).port}`;
     proxy = await startFakeEgressProxy();
+    const proxyFile = join(await mkdtemp(join(tmpdir(), 'egress-proxy-')), 'https-proxy');
+    await writeFile(proxyFile, `http://user:pass@127.0.0.1:${proxy.port}\n`);
     gateway = await startGateway({
       env: {
-        ...{ HTTPS_PROXY: `http://user:pass@127.0.0.1:${proxy.port}`, NODE_EXTRA_CA_CERTS: fixture('certificate.pem') },
+        ...{ HTTPS_PROXY_FILE: proxyFile, NODE_EXTRA_CA_CERTS: fixture('certificate.pem') },
         OTEL_EXPORTER_OTLP_ENDPOINT: origin,
       },
     });
