@@ -11,12 +11,13 @@ import { settingsTable } from './settings-table.ts';
 export function misspeltSettings(env: Environment): string[] {
   const ours = Object.values(settingsTable).map((row) => row.name);
   const known = new Set([...ours, ...secretNames.map((name) => `${name}_FILE`)]);
+  const isGiven = (name: string) => [name, `${name}_FILE`].some((variable) => env[variable] !== undefined);
   const lines: string[] = [];
   for (const name of Object.keys(env)) {
     if (known.has(name) || name.length < 6) continue;
     const meant = nearestName(name, ours, 6);
     // HTTP_PROXY of other programs stands beside HTTPS_PROXY.
-    if (meant !== null && env[meant] === undefined) lines.push(`${name}: unknown setting; did you mean ${meant}?`);
+    if (meant !== null && !isGiven(meant)) lines.push(`${name}: unknown setting; did you mean ${meant}?`);
   }
   return lines;
 }

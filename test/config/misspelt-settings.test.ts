@@ -18,6 +18,7 @@ describe('misspeltSettings', () => {
   it('ignores a name whose closest setting is set as well', () => {
     expect(misspeltSettings({ HTTP_PROXY: 'http://proxy:3128' })).toHaveLength(1);
     expect(misspeltSettings({ HTTP_PROXY: 'http://proxy:3128', HTTPS_PROXY: 'http://proxy:3128' })).toEqual([]);
+    expect(misspeltSettings({ HTTP_PROXY: 'http://proxy:3128', HTTPS_PROXY_FILE: '/run/secrets/proxy' })).toEqual([]);
   });
 
   it('ignores known and foreign names', () => {
