@@ -9,9 +9,13 @@ const mark = '__custom_tool';
 /** The limit of most providers. */
 const nameCharsMax = 64;
 
-/** Returns the chat request of a line of a batch with functions for its custom tools. Returns the same object if it has none. */
+/**
+ * Returns the chat request of a line of a batch with functions for its custom tools. Returns the same object if it has none. Throws
+ * `bad_request` naming a tool whose name is too long, or is a function's that the results could not distinguish from a custom tool.
+ */
 export function withFunctionsInLine(body: JsonObject, call: Pick<OperationCall, 'adapted'>): JsonObject {
-  const { tools, messages, tool_choice: choice } = body;
+  const { tools, functions, messages, tool_choice: choice } = body;
+  if (Array.isArray(functions)) for (const [index, fn] of functions.entries()) refuseMarked(fn, `functions[${index}]`);
   const marked: Record<string, unknown> = { ...body };
   if (Array.isArray(tools)) marked.tools = tools.map(markedTool);
   if (Array.isArray(messages)) marked.messages = messages.map(markedMessage);
@@ -41,12 +45,19 @@ function toolCallsIn({ choices }: JsonObject): unknown[] {
 }
 
 function markedTool(tool: unknown, index: number): unknown {
+  if (isObject(tool)) refuseMarked(tool.function, `tools[${index}].function`);
   if (!isObject(tool) || !isObject(tool.custom) || typeof tool.custom.name !== 'string') return tool;
   const name = tool.custom.name + mark;
   if (name.length > nameCharsMax) {
     throw badParam(`tools[${index}].custom.name`, `at most ${nameCharsMax - mark.length} characters are possible in a batch`);
   }
   return renamed(tool, name);
+}
+
+/** The results show a call of such a function as that of a custom tool. */
+function refuseMarked(fn: unknown, path: string): void {
+  if (!isObject(fn) || typeof fn.name !== 'string' || !fn.name.endsWith(mark)) return;
+  throw badParam(`${path}.name`, `names that end with ${mark} are not possible in a batch. Rename the function`);
 }
 
 function markedCall(toolCall: unknown): unknown {

@@ -38,6 +38,12 @@ it('lines of batches: other requests stay the same, and names that would be too 
   await expect(readOne({ messages: [], tools: [long] })).rejects.toMatchObject({ param: 'tools[0].custom.name' });
 });
 
+it('lines of batches: functions with a name that the results would show as a custom tool are rejected', async () => {
+  const tools = [tool, { type: 'function', function: named }];
+  await expect(readOne({ messages: [], tools })).rejects.toMatchObject({ status: 400, param: 'tools[1].function.name' });
+  await expect(readOne({ messages: [], functions: [named] })).rejects.toMatchObject({ status: 400, param: 'functions[0].name' });
+});
+
 it('results of batches: calls of marked functions are calls of the custom tools, and other calls stay', () => {
   const other = { id: 'c2', type: 'function', function: { name: 'f', arguments: '{"input":"x"}' } };
   const marked = { id: 'c1', type: 'function', function: { ...named, arguments: '{"input":"*** b"}' } };
