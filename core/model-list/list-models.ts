@@ -101,11 +101,17 @@ function openAiList({ models, total }: ModelList): JsonObject {
 
 /** https://docs.anthropic.com/en/api/models-list */
 function anthropicList({ models }: ModelList): JsonObject {
-  const data = models.map(({ id, created }) => ({
+  const data = models.map((model) => ({
     type: 'model',
-    id,
-    display_name: id,
-    created_at: new Date(created * 1000).toISOString(),
+    id: model.id,
+    display_name: displayName(model),
+    created_at: new Date(model.created * 1000).toISOString(),
   }));
   return { data, has_more: false, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+}
+
+/** Returns the name that the provider states for people (OpenAI-compatible lists with names have `name`), or the id. */
+function displayName(model: CatalogueModel | ProviderModel): string {
+  const { display_name: display, name }: JsonObject = { ...model };
+  return [display, name].find((value): value is string => typeof value === 'string' && value !== '') ?? model.id;
 }

@@ -58,3 +58,30 @@ describe.each(lists)('the list of models of $provider', ({ provider, settings, p
     expect((sink.json.data as JsonObject[]).map(({ id, object }) => [id, object])).toEqual(ids.map((id) => [id, 'model']));
   });
 });
+
+it.each([
+  ['anthropic', { data: [{ id: 'one', display_name: 'Model One' }, { id: 'two' }], has_more: false }],
+  ['google', { models: [{ name: 'models/one', displayName: 'Model One' }, { name: 'models/two' }] }],
+  [
+    'openrouter',
+    {
+      data: [
+        { id: 'one', name: 'Model One' },
+        { id: 'two', name: '' },
+      ],
+    },
+  ],
+])('GET /models: clients of Anthropic receive the names that %s states, else the ids', async (provider, page) => {
+  const harness = createHarness();
+  harness.documents.set(`provider ${workspaceId}/cloud`, {
+    ...providerDocument('cloud', provider),
+    secrets: JSON.stringify({ api_key: 'key' }),
+  });
+  harness.script(replyWith(200, page));
+  const headers = { 'x-svc-provider': '@cloud', 'anthropic-version': '2023-06-01' };
+  const sink = await harness.send({ method: 'GET', path: '/v1/models', headers, body: '' });
+  expect((sink.json.data as JsonObject[]).map(({ id, display_name: name }) => [id, name])).toEqual([
+    ['one', 'Model One'],
+    ['two', 'two'],
+  ]);
+});
