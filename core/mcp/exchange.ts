@@ -16,7 +16,7 @@ import { canRenew, renewed } from './credentials/authorised.ts';
 import type { UpstreamTokens } from './credentials/upstream-tokens.ts';
 import type { SignIdentity } from './headers/identity-headers.ts';
 import type { MappedHeaders } from './headers/mapped-headers.ts';
-import { isEventStream, passedNames, requireMessages, requireUsable } from './headers/upstream-reply.ts';
+import { isEventStream, isJson, passedNames, requireMessages, requireUsable } from './headers/upstream-reply.ts';
 import type { ToolLists } from './lists/tool-lists.ts';
 import { exchangeRest } from './rest/exchange-rest.ts';
 import type { ClientQuestions } from './revisions/client-questions.ts';
@@ -140,6 +140,11 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
   });
   const reader = client === null ? read : translatedReader(read, client, call.method);
   if (client === 'sessions' && ctx.request.method === 'GET') requireListening(status, stream);
+  if (status >= 400 && sessionOf(work) === 'checked' && !isJson(headers)) {
+    // Text that is no message cannot be checked, and no request of the client waits for it.
+    stream.abort();
+    return { kind: 'replaced', reply: { status, headers: passedHeaders(headers, ['retry-after', 'allow']), body: '' } };
+  }
   const listening = status === 200 && isListening(work) ? work.parts.openStreams : null;
   const { clock } = options.services;
   try {

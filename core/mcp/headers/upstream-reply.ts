@@ -18,12 +18,17 @@ export function requireUsable(status: number, stream: ExchangeStream): void {
 
 /** Throws for a reply to a request that is neither JSON nor an event stream, such as the page of a login, or that accepts it without a message. */
 export function requireMessages(status: number, headers: HeaderList, stream: ExchangeStream): void {
-  const type = findHeader(headers, 'content-type');
-  if (status > 299 || (status === 200 && /\bjson\b/i.test(type ?? '')) || (status === 200 && isEventStream(headers))) return;
+  if (status > 299 || (status === 200 && (isJson(headers) || isEventStream(headers)))) return;
   stream.abort();
+  const type = findHeader(headers, 'content-type');
   const given = status === 200 ? (type?.slice(0, 100) ?? 'no content type') : `status ${status}`;
   const message = `The MCP server replied with ${given}. A reply has status 200 and is application/json or text/event-stream`;
   throw new GatewayError('upstream_invalid', { message });
+}
+
+/** True if a reply with these headers is JSON. */
+export function isJson(headers: HeaderList): boolean {
+  return /\bjson\b/i.test(findHeader(headers, 'content-type') ?? '');
 }
 
 /** True if a reply with these headers is an event stream. */

@@ -265,6 +265,10 @@ describe('a server whose results are checked', () => {
         .end(`{"jsonrpc":"2.0","id":null,${error('Method not allowed.')}}`);
     };
     expect((await fetch(client.urlOf('error-stream'), { headers })).status).toBe(405);
+    odd.override = (_request, response) =>
+      void response.writeHead(405, { 'content-type': 'text/plain', allow: 'POST' }).end('a forbidden text');
+    const refused = await fetch(client.urlOf('error-stream'), { headers });
+    expect([refused.status, refused.headers.get('allow'), await refused.text()]).toEqual([405, 'POST', '']);
     await odd.close();
   });
 });
