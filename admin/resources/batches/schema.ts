@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { routeOfLines } from '../../../core/contract/plugin/requests/batch-line.ts';
 
 /** Routes that a line of a batch may call. */
 const batchEndpoints = [
@@ -20,7 +21,11 @@ const metadata = v.pipe(
 /** Body of `POST /batches` for a batch that the service runs. */
 export const createBatchBody = v.strictObject({
   input_file_id: v.string(),
-  endpoint: v.picklist(batchEndpoints, `one of ${batchEndpoints.join(', ')} is expected`),
+  endpoint: v.pipe(
+    v.unknown(),
+    v.transform(routeOfLines),
+    v.picklist(batchEndpoints, `one of ${batchEndpoints.join(', ')} is expected`),
+  ),
   completion_window: v.picklist(['24h', 'immediate'], '24h or immediate is expected'),
   metadata: v.nullish(metadata),
   /** Gateway headers of the lines. */
@@ -33,7 +38,7 @@ export const createBatchBody = v.strictObject({
 export const batchLine = v.looseObject({
   custom_id: v.pipe(v.string(), v.minLength(1), v.maxLength(512)),
   method: v.literal('POST', 'POST is expected'),
-  url: v.string(),
+  url: v.pipe(v.string(), v.transform(routeOfLines)),
   body: v.record(v.string(), v.unknown()),
 });
 

@@ -1,13 +1,14 @@
+import { routeOfLines } from '../../contract/plugin/requests/batch-line.ts';
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../bad-param.ts';
 import { storedText } from './stored-settings.ts';
 import { readUploadNote } from './upload-note.ts';
 
-/** Returns the `endpoint` of a new batch: from the body, from the settings, or from the note of its uploaded file. */
+/** Returns the `endpoint` of a new batch as a route of the gateway: from the body, from the settings, or from the note of its uploaded file. */
 export function endpointOf(call: OperationCall): unknown {
   const { endpoint, input_file_id: file } = call.params;
-  return endpoint ?? storedText(call, 'provider_batch_endpoint') ?? readUploadNote(file).endpoint ?? undefined;
+  return routeOfLines(endpoint ?? storedText(call, 'provider_batch_endpoint') ?? readUploadNote(file).endpoint ?? undefined);
 }
 
 /**

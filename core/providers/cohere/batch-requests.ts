@@ -1,3 +1,4 @@
+import { routeOfLines } from '../../contract/plugin/requests/batch-line.ts';
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
@@ -31,7 +32,7 @@ const batchKinds: Readonly<Record<string, BatchKind>> = {
 
 /** Returns the endpoint and kind of a batch, from `endpoint` or else from its first line. Throws `bad_request`. */
 export function kindOf(endpoint: unknown, first: BatchRequest): readonly [string, BatchKind] {
-  const named = String(endpoint ?? first.url);
+  const named = String(endpoint ?? routeOfLines(first.url));
   const kind = batchKinds[named];
   if (kind) return [named, kind];
   throw badParam('endpoint', `cohere runs batches of ${Object.keys(batchKinds).join(' and ')}`);

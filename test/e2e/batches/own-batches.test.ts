@@ -1,4 +1,4 @@
-import OpenAI, { toFile } from 'openai';
+import OpenAI, { AzureOpenAI, toFile } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newReadyDatabase, ruleDatabases } from '../../admin/support/test-database.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../../support/product/gateway-with-upstream.ts';
@@ -226,6 +226,21 @@ describe.each(ruleDatabases)('files and batches of the service, on %s', (name) =
     expect(batch.request_counts?.completed).toBe(0);
     gateway.upstream.reset();
   }, 90_000);
+
+  it("run with the routes of Azure's dated API, which have no version", async () => {
+    const azure = new AzureOpenAI({
+      ...{ endpoint: gateway.baseUrl.replace(/\/v1$/, ''), apiKey: gateway.workspaceKey },
+      ...{ apiVersion: '2024-10-21', maxRetries: 0 },
+    });
+    const sent = { ...line('a', 'a', { model: '@oai/gpt-4o-mini' }), url: '/chat/completions' };
+    const file = await azure.files.create({ file: new File([jsonl([sent])], 'in.jsonl'), purpose: 'batch' });
+    const created = await azure.batches.create({
+      ...{ input_file_id: file.id, completion_window: '24h' },
+      endpoint: '/chat/completions' as '/v1/chat/completions',
+    });
+    expect(created).toMatchObject({ object: 'batch', endpoint: '/v1/chat/completions' });
+    expect(await ended(created.id)).toMatchObject({ status: 'completed', request_counts: { total: 1, completed: 1 } });
+  });
 
   it('name the field of an invalid batch', async () => {
     const file = await upload(jsonl([line('a')]));

@@ -47,7 +47,16 @@ const operations: Readonly<Record<string, OperationName>> = {
   '/v1/images/generations': 'imageGenerate',
 };
 
+/**
+ * Returns the `endpoint` of a batch, or the `url` of a line, as a route of the gateway. In Azure's dated API it has no version:
+ * `/chat/completions`.
+ */
+export function routeOfLines<T>(url: T): T | string {
+  return typeof url === 'string' && Object.hasOwn(operations, `/v1${url}`) ? `/v1${url}` : url;
+}
+
 /** Returns the operation of the lines of a batch by their `url`, or by the `endpoint` of the batch; null if it is unknown. */
-export function operationOfLines(url: unknown): OperationName | null {
+export function operationOfLines(given: unknown): OperationName | null {
+  const url = routeOfLines(given);
   return typeof url === 'string' && Object.hasOwn(operations, url) ? (operations[url] as OperationName) : null;
 }
