@@ -1,5 +1,6 @@
 import { errorTable, GatewayError } from '../../core/contract/values/errors/errors.ts';
 import type { HeaderList } from '../../core/contract/values/http/http.ts';
+import type { Hold } from './hold.ts';
 import { type Meter, microUsd, type Scope } from './meters.ts';
 
 /** Headers that belong to an error. They are sent only if the client gets that error, because a fallback may still succeed. */
@@ -19,19 +20,19 @@ const names: Readonly<Record<Scope, string>> = {
 };
 
 /**
- * Returns the error for a request that a limit has no room for: 412 for budgets, 429 with the time to wait for rate limits. `ownCalls`: 1 if the
- * request itself already holds units of this limit.
+ * Returns the error for a request that a limit has no room for: 412 for budgets, 429 with the time to wait for rate limits. `own`: units of this
+ * limit that the request itself already holds, if it does.
  */
-export function refusal(meter: Meter, needed: number, nowMs: number, ownCalls = 0): GatewayError {
+export function refusal(meter: Meter, needed: number, nowMs: number, own: Pick<Hold, 'units'> | null = null): GatewayError {
   const { scope, policy } = meter;
   if (policy !== null && meter.isBudget) {
     return new GatewayError('usage_policy_limit', {
-      message: `Usage Limits Policy ${policy.id} Exceeded for value key ${policy.valueKey}${reasonOf(meter, needed, ownCalls)}`,
+      message: `Usage Limits Policy ${policy.id} Exceeded for value key ${policy.valueKey}${reasonOf(meter, needed, own)}`,
     });
   }
   if (scope !== 'policy' && meter.isBudget) {
     const code = `${scope}_usage_limit` as const;
-    return new GatewayError(code, { message: `${errorTable[code].public}${reasonOf(meter, needed, ownCalls)}` });
+    return new GatewayError(code, { message: `${errorTable[code].public}${reasonOf(meter, needed, own)}` });
   }
   const { unit, capacity, period, account } = meter;
   const tooLarge = needed > capacity && capacity > 0;
@@ -57,18 +58,22 @@ export function refusal(meter: Meter, needed: number, nowMs: number, ownCalls = 
 }
 
 /** Explains the rejection by a budget that has too few units for this request, or whose units other calls hold; else returns an empty text. */
-function reasonOf({ unit, capacity, account }: Meter, needed: number, ownCalls: number): string {
-  const isHeld = needed <= capacity && (account.calls > ownCalls || account.heldElsewhere > 0);
+function reasonOf({ unit, capacity, account }: Meter, needed: number, own: Pick<Hold, 'units'> | null): string {
+  const isHeld = needed <= capacity && (account.calls > (own === null ? 0 : 1) || account.heldElsewhere > 0);
+  const left = Math.floor(account.left + Math.max(0, own?.units ?? 0));
   // Enough is left, but another call without a maximum may use it.
-  if (needed <= account.left) {
+  if (needed <= left) {
     return ': calls in progress may use the rest of it. Set max_tokens, try again when they have ended, or raise the limit';
   }
-  if (needed <= 1 || (account.left < 1 && needed <= capacity)) {
+  if (needed <= 1 || (left < 1 && needed <= capacity)) {
     return isHeld ? ': calls in progress hold the rest of it. Try again when they have ended, or raise the limit' : '';
   }
-  const need = unit === 'cost' ? `cost ${needed / microUsd} USD` : `use ${needed} ${unit}`;
-  const less = isHeld ? 'less is left while other calls are in progress' : 'less is left';
-  return `: this request may ${need}, and ${less}. Set a smaller max_tokens${isHeld ? ', try again when they have ended,' : ''} or raise the limit`;
+  const amount = (units: number): string => (unit === 'cost' ? `${units / microUsd} USD` : `${units} ${unit}`);
+  const verb = unit === 'cost' ? 'cost' : 'use';
+  // The ledger is not asked for more than the limit, so what is left may be unknown.
+  const rest = needed > capacity ? `the limit is ${amount(capacity)}` : `${amount(left)} ${unit === 'cost' ? 'is' : 'are'} left`;
+  const wait = isHeld ? ' while other calls are in progress' : '';
+  return `: this request may ${verb} ${amount(needed)}, and ${rest}${wait}. Set a smaller max_tokens${isHeld ? ', try again when they have ended,' : ''} or raise the limit`;
 }
 
 /** Returns the error for a request while the remaining amount of an enforced limit is unknown. */

@@ -31,7 +31,7 @@ export async function renewHolds(
     if (hold.units >= 1) continue;
     const taken = takeMore(hold, Math.max(most(meter), hold.counted - before));
     const units = isPromise(taken) ? await taken : taken;
-    if (units === refused) return refusal(meter, 1, nowMs, 1);
+    if (units === refused) return refusal(meter, 1, nowMs, hold);
     if (units === unavailable && meter.onUnavailable === 'deny') return unknownLimit(meter);
     if (units < 0) continue;
     if (ctx.ended) meter.account.put(units, meter.account.startMs, meter.account.lease);

@@ -276,7 +276,7 @@ export class Reservations {
       return;
     }
     if (units === unavailable && meter.onUnavailable === 'allow') return;
-    throw units === refused ? refusal(meter, needed, this.#clock.now(), 1) : unknownLimit(meter);
+    throw units === refused ? refusal(meter, needed, this.#clock.now(), hold) : unknownLimit(meter);
   }
 
   #undo(into: Hold[], first: number): void {

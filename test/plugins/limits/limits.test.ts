@@ -203,7 +203,7 @@ describe('budgets of a request', () => {
     expect(replies.map((reply) => reply.status)).toEqual([200, 200, 412]);
     expect(errorOf(replies[2] as FakeSink)).toMatchObject({
       code: 'key_usage_limit',
-      message: expect.stringMatching(/^API Key Usage Limit Exceeded: this request may use 15 tokens/),
+      message: expect.stringMatching(/^API Key Usage Limit Exceeded: this request may use 15 tokens, and 10 tokens are left\. /),
     });
     expect(records[0]?.reservations).toMatchObject([{ key: `budget:${usageLimits.id}`, units: 5 }]);
     expect(records[2]?.reservations).toBeUndefined();
@@ -226,7 +226,8 @@ describe('budgets of a request', () => {
     const replies = await Promise.all([ask(), ask(), ask()]);
     expect(replies.map((reply) => reply.status).sort()).toEqual([200, 412, 412]);
     expect(calls).toHaveLength(1);
-    const message = /0\.505 USD, and less is left while other calls are in progress\. Set a smaller max_tokens, try again when/;
+    const message =
+      /0\.505 USD, and 0\.49\d+ USD is left while other calls are in progress\. Set a smaller max_tokens, try again when/;
     for (const reply of replies.filter(({ status }) => status === 412)) expect(errorOf(reply).message).toMatch(message);
     expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
   });

@@ -189,7 +189,9 @@ describe('policies', () => {
     const refused = await ask();
     expect([refused.status, errorOf(refused).message]).toEqual([
       412,
-      expect.stringContaining(': this request may use 15 tokens, and less is left. Set a smaller max_tokens or raise the limit'),
+      expect.stringContaining(
+        ': this request may use 15 tokens, and 10 tokens are left. Set a smaller max_tokens or raise the limit',
+      ),
     ]);
     expect(ledger.asks[0]).toMatchObject({ kind: 'budget', scope: 'policy', unit: 'tokens', capacity: 20 });
     expect(records[0]?.reservations).toMatchObject([{ units: 5 }]);
@@ -202,7 +204,7 @@ describe('policies', () => {
     expect((await ask()).status).toBe(200);
     const refused = await ask({}, { ...body, max_tokens: 100 });
     expect(refused.status).toBe(412);
-    expect(errorOf(refused).message).toContain(': this request may cost 0.00041 USD, and less is left');
+    expect(errorOf(refused).message).toContain(': this request may cost 0.00041 USD, and the limit is 0.0001 USD. Set');
   });
 
   it('count calls of models if their target is llm, and none if it is another', async () => {
