@@ -232,6 +232,21 @@ describe('budgets of a request', () => {
     expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
   });
 
+  it('cost: leave a request refused that no provider was called for, and its rate limit unused', async () => {
+    const rateLimits = [perDay(2)];
+    const { ask, ledger, records, calls } = start({ usageLimits: budgetOf(1, 'cost'), rateLimits });
+    ledger.rates.set('gpt-5', { input: 1_000, output: 50_000, cacheRead: 0 });
+    const large = { ...body, max_tokens: 100 };
+    for (let i = 0; i < 3; i++) {
+      expect(errorOf(await ask({}, large)).message).toBe(
+        'API Key Usage Limit Exceeded: this request may cost 5.005 USD, and the limit is 1 USD. Set a smaller max_tokens or raise the limit',
+      );
+    }
+    expect(calls).toHaveLength(0);
+    expect(records.map(({ outcome, reservations }) => [outcome, reservations])).toEqual(Array(3).fill(['refused', undefined]));
+    expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
+  });
+
   it('say that calls in progress hold the rest of them, and not if it is used up', async () => {
     // Each request reserves 15 tokens and uses 5.
     const { ask } = start({ usageLimits: budgetOf(15, 'tokens') });

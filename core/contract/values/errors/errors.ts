@@ -123,6 +123,9 @@ const uncalledCodes: ReadonlySet<string | null> = new Set<ErrorCode>([
   'invalid_provider',
   'provider_expired',
   'model_not_allowed',
+  // Budgets of cost reject a request when the price of its target is known.
+  'key_usage_limit',
+  'workspace_usage_limit',
   'provider_usage_limit',
   'integration_usage_limit',
   'provider_rate_limit',
