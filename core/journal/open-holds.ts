@@ -90,6 +90,12 @@ export class OpenHolds {
     if (file !== null && this.#open.size === 0) unlinkSync(file.path);
   }
 
+  /** Leaves the file for the successor, without the ends that are not written. */
+  leave(): void {
+    this.#drop();
+    this.#gathered = [];
+  }
+
   #encode(items: Iterable<CallHold | string>): void {
     this.#lines.clear();
     for (const item of items) this.#lines.line(typeof item === 'string' ? item : JSON.stringify(item));

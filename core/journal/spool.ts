@@ -189,7 +189,8 @@ export class Spool implements Journal {
     // The records of these ends must be on disk before them, so the gathered ones are written first.
     if (this.#gathered.length > 0) this.flush();
     if (shippedBytes < segment.bytes) return;
-    this.#writeHolds(() => this.#holds.flushEnds());
+    // Without the ends, a killed process leaves interrupted records of calls that are stored. They change nothing.
+    if (this.#gathered.length === 0) this.#writeHolds(() => this.#holds.flushEnds());
     this.#remove(segment);
   }
 
@@ -213,7 +214,8 @@ export class Spool implements Journal {
     this.flush();
     this.counts.lost += this.#gatheredRecords;
     if (this.#retry !== null) clearTimeout(this.#retry);
-    this.#writeHolds(() => this.#holds.end());
+    // The holds of records that are lost stay for the next process.
+    this.#writeHolds(() => (this.#gatheredRecords === 0 ? this.#holds.end() : this.#holds.leave()));
     for (const segment of this.#segments) closeSegment(segment);
     for (const segment of this.#segments.filter((one) => one.bytes === 0)) this.#remove(segment);
   }
@@ -263,7 +265,7 @@ export class Spool implements Journal {
     this.#failedAtMs = this.#options.clock.elapsed();
     this.#retry ??= setTimeout(() => {
       this.#retry = null;
-      this.healthy();
+      if (this.#failedAtMs !== null) this.#probe();
     }, probeEveryMs + 1).unref();
     const last = this.#segments.at(-1);
     if (!last) return;

@@ -134,6 +134,37 @@ describe('a call in flight', () => {
     ]);
   });
 
+  it.each(['stops', 'ships its file and is killed'])(
+    'becomes interrupted if its record waits for a failing disk when the process %s',
+    (end) => {
+      let isFull = false;
+      const now = () => {
+        if (isFull) throw new Error('ENOSPC: a new segment cannot be created');
+        return time.clock.now();
+      };
+      const spool = new Spool({
+        directory,
+        bytesMax: 1e9,
+        segmentBytesMax: 1,
+        clock: { ...time.clock, now },
+        log: newMemoryLog(),
+      });
+      const hold = newHold();
+      spool.hold(hold);
+      spool.append(sampleRecord());
+      spool.flush();
+      isFull = true;
+      spool.append(sampleRecord({ id: hold.id }));
+      spool.flush();
+      if (end === 'stops') spool.close();
+      else shipped(spool);
+
+      const successor = openSpool();
+      expect(shipped(successor).filter(({ id }) => id === hold.id)).toMatchObject([{ outcome: 'interrupted' }]);
+      expect(filesIn(directory, '.holds')).toEqual([]);
+    },
+  );
+
   it('is described by its last hold: a fallback replaces the target before it', () => {
     const killed = openSpool();
     const hold = newHold();

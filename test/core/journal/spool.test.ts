@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import * as v from 'valibot';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type RequestRecord, requestRecord } from '../../../core/contract/plugin/record/record.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { Spool, type SpoolOptions } from '../../../core/journal/spool.ts';
@@ -261,5 +261,26 @@ describe('a failing disk', () => {
     expect(spool.healthy()).toBe(true);
     expect(recordsOnDisk()).toEqual(waiting);
     expect(spool.counts).toMatchObject({ appended: 1 + waiting.length, lost: 1 });
+  });
+
+  it('is tried a second after each failure, also without requests', () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const pass = (ms: number) => {
+      time.advance(ms);
+      vi.advanceTimersByTime(ms);
+    };
+    const spool = openSpool({ segmentBytesMax: 1 });
+    put(spool, sampleRecord());
+    rmSync(directory, { recursive: true });
+    writeFileSync(directory, '');
+    const records = [sampleRecord(), sampleRecord()];
+    for (const record of records) {
+      put(spool, record);
+      pass(600);
+    }
+    rmSync(directory);
+    pass(1001);
+    expect(recordsOnDisk()).toEqual(records);
   });
 });
