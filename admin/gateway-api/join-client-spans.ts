@@ -79,20 +79,32 @@ function joined(record: RequestRecord, callId: string | undefined): RequestRecor
 /** Returns the ids of the gateway's records of these spans, by the ids of the spans' records. */
 async function callsOf(em: EntityManager, spans: readonly RequestRecord[]): Promise<ReadonlyMap<string, string>> {
   if (spans.length === 0) return new Map();
-  const sent = spans.flatMap(({ id, workspaceId, traceId, clientSpan }) =>
-    (clientSpan?.spanIds ?? []).map((spanId) => ({ id, workspaceId, traceId, spanId })),
-  );
-  const rows = await executeBound<{ id: string; call_id: string }>(
+  // The ids inside a span are also those inside the spans around it.
+  const sent = new Map<string, { workspaceId: string | null; traceId: string; spanId: string }>();
+  const nameOf = (...ids: (string | null)[]): string => ids.join(' ');
+  for (const { workspaceId, traceId, clientSpan } of spans) {
+    for (const spanId of clientSpan?.spanIds ?? [])
+      sent.set(nameOf(workspaceId, traceId, spanId), { workspaceId, traceId, spanId });
+  }
+  const rows = await executeBound<{ workspaceId: string; traceId: string; spanId: string; call_id: string }>(
     em,
-    `select sent.id, call.id as call_id
-     from jsonb_to_recordset($1::jsonb) as sent(id uuid, "workspaceId" uuid, "traceId" text, "spanId" text)
+    `select sent.*, call.id as call_id
+     from jsonb_to_recordset($1::jsonb) as sent("workspaceId" uuid, "traceId" text, "spanId" text)
      cross join lateral (
        select r.id from request_records r
        where r.trace_id = sent."traceId" and r.record->>'parentSpanId' = sent."spanId" and r.workspace_id = sent."workspaceId"
          and r.record->>'source' is null and r.model is not null and r.created_at between $2 and $3 limit 1) call`,
-    [JSON.stringify(sent), ...timesAround(spans)],
+    [JSON.stringify([...sent.values()]), ...timesAround(spans)],
   );
-  return new Map(rows.map(({ id, call_id }) => [id, call_id]));
+  const calls = new Map(rows.map(({ workspaceId, traceId, spanId, call_id }) => [nameOf(workspaceId, traceId, spanId), call_id]));
+  return new Map(
+    spans.flatMap(({ id, workspaceId, traceId, clientSpan }) => {
+      const call = clientSpan?.spanIds
+        .map((spanId) => calls.get(nameOf(workspaceId, traceId, spanId)))
+        .find((one) => one !== undefined);
+      return call === undefined ? [] : [[id, call] as const];
+    }),
+  );
 }
 
 /** Returns the ids of the stored spans that have usage, and have one of these calls below them. */

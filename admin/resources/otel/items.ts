@@ -73,11 +73,18 @@ export type SpansInside = (span: OtlpItem) => string[];
 const insideMax = 32;
 
 export function spansInsideOf(items: readonly OtlpItem[]): SpansInside {
-  const byParent = Map.groupBy(items, ({ traceId, parentSpanId }) => `${traceId}/${parentSpanId}`);
+  // Each id once: the items of an export can be many with the same id.
+  const byParent = new Map<string, Set<string>>();
+  for (const { traceId, spanId, parentSpanId } of items) {
+    const parent = `${traceId}/${parentSpanId}`;
+    const known = byParent.get(parent);
+    if (known === undefined) byParent.set(parent, new Set([spanId]));
+    else if (known.size <= insideMax) known.add(spanId);
+  }
   return ({ traceId, spanId }) => {
     const found = new Set<string>([spanId]);
     for (const parent of found) {
-      for (const child of byParent.get(`${traceId}/${parent}`) ?? []) if (found.size <= insideMax) found.add(child.spanId);
+      for (const child of byParent.get(`${traceId}/${parent}`) ?? []) if (found.size <= insideMax) found.add(child);
     }
     return [...found].slice(1);
   };
