@@ -110,15 +110,19 @@ async function callsOf(em: EntityManager, spans: readonly RequestRecord[]): Prom
 /** Returns the ids of the stored spans that have usage, and have one of these calls below them. */
 async function spansOf(em: EntityManager, calls: readonly RequestRecord[]): Promise<string[]> {
   if (calls.length === 0) return [];
-  const parents = new Set(calls.map(({ parentSpanId }) => parentSpanId as string));
-  const traces = new Set(calls.map(({ traceId }) => traceId));
+  const sent = [...Map.groupBy(calls, ({ traceId }) => traceId)].map(([traceId, ofTrace]) => ({
+    traceId,
+    spanIds: ofTrace.map(({ parentSpanId }) => parentSpanId),
+  }));
+  // `offset 0`: one look-up for each trace, also in partitions without statistics.
   const rows = await executeBound<{ id: string }>(
     em,
-    `select r.id from request_records r
-     where r.record->'clientSpan' is not null and r.record->'clientSpan'->'spanIds' ?| (select array_agg(x) from jsonb_array_elements_text($1::jsonb) x)
-       and r.trace_id in (select jsonb_array_elements_text($2::jsonb)) and r.record->'clientSpan'->>'callId' is null
-       and r.created_at between $3 and $4`,
-    [JSON.stringify([...parents]), JSON.stringify([...traces]), ...timesAround(calls)],
+    `select span.id from jsonb_to_recordset($1::jsonb) as sent("traceId" text, "spanIds" text[])
+     cross join lateral (
+       select r.id from request_records r
+       where r.trace_id = sent."traceId" and r.record->'clientSpan'->'spanIds' ?| sent."spanIds"
+         and r.record->'clientSpan' is not null and r.record->'clientSpan'->>'callId' is null and r.created_at between $2 and $3 offset 0) span`,
+    [JSON.stringify(sent), ...timesAround(calls)],
   );
   return rows.map(({ id }) => id);
 }

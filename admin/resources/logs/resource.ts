@@ -11,6 +11,7 @@ import { ContentsInObjects } from './migrations/202611230616-contents-in-objects
 import { ContentsByOrganisation } from './migrations/202611230650-contents-by-organisation.ts';
 import { SavedCosts } from './migrations/202611232330-saved-costs.ts';
 import { SpansOfClients } from './migrations/202611272100-spans-of-clients.ts';
+import { SpansWithoutCalls } from './migrations/202611272250-spans-without-calls.ts';
 import { moveContents, moveContentsJob, resumeMoves } from './move-contents.ts';
 import { readRetention, retentionStart } from './retention.ts';
 import { logRoutes } from './routes.ts';
@@ -27,6 +28,7 @@ export const logsResource = defineResource({
     { name: '202611230650-contents-by-organisation', class: ContentsByOrganisation },
     { name: '202611232330-saved-costs', class: SavedCosts },
     { name: '202611272100-spans-of-clients', class: SpansOfClients },
+    { name: '202611272250-spans-without-calls', class: SpansWithoutCalls },
   ],
   routes: logRoutes,
   jobs: [{ kind: moveContentsJob, handler: moveContents }],
