@@ -101,8 +101,10 @@ export async function grantBudgets(
   return grants;
 }
 
-const isRaised = 'excluded.capacity > b.capacity and b.used < excluded.capacity';
-const isBelowThreshold = 'b.used < coalesce(excluded.alert_threshold, b.used + 1)';
+/** `usedUnits` in SQL. */
+const used = '(b.used + (b.used_nano_rest > 0)::int)';
+const isRaised = `excluded.capacity > b.capacity and ${used} < excluded.capacity`;
+const isBelowThreshold = `${used} < coalesce(excluded.alert_threshold, ${used} + 1)`;
 /** Removes the marks of limits that are no longer reached, because the limit or the threshold was raised. */
 const marksOfNewLimits = `
   exhausted_at = case when ${isRaised} then null else b.exhausted_at end,
@@ -176,10 +178,10 @@ interface Standing {
 
 /** Marks budgets as exhausted whose rest is too small for usual calls. */
 async function markRejecting(tx: EntityManager, keys: readonly string[]): Promise<void> {
-  const marked = await tx.execute<Pick<BudgetRow, 'organisation_id' | 'scope' | 'entity_id'>[]>(
+  const marked = await tx.execute<Pick<BudgetRow, 'key' | 'organisation_id' | 'scope' | 'entity_id' | 'capacity'>[]>(
     `update limit_budgets set exhausted_at = now(), exhausted_told_at = null
      where exhausted_at is null and key in (select * from jsonb_array_elements_text(?::jsonb))
-     returning organisation_id, scope, entity_id`,
+     returning key, organisation_id, scope, entity_id, capacity`,
     [JSON.stringify(keys)],
     'all',
   );

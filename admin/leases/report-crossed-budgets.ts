@@ -1,7 +1,7 @@
 import { limitUnitsMax } from '../../core/contract/protocol/limits/budget-rules.ts';
 import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
 import type { EntityManager } from '../db/open-database.ts';
-import { type BudgetOwner, ownerOf } from './budget-owner.ts';
+import { type BudgetOwner, ownBudgetOf } from './budget-owner.ts';
 
 /** A row of `limit_budgets` with a mark that was not reported. */
 interface CrossedBudget {
@@ -42,7 +42,7 @@ export type PublishBudgetEvent = (tx: EntityManager, event: BudgetEvent) => Prom
 
 /** Budgets in one transaction. */
 const batchMax = 100;
-const microUsd = 1_000_000;
+const perUnit = (unit: CrossedBudget['unit']): number => (unit === 'cost' ? 1_000_000 : 1);
 
 /**
  * Writes an audit entry for each budget, and each counter of a policy, that has crossed its threshold, and one for each that is exhausted.
@@ -72,11 +72,16 @@ async function reportBatch(tx: EntityManager, auditKey: Uint8Array, publish: Pub
     'all',
   );
   for (const budget of crossed) {
-    // Null: its owner was deleted, or it is the budget of a token, which has no owner here.
-    const owner = await ownerOf(tx, budget);
-    if (owner === null) continue;
-    if (budget.is_threshold) await report(tx, auditKey, budget, owner, 'threshold', publish);
-    if (budget.is_exhausted) await report(tx, auditKey, budget, owner, 'exhausted', publish);
+    const own = await ownBudgetOf(tx, budget);
+    if (own === null) continue;
+    const { owner, limits } = own;
+    // A limit that was raised since the mark is not reached. The mark is removed when a process reports the new one.
+    const isReached = (limit: number | null, reached: number | string | null): boolean =>
+      limit !== null && Math.round(limit * perUnit(budget.unit)) <= Number(reached);
+    if (budget.is_threshold && isReached(limits.alertThreshold, budget.alert_threshold))
+      await report(tx, auditKey, budget, owner, 'threshold', publish);
+    if (budget.is_exhausted && isReached(limits.creditLimit, budget.capacity))
+      await report(tx, auditKey, budget, owner, 'exhausted', publish);
   }
   if (crossed.length > 0) {
     await tx.execute(
@@ -111,7 +116,7 @@ async function report(
 }
 
 function factsOf({ unit, used, capacity, alert_threshold, value_key }: CrossedBudget, owner: BudgetOwner): BudgetFacts {
-  const amount = (units: number | string): number => Number(units) / (unit === 'cost' ? microUsd : 1);
+  const amount = (units: number | string): number => Number(units) / perUnit(unit);
   const { kind, id, name, slug } = owner;
   return {
     ...(kind === 'policy' ? { policy_id: id, name, value_key } : { budget_of: kind, id, slug, name }),

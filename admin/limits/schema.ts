@@ -147,10 +147,10 @@ export function mergeUsageLimits(
   return merged;
 }
 
-/** True if the new budget is higher than the previous one or removed, so that waiting requests can continue. */
+/** True if the new budget is higher than the previous one, another one or removed, so that waiting requests can continue. */
 export function raisesLimit(before: UsageLimits | null, after: UsageLimits | null): boolean {
   if (before === null || before.creditLimit === null) return false;
-  return after === null || after.creditLimit === null || after.creditLimit > before.creditLimit;
+  return after === null || after.id !== before.id || after.creditLimit === null || after.creditLimit > before.creditLimit;
 }
 
 /** Usage of a budget in its current window, in the budget's unit. */

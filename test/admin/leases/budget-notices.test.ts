@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditEntries } from '../../../admin/audit/entity.ts';
 import { clearPassedBudgets, forgetOldWindows } from '../../../admin/leases/clean-ledger.ts';
 import { grantLeases } from '../../../admin/leases/ledger.ts';
+import { reportCrossedBudgets } from '../../../admin/leases/report-crossed-budgets.ts';
 import type { BudgetAsk } from '../../../core/contract/protocol/limits/leases.ts';
 import { type FakeMailServer, startFakeMailServer } from '../../support/fakes/fake-mail-server.ts';
 import { sampleRecord } from '../../support/samples/sample-record.ts';
@@ -178,6 +179,63 @@ describe.each(ruleDatabases)('events of budgets, on %s', (name) => {
     const { usage_limits } = (await plane.ask('GET', `/api-keys/${key.id}?include_usage=true`)).body;
     expect(usage_limits).toMatchObject({ type: 'cost', current_usage: 0, status: 'active' });
     expect(usage_limits.id).not.toBe(key.budget);
+  });
+
+  const reportNow = () => {
+    const { database, auditKey } = plane.control.services;
+    return reportCrossedBudgets(database.em(), auditKey, async () => {});
+  };
+
+  it('are not about a budget that was replaced while its calls were in progress, nor is its owner exhausted', async () => {
+    const key = await newKey({ usage_limits: { type: 'tokens', credit_limit: 1_000, alert_threshold: 500 } });
+    const status = async () => (await plane.ask('GET', `/api-keys/${key.id}`)).body.status;
+    await grant(ask(key), Date.now());
+    await plane.ask('PUT', `/api-keys/${key.id}`, {
+      body: { usage_limits: { type: 'cost', credit_limit: 5, alert_threshold: 2 } },
+    });
+    await use(key, 1_000);
+    await reportNow();
+    expect([await entriesAbout(key.id), await status()]).toEqual([[], 'active']);
+  });
+
+  it('end the state of an owner whose exhausted budget is replaced by one of another type', async () => {
+    const key = await newKey({ usage_limits: { type: 'tokens', credit_limit: 1_000 } });
+    const status = async () => (await plane.ask('GET', `/api-keys/${key.id}`)).body.status;
+    await grant(ask(key, { alertThreshold: null }), Date.now());
+    await use(key, 1_000);
+    expect(await status()).toBe('exhausted');
+    await plane.ask('PUT', `/api-keys/${key.id}`, { body: { usage_limits: { type: 'cost', credit_limit: 5 } } });
+    expect(await status()).toBe('active');
+  });
+
+  it('wait for raised limits, also if a process that does not know them yet asks in between', async () => {
+    const key = await newKey({ usage_limits: { type: 'tokens', credit_limit: 1_000, alert_threshold: 500 } });
+    const status = async () => (await plane.ask('GET', `/api-keys/${key.id}`)).body.status;
+    await plane.ask('PUT', `/api-keys/${key.id}`, { body: { usage_limits: { credit_limit: 3_000, alert_threshold: 2_000 } } });
+    const raised = ask(key, { capacity: 3_000, alertThreshold: 2_000 });
+    await grant(raised, Date.now());
+    await grant(ask(key), Date.now());
+    await use(key, 1_000);
+    await reportNow();
+    expect([await entriesAbout(key.id), await status()]).toEqual([[], 'active']);
+    await grant({ ...raised, seq: 2 }, Date.now());
+    await use(key, 2_000);
+    await reported(key.id, 2);
+    expect(await status()).toBe('exhausted');
+  });
+
+  it('are not repeated while usage is a part of a unit below the threshold', async () => {
+    const key = await newKey({ usage_limits: { type: 'cost', credit_limit: 5, alert_threshold: 2 } });
+    const one = ask(key, { unit: 'cost', capacity: 5_000_000, alertThreshold: 2_000_000 });
+    await grant(one, Date.now());
+    const em = plane.control.services.database.em();
+    await em.execute(
+      `update limit_budgets set used = 1999999, used_nano_rest = 1, threshold_crossed_at = now(), threshold_told_at = now() where key = ?`,
+      [one.key],
+    );
+    await grant({ ...one, seq: 2 }, Date.now());
+    const [row] = await em.execute('select threshold_told_at from limit_budgets where key = ?', [one.key]);
+    expect(row.threshold_told_at).not.toBeNull();
   });
 
   it('restart with a new period, also without requests', async () => {
