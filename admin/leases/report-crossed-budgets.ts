@@ -71,6 +71,7 @@ async function reportBatch(tx: EntityManager, auditKey: Uint8Array, publish: Pub
     [batchMax],
     'all',
   );
+  const events: BudgetEvent[] = [];
   for (const budget of crossed) {
     const own = await ownBudgetOf(tx, budget);
     if (own === null) continue;
@@ -79,10 +80,12 @@ async function reportBatch(tx: EntityManager, auditKey: Uint8Array, publish: Pub
     const isReached = (limit: number | null, reached: number | string | null): boolean =>
       limit !== null && Math.round(limit * perUnit(budget.unit)) <= Number(reached);
     if (budget.is_threshold && isReached(limits.alertThreshold, budget.alert_threshold))
-      await report(tx, auditKey, budget, owner, 'threshold', publish);
-    if (budget.is_exhausted && isReached(limits.creditLimit, budget.capacity))
-      await report(tx, auditKey, budget, owner, 'exhausted', publish);
+      events.push(eventOf(budget, owner, 'threshold'));
+    if (budget.is_exhausted && isReached(limits.creditLimit, budget.capacity)) events.push(eventOf(budget, owner, 'exhausted'));
   }
+  // Publishing locks rows, for example of webhooks, whose changes lock the audit chain after their row.
+  for (const event of events) await publish(tx, event);
+  for (const event of events) await addEntry(tx, auditKey, event);
   if (crossed.length > 0) {
     await tx.execute(
       `update limit_budgets set
@@ -96,23 +99,20 @@ async function reportBatch(tx: EntityManager, auditKey: Uint8Array, publish: Pub
   return crossed.length;
 }
 
-async function report(
-  tx: EntityManager,
-  auditKey: Uint8Array,
-  budget: CrossedBudget,
-  owner: BudgetOwner,
-  limit: CrossedLimit,
-  publish: PublishBudgetEvent,
-): Promise<void> {
-  const organisationId = budget.organisation_id;
-  const data = factsOf(budget, owner);
+function eventOf(budget: CrossedBudget, owner: BudgetOwner, limit: CrossedLimit): BudgetEvent {
+  const event = `${owner.kind === 'policy' ? 'policy' : 'budget'}.${limit}` as const;
+  return { organisationId: budget.organisation_id, event, data: factsOf(budget, owner), owner };
+}
+
+async function addEntry(tx: EntityManager, auditKey: Uint8Array, event: BudgetEvent): Promise<void> {
+  const { organisationId, data, owner } = event;
+  const limit = event.event.endsWith('.exhausted') ? 'exhausted' : 'threshold';
   const draft: AuditDraft = {
     ...{ organisationId, workspaceId: owner.workspaceId, method: 'POST', uri: owner.uri, requestId: '', requestBody: data },
     ...{ queryParams: {}, userId: null, resourceType: owner.resource, action: limit, clientIp: '' },
     userType: 'system',
   };
   await addAuditEntry(tx, auditKey, draft, { status: 200, errorCode: null, resourceId: owner.id });
-  await publish(tx, { organisationId, event: `${owner.kind === 'policy' ? 'policy' : 'budget'}.${limit}`, data, owner });
 }
 
 function factsOf({ unit, used, capacity, alert_threshold, value_key }: CrossedBudget, owner: BudgetOwner): BudgetFacts {

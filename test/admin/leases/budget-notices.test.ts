@@ -238,6 +238,25 @@ describe.each(ruleDatabases)('events of budgets, on %s', (name) => {
     expect(row.threshold_told_at).not.toBeNull();
   });
 
+  it('are published before the audit chain is locked, because changes of webhooks lock it last', async () => {
+    const keys = await Promise.all(
+      [1, 2].map(() => newKey({ usage_limits: { type: 'tokens', credit_limit: 1_000, alert_threshold: 500 } })),
+    );
+    const { database, auditKey } = plane.control.services;
+    for (const key of keys) await grant(ask(key), Date.now());
+    await database.em().execute(
+      'update limit_budgets set threshold_crossed_at = now(), exhausted_at = now() where key in (?, ?)',
+      keys.map(({ budget }) => `budget:${budget}`),
+    );
+    const ids = keys.map(({ id }) => id);
+    const entries: number[] = [];
+    await reportCrossedBudgets(database.em(), auditKey, async (tx) => {
+      entries.push(await tx.count(auditEntries, { resourceId: { $in: ids }, userType: 'system' }));
+    });
+    expect(entries).toEqual([0, 0, 0, 0]);
+    expect((await Promise.all(ids.map(entriesAbout))).map(({ length }) => length)).toEqual([2, 2]);
+  });
+
   it('restart with a new period, also without requests', async () => {
     const key = await newKey({ usage_limits: { type: 'tokens', credit_limit: 1_000, periodic_reset: 'weekly' } });
     await grant(ask(key, { alertThreshold: null }), Date.now());
