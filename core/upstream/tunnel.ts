@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { buildConnector as BuildConnector, Dispatcher } from 'undici';
 import type { EgressProxy } from '../contract/values/addresses/egress-proxy.ts';
@@ -15,7 +16,7 @@ import {
   refusalOf,
   resolveWithSystem,
 } from './connector.ts';
-import { buildConnector, Client } from './undici-client.ts';
+import { Client } from './undici-client.ts';
 
 /** Milliseconds for the look-up of this machine. Where only the proxy can resolve names, it may get no reply. */
 const lookupMs = 1_000;
@@ -28,7 +29,7 @@ const lookupMs = 1_000;
 export function createTunnel(target: ConnectTarget, proxy: EgressProxy, options: ConnectorOptions): Connect {
   const { hostname, port, internal } = target;
   const judge = judgeOf(target, options.trusted);
-  const secure = createDial(options);
+  const dial = createDial(options);
   const authority = `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`;
   return (connectOptions, callback) => {
     let stop: (error: Error) => void = () => {};
@@ -47,10 +48,10 @@ export function createTunnel(target: ConnectTarget, proxy: EgressProxy, options:
     }
     const open = (): void => {
       if (isOver) return;
-      const request = openTunnel(proxy, authority, (error, tunnel) => {
+      const request = openTunnel(proxy, authority, dial, (error, tunnel) => {
         if (error !== null) return fail(error);
         if (isOver) return void tunnel.destroy();
-        const socket = secure({ ...connectOptions, httpSocket: tunnel as never }, (...result) => end(...result));
+        const socket = dial({ ...connectOptions, httpSocket: tunnel as never }, (...result) => end(...result));
         stop = (cause) => socket.destroy(cause);
       });
       stop = request.cancel;
@@ -93,11 +94,18 @@ function checkKnownAddresses(
 type TunnelCallback = (...result: [error: Error, tunnel: null] | [error: null, tunnel: Duplex]) => void;
 
 /** Asks the proxy for a tunnel to the host. The callback is called once. */
-function openTunnel(proxy: EgressProxy, authority: string, callback: TunnelCallback): { cancel: (error: Error) => void } {
+function openTunnel(
+  proxy: EgressProxy,
+  authority: string,
+  dial: ReturnType<typeof createDial>,
+  callback: TunnelCallback,
+): { cancel: (error: Error) => void } {
+  let socket: Socket | null = null;
   const client = new Client(proxy.origin, {
     ...{ pipelining: 1, allowH2: false, headersTimeout: 0, bodyTimeout: 0 },
-    // The deadline of the call covers the proxy too.
-    connect: buildConnector({ allowH2: false, timeout: 0 }),
+    connect: (connectOptions, connected) => {
+      socket = dial(connectOptions, connected);
+    },
   });
   const fail = (detail: string): void => {
     const message = 'The provider could not be reached through the proxy';
@@ -119,5 +127,11 @@ function openTunnel(proxy: EgressProxy, authority: string, callback: TunnelCallb
     },
     onResponseError: (_controller, error) => fail(messageOf(error)),
   });
-  return { cancel: (error) => void client.destroy(error) };
+  return {
+    cancel(error) {
+      void client.destroy(error);
+      // The client does not close a socket that is still connecting, such as one to a proxy that does not reply to the TLS hello.
+      socket?.destroy(error);
+    },
+  };
 }

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { internalTenant } from '../../../core/contract/provider/upstream.ts';
 import { egressProxyOf } from '../../../core/contract/values/addresses/egress-proxy.ts';
@@ -6,6 +8,7 @@ import { parseTrustedHosts } from '../../../core/contract/values/addresses/outbo
 import type { Resolve } from '../../../core/upstream/connector.ts';
 import { createTransport, type TransportOptions } from '../../../core/upstream/transport.ts';
 import { type FakeEgressProxyOptions, startFakeEgressProxy } from '../../support/fakes/fake-egress-proxy.ts';
+import { newGate } from '../../support/gate.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { send } from './outgoing-call.ts';
 import { rawUpstreamOfTest, replies } from './raw-upstream.ts';
@@ -126,6 +129,25 @@ describe('a transport with a proxy', () => {
     exchange.abort();
     await transport.close();
     expect(events).toEqual([]);
+  });
+
+  it('closes its connection to an https proxy that does not reply to the TLS hello, at the time limit for connections', async () => {
+    const closed = newGate();
+    const server = createServer((socket) =>
+      socket
+        .on('error', () => {})
+        .on('close', () => closed.open())
+        .resume(),
+    );
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const transport = transportThrough(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const timeouts = { connectMs: 50, firstByteMs: 0, idleMs: 0, totalMs: 0 };
+    expect(await send(transport, { origin: 'https://upstream.example.com', timeouts }).error).toMatchObject({
+      code: 'upstream_connect',
+    });
+    await closed.opened;
   });
 
   it('calls exceptions, trusted hosts and the internal address directly', async () => {
