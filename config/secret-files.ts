@@ -19,8 +19,8 @@ export function readSecretFiles(env: Environment): Environment {
   for (const name of secretNames) {
     const variable = `${name}_FILE`;
     const path = env[variable]?.trim();
-    // Undefined and not absent: children of the supervisor get this environment on top of its own.
-    filled[variable] = undefined;
+    // Not deleted: `cluster.fork` adds the variables of the supervisor, and leaves out those that are undefined here.
+    if (variable in env) filled[variable] = undefined;
     if (!path) continue;
     if (env[name]?.trim()) {
       issues.push(`${variable}: ${name} is set as well, expected one of them`);
