@@ -65,7 +65,9 @@ function read(ctx: RequestContext): Asked {
   const { expires_after: life, session } = isOlder ? readOlder(ctx) : parse(question, ctx);
   const asked = session ?? {};
   const isTranscription = asked.type === 'transcription' || name === 'createTranscriptionSession';
-  if (!isTranscription && (typeof asked.model !== 'string' || asked.model === '')) {
+  const { model } = asked;
+  // A half of a surrogate pair cannot be part of an address.
+  if (!isTranscription && (typeof model !== 'string' || model === '' || /\p{Surrogate}/u.test(model))) {
     const param = isOlder ? 'model' : 'session.model';
     throw new GatewayError('bad_request', {
       message: `${param}: expected the model of the session, because holders of the client secret cannot choose it`,
@@ -87,11 +89,14 @@ function parse<Schema extends v.GenericSchema>(schema: Schema, { params }: Reque
   throw new GatewayError('bad_request', { message: errors[0] as string, errors, param: pathOf(parsed.issues[0], 'body') });
 }
 
-/** Returns the headers that decide about the session: those of the gateway, credentials, those of OpenAI, and those that become metadata. */
+/**
+ * Returns the headers that decide about the session: those of the gateway, credentials, those of OpenAI, and those that become metadata. The
+ * holder of the secret may not read the route of the config, which `debug-route` would add to the reply.
+ */
 function ownHeaders({ prefixes, services }: PipelineOptions, sent: HeaderList): HeaderList {
   const metadata = services.headersToMetadata?.names ?? [];
   const isOwn = (name: string): boolean =>
-    isGatewayHeader(name, prefixes) ||
+    (isGatewayHeader(name, prefixes) && !prefixes.some((prefix) => name === `${prefix}debug-route`)) ||
     credentialHeaders.has(name) ||
     name === 'x-goog-api-key' ||
     name.startsWith('openai-') ||

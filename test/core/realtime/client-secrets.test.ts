@@ -124,6 +124,13 @@ describe('a client secret of the gateway', () => {
     for (const log of logs) expect(JSON.stringify(log)).toContain('"voice"');
   });
 
+  it('does not explain the route to its holder if its creator asked for that', async () => {
+    const { body } = await post('/realtime/client_secrets', { session }, { 'x-svc-debug-route': 'true' });
+    const { client } = await openWith(body.value);
+    expect(client.headers).not.toHaveProperty('x-svc-debug-route');
+    client.socket.terminate();
+  });
+
   it('opens nothing but a WebSocket at /v1/realtime', async () => {
     const { value } = await openai.realtime.clientSecrets.create({ session });
     const holder = clientOf(value);
@@ -251,6 +258,7 @@ describe('the creation of a client secret', () => {
   it.each([
     ['no model', { session: { type: 'realtime' } }, 'session.model'],
     ['no session', {}, 'session.model'],
+    ['half of a surrogate pair in the model', { session: { ...session, model: '@oai/\ud800' } }, 'session.model'],
     ['a short life', { session, expires_after: { anchor: 'created_at', seconds: 9 } }, 'expires_after.seconds'],
     ['a long life', { session, expires_after: { anchor: 'created_at', seconds: 7201 } }, 'expires_after.seconds'],
     ['another anchor', { session, expires_after: { anchor: 'used_at', seconds: 60 } }, 'expires_after.anchor'],
