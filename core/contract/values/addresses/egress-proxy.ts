@@ -64,7 +64,7 @@ function parseException(text: string): Exception {
 }
 
 function isOwnMachine(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\./.test(host);
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
 function authorizationOf({ username, password }: URL): string | null {

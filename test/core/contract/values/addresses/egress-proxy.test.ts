@@ -29,6 +29,7 @@ describe('egressProxyOf', () => {
     const covers = (origin: string) => proxy?.covers(origin);
     expect(covers('https://api.openai.com')).toBe(true);
     expect(covers('https://10.2.0.1')).toBe(true);
+    expect(covers('https://127.example.com')).toBe(true);
     expect(covers('https://control.example.com')).toBe(true);
     for (const origin of [
       ...['http://api.openai.com', 'https://control.example.com:8790', 'https://llm.corp', 'https://10.1.2.3:8443'],
