@@ -6,6 +6,9 @@ export type OutboundSettings = Pick<Settings, 'httpsProxy' | 'noProxy' | 'truste
 
 export type OutboundFetch = (url: string, init: RequestInit) => Promise<Response>;
 
+/** Milliseconds for the reply of the proxy to a CONNECT. */
+const tunnelMs = 10_000;
+
 /** Returns a `fetch` for addresses that the operator chose, which uses HTTPS_PROXY. Addresses of tenants are called by gateways. */
 export function createOutboundFetch(settings: OutboundSettings): OutboundFetch {
   const proxy = egressProxyOf({ ...settings, trusted: parseTrustedHosts(settings.trustedCustomHosts) });
@@ -13,7 +16,9 @@ export function createOutboundFetch(settings: OutboundSettings): OutboundFetch {
   // The whole library is only loaded by services with a proxy. Its agent works with its own `fetch` alone.
   const loaded = import('undici').then((undici) => {
     const token = proxy.authorization === null ? {} : { token: proxy.authorization };
-    return { fetch: undici.fetch, dispatcher: new undici.ProxyAgent({ uri: proxy.origin, ...token }) };
+    // Calls share a tunnel that is being opened, and do not end it at their own time limit. By default it could take 5 minutes.
+    const clientFactory = (origin: URL, options: object) => new undici.Pool(origin, { ...options, headersTimeout: tunnelMs });
+    return { fetch: undici.fetch, dispatcher: new undici.ProxyAgent({ uri: proxy.origin, ...token, clientFactory }) };
   });
   return async (url, init) => {
     if (!proxy.covers(new URL(url).origin)) return fetch(url, init);

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createOutboundFetch } from '../../admin/outbound-fetch.ts';
 import { startFakeEgressProxy } from '../support/fakes/fake-egress-proxy.ts';
+import { until } from '../support/until.ts';
 
 const rest = { noProxy: ['.corp.example.com'], trustedCustomHosts: [], controlPlaneUrl: 'http://127.0.0.1:1' };
 
@@ -19,6 +20,18 @@ describe('createOutboundFetch', () => {
         headers: { 'proxy-authorization': `Basic ${Buffer.from('user:secret').toString('base64')}` },
       },
     ]);
+  });
+
+  it('asks the proxy again after 10 s if it does not reply', { timeout: 40_000 }, async () => {
+    const proxy = await startFakeEgressProxy({ status: null });
+    onTestFinished(() => proxy.close());
+    const outboundFetch = createOutboundFetch({ ...rest, httpsProxy: proxy.origin });
+    const call = () => outboundFetch('https://collector.example.com/', { signal: AbortSignal.timeout(50) }).catch(() => {});
+    const hasAskedAgain = async () => {
+      await call();
+      return proxy.requests.length > 1;
+    };
+    await until(hasAskedAgain, { deadlineMs: 20_000 });
   });
 
   it('calls http addresses directly', async () => {
