@@ -272,10 +272,15 @@ describe('the creation of a client secret', () => {
   });
 
   it('leaves credentials of tools out of its reply, and sends them to the provider', async () => {
-    const tool = { type: 'mcp', server_label: 'm', server_url: 'https://mcp.example', authorization: 'tool-token' };
+    const tool = {
+      type: 'mcp',
+      server_label: 'm',
+      server_url: 'https://u:tool-password@mcp.example',
+      authorization: 'tool-token',
+    };
     const { body } = await post('/realtime/client_secrets', { session: { ...session, tools: [tool] } });
     expect(JSON.stringify(body)).not.toContain('tool-token');
-    expect(body.session.tools).toEqual([{ type: 'mcp', server_label: 'm', server_url: 'https://mcp.example' }]);
+    expect(body.session.tools).toEqual([{ type: 'mcp', server_label: 'm', server_url: 'https://u:***@mcp.example' }]);
     const { client, session: opened } = await openWith(body.value);
     await until(() => opened.messages.length === 1);
     expect(parsed(opened.messages)).toMatchObject([{ session: { tools: [tool] } }]);
