@@ -1,5 +1,5 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
-import type * as v from 'valibot';
+import * as v from 'valibot';
 
 /** JSON Schema (2020-12), as OpenAPI 3.1 uses it. */
 export type JsonSchema = { readonly [key: string]: unknown };
@@ -23,6 +23,7 @@ export function describe(schema: v.GenericSchema, typeMode: 'input' | 'output', 
     target: 'draft-2020-12',
     overrideSchema: ({ jsonSchema }) => ({
       ...jsonSchema,
+      ...(jsonSchema.properties ? { properties: withoutOtherSpellings(jsonSchema.properties as Properties) } : {}),
       ...(isEmptyObject(jsonSchema.default) ? { default: undefined } : {}),
       ...typeOfValues(jsonSchema.enum ?? ('const' in jsonSchema ? [jsonSchema.const] : [])),
     }),
@@ -34,6 +35,22 @@ export function describe(schema: v.GenericSchema, typeMode: 'input' | 'output', 
     shared.set(rename(key), pointElsewhere(part, rename) as JsonSchema);
   }
   return pointElsewhere(root, rename) as JsonSchema;
+}
+
+const otherSpellingMark = 'x-other-spelling';
+
+/**
+ * Returns the schema of a field that is accepted, and is another spelling of a field that the API description has. Most client generators
+ * give both spellings the same name, and their clients do not compile.
+ */
+export function otherSpelling<Schema extends v.GenericSchema>(schema: Schema) {
+  return v.pipe(schema, v.metadata({ jsonSchema: { [otherSpellingMark]: true } }));
+}
+
+type Properties = Readonly<Record<string, JsonSchema>>;
+
+function withoutOtherSpellings(properties: Properties): Properties {
+  return Object.fromEntries(Object.entries(properties).filter(([, property]) => !(otherSpellingMark in property)));
 }
 
 /** Client generators read values without a type as values of any type. A Go client of oapi-codegen panics on such a parameter that is absent. */

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { bit, bothEnvelopes, nullableTime, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
 import { name, pageEntries, queryFlag, search, slug, tenantEntries, unchanged } from '../../http/request/schemas.ts';
+import { otherSpelling } from '../../openapi/to-json-schema.ts';
 
 const flag = v.union([v.picklist([0, 1]), v.boolean()], '0 or 1 is expected');
 /** The config object, or its JSON as text. `checkConfig` checks its content. */
@@ -12,7 +13,7 @@ export const createBody = v.strictObject({
   slug: v.optional(slug),
   config,
   isDefault: v.optional(flag),
-  is_default: v.optional(flag),
+  is_default: v.optional(otherSpelling(flag)),
 });
 
 export const updateBody = v.strictObject({
@@ -21,7 +22,7 @@ export const updateBody = v.strictObject({
   name: v.optional(name),
   config: v.optional(config),
   isDefault: v.optional(flag),
-  is_default: v.optional(flag),
+  is_default: v.optional(otherSpelling(flag)),
   status: v.optional(v.picklist(['active', 'archived'], 'active or archived is expected')),
 });
 

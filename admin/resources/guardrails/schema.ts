@@ -13,6 +13,7 @@ import {
   unchanged,
   wholeNumber,
 } from '../../http/request/schemas.ts';
+import { otherSpelling } from '../../openapi/to-json-schema.ts';
 
 const checks = v.pipe(
   guardrailChecks,
@@ -27,7 +28,10 @@ export const toolGuardrailEntries = { input_guardrails: toolGuardrails, output_g
 
 /** Actions as clients send them. Some clients send `onFail` instead of `deny`. */
 const actions = v.pipe(
-  v.strictObject({ ...guardrailActions.entries, onFail: v.optional(v.picklist(['block', 'log'], 'block or log is expected')) }),
+  v.strictObject({
+    ...guardrailActions.entries,
+    onFail: v.optional(otherSpelling(v.picklist(['block', 'log'], 'block or log is expected'))),
+  }),
   v.check(({ deny, onFail }) => deny === undefined || onFail === undefined, 'deny and onFail are the same. Send one of them'),
 );
 export type SentActions = v.InferOutput<typeof actions>;

@@ -53,6 +53,11 @@ export const credentialNames: readonly string[] = [
   ...tableKeys,
 ];
 
+/** Reports whether a name of an inline credential is the camel case form of a setting and no name of older clients. */
+export function isOtherSpelling(name: string): boolean {
+  return snakeOf(name) === credentials[name] && !Object.hasOwn(olderSettingNames, name);
+}
+
 function camelOf(name: string): string {
   return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }

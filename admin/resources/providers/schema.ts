@@ -17,12 +17,14 @@ import {
   unchanged,
 } from '../../http/request/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
-import { describe } from '../../openapi/to-json-schema.ts';
+import { describe, otherSpelling } from '../../openapi/to-json-schema.ts';
 import { credential, providerId } from '../integrations/schema.ts';
 import { mappingsBody } from '../integrations/secret-mappings/mapping-schema.ts';
-import { credentialNames, resolveFieldAliases } from './aliases.ts';
+import { credentialNames, isOtherSpelling, resolveFieldAliases } from './aliases.ts';
 
-const inlineCredentials = Object.fromEntries(credentialNames.map((key) => [key, v.optional(v.unknown())]));
+const inlineCredentials = Object.fromEntries(
+  credentialNames.map((name) => [name, v.optional(isOtherSpelling(name) ? otherSpelling(v.unknown()) : v.unknown())]),
+);
 
 /** Fields of every create and update; null and `[]` clear. */
 const sharedEntries = {

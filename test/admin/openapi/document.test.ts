@@ -187,6 +187,9 @@ describe('the API description', () => {
       if (isSchema && JSON.stringify(schema.default) === '{}') refused.push(`${at}: {} as default`);
       if (/\.parameters\.\d+\.schema$/.test(at) && schema.enum && !schema.type) refused.push(`${at}: values without a type`);
       if (isSchema && hasTwice(schema.anyOf)) refused.push(`${at}: an alternative twice`);
+      // Generators name the fields of a class without separators and in one case.
+      const names = Object.keys(isSchema && schema.type === 'object' ? (schema.properties ?? {}) : {});
+      if (hasTwice(names.map((name) => name.toLowerCase().replaceAll('_', '')))) refused.push(`${at}: two spellings of a field`);
       for (const [key, inner] of Object.entries(value)) walk(inner, `${at}.${key}`);
     };
     walk(document, '');
