@@ -21,12 +21,7 @@ export function describe(schema: v.GenericSchema, typeMode: 'input' | 'output', 
     typeMode,
     errorMode: 'ignore',
     target: 'draft-2020-12',
-    overrideSchema: ({ jsonSchema }) => ({
-      ...jsonSchema,
-      ...(jsonSchema.properties ? { properties: withoutOtherSpellings(jsonSchema.properties as Properties) } : {}),
-      ...(isEmptyObject(jsonSchema.default) ? { default: undefined } : {}),
-      ...typeOfValues(jsonSchema.enum ?? ('const' in jsonSchema ? [jsonSchema.const] : [])),
-    }),
+    overrideSchema: ({ jsonSchema }) => forGenerators(jsonSchema as JsonSchema) as never,
     overrideAction: ({ valibotAction }) =>
       valibotAction.type === 'metadata' ? ((valibotAction as { metadata?: Described }).metadata?.jsonSchema as never) : null,
   }) as JsonSchema;
@@ -53,14 +48,41 @@ function withoutOtherSpellings(properties: Properties): Properties {
   return Object.fromEntries(Object.entries(properties).filter(([, property]) => !(otherSpellingMark in property)));
 }
 
-/** Client generators read values without a type as values of any type. A Go client of oapi-codegen panics on such a parameter that is absent. */
+/** Replaces forms of schemas from which client generators write code that does not compile, or that fails. */
+function forGenerators(schema: JsonSchema): JsonSchema {
+  const { const: value, default: byDefault, ...others } = schema;
+  // A constant boolean becomes a text in Java, and a field of the type `null` a class that does not exist.
+  const constant = typeof value === 'boolean' ? {} : schema.type === 'null' ? { type: undefined, const: null } : { const: value };
+  return {
+    ...others,
+    ...('const' in schema || schema.type === 'null' ? constant : {}),
+    // Generators refuse `{}` as a default. An absent field has the same effect.
+    ...('default' in schema && !isEmptyObject(byDefault) ? { default: byDefault } : {}),
+    ...typeOfValues((schema.enum as unknown[] | undefined) ?? ('const' in schema ? [value] : [])),
+    ...(schema.properties ? { properties: withoutOtherSpellings(schema.properties as Properties) } : {}),
+    ...(schema.anyOf ? { anyOf: (schema.anyOf as JsonSchema[]).map(asAlternative) } : {}),
+  };
+}
+
+/** Values without a type are read as values of any type. A Go client of oapi-codegen panics on such a parameter that is absent. */
 function typeOfValues(values: readonly unknown[]): { readonly type?: 'string' | 'number' | 'boolean' } {
   const [type, ...others] = new Set(values.map((value) => typeof value));
   const isOne = others.length === 0 && (type === 'string' || type === 'number' || type === 'boolean');
   return isOne ? { type } : {};
 }
 
-/** Client generators refuse `{}` as a default. An absent field has the same effect. */
+/**
+ * Returns an alternative of `anyOf` for which Java generators write code that compiles: a map of any values as an object without
+ * further keywords, and a list of UUIDs as a list of texts.
+ */
+function asAlternative(schema: JsonSchema): JsonSchema {
+  if (schema.const === null) return { type: 'null' };
+  const { additionalProperties, propertyNames: _, ...others } = schema;
+  if (isEmptyObject(additionalProperties) && !schema.properties) return others;
+  const { items } = schema as { readonly items?: JsonSchema };
+  return items?.format === 'uuid' ? { ...schema, items: { ...items, format: undefined } } : schema;
+}
+
 function isEmptyObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
 }

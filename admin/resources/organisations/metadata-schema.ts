@@ -38,6 +38,10 @@ export const metadataSchema = v.pipe(
     maxProperties: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
   }),
   v.check((schema) => JSON.stringify(schema).length <= bytesMax, `at most ${bytesMax} bytes`),
+  // Client generators name the members of an object like the keywords of its schema, of which this one has several.
+  v.metadata({
+    jsonSchema: { type: 'object', additionalProperties: {}, description: 'A JSON schema (draft-07) of an object of texts.' },
+  }),
 );
 
 /** Throws AB01 with one `path.key: what is wrong` per issue, without the value, if metadata does not match the schema. */
