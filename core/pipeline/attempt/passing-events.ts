@@ -62,7 +62,11 @@ export class PassingEvents {
   push(chunk: Uint8Array): Uint8Array | null {
     if (!this.isTranslated) return this.#unchanged(chunk);
     const text = this.#events.push(chunk);
-    return text === '' ? null : Buffer.from(text);
+    const error = this.#begun ? null : (this.#reader.error?.() ?? null);
+    if (error !== null) throw error;
+    if (text === '') return null;
+    this.#begun = true;
+    return Buffer.from(text);
   }
 
   /** Returns the chunk itself, or with the provider's error in the client's form if it holds the whole event. */
