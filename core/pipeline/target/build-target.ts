@@ -121,12 +121,14 @@ function refuseOtherCharacters(
   throw new GatewayError('invalid_config', { message, errors, settings });
 }
 
-/** Removes empty headers. A credential that must not be sent to this host is an empty text. */
+/** Removes headers without a credential. One that must not be sent to this host is an empty text, in `authorization` behind its scheme. */
 function withoutEmpty(headers: HeaderList): HeaderList {
   const filled: HeaderList = [];
   for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string;
     const value = headers[i + 1] as string;
-    if (!/^(Bearer|Basic|Key|Token)?\s*$/i.test(value)) filled.push(headers[i] as string, value);
+    const isEmpty = name === 'authorization' ? /^(Bearer|Basic|Key|Token)?\s*$/i.test(value) : value.trim() === '';
+    if (!isEmpty) filled.push(name, value);
   }
   return filled;
 }
