@@ -47,8 +47,9 @@ export interface PatternCosts {
 
 /**
  * Compiles the query language of conditions: fields against a bare value (strict equality) or operators `$eq $ne $gt $gte $lt
- * $lte $in $nin $regex`, joined by `$and` and `$or`. All members of an object must match. Patterns run in linear time (RE2), over the
- * beginning of a value: 10 million characters divided by the size of all patterns. `costs` is shared by the queries of a strategy. Throws
+ * $lte $in $nin $regex`, joined by `$and` and `$or`. All members of an object must match. Numbers and booleans are compared as texts with
+ * metadata and headers, and read as texts by patterns. Patterns run in linear time (RE2), over the beginning of a value: 10 million
+ * characters divided by the size of all patterns. `costs` is shared by the queries of a strategy. Throws
  * Error `path: what is wrong` for an invalid query.
  */
 export function compileQuery(query: unknown, path: string, costs: PatternCosts = { size: 0 }): Predicate {
@@ -122,9 +123,9 @@ function parseEntry(key: string, value: unknown, path: string, below: string, co
     ? Object.entries(value).map(([operator, operand]) => ({
         operator,
         expected: operand,
-        holds: compileOperator(operator, operand, `${path}.${key}`, costs),
+        holds: compileOperator(operator, comparable(key, operand), `${path}.${key}`, costs),
       }))
-    : [{ operator: '$eq', expected: value, holds: (actual) => actual === value }];
+    : [{ operator: '$eq', expected: value, holds: compileOperator('$eq', comparable(key, value), path, costs) }];
   if (tests.length === 0) throw issue(`${path}.${key}`, 'has no operator');
   return { kind: 'clause', path: here, field: key, tests };
 }
@@ -170,6 +171,13 @@ function shown(value: unknown): unknown {
   return `${text.slice(0, shownCharsMax)}… (${text.length} characters)`;
 }
 
+/** Returns an operand as it is compared. Values of metadata and headers are texts, so numbers and booleans are compared as texts. */
+function comparable(field: string, operand: unknown): unknown {
+  if (!/^(?:metadata|headers)\./.test(field)) return operand;
+  if (Array.isArray(operand)) return operand.map((each) => comparable(field, each));
+  return typeof operand === 'number' || typeof operand === 'boolean' ? String(operand) : operand;
+}
+
 function compileOperator(operator: string, operand: unknown, path: string, costs: PatternCosts): (actual: unknown) => boolean {
   switch (operator) {
     case '$eq':
@@ -191,8 +199,10 @@ function compileOperator(operator: string, operand: unknown, path: string, costs
     }
     case '$regex': {
       const pattern = compilePattern(operand, `${path}.$regex`, costs);
-      return (actual) =>
-        typeof actual === 'string' && pattern.matcher(actual.slice(0, Math.floor(patternStepsMax / costs.size))).find();
+      return (actual) => {
+        const text = typeof actual === 'number' || typeof actual === 'boolean' ? String(actual) : actual;
+        return typeof text === 'string' && pattern.matcher(text.slice(0, Math.floor(patternStepsMax / costs.size))).find();
+      };
     }
     default:
       throw issue(`${path}.${operator}`, 'is not an operator; use $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin or $regex');
