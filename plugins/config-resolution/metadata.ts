@@ -20,7 +20,7 @@ const keysMax = 50;
 /**
  * Merges metadata in descending priority: workspace, key, `x-svc-metadata`, mapped headers, W3C `baggage`. `_user` defaults to
  * the body's `user`. If the workspace requires it, the name of the key's owner replaces it. Throws `bad_request` naming the
- * header for anything but a flat object of short strings, numbers and booleans, which become text.
+ * header for anything but a flat object of short strings, numbers and booleans, which become text, and of null, which is left out.
  */
 export function readMetadata(
   ctx: RequestContext,
@@ -28,7 +28,7 @@ export function readMetadata(
   workspace: WorkspaceDocument,
   mapped: MetadataHeaders,
 ): Metadata {
-  const header = ctx.gatewayHeaders.get('metadata');
+  const header = ctx.gatewayHeaders.get('metadata') || undefined;
   const baggage = ctx.request.header('baggage');
   const user = ctx.params?.user;
   const stored = storedMetadata(identity, workspace);
@@ -73,6 +73,7 @@ function addSent(metadata: Record<string, string>, header: string): void {
   const entries = Object.entries(value);
   if (entries.length > keysMax) throw issue(`expected at most ${keysMax} keys`);
   for (const [key, item] of entries) {
+    if (item === null) continue;
     if (typeof item !== 'string' && typeof item !== 'number' && typeof item !== 'boolean') {
       throw issue(`${key}: expected a string, a number or a boolean`);
     }

@@ -8,11 +8,12 @@ type Rule = (value: string) => string | null;
 const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['debug', isFlag],
   ['cache', cacheMode],
+  ['cache-force-refresh', isFlag],
   ['nitro-mode', absent('Replies stream without it. Use /v1/proxy/… to pass a body through unparsed')],
   ['ignore-service-log', absent('Budgets and costs are settled by records, so every request has one')],
   // Prompts are always current.
   ['refresh-prompt-cache', isFlag],
-  ['gateway-transport', (value) => (value === '' ? null : 'This version calls providers over HTTP only. Leave the header out')],
+  ['gateway-transport', () => 'This version calls providers over HTTP only. Leave the header out'],
   ['sensitive-headers', headerNames],
 ]);
 
@@ -22,7 +23,8 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
  */
 export function checkRequestOptions(ctx: RequestContext): void {
   for (const [name, value] of ctx.gatewayHeaders) {
-    const wrong = rules.get(name)?.(value) ?? null;
+    // Clients send an empty value for an option that is not set.
+    const wrong = value === '' ? null : (rules.get(name)?.(value) ?? null);
     if (wrong === null) continue;
     const param = `${ctx.headerPrefix}${name}`;
     throw new GatewayError('bad_request', { message: `${param}: ${wrong}`, param });

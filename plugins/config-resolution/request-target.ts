@@ -161,7 +161,7 @@ function forwardOf(value: string | undefined): string[] | null {
 }
 
 function booleanOf(value: string | undefined, name: string): boolean | null {
-  if (value === undefined) return null;
+  if (value === undefined || value === '') return null;
   if (value === 'true') return true;
   if (value === 'false') return false;
   throw new GatewayError('bad_request', { message: `${name}: expected true or false`, param: name });

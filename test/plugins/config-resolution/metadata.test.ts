@@ -37,10 +37,16 @@ describe('the metadata header', () => {
     expect(gateway.records).toMatchObject([{ metadata: { a: '1', b: 'true', c: '0.5' } }]);
   });
 
+  it('leaves out nulls, with which clients send values that are not set', async () => {
+    const gateway = createHarness();
+    await gateway.send({ body: { ...body, user: 'ann' }, headers: { 'x-svc-metadata': '{"_user":null,"a":"1"}' } });
+    expect(gateway.records[0]?.metadata).toEqual({ _user: 'ann', a: '1' });
+  });
+
   it.each([
     ['no JSON', '{a}', 'expected a JSON object'],
     ['a list', '[]', 'expected a JSON object'],
-    ['null', '{"n":null}', 'n: expected a string, a number or a boolean'],
+    ['an object', '{"n":{}}', 'n: expected a string, a number or a boolean'],
     ['a long value', `{"n":"${'x'.repeat(129)}"}`, 'n: expected at most 128 characters'],
     ['many keys', JSON.stringify(Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`k${i}`, '']))), 'at most 50 keys'],
   ])('is rejected with a reason for %s', async (_what, header, message) => {
