@@ -8,6 +8,7 @@ import { findHeader, type HeaderList, type InboundRequest } from '../contract/va
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { encode } from '../pipeline/attempt/outgoing-body.ts';
 import { chooseConfig } from '../pipeline/plan/choose-config.ts';
+import { asksForStream } from '../pipeline/request/asks-for-stream.ts';
 import { readGatewayHeaders } from '../pipeline/request/gateway-headers.ts';
 import { adoptPlan, type PipelineOptions } from '../pipeline/run.ts';
 import { explainRoute } from './explain-route.ts';
@@ -101,7 +102,7 @@ function takeParams(ctx: RequestContext, endpoint: Endpoint, body: JsonObject): 
   const params = hasBody ? body : {};
   ctx.setParams(params);
   ctx.body = encode(params);
-  ctx.stream = params.stream === true || params.stream_format === 'sse';
+  ctx.stream = asksForStream(params, false);
 }
 
 function inboundOf(

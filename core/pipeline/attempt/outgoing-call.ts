@@ -9,6 +9,7 @@ import type { HeaderList } from '../../contract/values/http/http.ts';
 import { childSpanId, w3cTraceId } from '../../contract/values/http/trace-ids.ts';
 import { isUnforwardedHeader } from '../../contract/values/http/unforwarded-headers.ts';
 import { isPromise, type JsonObject, type Maybe } from '../../contract/values/json/json.ts';
+import { asksForStream } from '../request/asks-for-stream.ts';
 import { encodeForm } from '../request/form-data.ts';
 import { isGatewayHeader } from '../request/gateway-headers.ts';
 import { encodeSteps } from '../request/large-json/encode-steps.ts';
@@ -58,6 +59,8 @@ export function outgoingCall(
   timeMs: number,
 ): Maybe<Outgoing> {
   const shaped = callOf(ctx, target, resolved, options);
+  // The target's defaults, overrides and drops may change what the request asks for.
+  if (shaped.operationCall) ctx.stream = shaped.operationCall.stream;
   if (options.traceContext) setTraceContext(ctx, shaped.call.headers);
   const outgoing =
     timeMs === Number.POSITIVE_INFINITY
@@ -78,7 +81,7 @@ function callOf(ctx: RequestContext, target: Target, resolved: ResolvedTarget, o
       throw isWithoutText(thrown) ? new GatewayError('bad_request', { message: withoutText, cause: thrown }) : thrown;
     }
   }
-  return passedCall(ctx, target, resolved, options, timeoutsOf(ctx, target, options, null));
+  return passedCall(ctx, target, resolved, options, timeoutsOf(ctx, target, options, null, false));
 }
 
 const withoutText = 'The body has an object or a list where a text is expected';
@@ -104,7 +107,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
   const params = leaveDefaults(shapeParams(given, target), options.defaultWords);
   const operationCall: OperationCall = {
     model: typeof params.model === 'string' ? params.model : '',
-    stream: ctx.stream,
+    stream: asksForStream(params, ctx.form !== null || ctx.streamedForm !== null),
     params,
     form: ctx.form && (params === given && !ctx.bodyChanged ? ctx.form : shapedForm(ctx.form, given, params)),
     pathParams: ctx.endpoint?.pathParams,
@@ -127,7 +130,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     throw unsupportedParams(operationCall.dropped, resolved.adapter.id);
   const headers: HeaderList = contentType === null ? [] : ['content-type', contentType];
   if (operation.headers) for (const header of operation.headers(operationCall)) headers.push(header);
-  headers.push('accept', acceptOf(ctx, operation));
+  headers.push('accept', acceptOf(ctx, operation, operationCall.stream));
   for (const header of resolved.headers) headers.push(header);
   addClientHeaders(ctx, target, resolved, headers, options.prefixes);
   return {
@@ -138,7 +141,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
       method: operation.method ?? ctx.endpoint?.method ?? 'POST',
       headers,
       body,
-      timeouts: timeoutsOf(ctx, target, options, operation),
+      timeouts: timeoutsOf(ctx, target, options, operation, operationCall.stream),
       bodyBytesMax: options.streamedBodyBytesMax,
     },
     operation,
@@ -239,8 +242,8 @@ const noContent = { contentType: null, body: null, json: null };
 
 const jsonType = 'application/json';
 
-function acceptOf(ctx: RequestContext, operation: Operation): string {
-  if (ctx.stream) return 'text/event-stream';
+function acceptOf(ctx: RequestContext, operation: Operation, stream: boolean): string {
+  if (stream) return 'text/event-stream';
   return operation.passesBytes ? (ctx.request.header('accept') ?? '*/*') : 'application/json';
 }
 
@@ -309,6 +312,7 @@ function timeoutsOf(
   target: Target,
   options: OutgoingOptions,
   operation: Operation | null,
+  stream: boolean,
 ): UpstreamCall['timeouts'] {
   const requestMs = ctx.requestTarget?.timeoutMs ?? target.timeoutMs ?? options.timeouts.requestMs;
   return {
@@ -316,7 +320,7 @@ function timeoutsOf(
     firstByteMs: requestMs,
     idleMs: options.timeouts.idleMs,
     // A streamed reply may continue for as long as data arrives; its clock stops at the first byte.
-    totalMs: ctx.stream || operation === null || operation.passesBytes ? 0 : requestMs,
+    totalMs: stream || operation === null || operation.passesBytes ? 0 : requestMs,
   };
 }
 

@@ -4,6 +4,7 @@ import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { jsonSyntaxText } from '../../contract/values/json/json-syntax.ts';
 import { unmarkedTextOf } from '../../contract/values/text/utf8.ts';
+import { asksForStream } from './asks-for-stream.ts';
 import { fieldsInHead, formHeadBytes, paramsOfForm, parseForm } from './form-data.ts';
 import { harmlessBytes, JsonLimits } from './json-limits.ts';
 import { stepBytes } from './large-json/json-steps.ts';
@@ -41,7 +42,7 @@ export async function readParams(ctx: RequestContext, limits: BodyLimits): Promi
   if (!isSmall) ctx.holdBytes(counted.heapBytes);
   const params = ctx.body.length > stepBytes ? await parseLargeBody(ctx, ctx.body) : parseBody(ctx.body);
   ctx.setParams(params);
-  ctx.stream = params.stream === true || params.stream_format === 'sse';
+  ctx.stream = asksForStream(params, false);
 }
 
 /**
@@ -90,7 +91,7 @@ function renamed(head: Uint8Array, sent: string, model: string): Uint8Array {
 function takeParams(ctx: RequestContext, parts: NonNullable<RequestContext['form']>): void {
   const params = paramsOfForm(parts);
   ctx.setParams(params);
-  ctx.stream = params.stream === 'true' || params.stream === 'True';
+  ctx.stream = asksForStream(params, true);
 }
 
 function wrongType(type: string | undefined, kind: 'json' | 'form' | 'json-or-form'): GatewayError {
