@@ -63,6 +63,12 @@ async function endStream(options: PipelineOptions, ctx: RequestContext, sink: Re
   if (!reply.error) {
     const finishCount = countUsage(ctx, options.services, null);
     if (finishCount) await finishCount();
+    for (const hook of ctx.plan.onStreamEnd) {
+      const given = hook(ctx);
+      const last = isPromise(given) ? await given : given;
+      if (ctx.aborted) return;
+      if (last !== '') sink.write(Buffer.from(last));
+    }
     const outcome: Outcome = { kind: reply.status < 400 ? 'success' : 'failed', status: reply.status, error: null };
     return finish(options, ctx, outcome, () => sink.end());
   }

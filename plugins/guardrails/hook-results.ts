@@ -69,9 +69,13 @@ export function withHookResults(
   return all;
 }
 
-/** The event that shows the results of the request before the first event of a stream. */
-export function firstEventOf(format: 'chat' | 'messages' | 'responses' | 'plain', before: readonly GuardrailResult[]): string {
-  const data = `data: {"hook_results":{"before_request_hooks":${listJson(before)}}}\n\n`;
+/** The event that shows the results of the request before the first event of a stream, or those of the response after its last event. */
+export function eventOf(
+  format: 'chat' | 'messages' | 'responses' | 'plain',
+  side: 'before' | 'after',
+  results: readonly GuardrailResult[],
+): string {
+  const data = `data: {"hook_results":{"${side}_request_hooks":${listJson(results)}}}\n\n`;
   return format === 'messages' ? `event: hook_results\n${data}` : data;
 }
 

@@ -43,6 +43,7 @@ function hooksOf(compiled: readonly Compiled[], services: CoreServices, isShared
     onSessionMessage: (ctx, message) => requests.onSessionMessage(ctx, message),
     onReply: (ctx, head) => onReply(ctx, states.of(ctx), head, services.clock),
     onChunk: (ctx, chunk) => onChunk(states.of(ctx), chunk),
+    ...(modes.has('observe') || modes.has('window') ? { onStreamEnd: (ctx) => responses.onStreamEnd(ctx) } : {}),
     onEnd: (ctx, outcome) => responses.onEnd(ctx, outcome),
     ...(modes.has('buffer') ? { holdsStream: () => true } : modes.has('window') ? { holdsStream: hasOtherFormat } : {}),
     // Pass-through bodies are parsed for the checks of requests.

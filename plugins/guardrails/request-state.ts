@@ -29,6 +29,10 @@ export interface State {
   showsResults: boolean;
   /** Event with the results of the request, to be sent before the first event of a stream. */
   firstEvent: string | null;
+  /** Event with the results of the response, to be sent after the last event of a held stream. */
+  lastEvent: string | null;
+  /** True if the results of a stream that is not held are sent after its last event. */
+  showsEnd: boolean;
   /** A stream that is not held, for guardrails that run when it has ended. */
   observed: Observed | null;
   /** A stream that is decided in a window. */
@@ -82,6 +86,8 @@ export class RequestStates {
         isSoft: false,
         showsResults: false,
         firstEvent: null,
+        lastEvent: null,
+        showsEnd: false,
         observed: null,
         windowed: null,
         batch: null,

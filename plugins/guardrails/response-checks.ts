@@ -6,7 +6,7 @@ import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 import type { Maybe } from '../../core/contract/values/json/json.ts';
 import type { Guardrail } from './compile.ts';
 import { type Compiled, noGuardrails } from './guardrail-lists.ts';
-import { denialOf, denialText, isDenied } from './hook-results.ts';
+import { denialOf, denialText, eventOf, isDenied } from './hook-results.ts';
 import { after } from './maybe.ts';
 import { type ReadBody, readBody } from './read-body.ts';
 import { deny, hasFailed, observedBytesMax, type RequestStates, type State } from './request-state.ts';
@@ -103,6 +103,30 @@ export class ResponseChecks {
     return { action: 'change', body, status: 246, reason: reasonOf([...state.before, ...state.after]) };
   }
 
+  /** Returns the event with the results of a stream that was not held, for clients that receive events of the gateway. */
+  onStreamEnd(ctx: RequestContext): Maybe<string> {
+    const state = this.#states.known(ctx);
+    if (!state?.showsEnd) return '';
+    const inWindow = this.#closeWindow(ctx, state, ctx.targetPath);
+    const { observed } = state;
+    if (observed === null || observed.bytes > observedBytesMax) return lastEventOf(ctx, inWindow);
+    state.observed = null;
+    const { headers, output, targetPath } = observed;
+    return after(readBody(ctx, { status: 200, headers, body: Buffer.concat(observed.chunks), json: null }), ({ body }) => {
+      const shown = output.filter(({ async }) => !async);
+      this.#states.runLater(
+        ctx,
+        output.filter(({ async }) => async),
+        body,
+        targetPath,
+      );
+      return after(runGuardrails(shown, ctx, body, this.#services.clock), ({ results }) => {
+        this.#states.record(ctx, results, targetPath);
+        return lastEventOf(ctx, [...results, ...inWindow]);
+      });
+    });
+  }
+
   /** The record is written after this hook, so that it holds what an observed stream leads to. */
   onEnd(ctx: RequestContext, { kind }: Outcome): void {
     const state = this.#states.known(ctx);
@@ -122,6 +146,10 @@ export class ResponseChecks {
     }
     state.isClosed = true;
   }
+}
+
+function lastEventOf({ endpoint }: RequestContext, results: readonly GuardrailResult[]): string {
+  return results.length === 0 ? '' : eventOf(endpoint?.format ?? 'plain', 'after', results);
 }
 
 /** Returns true if guardrails check responses with this status. Pass-through replies have the status that the provider chose. */

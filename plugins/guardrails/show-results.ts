@@ -2,21 +2,25 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Reply, ReplyHead } from '../../core/contract/plugin/plugin.ts';
 import { findHeader } from '../../core/contract/values/http/http.ts';
 import type { Clock } from '../../core/contract/values/time/clock.ts';
-import { firstEventOf, withHookResults } from './hook-results.ts';
+import { eventOf, withHookResults } from './hook-results.ts';
 import { hasFailed, type Observed, observedBytesMax, type State, softReplyOf } from './request-state.ts';
 
 /** Sets status 246 on a reply with failed guardrails, and decides how it shows the results. Returns the reply of a soft denial. */
 export function onReply(ctx: RequestContext, state: State, head: ReplyHead, clock: Clock): Reply | undefined {
   if (state.isDenied) return softReplyOf(ctx, state, clock);
-  if (ctx.endpoint?.operation === null || (state.before.length === 0 && state.after.length === 0)) return undefined;
+  if (ctx.endpoint?.operation === null) return undefined;
+  const type = findHeader(head.headers, 'content-type') ?? '';
+  const isShownStream = /^text\/event-stream\b/i.test(type) && head.status < 300 && !isStrict(ctx);
+  state.showsEnd = isShownStream;
+  if (state.before.length === 0 && state.after.length === 0) return undefined;
   // Streams that are not held have their own status until here.
   if (head.status === 200 && hasFailed(state)) head.status = 246;
-  const type = findHeader(head.headers, 'content-type') ?? '';
-  const isJson = /^application\/json\b/i.test(type);
-  if (/^text\/event-stream\b/i.test(type) && head.status < 300 && state.before.length > 0 && !isStrict(ctx)) {
-    state.firstEvent = firstEventOf(ctx.endpoint?.format ?? 'plain', state.before);
+  if (isShownStream) {
+    const format = ctx.endpoint?.format ?? 'plain';
+    if (state.before.length > 0) state.firstEvent = eventOf(format, 'before', state.before);
+    if (state.after.length > 0) state.lastEvent = eventOf(format, 'after', state.after);
   }
-  state.showsResults = isJson && findHeader(head.headers, 'content-encoding') === undefined;
+  state.showsResults = /^application\/json\b/i.test(type) && findHeader(head.headers, 'content-encoding') === undefined;
   return undefined;
 }
 
@@ -29,16 +33,21 @@ export function onOwnReply(ctx: RequestContext, { before, isDenied }: State, rep
   const status = before.some(({ verdict }) => !verdict) ? 246 : 200;
   if (/^application\/json\b/i.test(type)) return { ...reply, status, body: withHookResults(body, { before }) };
   if (!/^text\/event-stream\b/i.test(type) || isStrict(ctx)) return { ...reply, status };
-  return { ...reply, status, body: Buffer.concat([Buffer.from(firstEventOf(ctx.endpoint?.format ?? 'plain', before)), body]) };
+  return {
+    ...reply,
+    status,
+    body: Buffer.concat([Buffer.from(eventOf(ctx.endpoint?.format ?? 'plain', 'before', before)), body]),
+  };
 }
 
-/** Adds the results to a stream before its first event, or to a plain reply. */
+/** Adds the results to a stream before its first event and, if it is held, after its last one, or to a plain reply. */
 export function onChunk(state: State, chunk: Uint8Array): Uint8Array {
   if (state.observed) observe(state.observed, chunk);
-  if (state.firstEvent !== null) {
-    const first = Buffer.from(state.firstEvent);
+  const { firstEvent, lastEvent } = state;
+  if (firstEvent !== null || lastEvent !== null) {
     state.firstEvent = null;
-    return Buffer.concat([first, chunk]);
+    state.lastEvent = null;
+    return Buffer.concat([Buffer.from(firstEvent ?? ''), chunk, Buffer.from(lastEvent ?? '')]);
   }
   if (!state.showsResults) return chunk;
   state.showsResults = false;
@@ -54,5 +63,5 @@ function observe(observed: Observed, chunk: Uint8Array): void {
 /** Clients of the strict format receive no events of the gateway. */
 function isStrict(ctx: RequestContext): boolean {
   const target = ctx.plan.targets.find(({ path }) => path === ctx.targetPath);
-  return (target?.strict ?? ctx.requestTarget?.strict) !== false;
+  return (ctx.requestTarget?.strict ?? target?.strict) !== false;
 }

@@ -48,6 +48,8 @@ export interface CoreHooks extends Hooks<RequestContext, Target> {
   readonly readsParams?: boolean;
   /** Returns true for requests whose streams are held until they are complete, like `reads.response: 'body'`. */
   holdsStream?(ctx: RequestContext): boolean;
+  /** At the end of a complete stream: returns the text to send after its last event. The reply and its record wait for it. */
+  onStreamEnd?(ctx: RequestContext): Maybe<string>;
   /** A reply of a plugin that is sent in place of the provider's, such as a hit of the cache. Returns it or a changed one. */
   onOwnReply?(ctx: RequestContext, reply: Reply): Reply;
   /**

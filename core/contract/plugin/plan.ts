@@ -52,6 +52,7 @@ export interface Plan {
   readonly readsReply: boolean;
   /** Hooks that decide for single requests if their streams are held. */
   readonly holdsStream: HookList<'holdsStream'>;
+  readonly onStreamEnd: HookList<'onStreamEnd'>;
   /** True when a plugin needs a request body even on a pass-through route. */
   readonly readsBody: boolean;
   /** True if parameters determine the route. The parameters of pass-through bodies are then read too. */

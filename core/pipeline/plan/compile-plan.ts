@@ -135,6 +135,7 @@ export function compilePlan(
     onClose: pick(all, 'onClose'),
     readsReply,
     holdsStream: pick(all, 'holdsStream'),
+    onStreamEnd: pick(all, 'onStreamEnd'),
     readsBody,
     readsParams: all.some((hooks) => hooks.readsParams === true),
     hasPrompts: targets.some(({ promptId }) => promptId !== null),

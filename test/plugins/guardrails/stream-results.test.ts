@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { chatStream, createHarness } from '../../../core/test-kit/pipeline-harness.ts';
+import { responsesStream } from '../../../core/test-kit/provider-scripts.ts';
+
+const failing = { 'default.contains': { words: ['never said'], operator: 'any' }, id: 'must-say' };
+const strict = { 'x-svc-strict-open-ai-compliance': 'false' };
+const user = [{ role: 'user', content: 'hi' }];
+const routes: [string, JsonObject, typeof chatStream][] = [
+  ['/v1/chat/completions', { messages: user }, chatStream],
+  ['/v1/messages', { messages: user, max_tokens: 9 }, chatStream],
+  ['/v1/responses', { input: 'hi' }, responsesStream],
+];
+
+async function ask(
+  guardrail: JsonObject,
+  [path, body, stream]: (typeof routes)[number] = routes[0] as (typeof routes)[number],
+  { headers = strict, config = {} }: { headers?: Record<string, string>; config?: JsonObject } = {},
+) {
+  const gateway = createHarness();
+  gateway.script(stream(['a fine', ' day']));
+  const all = { provider: '@one', output_guardrails: [guardrail], ...config };
+  const sent = {
+    path,
+    headers: { 'x-svc-config': JSON.stringify(all), ...headers },
+    body: { model: 'm', stream: true, ...body },
+  };
+  return { text: (await gateway.send(sent)).text, record: gateway.records[0] };
+}
+
+/** The last event of a stream. */
+const last = (text: string) => text.trimEnd().split('\n\n').at(-1) ?? '';
+const resultsIn = (event: string) => JSON.parse(event.slice(event.indexOf('data: ') + 6)).hook_results;
+
+describe('results of a stream', () => {
+  it.each(routes)('%s: follow its last event', async (...route) => {
+    const { text, record } = await ask(failing, route);
+    const event = last(text);
+    expect(text).toContain('fine');
+    expect(event.startsWith('event: hook_results\n')).toBe(route[0] === '/v1/messages');
+    expect(resultsIn(event)).toMatchObject({ after_request_hooks: [{ id: 'must-say', verdict: false, deny: false }] });
+    expect(record).toMatchObject({ outcome: 'success', guardrails: [{ side: 'output', verdict: false }] });
+  });
+
+  it.each([
+    ['buffer', { ...failing, deny: true, 'default.contains': { words: ['fine'], operator: 'any' }, stream: 'buffer' }],
+    ['window', { 'default.contains': { words: ['never said'], operator: 'none' }, id: 'must-say', stream: 'window' }],
+    ['observe', { ...failing, deny: true, stream: 'observe' }],
+  ])('follow a stream in the mode %s', async (_mode, guardrail) => {
+    const { text, record } = await ask(guardrail);
+    expect(resultsIn(last(text)).after_request_hooks).toMatchObject([{ id: 'must-say' }]);
+    expect(record?.guardrails).toHaveLength(1);
+  });
+
+  it.each([
+    ['header', {}],
+    ['config', { headers: {}, config: { strict_open_ai_compliance: false } }],
+  ])('are shown if strict compliance is off in the %s', async (_where, options) => {
+    expect((await ask(failing, undefined, options)).text).toContain('after_request_hooks');
+  });
+
+  it.each([
+    ['by default', { headers: {} }],
+    [
+      'if the header turns it on again',
+      { headers: { 'x-svc-strict-open-ai-compliance': 'true' }, config: { strict_open_ai_compliance: false } },
+    ],
+  ])('are not shown to strict clients %s', async (_when, options) => {
+    const { text, record } = await ask(failing, undefined, options);
+    expect(last(text)).toBe('data: [DONE]');
+    expect(record?.guardrails).toMatchObject([{ verdict: false }]);
+  });
+
+  it('are not shown for asynchronous guardrails', async () => {
+    expect(last((await ask({ ...failing, async: true })).text)).toBe('data: [DONE]');
+  });
+});
