@@ -31,7 +31,7 @@ export interface State {
   firstEvent: string | null;
   /** Event with the results of the response, to be sent after the last event of a held stream. */
   lastEvent: string | null;
-  /** True if the results of a stream that is not held are sent after its last event. */
+  /** True if the results of the response are sent after the last event of its stream. */
   showsEnd: boolean;
   /** A stream that is not held, for guardrails that run when it has ended. */
   observed: Observed | null;

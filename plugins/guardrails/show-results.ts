@@ -11,14 +11,15 @@ export function onReply(ctx: RequestContext, state: State, head: ReplyHead, cloc
   if (ctx.endpoint?.operation === null) return undefined;
   const type = findHeader(head.headers, 'content-type') ?? '';
   const isShownStream = /^text\/event-stream\b/i.test(type) && head.status < 300 && !isStrict(ctx);
-  state.showsEnd = isShownStream;
+  const format = ctx.endpoint?.format ?? 'plain';
+  // OpenAI's SDK throws for unknown events of Responses. Clients of the other formats skip them or have stopped at [DONE].
+  state.showsEnd = isShownStream && (format === 'chat' || format === 'messages');
   if (state.before.length === 0 && state.after.length === 0) return undefined;
   // Streams that are not held have their own status until here.
   if (head.status === 200 && hasFailed(state)) head.status = 246;
   if (isShownStream) {
-    const format = ctx.endpoint?.format ?? 'plain';
     if (state.before.length > 0) state.firstEvent = eventOf(format, 'before', state.before);
-    if (state.after.length > 0) state.lastEvent = eventOf(format, 'after', state.after);
+    if (state.after.length > 0 && state.showsEnd) state.lastEvent = eventOf(format, 'after', state.after);
   }
   state.showsResults = /^application\/json\b/i.test(type) && findHeader(head.headers, 'content-encoding') === undefined;
   return undefined;

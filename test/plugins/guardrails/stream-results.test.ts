@@ -9,7 +9,6 @@ const user = [{ role: 'user', content: 'hi' }];
 const routes: [string, JsonObject, typeof chatStream][] = [
   ['/v1/chat/completions', { messages: user }, chatStream],
   ['/v1/messages', { messages: user, max_tokens: 9 }, chatStream],
-  ['/v1/responses', { input: 'hi' }, responsesStream],
 ];
 
 async function ask(
@@ -70,6 +69,15 @@ describe('results of a stream', () => {
     expect(last(text)).toBe('data: [DONE]');
     expect(record?.guardrails).toMatchObject([{ verdict: false }]);
   });
+
+  it.each(['observe', 'buffer'])(
+    'do not follow Responses, whose clients throw for unknown events, in the mode %s',
+    async (stream) => {
+      const { text, record } = await ask({ ...failing, stream }, ['/v1/responses', { input: 'hi' }, responsesStream]);
+      expect(last(text)).toContain('response.completed');
+      expect(record?.guardrails).toHaveLength(1);
+    },
+  );
 
   it('are not shown for asynchronous guardrails', async () => {
     expect(last((await ask({ ...failing, async: true })).text)).toBe('data: [DONE]');
