@@ -120,6 +120,7 @@ const rareNames = [
     'plugins',
     'source',
     'clientSpan',
+    'sdk',
     'purpose',
     'image',
     'serviceTier',
@@ -158,6 +159,7 @@ function hasNoRareMember(record: RequestRecord): boolean {
     record.guardrailsOmitted === undefined &&
     record.source === undefined &&
     record.clientSpan === undefined &&
+    record.sdk === undefined &&
     record.purpose === undefined &&
     record.image === undefined &&
     record.serviceTier === undefined &&

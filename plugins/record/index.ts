@@ -10,6 +10,7 @@ import type { WorkspaceDocument } from '../../core/contract/protocol/documents.t
 import { GatewayError, reasonOf } from '../../core/contract/values/errors/errors.ts';
 import { isoTime } from '../../core/contract/values/time/iso-time.ts';
 import { callRecord } from './call-records.ts';
+import { sdkOf } from './sdk.ts';
 import { spansOf } from './spans.ts';
 import { toHold } from './to-hold.ts';
 
@@ -172,6 +173,7 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     plugins: ctx.pluginTimes?.map(roundTime),
     retryAttemptCount: ctx.retryAttemptCount,
     cacheStatus: ctx.cacheStatus,
+    sdk: sdkOf(ctx),
     purpose: ctx.purpose ?? undefined,
     inputTokens: recorded.inputTokens,
     cacheReadTokens: recorded.cacheReadTokens,

@@ -86,6 +86,10 @@ const metrics = v.strictObject({
   user_id: nullableText,
   /** `custom`: inserted with `POST /v1/logs`. */
   source: nullableText,
+  /** Runtime and package of the SDK, as the client states them. */
+  runtime: nullableText,
+  runtime_version: nullableText,
+  sdk_version: nullableText,
   /** For spans of clients: the log of the gateway for the same call, which has the usage. */
   usage_log_id: nullableText,
   'metadata.key': v.array(v.string()),

@@ -53,6 +53,7 @@ const full: Required<RequestRecord> = {
   cacheStatus: 'MISS',
   source: 'custom',
   clientSpan: { spanIds: ['0123456789abcdef'], callId: randomUUID() },
+  sdk: { runtime: 'node', runtimeVersion: 'v22.19.0', version: null },
   purpose: 'guardrail',
   media: { audioInputTokens: 1, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: 0, units: { pages: 2 } },
   image: { quality: 'hd', size: null },

@@ -163,6 +163,11 @@ export type SavedCall = v.InferOutput<typeof savedCall>;
  * A span of a client. `spanIds`: its own id and those of the spans inside it that were sent with it. `callId`: id of the gateway's record of the same call,
  * which has the usage; absent if the call did not pass the gateway, as far as is known.
  */
+const sdkRecord = v.object({
+  runtime: v.nullable(v.string()),
+  runtimeVersion: v.nullable(v.string()),
+  version: v.nullable(v.string()),
+});
 const clientSpan = v.object({ spanIds: v.array(v.string()), callId: v.optional(v.pipe(v.string(), v.uuid())) });
 
 /**
@@ -223,6 +228,8 @@ export const requestRecord = v.object({
   source: v.optional(v.picklist(['custom', 'otlp'])),
   /** Set for `otlp`. */
   clientSpan: v.optional(clientSpan),
+  /** Set if the client names its SDK. */
+  sdk: v.optional(sdkRecord),
   /** The part of the gateway that made the call; absent for requests of clients. */
   purpose: v.optional(v.picklist(callPurposes)),
   ...usageEntries,
@@ -262,6 +269,7 @@ export function isCounted({ clientSpan }: RequestRecord): boolean {
 /** A record as it was stored, possibly by an earlier version. Members with a default may be absent. */
 export type EarlierRecord = v.InferInput<typeof requestRecord>;
 export type AttemptRecord = v.InferOutput<typeof attemptRecord>;
+export type SdkRecord = v.InferOutput<typeof sdkRecord>;
 export type SessionRecord = v.InferOutput<typeof sessionRecord>;
 
 /** A record without a caller, a provider and usage. Replace what is known. */

@@ -5,6 +5,21 @@ import { toLog } from '../../../../admin/resources/logs/to-log.ts';
 import type { EarlierRecord } from '../../../../core/contract/plugin/record/record.ts';
 import { sampleRecord } from '../../../support/samples/sample-record.ts';
 
+it('metrics of a log name the SDK of the client', () => {
+  const metricsOf = (record: EarlierRecord) => {
+    const row = { id: record.id, record, createdAt: new Date(record.createdAt), costNanoRest: 0 } as Parameters<typeof toLog>[0];
+    const names = { organisationName: null, workspaceSlug: null };
+    return toLog(row, names, { headerPrefix: 'x-svc-', host: '127.0.0.1', port: 8787 }, true).metrics;
+  };
+  const sdk = { runtime: 'node', runtimeVersion: 'v22.19.0', version: 'sdk-1.2.3' };
+  expect(metricsOf(sampleRecord({ sdk }))).toMatchObject({
+    runtime: 'node',
+    runtime_version: 'v22.19.0',
+    sdk_version: 'sdk-1.2.3',
+  });
+  expect(metricsOf(sampleRecord({}))).toMatchObject({ runtime: null, runtime_version: null, sdk_version: null });
+});
+
 it('records of earlier versions become logs that fit the reply schema', () => {
   const mcp = {
     ...{ serverId: '1', server: 'sample', integrationId: null, transport: 'http', method: 'tools/call', name: 'add' },
