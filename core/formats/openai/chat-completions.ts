@@ -9,6 +9,7 @@ import { chatStream } from './chat-stream.ts';
 import { chatStreamReader } from './chat-stream-reader.ts';
 import { chatUsage } from './chat-usage.ts';
 import { unlessTextOrTools, withoutRefusedFields } from './message-fields.ts';
+import { refuseError } from './provider-error.ts';
 
 /** Chat completions of an OpenAI-compatible provider (https://platform.openai.com/docs/api-reference/chat). */
 export function chatCompletions(id: string, quirks: ChatQuirks, path: (call: OperationCall) => string): Operation {
@@ -25,6 +26,7 @@ export function chatCompletions(id: string, quirks: ChatQuirks, path: (call: Ope
       return quirks.request ? quirks.request(body, call) : body;
     },
     fromProvider: (reply, call) => {
+      refuseError(id, reply);
       const body = quirks.reply ? quirks.reply(call)(reply) : reply;
       return quirks.ownFinishReasons && call.strict ? withMappedFinishReasons(body) : body;
     },

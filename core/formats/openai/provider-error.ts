@@ -23,7 +23,7 @@ export function providerError(id: string): (status: number, body: JsonObject | n
   };
 }
 
-/** Converts an error event in a stream. The status is the provider's if the event has one, in a number or by its type or code. */
+/** Converts an error event in a stream, or an error in an accepted response. The status is the provider's if the event has one, in a number or by its type or code. */
 export function streamError(id: string, error: unknown): GatewayError {
   const { code, status, type }: JsonObject = isObject(error) ? error : {};
   const stated = [status, code].map(Number).find((value) => value >= 400 && value <= 599) ?? statusOfWords(`${type} ${code}`);
@@ -32,6 +32,11 @@ export function streamError(id: string, error: unknown): GatewayError {
     ...(stated === undefined ? {} : { status: stated }),
     detail: JSON.stringify(error)?.slice(0, 2000),
   });
+}
+
+/** Throws the error of an accepted response that has one in place of choices, as OpenRouter reports failed models and LM Studio unknown ones. */
+export function refuseError(id: string, { error, choices }: JsonObject): void {
+  if (error && !Array.isArray(choices)) throw streamError(id, error);
 }
 
 /** Returns the status of errors that clients wait for and repeat. */
