@@ -18,7 +18,16 @@ import { type McpIntegration, mcpIntegrations, mcpIntegrationWorkspaces } from '
 import { documentField } from './rest/document-field.ts';
 import { checkOpenApi } from './rest/rest-api.ts';
 import { openApiDeadlineMs } from './rest/run-openapi-task.ts';
-import { createBody, createReply, listQuery, listReply, metadataReply, readReply, updateBody } from './schema.ts';
+import {
+  createBody,
+  createReply,
+  listQuery,
+  listReply,
+  metadataReply,
+  readReply,
+  updateBody,
+  workspacesQuery,
+} from './schema.ts';
 import { mcpMappingsOf, mcpMappingsOfAll } from './secret-mappings.ts';
 import {
   archiveMcpIntegration,
@@ -149,6 +158,7 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
     ...shared,
     method: 'GET',
     path: `${item}/workspaces`,
+    query: workspacesQuery,
     summary: 'List the workspaces that can use an MCP integration',
     tenant: 'organisation',
     scopes: ['organisation_mcp_integrations.read'],

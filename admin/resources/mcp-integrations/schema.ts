@@ -102,6 +102,12 @@ export const updateBody = v.strictObject({
   secret_mappings: mappingsBody,
 });
 
+/** The reply has the members of every version, so `version` changes nothing. */
+export const workspacesQuery = v.strictObject({
+  ...tenantEntries,
+  version: v.optional(v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'))),
+});
+
 export const listQuery = v.strictObject({
   ...tenantEntries,
   current_page: currentPage,

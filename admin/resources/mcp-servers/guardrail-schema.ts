@@ -5,7 +5,10 @@ import { id, idOrSlug, tenantEntries } from '../../http/request/schemas.ts';
 const side = v.picklist(['input', 'output'], 'input or output is expected');
 
 const mapping = {
-  run_on: v.pipe(v.array(side), v.minLength(1, 'input or output is expected'), v.maxLength(2, 'at most 2 sides')),
+  run_on: v.optional(v.pipe(v.array(side), v.minLength(1, 'input or output is expected'), v.maxLength(2, 'at most 2 sides')), [
+    'input',
+    'output',
+  ]),
   mcp_integration_capability_ids: v.optional(v.pipe(v.array(id), v.maxLength(1_000, 'at most 1,000 tools')), []),
 };
 

@@ -125,6 +125,14 @@ describe.each(ruleDatabases)('MCP integrations and servers, on %s', (database) =
     await expectRefusal(plane, () => put({ introspectEndpoint: 'https://b.example/active' }), 400, 'AB01', true);
   });
 
+  it('a read of the workspaces of an integration accepts the version that clients ask for', async () => {
+    const { id } = await integrate();
+    await share(id);
+    const plain = (await plane.ask('GET', `/mcp-integrations/${id}/workspaces`)).body;
+    expect(plain.workspaces).toEqual(plain.data);
+    expect((await plane.ask('GET', `/mcp-integrations/${id}/workspaces?version=v2`)).body).toEqual(plain);
+  });
+
   it('archiving an integration archives its servers', async () => {
     const { id, server } = await shared('to-archive');
     await expectChange(plane, () => plane.ask('DELETE', `/mcp-integrations/${id}`), {
@@ -248,7 +256,7 @@ describe.each(ruleDatabases)('MCP integrations and servers, on %s', (database) =
   });
 
   describe('guardrails of servers', () => {
-    const save = async (more: object = {}) => {
+    const save = async (more: object = {}, sides: ('input' | 'output')[] = ['input']) => {
       const row = {
         ...{ id: newId(), organisationId: plane.organisationId, workspaceId: plane.workspaceId, versionId: newId() },
         ...{ slug: `pg-${++count}`, name: 'G', target: 'mcp_tools' as const, status: 'active' as const, ownerId: newId() },
@@ -260,7 +268,7 @@ describe.each(ruleDatabases)('MCP integrations and servers, on %s', (database) =
       const { organisationId, workspaceId, versionId, ownerId, createdAt } = row;
       const version = { id: versionId, guardrailId: row.id, organisationId, workspaceId, ownerId, createdAt, number: 1 };
       const actions = { deny: true, async: false, sequential: false, on_success: null, on_fail: null };
-      em.create(guardrailVersions, { ...version, checks: [], actions, sides: ['input'], secrets: null });
+      em.create(guardrailVersions, { ...version, checks: [], actions, sides, secrets: null });
       await em.flush();
       return row.id;
     };
@@ -289,6 +297,16 @@ describe.each(ruleDatabases)('MCP integrations and servers, on %s', (database) =
       expect(list.data).toMatchObject([{ mcp_server_id: first.server, run_on: ['input'], capability_ids: [] }]);
       const again = await plane.ask('PUT', `/guardrails/${id}/mcp-servers/${first.server}`, { body: onInput });
       expect(again.body).toEqual({ map_id: list.data[0].id });
+    });
+
+    it('run on both sides of every tool if the mapping names neither', async () => {
+      const { server } = await shared('both-sides');
+      const id = await save({}, ['input', 'output']);
+      expect((await put(id, { mcp_servers: { [server]: {} } })).body).toMatchObject({ added: 1 });
+      expect((await documentOf('both-sides')).guardrails).toEqual([{ id, input: true, output: true, tools: null }]);
+      await plane.ask('PUT', `/guardrails/${id}/mcp-servers/${server}`, { body: onInput });
+      await plane.ask('PUT', `/guardrails/${id}/mcp-servers/${server}`, { body: {} });
+      expect((await documentOf('both-sides')).guardrails).toEqual([{ id, input: true, output: true, tools: null }]);
     });
 
     it('are mapped by the slugs of servers too', async () => {
