@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { nullableText, time } from '../../http/reply/reply-schemas.ts';
-import { currentPage, queryFlag, tenantEntries, wholeNumber } from '../../http/request/schemas.ts';
+import { currentPage, pageSizeFromZero, queryFlag, tenantEntries } from '../../http/request/schemas.ts';
 import { logFilterEntries } from '../logs/filters.ts';
 
 /** Filters of all analytics. `time_of_generation_min` and `_max` are required. */
@@ -64,7 +64,7 @@ export const cacheSummaryReply = v.strictObject({
   object: v.literal('analytics-summary'),
 });
 
-const pageEntries = { current_page: currentPage, page_size: v.optional(wholeNumber(1, 1_000), '100') };
+const pageEntries = { current_page: currentPage, page_size: pageSizeFromZero(1_000) };
 
 /** Figures of a group, each as a column. */
 const columnNames = [

@@ -25,7 +25,7 @@ export const auditLogRoutes: readonly AdminRoute[] = [
       const { organisationId, workspaceId, query } = call;
       if (query.end_time < query.start_time) throw invalid('end_time: must not be before start_time');
       const asCsv = /\btext\/csv\b/i.test(call.accept);
-      const size = query.page_size ?? (asCsv ? csvSizeMax : pageSizeMax);
+      const size = query.page_size || (asCsv ? csvSizeMax : pageSizeMax);
       if (!asCsv && size > pageSizeMax) throw invalid(`page_size: at most ${pageSizeMax}`);
       const where = {
         organisationId,

@@ -18,7 +18,8 @@ const userType = v.picklist(['user', 'api_key', 'system'], 'user, api_key or sys
 export const listQuery = v.strictObject({
   ...tenantEntries,
   current_page: currentPage,
-  page_size: v.optional(wholeNumber(1, csvSizeMax)),
+  /** 0 is the default size. */
+  page_size: v.optional(wholeNumber(0, csvSizeMax), '0'),
   start_time: time,
   end_time: time,
   method: v.optional(method),

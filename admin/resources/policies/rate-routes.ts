@@ -1,11 +1,11 @@
 import { searchIn } from '../../http/filters/search-in.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
-import { tenantQuery } from '../../http/request/schemas.ts';
+import { pageOf, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { ratePolicies } from './entity.ts';
 import { createBody, createReply, listQuery, listReply, readQuery, readReply, updateBody } from './rate-schema.ts';
 import { createRatePolicy, findRatePolicy, updateRatePolicy } from './rate-service.ts';
-import { archivePolicy, pageOfList } from './service.ts';
+import { archivePolicy } from './service.ts';
 import { toRateReply } from './to-reply.ts';
 
 const shared = { tenant: 'workspace', resource: 'policies', query: tenantQuery, body: null } as const;
@@ -25,7 +25,7 @@ export const ratePolicyRoutes: readonly AdminRoute[] = [
       const { status, type, unit, target } = query;
       const chosen = Object.entries({ type, unit, target }).filter(([, value]) => value !== undefined);
       const where = { organisationId, workspaceId: workspaceId ?? '', status, ...Object.fromEntries(chosen) };
-      const page = { ...pageOfList(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
+      const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
       const [rows, total] = await em.findAndCount(
         ratePolicies,
         { ...where, ...searchIn(query.search, 'name', 'description') },

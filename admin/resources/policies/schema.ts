@@ -6,9 +6,9 @@ import {
   id,
   idOrSlug,
   noControlCharacters,
+  pageSizeFromZero,
   search,
   tenantEntries,
-  wholeNumber,
 } from '../../http/request/schemas.ts';
 
 /** Parts of the schemas that both kinds of policies share. */
@@ -72,7 +72,7 @@ export const statusEntry = v.optional(v.picklist(['active', 'archived'], 'active
 export const listEntries = {
   ...tenantEntries,
   current_page: currentPage,
-  page_size: v.optional(wholeNumber(0, 1_000), '100'),
+  page_size: pageSizeFromZero(1_000),
   status: statusEntry,
   search,
 };

@@ -60,12 +60,3 @@ export function checkKeys(target: PolicyTarget, sent: SentKeys): void {
     }
   }
 }
-
-/** Returns the page of a list. A `page_size` of 0 is the default size. */
-export function pageOfList(query: { readonly current_page: number; readonly page_size: number }): {
-  limit: number;
-  offset: number;
-} {
-  const limit = query.page_size === 0 ? 100 : query.page_size;
-  return { limit, offset: limit * query.current_page };
-}

@@ -5,7 +5,7 @@ import { pageOf, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { listCounters, resetCounter, usageByValueKey } from './counters.ts';
 import { usagePolicies } from './entity.ts';
-import { announce, archivePolicy, pageOfList } from './service.ts';
+import { announce, archivePolicy } from './service.ts';
 import { toUsageReply } from './to-reply.ts';
 import {
   countersQuery,
@@ -37,7 +37,7 @@ export const usagePolicyRoutes: readonly AdminRoute[] = [
       const { status, type, target } = query;
       const chosen = Object.entries({ type, target }).filter(([, value]) => value !== undefined);
       const where = { organisationId, workspaceId: workspaceId ?? '', status, ...Object.fromEntries(chosen) };
-      const page = { ...pageOfList(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
+      const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
       const [rows, total] = await em.findAndCount(
         usagePolicies,
         { ...where, ...searchIn(query.search, 'name', 'description') },

@@ -175,6 +175,7 @@ describe.each(recordStores)('analytics, on %s', (store) => {
       expect(total).toBe(expected.length);
       // The number of groups is known on every page, also after the last.
       expect(await read(`groups/${names}`, range, 'page_size=1&current_page=5000')).toMatchObject({ data: [], total });
+      expect(await read(`groups/${names}`, range, 'page_size=0')).toEqual(await read(`groups/${names}`, range));
       for (const one of expected) {
         const keys = Object.keys(one).filter((name) => !columns.includes(name));
         const found = data.find((row: Record<string, unknown>) => keys.every((key) => row[key] === one[key]));

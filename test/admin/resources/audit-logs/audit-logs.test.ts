@@ -51,6 +51,7 @@ describe.each(ruleDatabases)('the audit log, on %s', (database) => {
     expect((await read('&workspace_id=ws-default')).total).toBe(2);
     expect((await read('&client_ip=203.0.113.1')).total).toBe(0);
     expect((await read('&page_size=1&current_page=1')).records[0].method).toBe('POST');
+    expect(await read('&page_size=0')).toEqual(await read('&page_size=100'));
     const past = await plane.ask('GET', '/audit-logs?start_time=2020-01-01T00:00:00Z&end_time=2020-01-02T00:00:00Z');
     expect(past.body.total).toBe(0);
   });
