@@ -28,6 +28,8 @@ export interface BudgetRow {
   readonly used: number | string;
   /** Nano-USD beyond `used`, 0 to 999. */
   readonly used_nano_rest: number;
+  /** Null: not marked as exhausted. */
+  readonly exhausted_at: Date | string | null;
   /** Rules for the start of a window; null: not reported since this column exists. */
   readonly rule: BudgetRule | null;
 }
@@ -94,7 +96,9 @@ export async function grantBudgets(
     const { grant, lease, isTooLittle } = grantOne(ask, { window, used, leases: ofKey, nowMs });
     grants.push(grant);
     if (lease !== null) stored.push(lease);
-    if (isTooLittle) rejecting.push(ask.key);
+    // A limit that was lowered below the usage is not crossed by a call.
+    const isUsedUp = row.exhausted_at === null && used >= ask.capacity;
+    if (isTooLittle || isUsedUp) rejecting.push(ask.key);
   }
   await storeLeases(tx, stored, holder, nowMs);
   if (rejecting.length > 0) await markRejecting(tx, rejecting);
@@ -176,7 +180,7 @@ interface Standing {
   readonly nowMs: number;
 }
 
-/** Marks budgets as exhausted whose rest is too small for usual calls. */
+/** Marks budgets as exhausted that are used up, or whose rest is too small for usual calls. */
 async function markRejecting(tx: EntityManager, keys: readonly string[]): Promise<void> {
   const marked = await tx.execute<Pick<BudgetRow, 'key' | 'organisation_id' | 'scope' | 'entity_id' | 'capacity'>[]>(
     `update limit_budgets set exhausted_at = now(), exhausted_told_at = null
