@@ -7,6 +7,7 @@ import { createBody, createReply, listQuery, listReply, readQuery, readReply, up
 import { createRatePolicy, findRatePolicy, updateRatePolicy } from './rate-service.ts';
 import { archivePolicy } from './service.ts';
 import { toRateReply } from './to-reply.ts';
+import { unmatchedModels } from './unmatched-models.ts';
 
 const shared = { tenant: 'workspace', resource: 'policies', query: tenantQuery, body: null } as const;
 const item = '/policies/rate-limits/:rateLimitsPolicyId';
@@ -47,6 +48,7 @@ export const ratePolicyRoutes: readonly AdminRoute[] = [
       const tenant = { organisationId: call.organisationId, workspaceId: call.workspaceId ?? '' };
       const row = await call.write((change) => createRatePolicy(change, tenant, call.body));
       call.tag(row.revision);
+      call.unused(...unmatchedModels(call.body.conditions));
       return { id: row.id, object: 'policy_rate_limits' };
     },
   }),
@@ -82,6 +84,7 @@ export const ratePolicyRoutes: readonly AdminRoute[] = [
         return found;
       });
       call.tag(row.revision);
+      call.unused(...unmatchedModels(call.body.conditions));
       return {};
     },
   }),

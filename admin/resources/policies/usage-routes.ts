@@ -7,6 +7,7 @@ import { listCounters, resetCounter, usageByValueKey } from './counters.ts';
 import { usagePolicies } from './entity.ts';
 import { announce, archivePolicy } from './service.ts';
 import { toUsageReply } from './to-reply.ts';
+import { unmatchedModels } from './unmatched-models.ts';
 import {
   countersQuery,
   countersReply,
@@ -59,6 +60,7 @@ export const usagePolicyRoutes: readonly AdminRoute[] = [
       const tenant = { organisationId: call.organisationId, workspaceId: call.workspaceId ?? '' };
       const row = await call.write((change) => createUsagePolicy(change, tenant, call.body));
       call.tag(row.revision);
+      call.unused(...unmatchedModels(call.body.conditions));
       return { id: row.id, object: 'policy_usage_limits' };
     },
   }),
@@ -97,6 +99,7 @@ export const usagePolicyRoutes: readonly AdminRoute[] = [
         return found;
       });
       call.tag(row.revision);
+      call.unused(...unmatchedModels(call.body.conditions));
       return {};
     },
   }),

@@ -112,6 +112,27 @@ describe.each(ruleDatabases)('policies: accepted requests, on %s', (database) =>
     expect((await expectRefusal(plane, other, 400, 'AB01', true)).body.data.message).toContain('target: cannot be changed');
   });
 
+  it.each([
+    ['usage-limits', usageBody],
+    ['rate-limits', rateBody],
+  ])('%s: models that no call has are named in the reply', async (kind, body) => {
+    const send = async (method: string, path: string, value: string | string[], excludes?: string | string[]) => {
+      const conditions = [
+        { key: 'provider', value: 'openai' },
+        { key: 'model', value, ...(excludes && { excludes }) },
+      ];
+      const reply = await plane.ask(method, path, { body: method === 'PUT' ? { conditions } : { ...body, conditions } });
+      expect(reply.status).toBe(200);
+      return [reply.body.id, reply.headers.get('x-svc-unused-settings')];
+    };
+    const [id, none] = await send('POST', `/policies/${kind}`, ['@openai/gpt-5', '@openai/ft:a/*'], '@openai/*');
+    expect(none).toBeNull();
+    expect(await send('POST', `/policies/${kind}`, '*')).toEqual([expect.any(String), null]);
+    const [, named] = await send('PUT', `/policies/${kind}/${id}`, ['@openai/gpt-5', 'gpt-5', '*'], 'gpt-4');
+    expect(named).toBe('conditions[1].value[1], conditions[1].value[2], conditions[1].excludes');
+    expect((await send('POST', `/policies/${kind}`, 'gpt-5'))[1]).toBe('conditions[1].value');
+  });
+
   it('a condition on prompts has an effect', async () => {
     const conditions = [...usageBody.conditions, { key: 'prompt', value: 'greeting' }];
     const made = await plane.ask('POST', '/policies/usage-limits', { body: { ...usageBody, conditions } });

@@ -1,0 +1,22 @@
+interface SentCondition {
+  readonly key: string;
+  readonly value: string | readonly string[];
+  readonly excludes?: string | readonly string[] | undefined;
+}
+
+/** Returns the paths of models in conditions that no call has, because gateways compare `@<provider type>/<model>`. */
+export function unmatchedModels(conditions: readonly SentCondition[] = []): string[] {
+  return conditions.flatMap(({ key, value, excludes = [] }, at) => {
+    if (key !== 'model') return [];
+    return [...pathsIn(`conditions[${at}].value`, value), ...pathsIn(`conditions[${at}].excludes`, excludes)];
+  });
+}
+
+function pathsIn(path: string, sent: string | readonly string[]): string[] {
+  if (typeof sent === 'string') return sent === '*' || isFullName(sent) ? [] : [path];
+  return sent.flatMap((one, at) => (isFullName(one) ? [] : [`${path}[${at}]`]));
+}
+
+function isFullName(model: string): boolean {
+  return /^@[^/]+\/./.test(model);
+}
