@@ -32,10 +32,7 @@ const messages = { type: 'array', items: { type: 'object' }, minItems: 1 };
 const memberSchemas: Readonly<Record<string, JsonSchema>> = {
   completion_window: text,
   config: {
-    anyOf: [
-      { type: 'string', minLength: 1, maxLength: 255 },
-      { type: 'object', additionalProperties: true },
-    ],
+    anyOf: [{ type: 'string', minLength: 1, maxLength: 255 }, { type: 'object' }],
     description: 'Slug of a saved config, or a config. Absent: the config that a request with this key would use',
   },
   documents: { type: 'array', items: {}, minItems: 1 },
