@@ -4,6 +4,7 @@ import { deploymentPaths, isAzurePath, readAzurePath } from './azure-paths.ts';
 import { compileRoutes } from './compile-routes.ts';
 import { ownerOf } from './control-plane-paths.ts';
 import { mcpEndpoint } from './mcp-endpoint.ts';
+import { catalogueModelEndpoint } from './models-endpoint.ts';
 import { isExplicitProxy, proxyEndpoint, proxyMethods } from './pass-through.ts';
 import { routeNames, routes, standaloneRoutes } from './routes.ts';
 
@@ -27,7 +28,7 @@ export function matchEndpoint(method: string, path: string): Match {
     return ownerOf(path) ?? mcpEndpoint(method, path) ?? 'not-found';
   }
   const below = path.slice('/v1'.length);
-  const known = find(method, below);
+  const known = find(method, below) ?? catalogueModelEndpoint(method, below);
   if (known) return known;
   if (isBatchNote(method, below)) return 'control-plane';
   const agent = agentEndpoint(method, below);

@@ -1,5 +1,6 @@
 import type { BodyKind, Endpoint, WireFormat } from '../contract/plugin/requests/endpoint.ts';
 import type { OperationName } from '../contract/provider/provider.ts';
+import { modelsEndpoint } from './models-endpoint.ts';
 
 /** One shaped route: method and path below `/v1`, its operation, and the format of its errors. */
 export interface Route {
@@ -86,17 +87,7 @@ export const routes: readonly Route[] = [
 
 /** Routes that are not one operation of a provider, by method and path below `/v1`. */
 export const standaloneRoutes: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
-  [
-    'GET /models',
-    {
-      name: 'listModels',
-      operation: null,
-      routing: 'optional',
-      scopes: ['completions.write', 'models.list', 'virtual_keys.list'],
-      format: 'plain',
-      proxyPath: '/models',
-    },
-  ],
+  ['GET /models', modelsEndpoint],
   [
     'GET /realtime',
     {

@@ -4,21 +4,32 @@ import type { Reply } from '../contract/plugin/plugin.ts';
 import type { WorkspaceModelsDocument } from '../contract/protocol/documents.ts';
 import { defaultPrefix } from '../contract/protocol/header-names.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
-import type { JsonObject } from '../contract/values/json/json.ts';
+import type { JsonObject, Maybe } from '../contract/values/json/json.ts';
 import type { Dispatcher } from '../pipeline/dispatch.ts';
 import { type CatalogueModel, pickModels } from './catalogue-query.ts';
 import { type ProviderModel, readProviderModels } from './provider-models.ts';
 
 /**
- * Serves `GET /models`. Returns the workspace's catalogue if neither headers nor config name a provider, or if
+ * Serves `GET /models`, and `GET /models/@<slug>/<model>` with one entry of the workspace's catalogue. Returns the catalogue if neither headers nor config name a provider, or if
  * `fetch_integrated_models` is set. Otherwise returns the lists of the named providers, in OpenAI's form. With the header
  * `anthropic-version` the reply has Anthropic's form. Throws the errors of look-ups and providers.
  */
 export async function listModels(ctx: RequestContext, dispatcher: Dispatcher): Promise<Reply> {
+  const isAnthropic = ctx.request.header('anthropic-version') !== undefined;
+  const id = ctx.endpoint?.pathParams?.model;
+  if (id !== undefined) {
+    const model = modelsOf(await catalogueOf(ctx, dispatcher), null).find((each) => each.id === id);
+    if (!model)
+      throw new GatewayError('not_found', { message: `The workspace has no model ${id}. GET /v1/models lists its models.` });
+    return jsonReply(isAnthropic ? anthropicModel(model) : { ...model });
+  }
   const named = targetsByProvider(ctx);
   const fromCatalogue = named.size === 0 || asksForCatalogue(ctx);
   const list = fromCatalogue ? await readCatalogue(ctx, named, dispatcher) : await readUpstream(ctx, named, dispatcher);
-  const body = ctx.request.header('anthropic-version') === undefined ? openAiList(list) : anthropicList(list);
+  return jsonReply(isAnthropic ? anthropicList(list) : openAiList(list));
+}
+
+function jsonReply(body: JsonObject): Reply {
   return { status: 200, headers: ['content-type', 'application/json'], body: JSON.stringify(body) };
 }
 
@@ -54,12 +65,14 @@ async function readCatalogue(
   named: ReadonlyMap<string, Target>,
   dispatcher: Dispatcher,
 ): Promise<ModelList> {
-  const workspaceId = ctx.identity?.workspaceId ?? '';
-  const document = await dispatcher.services.documents.get('workspace-models', workspaceId);
   // A provider named by its type has no catalogue in the workspace.
   const isOpen = [...named.keys()].some((name) => !name.startsWith('@'));
   const slugs = isOpen || named.size === 0 ? null : new Set([...named.keys()].map((name) => name.slice(1)));
-  return pickModels(modelsOf(document, slugs), new URLSearchParams(ctx.query));
+  return pickModels(modelsOf(await catalogueOf(ctx, dispatcher), slugs), new URLSearchParams(ctx.query));
+}
+
+function catalogueOf(ctx: RequestContext, dispatcher: Dispatcher): Maybe<WorkspaceModelsDocument | null> {
+  return dispatcher.services.documents.get('workspace-models', ctx.identity?.workspaceId ?? '');
 }
 
 function modelsOf(document: WorkspaceModelsDocument | null, slugs: ReadonlySet<string> | null): CatalogueModel[] {
@@ -101,13 +114,17 @@ function openAiList({ models, total }: ModelList): JsonObject {
 
 /** https://docs.anthropic.com/en/api/models-list */
 function anthropicList({ models }: ModelList): JsonObject {
-  const data = models.map((model) => ({
+  const data = models.map(anthropicModel);
+  return { data, has_more: false, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+}
+
+function anthropicModel(model: CatalogueModel | ProviderModel) {
+  return {
     type: 'model',
     id: model.id,
     display_name: displayName(model),
     created_at: new Date(model.created * 1000).toISOString(),
-  }));
-  return { data, has_more: false, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+  };
 }
 
 /** Returns the name that the provider states for people (OpenAI-compatible lists with names have `name`), or the id. */

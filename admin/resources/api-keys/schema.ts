@@ -74,7 +74,7 @@ const shared = {
 };
 
 /** Keys of services take `user_id: null` only. */
-const nobody = v.pipe(v.nullish(id), v.metadata({ jsonSchema: { type: 'null' } }));
+const nobody = v.pipe(v.nullish(id), v.metadata({ jsonSchema: { const: null } }));
 
 /** Body of the route that creates keys of this type. */
 export function createBodyOf(type: ApiKeyType) {

@@ -258,6 +258,20 @@ describe('model lists of the OpenAI client', () => {
     await until(async () => (await (await gateway.call('/models?provider=@later')).json()).total_count > 0);
   });
 
+  it('have entries of the catalogue that SDKs retrieve by their ids, escaped or not', async () => {
+    await addModels('oai', ['gpt-4o-mini']);
+    await until(async () => (await gateway.call('/models/@oai/gpt-4o-mini')).ok);
+    const entry = { id: '@oai/gpt-4o-mini', object: 'model', provider: 'oai' };
+    expect(await client.models.retrieve('@oai/gpt-4o-mini')).toMatchObject(entry);
+    const ofAnthropic = await gateway.call('/models/%40oai%2Fgpt-4o-mini', { headers: { 'anthropic-version': '2023-06-01' } });
+    expect(await ofAnthropic.json()).toMatchObject({ type: 'model', id: '@oai/gpt-4o-mini' });
+    const missing = await gateway.call('/models/@oai/none');
+    expect([missing.status, (await missing.json()).error.message]).toEqual([
+      404,
+      'The workspace has no model @oai/none. GET /v1/models lists its models.',
+    ]);
+  });
+
   it('have the format of Anthropic for its clients, and single models pass through', async () => {
     const list = await (await gateway.call('/models', { headers: { 'anthropic-version': '2023-06-01' } })).json();
     expect(list).toMatchObject({ has_more: false });

@@ -7,7 +7,7 @@ export interface Endpoint {
   readonly body?: BodyKind;
   /** Method of the provider's call; absent = `POST`. */
   readonly method?: string;
-  /** Segments of the path by their name in the route's `{…}`, as sent. */
+  /** Segments of the path by their name in the route's `{…}`, as sent; `model` of `listModels` is decoded. */
   readonly pathParams?: Readonly<Record<string, string>>;
   /**
    * True for files, batches and fine-tuning jobs. Without a provider the service itself stores them. A config for them has at

@@ -6,9 +6,18 @@ import { traitsOf } from '../models.ts';
 import { toGeminiSchema } from '../schema/json-schema.ts';
 import type { GeminiRequestOptions } from './chat-request.ts';
 
+/** Google's own tools by their names without underscores, in lower case. */
+const ownTools = new Map(
+  ['googleSearch', 'googleSearchRetrieval', 'googleMaps', 'enterpriseWebSearch', 'urlContext', 'codeExecution'].map((name) => [
+    name.toLowerCase(),
+    name,
+  ]),
+);
+
 /**
  * Returns `tools` and `toolConfig` of a chat call. Empty if it has no tools. Functions are declared together. Google's own tools
- * (`{"googleSearch": {}}`, `{"codeExecution": {}}`, …) are passed unchanged. Throws `bad_request` for tools of other kinds.
+ * (`{"googleSearch": {}}`, `{"codeExecution": {}}`, …) are passed unchanged. Clients that can only send functions name them in a function
+ * without other members. Throws `bad_request` for tools of other kinds.
  */
 export function toolParams(params: JsonObject, call: OperationCall, options: GeminiRequestOptions): JsonObject {
   const { mode, only, filter } = toolChoice(params);
@@ -43,12 +52,26 @@ function functionList(params: JsonObject, call: OperationCall): JsonObject[] {
     if (!isObject(tool)) throw badParam(path, 'a tool must be an object');
     if (isObject(tool.custom)) throw badParam(path, 'custom tools with free text input are not supported by Gemini');
     if (tool.cache_control) noteOnce(call.dropped, 'cache_control');
-    return isObject(tool.function) ? [declaration(tool.function, `${path}.function`, call)] : [];
+    return isObject(tool.function) && ownToolOf(tool.function) === null
+      ? [declaration(tool.function, `${path}.function`, call)]
+      : [];
   });
 }
 
 function nativeTools(tools: unknown): JsonObject[] {
-  return Array.isArray(tools) ? tools.filter((tool) => isObject(tool) && !isObject(tool.function)) : [];
+  if (!Array.isArray(tools)) return [];
+  return tools.flatMap((tool) => {
+    if (!isObject(tool)) return [];
+    if (!isObject(tool.function)) return [tool];
+    const name = ownToolOf(tool.function);
+    return name === null ? [] : [{ [name]: {} }];
+  });
+}
+
+/** Returns Google's own tool that a function stands for. Null for functions of the client, which have a description or parameters. */
+function ownToolOf({ name, ...others }: JsonObject): string | null {
+  if (typeof name !== 'string' || Object.keys(others).length > 0) return null;
+  return ownTools.get(name.replaceAll('_', '').toLowerCase()) ?? null;
 }
 
 /** A function without parameters declares no parameters, because older models reject an object without properties. */

@@ -131,6 +131,23 @@ describe('a chat history for Gemini', () => {
   });
 });
 
+describe('functions that stand for Google tools', () => {
+  const sentTools = (...functions: JsonObject[]) => {
+    const tools = functions.map((fn) => ({ type: 'function', function: fn }));
+    const call = callOf({ model: 'gemini-3.8-flash', messages: [{ role: 'user', content: 'x' }], tools }, {}, {});
+    return chatRequest(call.params, call, { isGeminiApi: true }).tools;
+  };
+
+  it('have a name alone, in either spelling', () => {
+    expect(sentTools({ name: 'google_search' }, { name: 'urlContext' })).toEqual([{ googleSearch: {} }, { urlContext: {} }]);
+  });
+
+  it('are functions of the client with a description or parameters', () => {
+    const own = { name: 'google_search', description: 'Searches our index.' };
+    expect(sentTools(own)).toEqual([{ functionDeclarations: [own] }]);
+  });
+});
+
 describe('Google tools together with functions', () => {
   const fn = { type: 'function', function: { name: 'f' } };
   const sentConfig = (model: string, tools: JsonObject[], isGeminiApi = true) => {

@@ -1,0 +1,30 @@
+import type { Endpoint } from '../contract/plugin/requests/endpoint.ts';
+import { splitModelSlug } from '../contract/values/models/model-slug.ts';
+
+/**
+ * The endpoint of `GET /models/@<slug>/<model>`, an entry of the workspace's catalogue, also if its slashes are escaped, as SDKs do it. Null
+ * for all other paths: models with plain names are the provider's.
+ */
+export function catalogueModelEndpoint(method: string, below: string): Endpoint | null {
+  if (method !== 'GET' || !below.startsWith('/models/')) return null;
+  const model = decoded(below.slice('/models/'.length));
+  return model === null || splitModelSlug(model) === null ? null : { ...modelsEndpoint, pathParams: { model } };
+}
+
+/** The endpoint of `GET /models`. */
+export const modelsEndpoint: Endpoint = {
+  name: 'listModels',
+  operation: null,
+  routing: 'optional',
+  scopes: ['completions.write', 'models.list', 'virtual_keys.list'],
+  format: 'plain',
+  proxyPath: '/models',
+};
+
+function decoded(segment: string): string | null {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return null;
+  }
+}
