@@ -3,6 +3,7 @@ import { encodeProtobufResponse } from '../../../core/telemetry/otlp/protobuf.ts
 import { RawReply } from '../../http/reply/raw-reply.ts';
 import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
+import { innermostCalls } from './innermost-calls.ts';
 import { itemsOf, type OtlpItem, spansInsideOf } from './items.ts';
 import { isProtobuf, readOtlpBody } from './read-otlp-body.ts';
 import { toRecord } from './to-record.ts';
@@ -67,7 +68,7 @@ const routeOf = (signal: 'traces' | 'logs', path: string) => {
       const valid = items.filter(inTime);
       const spansInside = spansInsideOf(valid);
       const records = valid.flatMap((item) => toRecord(item, ingest, spansInside) ?? []);
-      const { refused } = await services.storeRecords(records);
+      const { refused } = await services.storeRecords(innermostCalls(records));
       const count = items.length - valid.length + refused.length;
       const partial = {
         [rejected]: String(count),

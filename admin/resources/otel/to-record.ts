@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { emptyRecord, type RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import { unitsPerCallMax } from '../../../core/contract/values/models/usage.ts';
-import { declarations } from '../../../core/providers/declarations.ts';
 import type { Attributes, OtlpItem, SpansInside } from './items.ts';
-import { endpointOf, modelInParameters, names, providerNames } from './vocabulary.ts';
+import { endpointOf, isStreamed, modelInParameters, names, providerOf } from './vocabulary.ts';
 
 export interface Ingest {
   readonly organisationId: string;
@@ -15,14 +14,6 @@ export interface Ingest {
 
 /** Name of the instrumentation of our own exports. Their requests have records already. */
 const ownScope = 'svc-gateway';
-
-/** Ids of providers by the names that the conventions use now and have used before. */
-const providers: ReadonlyMap<string, string> = new Map([
-  ...declarations.flatMap(({ id, aliases, telemetryName }) =>
-    [id, ...aliases, ...(telemetryName ? [telemetryName] : [])].map((name) => [name, id] as const),
-  ),
-  ...providerNames,
-]);
 
 /** Returns the record of a call to a model; null for spans and log records of other work, and of our own exports. */
 export function toRecord(item: OtlpItem, ingest: Ingest, spansInside: SpansInside): RequestRecord | null {
@@ -53,9 +44,9 @@ export function toRecord(item: OtlpItem, ingest: Ingest, spansInside: SpansInsid
     outcome: status < 400 && !item.isError ? 'success' : 'failed',
     errorCode: textOf(attributes, ['error.type']),
     errorMessage: item.errorMessage?.slice(0, 1000) || null,
-    provider: provider === null ? null : (providers.get(provider) ?? provider),
+    provider: provider === null ? null : providerOf(provider),
     model,
-    stream: attributes['gen_ai.request.stream'] === true,
+    stream: isStreamed(attributes),
     // The conventions count tokens of the prompt cache as input too.
     inputTokens: Math.max(0, allInput - cacheReadTokens - cacheWriteTokens),
     cacheReadTokens,

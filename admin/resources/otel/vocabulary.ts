@@ -1,9 +1,11 @@
 import { parseObject } from '../../../core/contract/values/json/json.ts';
+import { declarations } from '../../../core/providers/declarations.ts';
 import type { Attributes } from './items.ts';
 
 /**
  * Attributes of calls to models by what they state: the names of OpenTelemetry's conventions first, then the older ones of its instrumentations,
- * then those of OpenInference (https://arize-ai.github.io/openinference/spec/semantic_conventions.html). The first one that is present counts.
+ * then those of OpenInference (https://arize-ai.github.io/openinference/spec/semantic_conventions.html), then those of Vercel's AI SDK (`ai.*`,
+ * https://ai-sdk.dev/docs/ai-sdk-core/telemetry). The first one that is present counts.
  */
 export const names = {
   model: [
@@ -14,24 +16,30 @@ export const names = {
     'llm.request.model_name',
     'embedding.model_name',
     'reranker.model_name',
+    'ai.response.model',
+    'ai.model.id',
   ],
-  provider: ['gen_ai.provider.name', 'gen_ai.system', 'llm.provider', 'llm.system'],
-  inputTokens: ['gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens', 'llm.token_count.prompt'],
+  provider: ['gen_ai.provider.name', 'gen_ai.system', 'llm.provider', 'llm.system', 'ai.model.provider'],
+  inputTokens: ['gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens', 'llm.token_count.prompt', 'ai.usage.tokens'],
   outputTokens: ['gen_ai.usage.output_tokens', 'gen_ai.usage.completion_tokens', 'llm.token_count.completion'],
   cacheReadTokens: [
     'gen_ai.usage.cache_read.input_tokens',
     'gen_ai.usage.cache_read_input_tokens',
     'llm.token_count.prompt_details.cache_read',
+    'ai.usage.cachedInputTokens',
   ],
   cacheWriteTokens: [
     'gen_ai.usage.cache_creation.input_tokens',
+    'gen_ai.usage.cache_write.input_tokens',
     'gen_ai.usage.cache_creation_input_tokens',
     'llm.token_count.prompt_details.cache_write',
+    'ai.usage.inputTokenDetails.cacheWriteTokens',
   ],
   reasoningTokens: [
     'gen_ai.usage.reasoning.output_tokens',
     'gen_ai.usage.reasoning_tokens',
     'llm.token_count.completion_details.reasoning',
+    'ai.usage.reasoningTokens',
   ],
   audioInputTokens: ['llm.token_count.prompt_details.audio'],
   audioOutputTokens: ['llm.token_count.completion_details.audio'],
@@ -40,7 +48,7 @@ export const names = {
 } as const;
 
 /** Names of providers that are neither ids of providers nor names of the conventions. */
-export const providerNames: ReadonlyMap<string, string> = new Map([
+const providerNames: ReadonlyMap<string, string> = new Map([
   ['az.ai.openai', 'azure-openai'],
   ['az.ai.inference', 'azure-ai'],
   ['vertex_ai', 'vertex-ai'],
@@ -53,7 +61,29 @@ export const providerNames: ReadonlyMap<string, string> = new Map([
   ['together', 'together-ai'],
   ['fireworks', 'fireworks-ai'],
   ['perplexity', 'perplexity-ai'],
+  ['mistral', 'mistral-ai'],
+  ['togetherai', 'together-ai'],
+  ['amazon-bedrock', 'bedrock'],
+  ['google.vertex', 'vertex-ai'],
+  ['vertex', 'vertex-ai'],
 ]);
+
+/** Ids of providers by the names that the conventions use now and have used before. */
+const providers: ReadonlyMap<string, string> = new Map([
+  ...declarations.flatMap(({ id, aliases, telemetryName }) =>
+    [id, ...aliases, ...(telemetryName ? [telemetryName] : [])].map((name) => [name, id] as const),
+  ),
+  ...providerNames,
+]);
+
+/** Returns the id of a provider, or the name itself if it is unknown. The AI SDK adds the kind of model to names: `openai.chat`. */
+export function providerOf(name: string): string {
+  for (let part = name; part !== ''; part = part.slice(0, Math.max(0, part.lastIndexOf('.')))) {
+    const id = providers.get(part);
+    if (id !== undefined) return id;
+  }
+  return name;
+}
 
 /** Endpoints by `gen_ai.operation.name`. */
 const operations: ReadonlyMap<string, string> = new Map([
@@ -61,6 +91,8 @@ const operations: ReadonlyMap<string, string> = new Map([
   ['generate_content', 'chatComplete'],
   ['text_completion', 'complete'],
   ['embeddings', 'embed'],
+  // LiteLLM
+  ['embedding', 'embed'],
 ]);
 /** Operations whose spans sum up the calls inside them, or are none. */
 const notCalls: ReadonlySet<string> = new Set(['create_agent', 'invoke_agent', 'invoke_workflow', 'execute_tool', 'plan']);
@@ -72,13 +104,30 @@ const kinds: ReadonlyMap<string, string> = new Map([
   ['RERANKER', 'rerank'],
 ]);
 
+/** Endpoints by the last part of `ai.operationId`. Spans of other operations repeat the usage of the calls inside them. */
+const aiSdkOperations: ReadonlyMap<string, string> = new Map([
+  ['doGenerate', 'chatComplete'],
+  ['doStream', 'chatComplete'],
+  ['doEmbed', 'embed'],
+  ['doRerank', 'rerank'],
+]);
+
 /** Returns the endpoint of a call, null if it is unknown, and undefined for spans and log records of other work. */
 export function endpointOf(attributes: Attributes): string | null | undefined {
   const kind = attributes['openinference.span.kind'];
   if (typeof kind === 'string') return kinds.get(kind);
+  const operationId = attributes['ai.operationId'];
+  if (typeof operationId === 'string') return aiSdkOperations.get(operationId.slice(operationId.lastIndexOf('.') + 1));
   const operation = attributes['gen_ai.operation.name'];
   if (typeof operation !== 'string') return null;
   return notCalls.has(operation) ? undefined : (operations.get(operation) ?? null);
+}
+
+/** True if a call is known to be streamed. */
+export function isStreamed(attributes: Attributes): boolean {
+  const operationId = attributes['ai.operationId'];
+  if (typeof operationId === 'string') return operationId.endsWith('.doStream');
+  return attributes['gen_ai.request.stream'] === true || attributes['gen_ai.is_streaming'] === true;
 }
 
 /** Returns the model of a failed call, which OpenInference has only in the parameters of the call, as JSON. Null if there is none. */

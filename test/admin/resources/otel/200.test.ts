@@ -5,9 +5,14 @@ import { officialTypes } from '../../../support/fakes/fake-collector.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
 
-const attribute = (key: string, value: string | number) => ({
+const attribute = (key: string, value: string | number | boolean) => ({
   key,
-  value: typeof value === 'number' ? { intValue: String(value) } : { stringValue: value },
+  value:
+    typeof value === 'number'
+      ? { intValue: String(value) }
+      : typeof value === 'boolean'
+        ? { boolValue: value }
+        : { stringValue: value },
 });
 const hex = (bytes: number) => randomBytes(bytes).toString('hex');
 
@@ -82,7 +87,7 @@ describe.each(ruleDatabases)('OTLP of clients, on %s', (database) => {
     expect(await logOf(span.traceId)).toHaveLength(1);
   });
 
-  it.each<[string, Record<string, string | number>, object]>([
+  it.each<[string, Record<string, string | number | boolean>, object]>([
     [
       'OpenInference',
       {
@@ -110,6 +115,44 @@ describe.each(ruleDatabases)('OTLP of clients, on %s', (database) => {
       },
       { provider: 'openai', inputTokens: 6, cacheReadTokens: 4, outputTokens: 5, reasoningTokens: 2 },
     ],
+    [
+      'the draft of the conventions that renames tokens written to the cache',
+      {
+        ...{ 'gen_ai.provider.name': 'anthropic', 'gen_ai.request.model': 'm', 'gen_ai.operation.name': 'chat' },
+        ...{
+          'gen_ai.usage.input_tokens': 130,
+          'gen_ai.usage.cache_write.input_tokens': 10,
+          'gen_ai.usage.cache_read.input_tokens': 20,
+        },
+      },
+      { provider: 'anthropic', inputTokens: 100, cacheReadTokens: 20, cacheWriteTokens: 10 },
+    ],
+    [
+      'the AI SDK, of a stream',
+      {
+        ...{ 'ai.operationId': 'ai.streamText.doStream', 'ai.model.provider': 'anthropic.messages', 'ai.model.id': 'm' },
+        ...{ 'gen_ai.system': 'anthropic.messages', 'gen_ai.request.model': 'm', 'gen_ai.usage.input_tokens': 130 },
+        ...{ 'gen_ai.usage.output_tokens': 30, 'ai.usage.cachedInputTokens': 20, 'ai.usage.reasoningTokens': 5 },
+        'ai.usage.inputTokenDetails.cacheWriteTokens': 10,
+      },
+      {
+        ...{ provider: 'anthropic', model: 'm', endpoint: 'chatComplete', stream: true, inputTokens: 100, cacheReadTokens: 20 },
+        ...{ cacheWriteTokens: 10, outputTokens: 30, reasoningTokens: 5 },
+      },
+    ],
+    [
+      'the AI SDK, of an embedding',
+      {
+        ...{ 'ai.operationId': 'ai.embedMany.doEmbed', 'ai.model.provider': 'google.vertex.embedding', 'ai.model.id': 'm' },
+        'ai.usage.tokens': 8,
+      },
+      { provider: 'vertex-ai', model: 'm', endpoint: 'embed', inputTokens: 8, stream: false },
+    ],
+    [
+      'Traceloop, of a stream',
+      { 'gen_ai.provider.name': 'in-house.chat', 'gen_ai.request.model': 'm', 'gen_ai.is_streaming': true },
+      { provider: 'in-house.chat', stream: true },
+    ],
   ])('spans with the attributes of %s are read', async (_vocabulary, attributes, record) => {
     const span = spanOf({ attributes: Object.entries(attributes).map(([key, value]) => attribute(key, value)) });
     expect(await (await postJson('/otel/v1/traces', tracesOf(span))).json()).toEqual({});
@@ -124,12 +167,39 @@ describe.each(ruleDatabases)('OTLP of clients, on %s', (database) => {
     { 'gen_ai.operation.name': 'execute_tool' },
     { 'openinference.span.kind': 'AGENT' },
     { 'openinference.span.kind': 'CHAIN' },
+    { 'ai.operationId': 'ai.streamText' },
   ])('spans around calls, such as %j, are not stored, because they repeat the usage of the calls', async (kind) => {
     const usage = { 'gen_ai.request.model': 'gpt-4o-mini', 'gen_ai.usage.input_tokens': 1_000, 'llm.model_name': 'gpt-4o-mini' };
     const attributes = Object.entries({ ...usage, ...kind }).map(([key, value]) => attribute(key, value));
     const span = spanOf({ attributes });
     expect((await postJson('/otel/v1/traces', tracesOf(span))).status).toBe(200);
     expect(await logOf(span.traceId)).toEqual([]);
+  });
+
+  it('a call with two spans becomes one log: that of the inner span, unless only the outer one has tokens', async () => {
+    const [outer, direct] = [spanOf(), spanOf()];
+    const http = spanOf({ traceId: outer.traceId, parentSpanId: outer.spanId, attributes: [attribute('http.route', '/')] });
+    const inner = spanOf({ traceId: outer.traceId, parentSpanId: http.spanId });
+    const model = [attribute('gen_ai.request.model', 'gpt-4o-mini')];
+    const withoutTokens = spanOf({ traceId: direct.traceId, parentSpanId: direct.spanId, attributes: model });
+    const failed = spanOf({ attributes: model });
+    const failedInner = spanOf({ traceId: failed.traceId, parentSpanId: failed.spanId, attributes: model });
+    const reply = await postJson('/otel/v1/traces', tracesOf(inner, http, outer, withoutTokens, direct, failedInner, failed));
+    expect(await reply.json()).toEqual({});
+    const rows = await plane.control.services.database.em().execute(
+      `select record->>'spanId' as span, (record->>'outputTokens')::int as tokens from request_records
+        where trace_id in (?, ?, ?)`,
+      [outer.traceId, direct.traceId, failed.traceId],
+    );
+    expect(rows).toHaveLength(4);
+    expect(rows).toEqual(
+      expect.arrayContaining([
+        { span: inner.spanId, tokens: 100 },
+        { span: withoutTokens.spanId, tokens: 0 },
+        { span: direct.spanId, tokens: 100 },
+        { span: failedInner.spanId, tokens: 0 },
+      ]),
+    );
   });
 
   it.each(['identity', 'gzip'])('protobuf of the official definitions is read, with content-encoding %s', async (encoding) => {
