@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { isObject } from '../../../core/contract/values/json/json.ts';
+import { names } from './vocabulary.ts';
 
 /** Attributes as plain texts, numbers and booleans. Lists and objects are left out. */
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
@@ -52,7 +53,10 @@ const logRecord = v.object({
 
 const errorSeverity = 17;
 
-/** Reads the spans or log records of a message. Null stands for one in another form, which is rejected. */
+/**
+ * Reads the spans or log records of a message. Null stands for one in another form, which is rejected. Log records outside of spans are left out, unless they
+ * are about a model: programs send all their logs.
+ */
 export function itemsOf(signal: 'traces' | 'logs', message: unknown): (OtlpItem | null)[] {
   const names = { traces: ['resourceSpans', 'scopeSpans', 'spans'], logs: ['resourceLogs', 'scopeLogs', 'logRecords'] } as const;
   const [outer, middle, inner] = names[signal];
@@ -61,9 +65,16 @@ export function itemsOf(signal: 'traces' | 'logs', message: unknown): (OtlpItem 
     return listOf(part, middle).flatMap((scoped) => {
       const scope = isObject(scoped) && isObject(scoped.scope) && typeof scoped.scope.name === 'string' ? scoped.scope.name : '';
       const read = signal === 'traces' ? readSpan : readLogRecord;
-      return listOf(scoped, inner).map((item) => read(item, { resource, scope }));
+      const items = listOf(scoped, inner);
+      return (signal === 'traces' ? items : items.filter(hasSpanOrModel)).map((item) => read(item, { resource, scope }));
     });
   });
+}
+
+function hasSpanOrModel(logRecord: unknown): boolean {
+  if (!isObject(logRecord) || logRecord.traceId || logRecord.spanId) return true;
+  const attributes = attributesIn(logRecord);
+  return names.model.some((name) => name in attributes);
 }
 
 /** Returns the ids of the spans inside a span, at any depth. */

@@ -225,6 +225,19 @@ describe.each(ruleDatabases)('OTLP of clients, on %s', (database) => {
     expect(await logOf(traceId)).toHaveLength(1);
   });
 
+  it('log records outside of spans are accepted and not stored, and rejected if they name a model', async () => {
+    const record = { timeUnixNano: nano(Date.now()), body: { stringValue: 'started' }, attributes: [attribute('model', 'm')] };
+    const ofModel = { ...record, attributes: [attribute('gen_ai.request.model', 'm')] };
+    const send = async (...logRecords: object[]) =>
+      (await postJson('/otel/v1/logs', { resourceLogs: [{ scopeLogs: [{ logRecords }] }] })).json();
+    expect(await send(record, { ...record, traceId: '', spanId: '' })).toEqual({});
+    expect(await send(record, ofModel)).toMatchObject({ partialSuccess: { rejectedLogRecords: '1' } });
+    const message = { resourceLogs: [{ scopeLogs: [{ logRecords: [record] }] }] };
+    const headers = { 'content-type': 'application/x-protobuf' };
+    const reply = await post('/otel/v1/logs', Buffer.from(toOfficial('/v1/logs', message)), headers);
+    expect([reply.status, (await reply.arrayBuffer()).byteLength]).toEqual([200, 0]);
+  });
+
   it('rejects spans with wrong ids or times, stores the others, and says so in the encoding of the request', async () => {
     const good = spanOf();
     const bad = [
