@@ -10,8 +10,12 @@ export function modelPath(call: OperationCall): string {
   return `${versionPath(call.settings)}/${inFolder ? '' : 'models/'}${path}`;
 }
 
-/** Returns the path of a pass-through call. Paths without a version get the one that has every feature. That of live sessions (`/ws`) has none. */
+/**
+ * Returns the path of a pass-through call. Paths without a version get the one that has every feature. That of live sessions (`/ws`) has none. Google's SDKs
+ * always send a version; it is left out if the base URL has one.
+ */
 export function proxyPath(path: string, settings: ProviderSettings = {}): string {
+  if (versionPath(settings) === '') return path.replace(/^\/v\d[a-z0-9]*(?=\/)/, '');
   return /^\/(v\d[a-z0-9]*|upload|download|static|ws)(\/|$)/.test(path) ? path : versionPath(settings) + path;
 }
 

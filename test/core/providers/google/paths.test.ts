@@ -38,3 +38,11 @@ it.each([
 ])('google paths: passes %s through as %s', (from, to) => {
   expect(google.proxyPath?.(from)).toBe(to);
 });
+
+it.each([
+  ['/v1beta/models/m:generateContent', '/models/m:generateContent'],
+  ['/models', '/models'],
+  ['/ws/google.ai.Service', '/ws/google.ai.Service'],
+])('google paths: passes %s through as %s below a base URL with a version', (from, to) => {
+  expect(google.proxyPath?.(from, { custom_host: 'https://proxy.example.com/v1beta' })).toBe(to);
+});
