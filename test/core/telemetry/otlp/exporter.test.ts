@@ -44,12 +44,18 @@ function exporterTo(url: string, changes: Partial<OtlpOptions> = {}, signal: 'tr
   const log = newMemoryLog();
   const otlp = { ...defaults, ...changes };
   // Time passes a thousand times as fast, so that retries follow at once.
-  const timers = { after: (ms: number, callback: () => void) => realTimers.after(ms / 1000, callback) };
+  const delays: number[] = [];
+  const timers = {
+    after: (ms: number, callback: () => void) => {
+      delays.push(ms);
+      return realTimers.after(ms / 1000, callback);
+    },
+  };
   const toMessage = messages[signal];
   const exporter = new OtlpExporter<RequestRecord>({
     ...{ signal, url: `${url}/v1/${signal}`, otlp, toMessage, post: postOtlpWith(fetch), timers, random: () => 0, log },
   });
-  return { exporter, log };
+  return { exporter, log, delays };
 }
 
 const defaults: OtlpOptions = {
@@ -113,6 +119,20 @@ it('exporter: sends a batch again after 503, and drops nothing', async () => {
     'cannot send telemetry; it waits in memory',
     'sending telemetry works again',
   ]);
+});
+
+it.each([
+  ['60', 60_000],
+  ['99999', 500],
+  ['soon', 500],
+])('exporter: after 429 with retry-after %j the next attempt follows in %i ms', async (retryAfter, pauseMs) => {
+  const refused = { status: 429, headers: { 'retry-after': retryAfter } };
+  const collector = await collectorThat((_, number) => (number === 1 ? refused : { status: 200 }));
+  const { exporter, delays } = exporterTo(collector.url);
+  exporter.add(sampleRecord());
+  await collector.until(2);
+  await exporter.close(closeMs);
+  expect(delays[1]).toBe(pauseMs);
 });
 
 it('exporter: drops a batch that the collector refuses with 401, and logs no header', async () => {
