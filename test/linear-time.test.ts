@@ -10,6 +10,7 @@ import { scanXml } from '../admin/sign-in/saml/scan-xml.ts';
 import type { OperationCall } from '../core/contract/provider/provider.ts';
 import type { StreamEvent } from '../core/contract/provider/stream-event.ts';
 import { contextLengthCode } from '../core/contract/values/errors/context-length.ts';
+import { EventFrames } from '../core/contract/values/text/event-frames.ts';
 import { annotateSources } from '../core/formats/cited-sources.ts';
 import { transcribesOnItsOwn } from '../core/formats/gemini/audio/transcription-request.ts';
 import { annotationsOf } from '../core/formats/gemini/chat/grounding.ts';
@@ -20,7 +21,6 @@ import { withoutAllowedTools } from '../core/formats/openai/allowed-tools.ts';
 import { withToolIndexes } from '../core/formats/openai/tool-indexes.ts';
 import { createMasks } from '../core/journal/mask-content.ts';
 import { redactText } from '../core/log/redact.ts';
-import { EventFrames } from '../core/pipeline/attempt/event-frames.ts';
 import { EventStream } from '../core/pipeline/attempt/event-stream.ts';
 import { modelInForm } from '../core/pipeline/request/passed-request.ts';
 import { compileTemplate } from '../core/prompts/compile-template.ts';
@@ -152,8 +152,8 @@ it.each<[string, () => unknown]>([
   ['templates of many sections in a line', () => compileTemplate(' {{#a}} {{/a}}'.repeat(n / 20), { isRaw: false })],
   ['tags of much white space', () => compileTemplate(`{{a${' '.repeat(n)}b}}`, { isRaw: false })],
   ['definitions of tools', () => findSuspicious({ description: `<${' '.repeat(n)}` })],
-  ['streams of line ends LF', () => new EventFrames(() => {}).push(Buffer.from('\n'.repeat(n)))],
-  ['streams of line ends CR LF', () => new EventFrames(() => {}).push(Buffer.from('\r\n'.repeat(n)))],
+  ['streams of line ends LF', () => new EventFrames().push(Buffer.from('\n'.repeat(n)))],
+  ['streams of line ends CR LF', () => new EventFrames().push(Buffer.from('\r\n'.repeat(n)))],
   ['events of many comments', () => readEvent(':\n'.repeat(n), null)],
   ['events of many unknown fields', () => readEvent(`${'x\r\n'.repeat(n)}data: a\nretry: x\n`, 'a')],
   ['events of many lines', () => readEvent('data: a\n'.repeat(n), 'a\n'.repeat(n).slice(0, -1))],

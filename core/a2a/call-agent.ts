@@ -2,6 +2,7 @@ import type { RequestContext } from '../contract/plugin/context.ts';
 import type { UpstreamCall } from '../contract/provider/upstream.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList } from '../contract/values/http/http.ts';
+import { isEventStream } from '../contract/values/text/event-text.ts';
 import { sendAttempt } from '../json-rpc/attempt.ts';
 import { forwardedHeaders, passedHeaders } from '../json-rpc/headers.ts';
 import { nameCounterpart } from '../json-rpc/name-counterpart.ts';
@@ -44,7 +45,7 @@ export async function callAgent(ctx: RequestContext, options: PipelineOptions, o
   const called = { kind: 'agent', label: 'agent', document: outgoing.agent.document, named: nameAgent } as const;
   const { status, headers, stream } = await sendAttempt(ctx, options, called, upstreamCall(ctx, options, outgoing));
   requireUsable(status, stream);
-  const isStream = /^text\/event-stream\b/i.test(findHeader(headers, 'content-type') ?? '');
+  const isStream = isEventStream(findHeader(headers, 'content-type'));
   return { status, headers: passedHeaders(headers, passed), isStream, stream };
 }
 

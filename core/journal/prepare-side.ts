@@ -1,6 +1,7 @@
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { ContentSide } from '../contract/protocol/record-contents.ts';
 import { findHeader, type HeaderList } from '../contract/values/http/http.ts';
+import { isEventStream } from '../contract/values/text/event-text.ts';
 import { textOf } from '../contract/values/text/utf8.ts';
 import type { Masks } from './mask-content.ts';
 
@@ -23,7 +24,7 @@ export function sideOf(
   if (plain === null) return { headers: shown, body: null, omitted: 'binary' };
   const text = textOf(plain);
   if (isCut) return { headers: shown, body: masks.text(text), omitted: 'cut' };
-  const value = /^text\/event-stream\b/i.test(type) ? merge(text) : parsed(text);
+  const value = isEventStream(type) ? merge(text) : parsed(text);
   return { headers: shown, body: value === text ? masks.text(text) : masks.body(value), omitted: null };
 }
 

@@ -1,4 +1,5 @@
 import { isPromise, type Maybe } from '../contract/values/json/json.ts';
+import { dataOf, linesOf, withData } from '../contract/values/text/event-text.ts';
 
 /** Reads the messages of a server or an agent that reply to one request. */
 export interface MessageReader {
@@ -25,7 +26,7 @@ export interface StreamHold {
 export function readFrame(reader: MessageReader, frame: string): Maybe<string> {
   const data = dataOf(frame);
   const changed = data === null ? null : reader.read(data);
-  return isPromise(changed) ? changed.then((text) => withData(frame, text)) : withData(frame, changed);
+  return isPromise(changed) ? changed.then((text) => changedFrame(frame, text)) : changedFrame(frame, changed);
 }
 
 /** Comments, and the fields of event streams with or without a value. */
@@ -33,22 +34,12 @@ const knownLine = /^(?:$|:|(?:data|event|id|retry)(?::|$))/;
 
 /** Returns the frame without lines that are no field: clients that remove a mark before the first line would read a field there. */
 export function knownLines(frame: string): string {
-  const lines = frame.split(lineEnd);
+  const lines = linesOf(frame);
   if (lines.every((line) => knownLine.test(line))) return frame;
   return lines.filter((line) => knownLine.test(line)).join('\n');
 }
 
 /** Returns the frame with this data: null for its own, an empty text for no frame. */
-export function withData(frame: string, changed: string | null): string {
-  if (changed === null || changed === '') return changed ?? frame;
-  const others = frame.split(lineEnd).filter((line) => line !== '' && line !== 'data' && !line.startsWith('data:'));
-  return `${[...others, `data: ${changed}`].join('\n')}\n\n`;
-}
-
-const lineEnd = /\r\n|\n|\r/;
-
-/** Returns the data of a frame of an event stream; null if it has none. */
-export function dataOf(frame: string): string | null {
-  const data = frame.split(lineEnd).filter((line) => line === 'data' || line.startsWith('data:'));
-  return data.length === 0 ? null : data.map((line) => line.slice(line[5] === ' ' ? 6 : 5)).join('\n');
+export function changedFrame(frame: string, changed: string | null): string {
+  return changed === null || changed === '' ? (changed ?? frame) : withData(frame, changed);
 }

@@ -3,13 +3,14 @@ import type { RequestContext } from '../contract/plugin/context.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList, type ReplySink } from '../contract/values/http/http.ts';
 import { isPromise } from '../contract/values/json/json.ts';
+import { EventFrames } from '../contract/values/text/event-frames.ts';
+import { dataOf, eventText } from '../contract/values/text/event-text.ts';
 import { textOf } from '../contract/values/text/utf8.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
-import { EventFrames } from '../pipeline/attempt/event-frames.ts';
 import type { ExchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import { addGatewayHeaders } from '../pipeline/attempt/reply-headers.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
-import { dataOf, knownLines, type MessageReader, readFrame, withData } from './message-reader.ts';
+import { changedFrame, knownLines, type MessageReader, readFrame } from './message-reader.ts';
 import type { OpenStreams } from './open-streams.ts';
 
 /** Maximum length of a JSON reply in bytes, as of an event of a stream. */
@@ -104,7 +105,7 @@ export async function relayStream(parts: StreamParts): Promise<AttemptReply> {
     // A client that has the id of an event can continue behind it, unless the server sent what no client may get.
     const mayEnd = error !== null && !ctx.aborted && (!isResumable || error.code === 'upstream_invalid');
     const text = mayEnd ? (parts.failure?.(error) ?? null) : null;
-    if (text !== null) add(Buffer.from(`data: ${text}\n\n`));
+    if (text !== null) add(Buffer.from(eventText(text)));
     return { kind: 'streamed', status, error, errorSent: text !== null, raw: true };
   } finally {
     closed?.();
@@ -132,7 +133,7 @@ export async function relayStream(parts: StreamParts): Promise<AttemptReply> {
   async function release(reader: MessageReader): Promise<void> {
     const texts = (await reader.hold?.release()) ?? [];
     for (const [index, frame] of held.entries()) {
-      const sent = withData(frame, texts[index] ?? null);
+      const sent = changedFrame(frame, texts[index] ?? null);
       if (sent !== '') await write(Buffer.from(sent));
     }
   }

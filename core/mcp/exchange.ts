@@ -4,6 +4,7 @@ import type { ExternalTokens } from '../contract/protocol/mcp/external-tokens.ts
 import type { McpServerDocument } from '../contract/protocol/mcp/mcp.ts';
 import type { GatewayError } from '../contract/values/errors/errors.ts';
 import { findHeader, type ReplySink } from '../contract/values/http/http.ts';
+import { isEventStream } from '../contract/values/text/event-text.ts';
 import { passedHeaders } from '../json-rpc/headers.ts';
 import { type ClientMessage, errorBody, toRpcError } from '../json-rpc/messages.ts';
 import type { OpenStreams } from '../json-rpc/open-streams.ts';
@@ -16,7 +17,7 @@ import { canRenew, renewed } from './credentials/authorised.ts';
 import type { UpstreamTokens } from './credentials/upstream-tokens.ts';
 import type { SignIdentity } from './headers/identity-headers.ts';
 import type { MappedHeaders } from './headers/mapped-headers.ts';
-import { isEventStream, isJson, passedNames, requireMessages, requireUsable } from './headers/upstream-reply.ts';
+import { isJson, passedNames, requireMessages, requireUsable } from './headers/upstream-reply.ts';
 import type { ToolLists } from './lists/tool-lists.ts';
 import { exchangeRest } from './rest/exchange-rest.ts';
 import type { ClientQuestions } from './revisions/client-questions.ts';
@@ -127,7 +128,7 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
   const reply = passedHeaders(headers, passedNames);
   const session = outgoing.isOpening ? findHeader(headers, 'mcp-session-id') : undefined;
   if (session !== undefined) reply.push('mcp-session-id', sealSession(sender, session));
-  const isStream = isEventStream(headers);
+  const isStream = isEventStream(findHeader(headers, 'content-type'));
   let isReplied = false;
   let isCharged = false;
   const read = messageReader({

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../contract/values/json/json.ts';
 import { parseObject } from '../contract/values/json/json.ts';
-import { dataOf } from '../json-rpc/message-reader.ts';
-import { EventFrames } from '../pipeline/attempt/event-frames.ts';
+import { EventFrames } from '../contract/values/text/event-frames.ts';
+import { dataOf } from '../contract/values/text/event-text.ts';
 
 /** Returns a function that takes the chunks of an event stream and calls back with each event. Comments are left out. */
 export function modelEvents(onEvent: (event: JsonObject) => void): (chunk: Uint8Array) => void {
-  const frames = new EventFrames(() => {});
+  const frames = new EventFrames();
   return (chunk) => {
     for (const frame of frames.push(chunk)) {
       const data = dataOf(frame);

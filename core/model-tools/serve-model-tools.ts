@@ -3,6 +3,7 @@ import type { BodyMemory } from '../contract/values/bodies/body-memory.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../contract/values/http/http.ts';
 import { isObject, type JsonObject, parseObject } from '../contract/values/json/json.ts';
+import { typedEvent } from '../contract/values/text/event-text.ts';
 import type { Timers } from '../contract/values/time/timers.ts';
 import { streamError } from '../pipeline/attempt/stream-error.ts';
 import { type InnerReply, InnerSink, type InnerStream, innerRequest } from '../pipeline/inner-request.ts';
@@ -171,7 +172,7 @@ class ToolRequest {
     for (const event of events) {
       this.#events += 1;
       if (event.type === 'error') this.#hasError = true;
-      this.#canWrite = this.#sink.write(Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`));
+      this.#canWrite = this.#sink.write(Buffer.from(typedEvent(event)));
     }
   }
 

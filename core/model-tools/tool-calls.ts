@@ -2,8 +2,9 @@ import { GatewayError } from '../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList } from '../contract/values/http/http.ts';
 import { isObject, type JsonObject, parseObject } from '../contract/values/json/json.ts';
 import { counted } from '../contract/values/text/counted.ts';
-import { dataOf } from '../json-rpc/message-reader.ts';
-import { EventFrames } from '../pipeline/attempt/event-frames.ts';
+import { framesOf } from '../contract/values/text/event-frames.ts';
+import { dataOf, isEventStream } from '../contract/values/text/event-text.ts';
+import { textOf } from '../contract/values/text/utf8.ts';
 import type { InnerReply } from '../pipeline/inner-request.ts';
 import type { ModelTool, NamedServer, ToolCall, ToolResult } from './tool-format.ts';
 import { modelName } from './tool-names.ts';
@@ -56,7 +57,7 @@ function listError(slug: string, path: string, status: number, message: JsonObje
   const error = isObject(message.error) ? message.error : {};
   const data = isObject(error.data) ? error.data : {};
   const url = typeof data.authorizationUrl === 'string' ? `. Connect an account first: ${data.authorizationUrl}` : '';
-  const reason = `${textOf(error) ?? textOf(message) ?? `status ${status}`}${url}`;
+  const reason = `${errorText(error) ?? errorText(message) ?? `status ${status}`}${url}`;
   // The status of a refusal stays: an invalid key, no access, a rate limit.
   const isOfClient = status < 500;
   const kept = refusals.has(status) ? status : 400;
@@ -74,7 +75,7 @@ export async function callTool(send: SendMessage, { tool, sent }: ToolCall): Pro
   if (!isObject(message.result)) {
     const error = isObject(message.error) ? message.error : message;
     const reason = isObject(error.data) && typeof error.data.reason === 'string' ? `: ${error.data.reason}` : '';
-    return { text: `${textOf(error) ?? `The tool failed with status ${status}`}${reason}`, isError: true };
+    return { text: `${errorText(error) ?? `The tool failed with status ${status}`}${reason}`, isError: true };
   }
   return { text: shortened(textOfResult(message.result)), isError: message.result.isError === true };
 }
@@ -93,11 +94,8 @@ async function request(
 }
 
 function messageOf({ headers, body }: InnerReply): JsonObject | null {
-  if (!/^text\/event-stream\b/i.test(findHeader(headers, 'content-type') ?? ''))
-    return parseObject(Buffer.from(body).toString('utf8'));
-  const frames = new EventFrames(() => {});
-  const all = [...frames.push(body), frames.rest()];
-  for (const frame of all) {
+  if (!isEventStream(findHeader(headers, 'content-type'))) return parseObject(textOf(body));
+  for (const frame of framesOf(textOf(body))) {
     const message = parseObject(dataOf(frame) ?? '');
     if (message !== null && message.id === 1 && message.method === undefined) return message;
   }
@@ -121,7 +119,7 @@ function shortened(text: string): string {
   return `${text.slice(0, resultLengthMax)}\n[left out: ${counted(text.length - resultLengthMax, 'character')}]`;
 }
 
-function textOf({ message, error, error_description: description }: JsonObject): string | null {
+function errorText({ message, error, error_description: description }: JsonObject): string | null {
   if (typeof message === 'string') return message.slice(0, 2_000);
   if (typeof description === 'string') return description.slice(0, 2_000);
   return typeof error === 'string' ? error.slice(0, 2_000) : null;

@@ -1,5 +1,6 @@
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../contract/values/http/http.ts';
+import { isEventStream } from '../contract/values/text/event-text.ts';
 
 /** Returns a request with a JSON body that the gateway makes itself while it serves another one. */
 export function innerRequest(
@@ -104,8 +105,8 @@ export class InnerSink implements ReplySink {
     this.started = true;
     [this.#status, this.#headers] = [status, headers];
     const { stream } = this.#options;
-    const type = findHeader(headers, 'content-type') ?? '';
-    if (!stream || this.finished || status >= 300 || !/^text\/event-stream\b/i.test(type)) return;
+    const type = findHeader(headers, 'content-type');
+    if (!stream || this.finished || status >= 300 || !isEventStream(type)) return;
     this.#isStreamed = true;
     stream.start(status, headers);
   }

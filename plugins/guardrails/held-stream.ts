@@ -1,11 +1,12 @@
 import { isObject, type JsonObject, parseObject } from '../../core/contract/values/json/json.ts';
+import { framesOf } from '../../core/contract/values/text/event-frames.ts';
+import { dataOf, withData } from '../../core/contract/values/text/event-text.ts';
 import { removeLogprobs } from './window/event-texts.ts';
 
-/** One event of a held stream: its lines before the data, and its JSON. `json` is null for `[DONE]` and comments. */
+/** One event of a held stream. `json` is null for `[DONE]` and comments. */
 interface HeldEvent {
-  readonly head: string;
-  readonly data: string;
-  json: JsonObject | null;
+  readonly frame: string;
+  readonly json: JsonObject | null;
 }
 
 /** A whole stream as the body that the same reply would have without streaming, for checks to read. */
@@ -17,10 +18,7 @@ export class HeldStream {
 
   constructor(format: 'chat' | 'messages' | 'responses', stream: string) {
     this.#format = format;
-    this.#events = stream
-      .split(/\r?\n\r?\n/)
-      .filter((block) => block !== '')
-      .map(toEvent);
+    this.#events = framesOf(stream).map((frame) => ({ frame, json: parseObject(dataOf(frame) ?? '') }));
     this.body = bodies[format](this.#events.flatMap(({ json }) => (json === null ? [] : [json])));
   }
 
@@ -40,21 +38,14 @@ export class HeldStream {
     const isText = JSON.stringify(withoutTexts(this.body, old)) === JSON.stringify(withoutTexts(changed, texts));
     if (!isText) return null;
     return this.#events
-      .map(({ head, data, json }) => {
-        if (json === null) return `${head}${data}\n\n`;
+      .map(({ frame, json }) => {
+        if (json === null) return frame;
         const rewritten = rewrite[this.#format](json, next, changed);
         removeLogprobs(rewritten);
-        return `${head}data: ${JSON.stringify(rewritten)}\n\n`;
+        return withData(frame, JSON.stringify(rewritten));
       })
       .join('');
   }
-}
-
-function toEvent(block: string): HeldEvent {
-  const lines = block.split(/\r?\n/);
-  const data = lines.filter((line) => line.startsWith('data:'));
-  const head = lines.filter((line) => !line.startsWith('data:')).map((line) => `${line}\n`);
-  return { head: head.join(''), data: data.join('\n'), json: parseObject(data.map((line) => line.slice(5).trim()).join('\n')) };
 }
 
 const list = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);

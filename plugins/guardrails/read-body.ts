@@ -2,6 +2,7 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { AttemptResponse } from '../../core/contract/plugin/plugin.ts';
 import { findHeader } from '../../core/contract/values/http/http.ts';
 import { isObject, type JsonObject, type Maybe } from '../../core/contract/values/json/json.ts';
+import { isEventStream } from '../../core/contract/values/text/event-text.ts';
 import { textOf } from '../../core/contract/values/text/utf8.ts';
 import { HeldStream } from './held-stream.ts';
 import { after } from './maybe.ts';
@@ -25,7 +26,7 @@ export function readBody(ctx: RequestContext, { body: bytes, headers, json }: At
   if (json !== null) return { body: json, write: textOfChanged };
   const text = bytes === null ? '' : textOf(bytes);
   const format = ctx.endpoint?.format ?? 'plain';
-  if (format !== 'plain' && /^text\/event-stream\b/i.test(findHeader([...headers], 'content-type') ?? '')) {
+  if (format !== 'plain' && isEventStream(findHeader([...headers], 'content-type'))) {
     const stream = new HeldStream(format, text);
     return { body: stream.body, write: (changed) => stream.withBody(changed) };
   }

@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Reply, ReplyHead } from '../../core/contract/plugin/plugin.ts';
 import { findHeader } from '../../core/contract/values/http/http.ts';
+import { isEventStream } from '../../core/contract/values/text/event-text.ts';
 import type { Clock } from '../../core/contract/values/time/clock.ts';
 import { eventOf, withHookResults } from './hook-results.ts';
 import { hasFailed, type Observed, observedBytesMax, type State, softReplyOf } from './request-state.ts';
@@ -10,7 +11,7 @@ export function onReply(ctx: RequestContext, state: State, head: ReplyHead, cloc
   if (state.isDenied) return softReplyOf(ctx, state, clock);
   if (ctx.endpoint?.operation === null) return undefined;
   const type = findHeader(head.headers, 'content-type') ?? '';
-  const isShownStream = /^text\/event-stream\b/i.test(type) && head.status < 300 && !isStrict(ctx);
+  const isShownStream = isEventStream(type) && head.status < 300 && !isStrict(ctx);
   const format = ctx.endpoint?.format ?? 'plain';
   // OpenAI's SDK throws for unknown events of Responses. Clients of the other formats skip them or have stopped at [DONE].
   state.showsEnd = isShownStream && (format === 'chat' || format === 'messages');
@@ -33,7 +34,7 @@ export function onOwnReply(ctx: RequestContext, { before, isDenied }: State, rep
   const type = findHeader([...reply.headers], 'content-type') ?? '';
   const status = before.some(({ verdict }) => !verdict) ? 246 : 200;
   if (/^application\/json\b/i.test(type)) return { ...reply, status, body: withHookResults(body, { before }) };
-  if (!/^text\/event-stream\b/i.test(type) || isStrict(ctx)) return { ...reply, status };
+  if (!isEventStream(type) || isStrict(ctx)) return { ...reply, status };
   return {
     ...reply,
     status,

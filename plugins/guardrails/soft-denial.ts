@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Reply } from '../../core/contract/plugin/plugin.ts';
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
+import { eventText, typedEvent } from '../../core/contract/values/text/event-text.ts';
 
 type Format = 'chat' | 'completion' | 'messages' | 'responses';
 
@@ -69,27 +70,25 @@ const messageItem = (id: string, text: string): JsonObject => ({
   content: [{ type: 'output_text', text, annotations: [] }],
 });
 
-const dataOf = (event: JsonObject | string): string => `data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`;
-const namedEvents = (events: readonly JsonObject[]): string =>
-  events.map((event) => `event: ${event.type}\n${dataOf(event)}`).join('');
+const typedEvents = (events: readonly JsonObject[]): string => events.map(typedEvent).join('');
 
 const streams: Readonly<Record<Format, (ctx: RequestContext, text: string, body: JsonObject) => string>> = {
   chat(ctx, text, { usage, choices: _choices, ...body }) {
     const chunk = { ...body, object: 'chat.completion.chunk' };
     const first = { ...chunk, choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }] };
     const options = ctx.params?.stream_options;
-    const counted = isObject(options) && options.include_usage === true ? dataOf({ ...chunk, choices: [], usage }) : '';
-    return dataOf(first) + chatEnd(chunk, text, counted);
+    const counted = isObject(options) && options.include_usage === true ? eventText({ ...chunk, choices: [], usage }) : '';
+    return eventText(first) + chatEnd(chunk, text, counted);
   },
   completion: (_ctx, text, { usage: _usage, ...body }) => completionEnd(body, text),
   messages(_ctx, text, body) {
     const start = { type: 'message_start', message: { ...body, content: [], stop_reason: null } };
-    return namedEvents([start, ...messagesEnd(0, text)]);
+    return typedEvents([start, ...messagesEnd(0, text)]);
   },
   responses(_ctx, text, body) {
     const begun = { ...body, status: 'in_progress', output: [], usage: null };
     const created = { type: 'response.created', response: begun };
-    return namedEvents(
+    return typedEvents(
       [created, ...responsesEnd(body, text, 0)].map((event, sequence_number) => ({ ...event, sequence_number })),
     );
   },
@@ -100,25 +99,25 @@ const ends: Readonly<Record<Format, (ctx: RequestContext, text: string, last: Js
   completion: (_ctx, text, { choices: _choices, usage: _usage, ...chunk }) => completionEnd(chunk, text),
   messages(_ctx, text, { index }) {
     const open = typeof index === 'number' ? index : 0;
-    return namedEvents([{ type: 'content_block_stop', index: open }, ...messagesEnd(open + 1, text)]);
+    return typedEvents([{ type: 'content_block_stop', index: open }, ...messagesEnd(open + 1, text)]);
   },
   responses(ctx, text, { output_index, sequence_number }) {
     const at = typeof output_index === 'number' ? output_index + 1 : 0;
     const next = typeof sequence_number === 'number' ? sequence_number + 1 : 0;
     const body = bodies.responses(ctx, text, Math.floor(ctx.receivedAtMs / 1000));
-    return namedEvents(responsesEnd(body, text, at).map((event, index) => ({ ...event, sequence_number: next + index })));
+    return typedEvents(responsesEnd(body, text, at).map((event, index) => ({ ...event, sequence_number: next + index })));
   },
 };
 
 function chatEnd(chunk: JsonObject, text: string, usage: string): string {
   const content = { ...chunk, choices: [{ index: 0, delta: { content: text }, finish_reason: null }] };
   const end = { ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
-  return `${dataOf(content)}${dataOf(end)}${usage}${dataOf('[DONE]')}`;
+  return `${eventText(content)}${eventText(end)}${usage}${eventText('[DONE]')}`;
 }
 
 function completionEnd(chunk: JsonObject, text: string): string {
   const choice = { index: 0, text, logprobs: null, finish_reason: 'stop' };
-  return `${dataOf({ ...chunk, choices: [choice] })}${dataOf('[DONE]')}`;
+  return `${eventText({ ...chunk, choices: [choice] })}${eventText('[DONE]')}`;
 }
 
 function messagesEnd(index: number, text: string): JsonObject[] {

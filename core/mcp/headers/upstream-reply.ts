@@ -1,5 +1,6 @@
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
+import { isEventStream } from '../../contract/values/text/event-text.ts';
 import type { ExchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
 
 /** Headers of a server that clients of the protocol read. */
@@ -18,7 +19,7 @@ export function requireUsable(status: number, stream: ExchangeStream): void {
 
 /** Throws for a reply to a request that is neither JSON nor an event stream, such as the page of a login, or that accepts it without a message. */
 export function requireMessages(status: number, headers: HeaderList, stream: ExchangeStream): void {
-  if (status > 299 || (status === 200 && (isJson(headers) || isEventStream(headers)))) return;
+  if (status > 299 || (status === 200 && (isJson(headers) || isEventStream(findHeader(headers, 'content-type'))))) return;
   stream.abort();
   const type = findHeader(headers, 'content-type');
   const given = status === 200 ? (type?.slice(0, 100) ?? 'no content type') : `status ${status}`;
@@ -29,9 +30,4 @@ export function requireMessages(status: number, headers: HeaderList, stream: Exc
 /** True if a reply with these headers is JSON. */
 export function isJson(headers: HeaderList): boolean {
   return /\bjson\b/i.test(findHeader(headers, 'content-type') ?? '');
-}
-
-/** True if a reply with these headers is an event stream. */
-export function isEventStream(headers: HeaderList): boolean {
-  return /^text\/event-stream\b/i.test(findHeader(headers, 'content-type') ?? '');
 }

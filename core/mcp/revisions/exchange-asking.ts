@@ -1,15 +1,16 @@
 import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { findHeader } from '../../contract/values/http/http.ts';
 import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { framesIn } from '../../contract/values/text/event-frames.ts';
+import { dataOf, isEventStream } from '../../contract/values/text/event-text.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
 import { passedHeaders } from '../../json-rpc/headers.ts';
-import { dataOf } from '../../json-rpc/message-reader.ts';
 import { type ClientMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import { messageBytesMax, relayJson } from '../../json-rpc/relay-reply.ts';
-import { EventFrames } from '../../pipeline/attempt/event-frames.ts';
 import type { ExchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Outgoing, Work } from '../exchange.ts';
-import { isEventStream, passedNames, requireUsable } from '../headers/upstream-reply.ts';
+import { passedNames, requireUsable } from '../headers/upstream-reply.ts';
 import { messageReader } from '../server/server-messages.ts';
 import { sendAuthorised } from '../sessions/send-in-session.ts';
 import type { SessionState, StatelessClient } from '../sessions/session-id.ts';
@@ -59,7 +60,9 @@ export async function exchangeAsking(work: Work, outgoing: Outgoing, session: Se
           translatedReader(reader, 'sessions', call.method),
         );
       }
-      const found = isEventStream(headers) ? await lastOf(stream, call.id, onNotice) : await wholeOf(stream);
+      const found = isEventStream(findHeader(headers, 'content-type'))
+        ? await lastOf(stream, call.id, onNotice)
+        : await wholeOf(stream);
       if (found === null)
         throw new GatewayError('upstream_invalid', { message: `The MCP server sent no result (status ${status})` });
       const text = await readMessage(reader, found);
@@ -128,20 +131,17 @@ async function wholeOf(stream: ExchangeStream): Promise<JsonObject | null> {
 
 /** Returns the response in an event stream, and passes on the notices before it. Null: there is none. */
 async function lastOf(stream: ExchangeStream, id: unknown, onNotice: (notice: JsonObject) => void): Promise<JsonObject | null> {
-  const frames = new EventFrames(() => {});
-  const read = (frame: string): JsonObject | null => {
-    const message = parseObject(dataOf(frame) ?? '');
-    if (message?.method === undefined) return message?.id === id ? message : null;
-    if (message.id === undefined) onNotice(message);
-    return null;
-  };
-  for await (const chunk of stream.body) {
-    for (const frame of frames.push(chunk)) {
-      const found = read(frame);
-      if (found === null) continue;
-      stream.abort();
-      return found;
+  for await (const frames of framesIn(stream.body)) {
+    for (const frame of frames) {
+      const message = parseObject(dataOf(frame) ?? '');
+      if (message === null) continue;
+      if (message.method !== undefined) {
+        if (message.id === undefined) onNotice(message);
+      } else if (message.id === id) {
+        stream.abort();
+        return message;
+      }
     }
   }
-  return read(frames.rest());
+  return null;
 }

@@ -1,7 +1,8 @@
 import type { Identity } from '../../contract/plugin/context.ts';
 import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { framesOf } from '../../contract/values/text/event-frames.ts';
+import { dataOf } from '../../contract/values/text/event-text.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
-import { dataOf } from '../../json-rpc/message-reader.ts';
 import type { ClientMessage } from '../../json-rpc/messages.ts';
 import type { Outgoing, Work } from '../exchange.ts';
 import { discover, statelessRevision } from '../sessions/own-client.ts';
@@ -52,5 +53,5 @@ function isOfStateless({ code, data }: JsonObject): boolean {
 
 /** The message of a JSON reply, or the first one of an event stream. */
 function messageOf(text: string): JsonObject | null {
-  return parseObject(text) ?? parseObject(dataOf(text.split(/\r?\n\r?\n/, 1)[0] ?? '') ?? '');
+  return parseObject(text) ?? parseObject(dataOf(framesOf(text)[0] ?? '') ?? '');
 }

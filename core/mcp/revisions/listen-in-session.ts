@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { eventText } from '../../contract/values/text/event-text.ts';
 import type { ClientMessage } from '../../json-rpc/messages.ts';
 import { relayStream } from '../../json-rpc/relay-reply.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
@@ -42,7 +43,7 @@ export async function listenInSession(work: Work, message: ClientMessage): Promi
       if (uris.length > 0) notices.add('notifications/resources/updated');
     }
     const _meta = { [subscriptionKey]: message.id };
-    const frame = (one: JsonObject): Uint8Array => Buffer.from(`data: ${JSON.stringify({ jsonrpc: '2.0', ...one })}\n\n`);
+    const frame = (one: JsonObject): Uint8Array => Buffer.from(eventText({ jsonrpc: '2.0', ...one }));
     const acknowledged = frame({
       method: 'notifications/subscriptions/acknowledged',
       params: { notifications: granted, _meta },
@@ -81,7 +82,7 @@ class NoticeStream {
     if (message.id !== undefined) return false;
     // A client that reads slowly misses notices, so that they are not held in memory.
     if ((this.#controller?.desiredSize ?? 0) > -waitingMax) {
-      this.#controller?.enqueue(Buffer.from(`data: ${JSON.stringify(message)}\n\n`));
+      this.#controller?.enqueue(Buffer.from(eventText(message)));
     }
     return true;
   };

@@ -2,10 +2,10 @@ import type { UpstreamCall, UpstreamSender, UpstreamTimeouts } from '../../contr
 import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
 import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { framesIn } from '../../contract/values/text/event-frames.ts';
+import { dataOf, isEventStream } from '../../contract/values/text/event-text.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
-import { dataOf } from '../../json-rpc/message-reader.ts';
 import type { OpenStreams } from '../../json-rpc/open-streams.ts';
-import { EventFrames } from '../../pipeline/attempt/event-frames.ts';
 import { type ExchangeStream, exchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
 import { nameServer, rejectionDetail } from '../server/server-errors.ts';
 import type { ServerSettings } from '../server/server-settings.ts';
@@ -174,7 +174,7 @@ async function sendMessage(
         ...(rejection !== undefined ? { detail: rejection } : head.status === 400 ? { detail: refusedDetail } : {}),
       });
     }
-    const isStream = /^text\/event-stream\b/i.test(findHeader(head.headers, 'content-type') ?? '');
+    const isStream = isEventStream(findHeader(head.headers, 'content-type'));
     return { headers: head.headers, message: await readMessage(stream, isStream, message.id) };
   } finally {
     stream.abort();
@@ -202,23 +202,31 @@ function callOf(
 
 /** Returns the reply to the request `id`, from JSON or from a stream. Null if there is none. */
 async function readMessage(stream: ExchangeStream, isStream: boolean, id: number | undefined): Promise<JsonObject | null> {
-  const frames = new EventFrames(() => {});
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of stream.body) {
-    size += chunk.length;
-    if (size > replyBytesMax) {
-      throw new GatewayError('upstream_invalid', { message: `The MCP server sent a reply of more than ${replyBytesMax} bytes` });
-    }
-    if (!isStream) chunks.push(chunk);
-    else {
-      for (const frame of frames.push(chunk)) {
-        const message = parseObject(dataOf(frame) ?? '');
-        if (message !== null && message.id === id && message.method === undefined) return message;
-      }
+  if (!isStream) {
+    const body = await stream.whole(replyBytesMax);
+    if (body === null) throw tooLarge();
+    return id === undefined ? null : parseObject(textOf(body));
+  }
+  for await (const frames of framesIn(limited(stream.body))) {
+    for (const frame of frames) {
+      const message = parseObject(dataOf(frame) ?? '');
+      if (message !== null && message.id === id && message.method === undefined) return message;
     }
   }
-  return isStream || id === undefined ? null : parseObject(textOf(Buffer.concat(chunks)));
+  return null;
+}
+
+async function* limited(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > replyBytesMax) throw tooLarge();
+    yield chunk;
+  }
+}
+
+function tooLarge(): GatewayError {
+  return new GatewayError('upstream_invalid', { message: `The MCP server sent a reply of more than ${replyBytesMax} bytes` });
 }
 
 function resultOf(message: JsonObject | null): JsonObject {

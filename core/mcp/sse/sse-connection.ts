@@ -1,9 +1,9 @@
 import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
 import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
-import { dataOf } from '../../json-rpc/message-reader.ts';
+import { framesIn } from '../../contract/values/text/event-frames.ts';
+import { dataOf } from '../../contract/values/text/event-text.ts';
 import { errorBody, isAmbiguous, otherMember, type RpcId, rpcCodes } from '../../json-rpc/messages.ts';
-import { EventFrames } from '../../pipeline/attempt/event-frames.ts';
 import { type ExchangeStream, exchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
 import { PendingRequests, type SseReceiver } from './pending-requests.ts';
 import { endpointOf, lostError, openCall, postMessage, type SseParts, timedOut } from './sse-calls.ts';
@@ -108,8 +108,7 @@ export async function openSse(parts: SseParts, onMessage?: OnMessage): Promise<S
   async function listen({ head, body }: ExchangeStream): Promise<void> {
     const { status } = await head;
     if (status !== 200) throw lostError(null, status);
-    const frames = new EventFrames(() => {});
-    for await (const chunk of body) for (const frame of frames.push(chunk)) receive(frame);
+    for await (const frames of framesIn(body)) frames.forEach(receive);
   }
 
   function receive(frame: string): void {

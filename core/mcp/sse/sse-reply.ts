@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { isPromise, type JsonObject } from '../../contract/values/json/json.ts';
+import { eventText } from '../../contract/values/text/event-text.ts';
 import type { MessageReader } from '../../json-rpc/message-reader.ts';
 import { errorBody, RpcError, type RpcId, rpcCodes } from '../../json-rpc/messages.ts';
 import { addGatewayHeaders } from '../../pipeline/attempt/reply-headers.ts';
@@ -23,7 +24,7 @@ export function eventReply({ ctx, sink, options }: Pick<Work, 'ctx' | 'sink' | '
   let isOpen = false;
   let isFull = false;
   const write = (text: string): void => {
-    const bytes = Buffer.from(`event: message\ndata: ${text}\n\n`);
+    const bytes = Buffer.from(eventText(text, 'message'));
     ctx.replyBytes += bytes.length;
     ctx.content?.add(bytes);
     if (!sink.write(bytes)) isFull = true;

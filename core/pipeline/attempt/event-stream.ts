@@ -8,7 +8,8 @@ import type {
 } from '../../contract/provider/stream-event.ts';
 import { toGatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject } from '../../contract/values/json/json.ts';
-import { EventFrames } from './event-frames.ts';
+import { EventFrames } from '../../contract/values/text/event-frames.ts';
+import { eventText, linesOf } from '../../contract/values/text/event-text.ts';
 import { RepeatedEvents } from './repeated-events.ts';
 
 /**
@@ -115,14 +116,14 @@ export class EventStream {
     for (const event of events) {
       this.#out = null;
       this.#take(event);
-      if (this.#out !== null) this.unsent += this.#out === sameText ? encodeEvent(event) : this.#out;
+      if (this.#out !== null) this.unsent += this.#out === sameText ? eventText(event.data, event.event) : this.#out;
     }
     return this.unsent;
   }
 
   #lastEvents(): string {
     let sent = '';
-    for (const event of this.#translator?.end() ?? []) sent += encodeEvent(event);
+    for (const event of this.#translator?.end() ?? []) sent += eventText(event.data, event.event);
     return sent;
   }
 
@@ -159,7 +160,7 @@ export class EventStream {
       return;
     }
     this.#out = this.#out === null || this.#out === sameText ? '' : this.#out;
-    for (const item of translated) this.#out += encodeEvent(item);
+    for (const item of translated) this.#out += eventText(item.data, item.event);
   }
 }
 
@@ -168,7 +169,7 @@ export class EventStream {
  * Python client takes them for an event without data and fails.
  */
 function commentsIn(frame: string): string {
-  const comments = frame.split(/\r\n|\r|\n/).filter((line) => line.startsWith(':'));
+  const comments = linesOf(frame).filter((line) => line.startsWith(':'));
   return comments.length === 0 ? '' : `${comments.join('\n')}\n\n`;
 }
 
@@ -183,8 +184,7 @@ const readLine = /^(?:$|\ufeff?(?:data|event)(?::|$))/;
 
 /** Returns a frame without the lines that have no effect here. The parser takes 10 µs for each unknown field, for an error with a stack. */
 function readLines(frame: string): string {
-  return frame
-    .split(/\r\n|\r|\n/)
+  return linesOf(frame)
     .filter((line) => readLine.test(line))
     .join('\n');
 }
@@ -197,15 +197,6 @@ const sliceChars = 4096;
 
 /** Marks a frame whose event the translator did not change. No encoded event has this text. */
 const sameText = '\0same';
-
-/**
- * Returns one event in its wire format (HTML standard, server-sent events). JSON contains no line break, so it needs one `data:`
- * line.
- */
-export function encodeEvent(event: StreamEvent): string {
-  const data = typeof event.data === 'string' ? event.data.replace(/\r\n|\r|\n/g, '\ndata: ') : JSON.stringify(event.data);
-  return event.event === null ? `data: ${data}\n\n` : `event: ${event.event}\ndata: ${data}\n\n`;
-}
 
 function parseData(text: string): StreamEvent['data'] {
   if (text.charCodeAt(0) !== 123) return text;

@@ -1,6 +1,7 @@
 import type { Operation } from '../../contract/provider/provider.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isEventStream } from '../../contract/values/text/event-text.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
 
 /** A reply without a content type counts as JSON, because shaped routes request JSON. */
@@ -11,7 +12,9 @@ export function isJson(headers: HeaderList): boolean {
 
 /** True if these are the headers of the events that the operation reads. */
 export function isStream(headers: HeaderList, operation: Operation): boolean {
-  return findHeader(headers, 'content-type')?.startsWith(operation.decodeStream?.contentType ?? 'text/event-stream') ?? false;
+  const type = findHeader(headers, 'content-type');
+  const framed = operation.decodeStream?.contentType;
+  return framed === undefined ? isEventStream(type) : (type?.toLowerCase().startsWith(framed) ?? false);
 }
 
 /** Returns the JSON object of a body. Null if it is not one. */

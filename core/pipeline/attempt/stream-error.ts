@@ -1,6 +1,7 @@
 import type { WireFormat } from '../../contract/plugin/requests/endpoint.ts';
 import { errorTable, type GatewayError } from '../../contract/values/errors/errors.ts';
 import { messagesErrorType } from '../../contract/values/errors/messages-errors.ts';
+import { eventText, typedEvent } from '../../contract/values/text/event-text.ts';
 
 /**
  * Returns the last event of a stream that could not be completed, in the format of its route. Empty for bytes that are not
@@ -11,11 +12,16 @@ export function streamError(error: GatewayError, format: WireFormat, sequence = 
   const type = errorTable[error.code].type;
   switch (format) {
     case 'chat':
-      return `data: ${JSON.stringify({ error: { message: error.message, type, param: error.param, code: error.code } })}\n\n`;
+      return eventText({ error: { message: error.message, type, param: error.param, code: error.code } });
     case 'messages':
-      return `event: error\ndata: ${JSON.stringify({ type: 'error', error: { type: messagesErrorType(error.status), message: error.message, code: error.code } })}\n\n`;
+      return typedEvent({
+        type: 'error',
+        error: { type: messagesErrorType(error.status), message: error.message, code: error.code },
+      });
     case 'responses':
-      return `event: error\ndata: ${JSON.stringify({ type: 'error', sequence_number: sequence, code: error.code, message: error.message, param: error.param })}\n\n`;
+      return typedEvent({
+        ...{ type: 'error', sequence_number: sequence, code: error.code, message: error.message, param: error.param },
+      });
     case 'plain':
       return '';
   }

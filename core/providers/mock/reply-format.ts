@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../contract/values/json/json.ts';
 import { isObject } from '../../contract/values/json/json.ts';
+import { eventText } from '../../contract/values/text/event-text.ts';
 import type { MockReply } from './chat-reply.ts';
 
 /** The kind of reply object, chat or text completion, and its call. */
@@ -28,7 +29,7 @@ export function streamedReply(frame: ReplyFrame, reply: MockReply, chunks: numbe
   const choices = frame.kind === 'chat' ? chatChoices(reply, chunks) : textChoices(reply, chunks);
   const events: JsonObject[] = choices.map((choice) => ({ ...head, choices: [choice] }));
   if (asked) events.push({ ...head, choices: [], usage: reply.usage });
-  return [...events.map((event) => `data: ${JSON.stringify(event)}\n\n`), 'data: [DONE]\n\n'];
+  return [...events, '[DONE]'].map((event) => eventText(event));
 }
 
 function chatMessage(reply: MockReply): JsonObject {

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
-import { dataEvent, indexOf, textOf } from './events.ts';
+import { eventText } from '../../../core/contract/values/text/event-text.ts';
+import { indexOf, textOf } from './events.ts';
 
 const objects = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);
 
@@ -91,7 +92,7 @@ export function chatToEvents(reply: JsonObject, withUsage: boolean): string | nu
   const { choices, usage, ...rest } = reply;
   if (!Array.isArray(choices)) return null;
   const head = { ...rest, object: rest.object === 'chat.completion' ? 'chat.completion.chunk' : rest.object };
-  const chunk = (choice: JsonObject): string => dataEvent({ ...head, choices: [choice], ...(withUsage ? { usage: null } : {}) });
+  const chunk = (choice: JsonObject): string => eventText({ ...head, choices: [choice], ...(withUsage ? { usage: null } : {}) });
   let stream = '';
   for (const choice of objects(choices)) {
     const { index, message, text, finish_reason, logprobs, ...more } = choice;
@@ -103,6 +104,6 @@ export function chatToEvents(reply: JsonObject, withUsage: boolean): string | nu
       stream += chunk({ index, delta: {}, logprobs: null, finish_reason, ...more });
     } else stream += chunk({ index, text, logprobs: logprobs ?? null, finish_reason, ...more });
   }
-  if (withUsage) stream += dataEvent({ ...head, choices: [], usage: usage ?? null });
-  return `${stream}data: [DONE]\n\n`;
+  if (withUsage) stream += eventText({ ...head, choices: [], usage: usage ?? null });
+  return stream + eventText('[DONE]');
 }

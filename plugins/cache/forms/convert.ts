@@ -2,6 +2,7 @@ import type { RequestContext } from '../../../core/contract/plugin/context.ts';
 import { messageFromEvents } from '../../../core/contract/plugin/text/message-from-events.ts';
 import type { CachedReply, ReplyForm } from '../../../core/contract/protocol/cached-replies.ts';
 import { isObject, type JsonObject, parseObject } from '../../../core/contract/values/json/json.ts';
+import { isEventStream } from '../../../core/contract/values/text/event-text.ts';
 import { textOf } from '../../../core/contract/values/text/utf8.ts';
 import { chatFromEvents, chatToEvents } from './chat.ts';
 import { readEvents } from './events.ts';
@@ -43,7 +44,7 @@ export function mergeStream(operation: string | null, stream: string): JsonObjec
 /** Returns the form of a reply with this content type. Some providers reply with JSON although events were requested. */
 export function formOfReply(ctx: RequestContext, contentType: string): ReplyForm {
   const asked = formOf(ctx);
-  if (!/^text\/event-stream\b/i.test(contentType)) return 'plain';
+  if (!isEventStream(contentType)) return 'plain';
   return asked === 'plain' ? 'stream' : asked;
 }
 

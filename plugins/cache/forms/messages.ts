@@ -1,20 +1,20 @@
 import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
-import { namedEvent } from './events.ts';
+import { typedEvent } from '../../../core/contract/values/text/event-text.ts';
 
 /** Writes a message as events. Null if it has no content list. */
 export function messageToEvents(message: JsonObject): string | null {
   const { content, stop_reason, stop_sequence, usage, ...head } = message;
   if (!Array.isArray(content)) return null;
   const start = { ...head, content: [], stop_reason: null, stop_sequence: null, usage };
-  let stream = namedEvent({ type: 'message_start', message: start });
+  let stream = typedEvent({ type: 'message_start', message: start });
   for (const [index, block] of content.filter(isObject).entries()) {
     const { begin, deltas } = splitBlock(block);
-    stream += namedEvent({ type: 'content_block_start', index, content_block: begin });
-    for (const delta of deltas) stream += namedEvent({ type: 'content_block_delta', index, delta });
-    stream += namedEvent({ type: 'content_block_stop', index });
+    stream += typedEvent({ type: 'content_block_start', index, content_block: begin });
+    for (const delta of deltas) stream += typedEvent({ type: 'content_block_delta', index, delta });
+    stream += typedEvent({ type: 'content_block_stop', index });
   }
-  stream += namedEvent({ type: 'message_delta', delta: { stop_reason, stop_sequence: stop_sequence ?? null }, usage });
-  return stream + namedEvent({ type: 'message_stop' });
+  stream += typedEvent({ type: 'message_delta', delta: { stop_reason, stop_sequence: stop_sequence ?? null }, usage });
+  return stream + typedEvent({ type: 'message_stop' });
 }
 
 /** Returns a block as it begins in a stream, and the deltas that complete it. */

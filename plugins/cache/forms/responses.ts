@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
-import { namedEvent, textOf } from './events.ts';
+import { typedEvent } from '../../../core/contract/values/text/event-text.ts';
+import { textOf } from './events.ts';
 
 /** Returns the response in the last event of a stream. Null if the response failed or is not complete. */
 export function responseFromEvents(events: readonly JsonObject[]): JsonObject | null {
@@ -15,7 +16,7 @@ export function responseToEvents(response: JsonObject): string | null {
   let stream = '';
   let sequence = 0;
   const write = (type: string, fields: JsonObject): void => {
-    stream += namedEvent({ type, ...fields, sequence_number: sequence++ });
+    stream += typedEvent({ type, ...fields, sequence_number: sequence++ });
   };
   const begun = { ...response, status: 'in_progress', output: [], usage: null, incomplete_details: null };
   write('response.created', { response: begun });

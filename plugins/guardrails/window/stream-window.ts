@@ -1,9 +1,10 @@
 import type { StreamDenial, StreamFilter } from '../../../core/contract/plugin/stream-filter.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { type JsonObject, parseObject } from '../../../core/contract/values/json/json.ts';
+import { EventFrames } from '../../../core/contract/values/text/event-frames.ts';
+import { dataOf, typedEvent, withData } from '../../../core/contract/values/text/event-text.ts';
 import type { Guardrail, PreparedCheck } from '../compile.ts';
 import { type EventText, eventTexts, isEmptyDelta, removeLogprobs, type StreamFormat, textEvent } from './event-texts.ts';
-import { Frames } from './frames.ts';
 import type { WindowSearch } from './search.ts';
 import { TextWindow } from './text-window.ts';
 
@@ -26,7 +27,6 @@ interface OpenText {
   at: EventText;
 }
 
-const isData = /^data(?::|$)/;
 const noBytes = new Uint8Array(0);
 
 /**
@@ -38,7 +38,7 @@ export class StreamWindow implements StreamFilter {
   readonly checks: readonly WindowCheck[];
   readonly #format: StreamFormat;
   readonly #onDenied: (last: JsonObject | null) => StreamDenial;
-  readonly #frames = new Frames();
+  readonly #frames = new EventFrames();
   /** Texts by key; null: the text has ended. */
   readonly #texts = new Map<string, OpenText | null>();
   #sequence: number | null = null;
@@ -64,22 +64,17 @@ export class StreamWindow implements StreamFilter {
   }
 
   #frame(frame: string): string {
-    const lines = frame.split('\n').filter((line) => line !== '');
-    const data = lines.filter((line) => isData.test(line)).map((line) => line.replace(/^data:? ?/, ''));
-    if (data.length === 0) return `${frame}\n\n`;
-    const text = data.join('\n');
+    const text = dataOf(frame);
+    if (text === null) return frame;
     const event = parseObject(text);
-    if (event === null) {
-      const isEnd = text.trim() === '[DONE]';
-      const before = isEnd ? this.#endTexts(null) : '';
-      if (!isEnd && this.#whole(text) !== text) throw unreadable();
-      return `${before}${frame}\n\n`;
-    }
-    const head = lines.filter((line) => !isData.test(line));
-    return this.#event(head, event, frame);
+    if (event !== null) return this.#event(event, frame);
+    const isEnd = text.trim() === '[DONE]';
+    const before = isEnd ? this.#endTexts(null) : '';
+    if (!isEnd && this.#whole(text) !== text) throw unreadable();
+    return before + frame;
   }
 
-  #event(head: readonly string[], event: JsonObject, frame: string): string {
+  #event(event: JsonObject, frame: string): string {
     const { texts, ended } = eventTexts(this.#format, event);
     let isChanged = removeLogprobs(event);
     let held = 0;
@@ -94,18 +89,17 @@ export class StreamWindow implements StreamFilter {
     // A text that the event continues and ends has been released with it.
     const before = this.#endTexts(ended);
     if (held > 0 && texts.every(({ holder, field }) => holder[field] === '') && isEmptyDelta(this.#format, event)) return before;
-    return before + this.#write(head, event, isChanged ? null : frame);
+    return before + this.#write(event, frame, isChanged);
   }
 
   /** Numbers events anew where the format numbers them, because events are left out and added. */
-  #write(head: readonly string[], event: JsonObject, frame: string | null): string {
+  #write(event: JsonObject, frame: string, isChanged: boolean): string {
     if (typeof event.sequence_number === 'number') {
       this.#sequence ??= event.sequence_number;
-      if (event.sequence_number !== this.#sequence) frame = null;
+      if (event.sequence_number !== this.#sequence) isChanged = true;
       event.sequence_number = this.#sequence++;
     }
-    if (frame !== null) return `${frame}\n\n`;
-    return `${[...head, `data: ${JSON.stringify(event)}`].join('\n')}\n\n`;
+    return isChanged ? withData(frame, JSON.stringify(event)) : frame;
   }
 
   #part(key: string, at: EventText, event: JsonObject, given: string, isLast: boolean): string {
@@ -136,8 +130,7 @@ export class StreamWindow implements StreamFilter {
       const text = this.#through(open.windows, '', true);
       if (text === '') continue;
       const event = textEvent(this.#format, open.event, open.at, text);
-      const head = this.#format === 'chat' ? [] : [`event: ${event.type}`];
-      sent += this.#write(head, event, null);
+      sent += this.#write(event, typedEvent(event), true);
     }
     return sent;
   }

@@ -2,7 +2,7 @@ import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { isStepCount, jsonSchema, type LanguageModel, ToolLoopAgent, tool } from 'ai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { encodeEvent } from '../../../core/pipeline/attempt/event-stream.ts';
+import { eventText } from '../../../core/contract/values/text/event-text.ts';
 import { type ProviderCase, providerCases } from '../../core/providers/matrix/provider-cases.ts';
 import type { Format, ModelReply } from '../../core/providers/matrix/scenarios.ts';
 import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../../support/product/gateway-with-upstream.ts';
@@ -69,7 +69,7 @@ function replyAs(provider: ProviderCase) {
     const events = wire.stream(reply);
     response.writeHead(200, { 'content-type': wire.streamType ?? 'text/event-stream' });
     // Split at arbitrary offsets, as in networks.
-    const bytes = wire.frames?.(events) ?? Buffer.from(events.map(encodeEvent).join(''));
+    const bytes = wire.frames?.(events) ?? Buffer.from(events.map(({ data, event }) => eventText(data, event)).join(''));
     for (let at = 0; at < bytes.length; at += 97) response.write(bytes.subarray(at, at + 97));
     response.end();
   };

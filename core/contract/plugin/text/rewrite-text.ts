@@ -1,6 +1,7 @@
 import { GatewayError } from '../../values/errors/errors.ts';
 import { findHeader } from '../../values/http/http.ts';
 import { parseObject } from '../../values/json/json.ts';
+import { isEventStream } from '../../values/text/event-text.ts';
 import type { AttemptResponse, Hooks, ReplyHead, Services } from '../plugin.ts';
 import type { PluginContext } from '../plugin-context.ts';
 import { rewriteBody } from './rewrite-body.ts';
@@ -87,7 +88,7 @@ function chunkRewriter(
     unused = null;
     return rewriter;
   };
-  const isStream = /^text\/event-stream\b/i.test(findHeader(headers, 'content-type') ?? '');
+  const isStream = isEventStream(findHeader(headers, 'content-type'));
   if (!isStream) return (chunk) => rewriteJson(format, chunk, startText);
   const stream = new StreamRewriter(createEventRewriter(format, startText));
   return (chunk) => stream.next(chunk);

@@ -61,3 +61,17 @@ it('a stream whose first chunk has such an event fails before its first byte, so
   expect([sink.status, sink.text.includes('Hel')]).toEqual([502, false]);
   await gateway.close();
 });
+
+it('a stream whose content type has other letters of upper case is read as a stream', async () => {
+  const gateway = createHarness();
+  gateway.script((_call, handler) => {
+    handler.onHead(200, ['content-type', 'Text/Event-Stream']);
+    handler.onData(Buffer.from(begin + delta('Hello')));
+    handler.onData(Buffer.from(event({ type: 'message_stop' })));
+    handler.onEnd();
+  });
+  const sink = await gateway.send({ body });
+  expect(sink.status).toBe(200);
+  expect(sink.text).toContain('"content":"Hello"');
+  await gateway.close();
+});

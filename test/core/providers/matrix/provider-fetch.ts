@@ -2,7 +2,8 @@ import type { Operation, OperationName } from '../../../../core/contract/provide
 import type { StreamEvent } from '../../../../core/contract/provider/stream-event.ts';
 import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
 import { isObject, type JsonObject } from '../../../../core/contract/values/json/json.ts';
-import { EventStream, encodeEvent } from '../../../../core/pipeline/attempt/event-stream.ts';
+import { eventText } from '../../../../core/contract/values/text/event-text.ts';
+import { EventStream } from '../../../../core/pipeline/attempt/event-stream.ts';
 import { streamError } from '../../../../core/pipeline/attempt/stream-error.ts';
 import { providers } from '../../../../core/providers/index.ts';
 import { callOf } from '../contract-suite.ts';
@@ -101,7 +102,7 @@ function streamed(
   call: ReturnType<typeof callOf>,
   format: Format,
 ): string {
-  const bytes = wire.frames?.(events) ?? Buffer.from(events.map(encodeEvent).join(''));
+  const bytes = wire.frames?.(events) ?? Buffer.from(events.map(({ data, event }) => eventText(data, event)).join(''));
   const reader = operation.streamReader();
   const translator = operation.translateStream?.(call) ?? null;
   const stream = new EventStream(reader, translator, operation.decodeStream);

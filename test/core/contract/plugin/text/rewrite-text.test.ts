@@ -221,6 +221,22 @@ describe('rewriteText: streams', () => {
     expect(content.endsWith('x MASK')).toBe(true);
   });
 
+  it.each([
+    ['a byte order mark', (events: string) => `\ufeff${events}`],
+    ['LF and CR LF', (events: string) => events.replaceAll('\n\n', '\n\r\n')],
+    ['CR', (events: string) => events.replaceAll('\n', '\r')],
+  ])('rewrites events with %s', async (_, form) => {
+    const gateway = start();
+    gateway.provider(
+      providerStream([
+        form(`${chunk({ delta: { content: `x ${word} ` } })}${chunk({ delta: {}, finish_reason: 'stop' })}data: [DONE]\n\n`),
+      ]),
+    );
+    const { text } = await gateway.send({ stream: true });
+    expect(text).toContain('x MASK ');
+    expect(text).not.toContain(word);
+  });
+
   it('leaves replies alone if there is no rewriter for the request', async () => {
     const gateway = start(() => null);
     gateway.provider(providerStream([chatEvents([word])]));
@@ -236,11 +252,11 @@ describe('rewriteText: streams that cannot be rewritten', () => {
     expect(() => rewriter().next(Buffer.from(`data: ${word}\n\n`))).toThrow('not JSON');
   });
 
-  it('fails for an event of more than 16 MiB', () => {
+  it('fails for an event of more than 32 MiB', () => {
     const stream = rewriter();
     const chunk = Buffer.alloc(1024 * 1024, 'x');
-    for (let sent = 0; sent < 16; sent++) expect(stream.next(chunk)).toBeNull();
-    expect(() => stream.next(chunk)).toThrow('too large');
+    for (let sent = 0; sent < 32; sent++) expect(stream.next(chunk)).toBeNull();
+    expect(() => stream.next(chunk)).toThrow('more than');
   });
 });
 

@@ -1,5 +1,5 @@
-import { GatewayError } from '../../contract/values/errors/errors.ts';
-import { Utf8Stream } from '../../contract/values/text/utf8-stream.ts';
+import { GatewayError } from '../errors/errors.ts';
+import { Utf8Stream } from './utf8-stream.ts';
 
 /** Maximum length of an event in bytes. Providers send whole images in one event. */
 export const eventBytesMax = 32 * 1024 * 1024;
@@ -25,7 +25,7 @@ export class EventFrames {
   /** The last three characters of the unfinished frame, because chunks may split a blank line. */
   #tail = '';
 
-  constructor(onGrow: (length: number) => void) {
+  constructor(onGrow: (length: number) => void = () => {}) {
     this.#onGrow = onGrow;
   }
 
@@ -43,25 +43,25 @@ export class EventFrames {
     }
     this.#decodeHeld();
     const frames: string[] = [];
-    let rest = this.#text.push(chunk);
+    let more = this.#text.push(chunk);
     if (this.#length > 0) {
-      const end = new FrameEnds(this.#tail + rest).next() - this.#tail.length;
+      const end = new FrameEnds(this.#tail + more).next() - this.#tail.length;
       if (end < 0) {
-        this.#keep(rest);
+        this.#keep(more);
         return frames;
       }
-      this.#parts.push(rest.slice(0, end));
+      this.#parts.push(more.slice(0, end));
       frames.push(this.#take());
-      rest = rest.slice(end);
+      more = more.slice(end);
     }
-    const ends = new FrameEnds(rest);
-    let from = 0;
-    for (let end = ends.next(); end !== -1; end = ends.next()) {
-      frames.push(rest.slice(from, end));
-      from = end;
-    }
-    if (from < rest.length) this.#keep(rest.slice(from));
+    const rest = cutInto(frames, more);
+    if (rest !== '') this.#keep(rest);
     return frames;
+  }
+
+  /** Returns the unfinished frame if it has at most this many characters, and null otherwise. */
+  unfinished(charactersMax: number): string | null {
+    return this.#length > charactersMax ? null : this.#parts.join('');
   }
 
   /** Removes and returns the unfinished frame at the end of the stream. */
@@ -110,6 +110,37 @@ export class EventFrames {
       this.#longest = this.#length;
     }
   }
+}
+
+/** Cuts a whole stream into frames. The last one may lack its blank line. */
+export function framesOf(stream: string): string[] {
+  const frames: string[] = [];
+  const rest = cutInto(frames, stream.charCodeAt(0) === byteOrderMark ? stream.slice(1) : stream);
+  return rest === '' ? frames : [...frames, rest];
+}
+
+/**
+ * Yields the frames that are complete with each chunk of a stream. The last one may lack its blank line. To yield each frame would take ten
+ * times as long for streams of short frames.
+ */
+export async function* framesIn(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
+  const frames = new EventFrames();
+  for await (const chunk of stream) yield frames.push(chunk);
+  const rest = frames.rest();
+  if (rest !== '') yield [rest];
+}
+
+const byteOrderMark = 0xfeff;
+
+/** Adds the frames of a text to the list. Returns the text behind the last one. */
+function cutInto(frames: string[], text: string): string {
+  const ends = new FrameEnds(text);
+  let from = 0;
+  for (let end = ends.next(); end !== -1; end = ends.next()) {
+    frames.push(text.slice(from, end));
+    from = end;
+  }
+  return text.slice(from);
 }
 
 /** Line ends are CR LF, LF and CR, in any mixture. A CR at the end may be the first half of one, so it ends no frame yet. */

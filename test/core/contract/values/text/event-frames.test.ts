@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { EventFrames, eventBytesMax } from '../../../../core/pipeline/attempt/event-frames.ts';
+import { EventFrames, eventBytesMax } from '../../../../../core/contract/values/text/event-frames.ts';
 
 const text = Buffer.from('data: a\n\nevent: b\r\ndata: c\r\n\r\n: comment\n\ndata: d\ndata: é\n\n');
 const frames = ['data: a\n\n', 'event: b\r\ndata: c\r\n\r\n', ': comment\n\n', 'data: d\ndata: é\n\n'];
@@ -7,7 +7,7 @@ const frames = ['data: a\n\n', 'event: b\r\ndata: c\r\n\r\n', ': comment\n\n', '
 it('event frames: are the same for a cut at any two bytes', () => {
   for (let first = 0; first <= text.length; first++) {
     for (let second = first; second <= text.length; second++) {
-      const cutter = new EventFrames(() => {});
+      const cutter = new EventFrames();
       const parts = [text.subarray(0, first), text.subarray(first, second), text.subarray(second)];
       expect(parts.flatMap((part) => cutter.push(part))).toEqual(frames);
       expect(cutter.rest()).toBe('');
@@ -28,7 +28,7 @@ it('event frames: end at every blank line, whatever its line ends', () => {
   const bytes = Buffer.from(parts.join(''));
   for (let first = 0; first <= bytes.length; first++) {
     for (let second = first; second <= bytes.length; second++) {
-      const cutter = new EventFrames(() => {});
+      const cutter = new EventFrames();
       const chunks = [bytes.subarray(0, first), bytes.subarray(first, second), bytes.subarray(second)];
       expect(chunks.flatMap((chunk) => cutter.push(chunk))).toEqual(parts);
     }
@@ -39,7 +39,7 @@ it('event frames: a long event with other line ends is complete with its blank l
   const long = `data: ${'é'.repeat(100_000)}\r\r`;
   const bytes = Buffer.from(`${long}data: b\n\r\n`);
   for (let at = bytes.length - 20; at <= bytes.length; at++) {
-    const cutter = new EventFrames(() => {});
+    const cutter = new EventFrames();
     const chunks = [bytes.subarray(0, 90_000), bytes.subarray(90_000, at), bytes.subarray(at)];
     const found = chunks.flatMap((chunk) => cutter.push(chunk));
     expect(found.join('') === bytes.toString() && found.length === 2 && found[0] === long).toBe(true);
@@ -51,7 +51,7 @@ it('event frames: a long event and the next one are the same for each cut near i
   const at = long.length - 20;
   for (let first = at; first < long.length; first++) {
     for (let second = first; second <= long.length; second++) {
-      const cutter = new EventFrames(() => {});
+      const cutter = new EventFrames();
       const parts = [long.subarray(0, 90_000), long.subarray(90_000, first), long.subarray(first, second), long.subarray(second)];
       const found = parts.flatMap((part) => cutter.push(part));
       expect(found.join('') === long.toString() && found.length === 2).toBe(true);
@@ -61,7 +61,7 @@ it('event frames: a long event and the next one are the same for each cut near i
 });
 
 it('event frames: return the unfinished frame at the end of the stream', () => {
-  const cutter = new EventFrames(() => {});
+  const cutter = new EventFrames();
   expect(cutter.push(Buffer.from('data: a\n\ndata: '))).toEqual(['data: a\n\n']);
   cutter.push(Buffer.from('b\n'));
   expect(cutter.rest()).toBe('data: b\n');
