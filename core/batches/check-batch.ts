@@ -3,11 +3,10 @@ import { type CheckBatchLine, operationOfLines } from '../contract/plugin/reques
 import type { StepServices } from '../contract/provider/provider.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { hasDuplicateKeys } from '../contract/values/json/duplicate-keys.ts';
-import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { isObject, type JsonObject, parseObject } from '../contract/values/json/json.ts';
 import { lineTooLong, textLines } from '../contract/values/text/text-lines.ts';
 import { DenialError } from '../pipeline/attempt/denial-error.ts';
 import type { Outgoing } from '../pipeline/attempt/outgoing-call.ts';
-import { parseJson } from '../pipeline/attempt/reply-body.ts';
 import { type StepTransport, stepsOf } from '../pipeline/run-attempt.ts';
 import type { ResolvedTarget } from '../pipeline/target/resolve-target.ts';
 
@@ -48,7 +47,7 @@ export async function checkBatch(
       },
     };
   }
-  const body = call.body instanceof Uint8Array ? parseJson(call.body) : null;
+  const body = call.body instanceof Uint8Array ? parseObject(call.body) : null;
   if (!body || !operation.requestFiles) throw unjudged(`this provider cannot create a batch while ${reason}`);
   const other = Object.keys(body).find((name) => /input|request|agent|file/i.test(name) && !judged.has(name));
   if (other !== undefined) throw unjudged(`expected a file of requests, because ${reason}`, other);

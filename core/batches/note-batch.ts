@@ -1,6 +1,6 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { Target } from '../contract/plugin/plan.ts';
-import { parseJson } from '../pipeline/attempt/reply-body.ts';
+import { parseObject } from '../contract/values/json/json.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import type { ResolvedTarget } from '../pipeline/target/resolve-target.ts';
 
@@ -12,7 +12,7 @@ const idCharactersMax = 1_000;
  */
 export function noteBatch(ctx: RequestContext, target: Target, { slug }: ResolvedTarget, reply: AttemptReply): void {
   if (slug === null || reply.kind !== 'plain' || reply.status >= 300) return;
-  const id = parseJson(reply.body)?.id;
+  const id = parseObject(reply.body)?.id;
   if (typeof id !== 'string' || id === '' || id.length > idCharactersMax) return;
   ctx.batch = { id, part: 'made', requests: 0, settings: { ...ctx.requestTarget?.settings, ...target.settings } };
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { SignServices, TokenRequest } from '../contract/provider/sign-services.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import type { HeaderList } from '../contract/values/http/http.ts';
-import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { type JsonObject, parseObject } from '../contract/values/json/json.ts';
 import { assumeRoleWithToken } from './aws-assume-role.ts';
 import type { AwsIdentity } from './aws-sign.ts';
 
@@ -82,13 +82,9 @@ function identityOf(keys: JsonObject): AwsIdentity {
 }
 
 function jsonOf(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isObject(value)) return value;
-  } catch {
-    // Reported below, like JSON that is not an object.
-  }
-  throw unreadable();
+  const value = parseObject(text);
+  if (value === null) throw unreadable();
+  return value;
 }
 
 async function secretFile(path: string): Promise<string> {

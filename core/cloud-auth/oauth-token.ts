@@ -2,7 +2,7 @@ import type { SignServices, Token, TokenRequest } from '../contract/provider/sig
 import { Secret } from '../contract/values/credentials/secret.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { type HeaderList, headerValuePattern } from '../contract/values/http/http.ts';
-import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { type JsonObject, parseObject } from '../contract/values/json/json.ts';
 
 /** Lifetime in seconds if the server sends none (RFC 6749 §5.1 only recommends that it does). */
 const lifetimeSeconds = 300;
@@ -34,7 +34,7 @@ export function postForToken(
 export async function askForToken(services: SignServices, request: TokenRequest, who: string): Promise<Token> {
   const askedAtMs = services.now();
   const reply = await services.fetch(request);
-  const body = parse(reply.body);
+  const body = parseObject(reply.body);
   const token = body?.access_token;
   if (reply.status < 200 || reply.status >= 300) throw refusal(reply.status, body, who);
   if (typeof token !== 'string' || token === '') {
@@ -60,13 +60,4 @@ function refusal(status: number, body: JsonObject | null, who: string): GatewayE
     status: status >= 400 ? status : 502,
     message: `${who}: the token endpoint replied with ${status}${words === '' ? '' : `: ${words.slice(0, 500)}`}`,
   });
-}
-
-function parse(bytes: Uint8Array): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import { type CallHold, interruptedRecord } from '../contract/plugin/record/call-hold.ts';
 import { type RequestRecord, requestRecord } from '../contract/plugin/record/record.ts';
-import { isObject } from '../contract/values/json/json.ts';
+import { isObject, parseObject } from '../contract/values/json/json.ts';
 import { LineBuffer } from './line-buffer.ts';
 import { findSegments, namesIn } from './segment.ts';
 
@@ -172,12 +172,8 @@ function newestRecords(directory: string): string[] {
 }
 
 function idOf(line: string): string[] {
-  try {
-    const record: unknown = JSON.parse(line);
-    return isObject(record) && typeof record.id === 'string' ? [record.id] : [];
-  } catch {
-    return [];
-  }
+  const id = parseObject(line)?.id;
+  return typeof id === 'string' ? [id] : [];
 }
 
 function readHold(line: string): RequestRecord | null {

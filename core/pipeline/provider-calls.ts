@@ -1,7 +1,7 @@
 import { RequestContext } from '../contract/plugin/context.ts';
 import type { OwnOperation, ProviderCall } from '../contract/plugin/services/provider-call.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
-import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { type JsonObject, parseObject } from '../contract/values/json/json.ts';
 import { type InnerReply, InnerSink, innerRequest } from './inner-request.ts';
 import type { Chain } from './plan/compile-plan.ts';
 import type { PlanStore } from './plan/plan-store.ts';
@@ -39,7 +39,7 @@ function callProvider(options: PipelineOptions, call: ProviderCall): Promise<Jso
     const cancel = options.dispatcher.timers.after(timeoutMs, () => reject(new GatewayError('request_timeout')));
     const done = ({ status, body }: InnerReply): void => {
       cancel();
-      const parsed = status === 200 ? parse(body) : null;
+      const parsed = status === 200 ? parseObject(body) : null;
       if (parsed) resolve(parsed);
       // The body may repeat the text of the request, so it is not part of the error.
       else reject(new GatewayError('upstream_status', { message: `${call.provider} replied with status ${status}` }));
@@ -83,13 +83,4 @@ function callProvider(options: PipelineOptions, call: ProviderCall): Promise<Jso
       reject(toGatewayError(thrown));
     }
   });
-}
-
-function parse(body: Uint8Array): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(body).toString('utf8'));
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }

@@ -5,9 +5,10 @@ import { awsSigned } from '../cloud-auth/aws-sign.ts';
 import type { MappedSecretDocument } from '../contract/protocol/credentials/secret-reference.ts';
 import type { Credentials, ProviderSettings } from '../contract/provider/provider.ts';
 import { Secret } from '../contract/values/credentials/secret.ts';
+import { parseObject } from '../contract/values/json/json.ts';
 import { awsSettings } from '../provider-settings/aws.ts';
 import { away, errorCodeOf, refused, statusError } from './secret-error.ts';
-import { checkedAuth, objectIn, required, requiredSecret, type SecretReader, safeObject } from './secret-reader.ts';
+import { checkedAuth, objectIn, required, requiredSecret, type SecretReader } from './secret-reader.ts';
 
 const who = 'AWS Secrets Manager';
 const auth = v.object({
@@ -34,7 +35,7 @@ export const readAwsSecret: SecretReader = async (mapped, credentials, organisat
   const headers = await awsSigned(call, identity, { service: 'secretsmanager', region, nowMs: sign.now() });
   const reply = await sign.fetch({ url: `${origin}/`, method: 'POST', headers, body, tenant: organisationId });
   if (reply.status !== 200) {
-    const type = safeObject(reply.body)?.__type;
+    const type = parseObject(reply.body)?.__type;
     const word = errorCodeOf(typeof type === 'string' ? type.replace(/^.*#/, '') : null);
     if (word !== null && passing.has(word)) throw away(`${who} responded with ${word}`);
     throw statusError(who, reply.status, word);

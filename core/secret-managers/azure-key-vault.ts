@@ -3,6 +3,7 @@ import { identityToken } from '../cloud-auth/azure-identity.ts';
 import type { MappedSecretDocument } from '../contract/protocol/credentials/secret-reference.ts';
 import type { Credentials, ProviderSettings } from '../contract/provider/provider.ts';
 import { Secret } from '../contract/values/credentials/secret.ts';
+import { parseObject } from '../contract/values/json/json.ts';
 import { azureIdentitySettings } from '../provider-settings/azure.ts';
 import { away, errorCodeOf, refused, statusError } from './secret-error.ts';
 import {
@@ -13,7 +14,6 @@ import {
   required,
   requiredSecret,
   type SecretReader,
-  safeObject,
 } from './secret-reader.ts';
 
 const who = 'Azure Key Vault';
@@ -55,7 +55,7 @@ export const readAzureSecret: SecretReader = async (mapped, credentials, organis
     tenant: organisationId,
   });
   if (reply.status !== 200) {
-    const error = safeObject(reply.body)?.error as { code?: unknown } | undefined;
+    const error = parseObject(reply.body)?.error as { code?: unknown } | undefined;
     throw statusError(who, reply.status, errorCodeOf(error?.code));
   }
   const { value } = objectIn(who, reply.body);

@@ -5,7 +5,7 @@ import type { Credentials } from '../contract/provider/provider.ts';
 import type { Token } from '../contract/provider/sign-services.ts';
 import { Secret } from '../contract/values/credentials/secret.ts';
 import type { HeaderList } from '../contract/values/http/http.ts';
-import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { isObject, type JsonObject, parseObject } from '../contract/values/json/json.ts';
 import { away, refused, statusError } from './secret-error.ts';
 import {
   addressOf,
@@ -15,7 +15,6 @@ import {
   required,
   requiredSecret,
   type SecretReader,
-  safeObject,
 } from './secret-reader.ts';
 
 const who = 'HashiCorp Vault';
@@ -136,7 +135,7 @@ const forbiddenHint =
 
 function contentOf(reply: Reply): { kind: 'fields'; text: Secret } {
   if (reply.status !== 200) {
-    const { warnings } = safeObject(reply.body) ?? {};
+    const { warnings } = parseObject(reply.body) ?? {};
     if (reply.status === 404 && /versioned K\/V/.test(JSON.stringify(warnings ?? null))) {
       throw refused('secret_path: the key/value engine has version 2. Insert data/ after the mount');
     }

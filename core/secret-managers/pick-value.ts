@@ -1,5 +1,5 @@
 import type { MappedSecretDocument } from '../contract/protocol/credentials/secret-reference.ts';
-import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { parseObject } from '../contract/values/json/json.ts';
 import { refused } from './secret-error.ts';
 import type { SecretContent } from './secret-reader.ts';
 
@@ -31,7 +31,7 @@ export function pickSetting(content: SecretContent, mapped: MappedSecretDocument
 }
 
 function valueIn(text: string, key: string | null): unknown {
-  const fields = fieldsIn(text);
+  const fields = parseObject(text);
   if (fields === null) throw refused(`secret_key is "${key}", but the secret is not a JSON object`);
   if (key !== null) {
     if (Object.hasOwn(fields, key)) return fields[key];
@@ -40,15 +40,6 @@ function valueIn(text: string, key: string | null): unknown {
   const [only, ...more] = Object.values(fields);
   if (more.length > 0) throw refused('the secret has several values. Set secret_key to select one');
   return only;
-}
-
-function fieldsIn(text: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 function textOf(value: unknown): string {

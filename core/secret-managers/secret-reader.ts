@@ -5,7 +5,7 @@ import type { SignServices } from '../contract/provider/sign-services.ts';
 import { checkOutboundUrl, type TrustedHosts } from '../contract/values/addresses/outbound-url.ts';
 import { isTrustedAddress, isTrustedName } from '../contract/values/addresses/trusted-hosts.ts';
 import type { Secret } from '../contract/values/credentials/secret.ts';
-import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { type JsonObject, parseObject } from '../contract/values/json/json.ts';
 import { away, refused } from './secret-error.ts';
 
 /** Content that a manager stores under one path: a text, or fields as the text of a JSON object. */
@@ -80,17 +80,7 @@ export function requiredSecret(credentials: Credentials, field: string): string 
 
 /** Returns the JSON object of a reply. Throws SecretError: a manager with invalid replies counts as unreachable. */
 export function objectIn(who: string, body: Uint8Array): JsonObject {
-  const object = safeObject(body);
+  const object = parseObject(body);
   if (object) return object;
   throw away(`${who} sent a reply that cannot be read`);
-}
-
-/** Returns the JSON object of a reply of any status, or null. */
-export function safeObject(body: Uint8Array): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(body).toString('utf8'));
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }

@@ -1,5 +1,5 @@
 import type { OperationCall } from '../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { isObject, type JsonObject, parseObject } from '../contract/values/json/json.ts';
 import { citationsOfSources } from '../formats/document-citations.ts';
 import { objectsIn } from '../formats/objects-in.ts';
 import { adaptInReply, dropFromReply, dropUnread } from '../formats/reply-notes.ts';
@@ -176,13 +176,7 @@ function reasoningText(from: JsonObject): string {
 
 /** A model wrote the arguments. Text that is not a JSON object becomes `{}`, so that the block stays valid. */
 export function inputOf(text: unknown): JsonObject {
-  if (isObject(text)) return text;
-  try {
-    const value: unknown = JSON.parse(String(text));
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
+  return isObject(text) ? text : (parseObject(String(text)) ?? {});
 }
 
 /** Returns the fields of an annotation, which chat completions nest under its type. */

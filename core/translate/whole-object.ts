@@ -1,4 +1,4 @@
-import { isObject } from '../contract/values/json/json.ts';
+import { parseObject } from '../contract/values/json/json.ts';
 
 /**
  * Recognises the end of a JSON object that arrives in pieces. Each piece is searched once, and the text is parsed once. Parsing all text
@@ -18,7 +18,7 @@ export class WholeObject {
 
   /** True if the text so far is a JSON object. */
   isWhole(): boolean {
-    if (this.#state === 'ended') this.#state = isObjectText(this.text) ? 'whole' : 'broken';
+    if (this.#state === 'ended') this.#state = parseObject(this.text) !== null ? 'whole' : 'broken';
     return this.#state === 'whole';
   }
 
@@ -44,11 +44,3 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
-
-function isObjectText(text: string): boolean {
-  try {
-    return isObject(JSON.parse(text));
-  } catch {
-    return false;
-  }
-}

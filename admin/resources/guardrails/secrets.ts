@@ -1,6 +1,6 @@
 import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
 import { deriveKey, seal } from '../../../core/contract/values/credentials/secret.ts';
-import { isObject } from '../../../core/contract/values/json/json.ts';
+import { parseObject } from '../../../core/contract/values/json/json.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';
 import { isMasked, lastCharacters, masked } from '../../secrets/sealed-fields.ts';
@@ -54,13 +54,7 @@ export function splitSecrets(
 
 /** Headers may be sent as JSON text. */
 function asObject(value: unknown): unknown {
-  if (typeof value !== 'string') return value;
-  try {
-    const parsed: unknown = JSON.parse(value);
-    return isObject(parsed) ? parsed : value;
-  } catch {
-    return value;
-  }
+  return typeof value === 'string' ? (parseObject(value) ?? value) : value;
 }
 
 interface Leaf {

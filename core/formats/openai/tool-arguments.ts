@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
 import { noteOnce } from '../note-once.ts';
 
 /**
@@ -9,12 +9,8 @@ import { noteOnce } from '../note-once.ts';
 export function toolArguments(text: unknown, call: OperationCall): JsonObject {
   if (isObject(text)) return text;
   if (text === undefined || text === null || text === '') return {};
-  try {
-    const value: unknown = JSON.parse(String(text));
-    if (isObject(value)) return value;
-  } catch {
-    // Reported below, like valid JSON that is not an object.
-  }
+  const value = parseObject(String(text));
+  if (value !== null) return value;
   noteOnce(call.adapted, 'messages.tool_calls');
   return {};
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../contract/values/json/json.ts';
-import { isObject } from '../../contract/values/json/json.ts';
+import { parseObject } from '../../contract/values/json/json.ts';
 import { bucketPattern } from '../../provider-settings/kinds.ts';
 import { isMetadata } from './batch-plan.ts';
 import type { ObjectLocation } from './stored-object.ts';
@@ -57,11 +57,6 @@ async function parsed(bytes: AsyncIterable<Uint8Array>): Promise<BatchNote | nul
     if (size > noteBytesMax) return null;
     chunks.push(chunk);
   }
-  try {
-    const note: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
-    if (!isObject(note) || typeof note.input_file_id !== 'string') return null;
-    return { input_file_id: note.input_file_id, metadata: isMetadata(note.metadata) ? note.metadata : null };
-  } catch {
-    return null;
-  }
+  const { input_file_id, metadata } = parseObject(Buffer.concat(chunks)) ?? {};
+  return typeof input_file_id === 'string' ? { input_file_id, metadata: isMetadata(metadata) ? metadata : null } : null;
 }

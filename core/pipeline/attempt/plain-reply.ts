@@ -4,7 +4,7 @@ import { contextLengthCode } from '../../contract/values/errors/context-length.t
 import { errorTable, GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
 import { messagesErrorType } from '../../contract/values/errors/messages-errors.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
-import { isObject, type JsonObject, type Maybe } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, type Maybe, parseObject } from '../../contract/values/json/json.ts';
 import type { Usage } from '../../contract/values/models/usage.ts';
 import type { AttemptReply, PlainReply } from '../attempt-reply.ts';
 import { encodeSteps } from '../request/large-json/encode-steps.ts';
@@ -13,7 +13,7 @@ import { JsonStepError, parseSteps } from '../request/large-json/parse-steps.ts'
 import { unfinishedUsage, usageOfCall } from '../usage/estimate-usage.ts';
 import { EventStream } from './event-stream.ts';
 import type { Outgoing } from './outgoing-call.ts';
-import { excerpt, isJson, isStream, parseJson } from './reply-body.ts';
+import { excerpt, isJson, isStream } from './reply-body.ts';
 import { passedHeaders } from './reply-headers.ts';
 import { resultsAtGateway } from './results-address.ts';
 import type { WholeReply } from './whole-reply.ts';
@@ -52,7 +52,7 @@ export function plainReply(
       }
     }
     if (body.length > stepBytes) return largeReply(ctx, adapter, operation, operationCall, reply, count).catch(unusable);
-    const shaped = shapeReply(adapter, operation, operationCall, reply, parseJson(body), count);
+    const shaped = shapeReply(adapter, operation, operationCall, reply, parseObject(body), count);
     if (shaped.kind !== 'json') return shaped;
     return jsonReply(reply, Buffer.from(JSON.stringify(shaped.json)), shaped.json, operationCall);
   } catch (thrown) {
@@ -176,7 +176,7 @@ interface ShapedError {
 /** An error with objects where texts are expected, or with endless nesting, is treated as one that is not JSON. */
 function errorOf(ctx: RequestContext, adapter: ProviderAdapter, reply: WholeReply, isShaped: boolean): ShapedError {
   try {
-    return parsedErrorOf(ctx, adapter, reply, parseJson(reply.body), isShaped);
+    return parsedErrorOf(ctx, adapter, reply, parseObject(reply.body), isShaped);
   } catch {
     return parsedErrorOf(ctx, adapter, reply, null, isShaped);
   }

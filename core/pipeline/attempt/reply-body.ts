@@ -1,8 +1,6 @@
 import type { Operation } from '../../contract/provider/provider.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { isEventStream } from '../../contract/values/text/event-text.ts';
-import { textOf } from '../../contract/values/text/utf8.ts';
 
 /** A reply without a content type counts as JSON, because shaped routes request JSON. */
 export function isJson(headers: HeaderList): boolean {
@@ -15,16 +13,6 @@ export function isStream(headers: HeaderList, operation: Operation): boolean {
   const type = findHeader(headers, 'content-type');
   const framed = operation.decodeStream?.contentType;
   return framed === undefined ? isEventStream(type) : (type?.toLowerCase().startsWith(framed) ?? false);
-}
-
-/** Returns the JSON object of a body. Null if it is not one. */
-export function parseJson(body: Uint8Array): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(textOf(body));
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 /** Returns the beginning of an unreadable reply for the error message. */

@@ -4,10 +4,11 @@ import type { UpstreamCall, UpstreamSender } from '../../contract/provider/upstr
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
+import { parseObject } from '../../contract/values/json/json.ts';
 import type { StepTransport } from '../run-attempt.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { bodyOf, exchangeStream } from './exchange-stream.ts';
-import { excerpt, parseJson } from './reply-body.ts';
+import { excerpt } from './reply-body.ts';
 
 export const replyBytesMax = 64 * 1024 * 1024;
 
@@ -129,7 +130,7 @@ export async function whole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array
 async function jsonOf(resolved: ResolvedTarget, body: AsyncIterable<Uint8Array>): Promise<JsonObject> {
   const bytes = await whole(body);
   if (bytes.length === 0) return {};
-  const parsed = parseJson(bytes);
+  const parsed = parseObject(bytes);
   if (parsed) return parsed;
   throw new GatewayError('upstream_invalid', {
     message: `Invalid response received from ${resolved.adapter.id}: ${excerpt(bytes)}`,
@@ -138,7 +139,7 @@ async function jsonOf(resolved: ResolvedTarget, body: AsyncIterable<Uint8Array>)
 
 async function errorOf(resolved: ResolvedTarget, response: StepResponse): Promise<GatewayError> {
   const bytes = await whole(response.body);
-  const parsed = parseJson(bytes);
+  const parsed = parseObject(bytes);
   const error = resolved.adapter.error(response.status, parsed, response.headers);
   return new GatewayError('upstream_status', {
     status: response.status,

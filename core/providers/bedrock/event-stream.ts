@@ -1,6 +1,6 @@
 import { type AwsFrame, awsEventStreamType, createAwsFrameReader } from '../../cloud-auth/aws-event-frames.ts';
 import type { StreamDecoder, StreamDecoding, StreamEvent } from '../../contract/provider/stream-event.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
 
 /** The service's streams: events and exceptions by name, and events of the models' own formats wrapped in `chunk` events. */
 export const eventStream: StreamDecoding = { contentType: awsEventStreamType, create: createDecoder };
@@ -42,12 +42,7 @@ function innerEvent(base64: string): StreamEvent {
 }
 
 function parse(text: string): JsonObject | string {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : text;
-  } catch {
-    return text;
-  }
+  return parseObject(text) ?? text;
 }
 
 function errorData(text: string): JsonObject {

@@ -1,7 +1,7 @@
 import { pipeline, Readable } from 'node:stream';
 import type { Operation, OperationCall, StepServices } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
 import { callOfLine, outputLine } from '../../formats/stored/batch-lines.ts';
 import { chatReply } from './chat-reply.ts';
 import { embed } from './embeddings.ts';
@@ -71,13 +71,7 @@ type Reply = NonNullable<Operation['fromProvider']>;
 /** Returns an object, given as object or as its JSON text. */
 function objectOf(value: unknown): JsonObject | null {
   if (isObject(value)) return { ...value };
-  if (typeof value !== 'string' || !value.startsWith('{')) return null;
-  try {
-    const parsed: unknown = JSON.parse(value);
-    return isObject(parsed) ? parsed : null;
-  } catch {
-    return null;
-  }
+  return typeof value === 'string' ? parseObject(value) : null;
 }
 
 function linkOf(given: unknown, call: OperationCall): URL {

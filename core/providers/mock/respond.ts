@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isCredentialHeader } from '../../contract/values/http/credential-headers.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
-import { isObject } from '../../contract/values/json/json.ts';
+import { parseObject } from '../../contract/values/json/json.ts';
 import { replyTo } from './chat-reply.ts';
 import { embeddingReply } from './embedding.ts';
 import { type MockMedia, mediaReply, modelsReply, silence, transcript } from './media.ts';
@@ -65,7 +65,7 @@ export async function respondToForm(bytes: Uint8Array, contentType: string): Pro
 
 /** Returns the reply to a JSON body of one of the operations. */
 export function respond(operation: Exclude<MockOperation, 'audio'>, bytes: Uint8Array, nowMs: number): MockReply {
-  const body = parse(bytes);
+  const body = parseObject(bytes);
   if (body === null) return refusal(400, 'the body is not a JSON object', null);
   const asked = behaviourOf(body.model);
   if ('refused' in asked) return asked.refused;
@@ -169,12 +169,3 @@ function errorBody(status: number, message: string, param: string | null, code?:
 }
 
 const errorTypes: Record<number, string> = { 401: 'authentication_error', 403: 'permission_error', 429: 'rate_limit_error' };
-
-function parse(bytes: Uint8Array): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
-}

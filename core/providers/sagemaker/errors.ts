@@ -1,6 +1,6 @@
 import type { ProviderError } from '../../contract/provider/provider.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
 import { retryAfterMs } from '../../formats/retry-after.ts';
 
 /**
@@ -24,14 +24,8 @@ export function errorOf(status: number, body: JsonObject | null, headers: Header
 function containerMessage(original: unknown): string | null {
   const text = textOf(original);
   if (text === null || !text.startsWith('{')) return text;
-  try {
-    const body: unknown = JSON.parse(text);
-    if (!isObject(body)) return text;
-    const { error, message, detail } = body;
-    return (isObject(error) ? textOf(error.message) : textOf(error)) ?? textOf(message) ?? textOf(detail) ?? text;
-  } catch {
-    return text;
-  }
+  const { error, message, detail } = parseObject(text) ?? {};
+  return (isObject(error) ? textOf(error.message) : textOf(error)) ?? textOf(message) ?? textOf(detail) ?? text;
 }
 
 function kindOf(text: unknown): string | null {

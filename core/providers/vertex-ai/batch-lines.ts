@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { type BatchRequest, callOfLine, outputLine, readJsonLines } from '../../formats/stored/batch-lines.ts';
 import { vertexModel } from './models.ts';
@@ -69,12 +69,7 @@ function messageOf(line: JsonObject, reply: JsonObject | null): unknown {
 /** Some models return their reply as JSON inside a text. */
 function replyOf(response: unknown): JsonObject | null {
   if (isObject(response)) return Object.keys(response).length === 0 ? null : response;
-  try {
-    const parsed: unknown = typeof response === 'string' ? JSON.parse(response) : null;
-    return isObject(parsed) ? parsed : null;
-  } catch {
-    return null;
-  }
+  return typeof response === 'string' ? parseObject(response) : null;
 }
 
 /** Values of labels have at most 63 characters. */

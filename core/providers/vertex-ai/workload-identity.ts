@@ -4,7 +4,7 @@ import { askForToken, postForToken } from '../../cloud-auth/oauth-token.ts';
 import type { SignServices, Token, TokenRequest } from '../../contract/provider/sign-services.ts';
 import { Secret } from '../../contract/values/credentials/secret.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, parseObject } from '../../contract/values/json/json.ts';
 import { type CredentialFile, type ExternalAccount, invalidFile } from './credential-file.ts';
 import { scope } from './service-account.ts';
 
@@ -84,7 +84,7 @@ async function fileText(path: string, services: SignServices): Promise<string> {
 function tokenIn(text: string, file: ExternalAccount): string {
   const format = file.credential_source.format;
   const field = format?.type === 'json' ? (format.subject_token_field_name ?? 'access_token') : null;
-  const token = field === null ? text.trim() : parsed(text)?.[field];
+  const token = field === null ? text.trim() : parseObject(text)?.[field];
   if (typeof token === 'string' && token !== '') return token;
   throw new GatewayError('upstream_invalid', { message: `${who}: the source of the subject token contains no token` });
 }
@@ -98,7 +98,7 @@ async function impersonated(url: string, file: ExternalAccount, federated: Token
     headers: ['content-type', 'application/json', 'authorization', `Bearer ${federated.value.reveal()}`],
     body: JSON.stringify({ scope: [scope], lifetime: `${seconds}s` }),
   });
-  const reply = parsed(Buffer.from(body).toString('utf8'));
+  const reply = parseObject(body);
   const { accessToken, expireTime } = reply ?? {};
   const expiresAtMs = Date.parse(String(expireTime));
   if (status === 200 && typeof accessToken === 'string' && !Number.isNaN(expiresAtMs)) {
@@ -143,13 +143,4 @@ export function requireLent(services: SignServices, callOrigin: string | null = 
   throw new GatewayError('forbidden', {
     message: 'The identity of this machine can be used by stored providers only, and only if MACHINE_IDENTITY is true',
   });
-}
-
-function parsed(text: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }

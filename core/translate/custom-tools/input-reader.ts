@@ -1,4 +1,4 @@
-import { isObject } from '../../contract/values/json/json.ts';
+import { parseObject } from '../../contract/values/json/json.ts';
 
 /** Reads the input of a custom tool from the arguments of a function, piece by piece. */
 export interface InputReader {
@@ -106,12 +106,8 @@ export function inputOf(text: string): string {
 }
 
 function inputIn(text: string): string {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) && typeof value.input === 'string' ? value.input : text;
-  } catch {
-    return text;
-  }
+  const input = parseObject(text)?.input;
+  return typeof input === 'string' ? input : text;
 }
 
 /** Returns the position of the next quotation mark or backslash; the length of the text if there is none. */

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { guardrailSides } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
-import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
+import { isObject, type JsonObject, parseObject } from '../../../core/contract/values/json/json.ts';
 import { CallError, callFailed, callService } from './call-service.ts';
 import { type Check, type CheckServices, defineCheck, type Outcome, type Subject } from './check.ts';
 import { eventOf, headersOf } from './event.ts';
@@ -38,7 +38,7 @@ async function ask(given: Parameters, services: CheckServices, subject: Subject)
   try {
     const call = { url, headers: headersOf(subject, headers, forwardHeaders), body: eventOf(subject), timeoutMs: timeout };
     const { status, body } = await callService(services, call);
-    const reply = parse(body);
+    const reply = parseObject(body);
     if (status < 200 || status > 299) {
       if (reply !== null) responseData = { responseData: reply };
       throw new CallError('HttpError', `HTTP error! status: ${status}`);
@@ -69,13 +69,4 @@ function changedBody({ transformedData }: JsonObject, { side, body }: Subject): 
   if (side === 'output') return part.json;
   const { stream: _stream, ...rest } = part.json;
   return body.stream === undefined ? rest : { ...rest, stream: body.stream };
-}
-
-function parse(bytes: Uint8Array): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(bytes).toString());
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }

@@ -1,3 +1,4 @@
+import { textOf } from '../text/utf8.ts';
 /** JSON values. `unknown` inside makes readers check the fields they use and pass the others on unchanged. */
 export type JsonObject = Record<string, unknown>;
 
@@ -12,9 +13,9 @@ export function isEmptyObject(value: object): boolean {
 }
 
 /** Parses a JSON object. Null for other values and for text that is not JSON. */
-export function parseObject(text: string): JsonObject | null {
+export function parseObject(json: string | Uint8Array): JsonObject | null {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = JSON.parse(typeof json === 'string' ? json : textOf(json));
     return isObject(value) ? value : null;
   } catch {
     return null;

@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
+import { isObject, type JsonObject, parseObject } from '../../../contract/values/json/json.ts';
 import { type SpokenSegment, segmentsOfWords } from '../../media/subtitles.ts';
 import type { Transcription } from '../../media/transcript.ts';
 import { partsOf } from '../reply-content.ts';
@@ -29,7 +29,7 @@ function ownTranscript(parts: readonly JsonObject[], text: string): Transcriptio
 
 /** Parses a transcript with times. A truncated or malformed reply becomes a transcript without times. */
 function timedTranscript(text: string): Transcription {
-  const transcript = parsed(text);
+  const transcript = parseObject(text);
   if (!transcript || !Array.isArray(transcript.segments)) return { ...plain, text: text.trim() };
   const segments = transcript.segments.filter(isObject).map(({ start, end, text: spoken }) => ({
     start: secondsOf(start) ?? 0,
@@ -49,13 +49,4 @@ function wordOf({ word, text, startOffset, endOffset }: JsonObject): SpokenSegme
 function secondsOf(value: unknown): number | null {
   const seconds = typeof value === 'string' ? Number(value.replace(/s$/, '')) : value;
   return typeof seconds === 'number' && Number.isFinite(seconds) && seconds >= 0 ? seconds : null;
-}
-
-function parsed(text: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }

@@ -1,5 +1,5 @@
 import type { OperationCall, OutgoingCall } from '../../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
+import { parseObject } from '../../../contract/values/json/json.ts';
 
 /**
  * Features of Anthropic's own platform and its clients, by the beginning of their names. InvokeModel returns 400 for them, so
@@ -22,7 +22,7 @@ export function betasOf(call: Pick<OperationCall, 'settings' | 'header' | 'dropp
 export function withBetasInBody(call: OutgoingCall, client: { header(name: string): string | undefined }): void {
   const betas = listOf(client.header('anthropic-beta')).filter((name) => !ofTheirPlatform.test(name));
   if (betas.length === 0 || call.body === null || !/^\/model\/[^/]*anthropic[^/]*\/invoke/.test(call.path)) return;
-  const body = parse(call.body);
+  const body = parseObject(call.body);
   if (body === null) return;
   const known = Array.isArray(body.anthropic_beta) ? body.anthropic_beta : [];
   body.anthropic_beta = [...new Set([...known, ...betas])];
@@ -32,14 +32,4 @@ export function withBetasInBody(call: OutgoingCall, client: { header(name: strin
 function listOf(...values: readonly unknown[]): string[] {
   const names = values.flatMap((value) => (typeof value === 'string' ? value.split(',') : []));
   return [...new Set(names.map((name) => name.trim()).filter((name) => name !== ''))];
-}
-
-/** Bedrock rejects bodies that are not JSON objects. */
-function parse(bytes: Uint8Array): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
