@@ -3,6 +3,7 @@ import type { Ajv2020, ErrorObject } from 'ajv/dist/2020.js';
 import * as v from 'valibot';
 import type { JsonSchema, PluginCheck } from '../contract/plugin/guardrails/plugin-check.ts';
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { pointerKeys } from '../contract/values/json/json-pointer.ts';
 
 /** True for a JSON Schema, false for a schema of valibot. */
 export function isJsonSchema(schema: unknown): schema is JsonSchema {
@@ -50,8 +51,8 @@ function fromJsonSchema(schema: JsonSchema): v.GenericSchema {
 function keysOf({ instancePath, params }: ErrorObject, input: unknown): (string | number)[] {
   const keys: (string | number)[] = [];
   let at: unknown = input;
-  for (const item of instancePath.split('/').slice(1)) {
-    const key = Array.isArray(at) ? Number(item) : item.replaceAll('~1', '/').replaceAll('~0', '~');
+  for (const item of pointerKeys(instancePath)) {
+    const key = Array.isArray(at) ? Number(item) : item;
     keys.push(key);
     at = (at as JsonObject)[key];
   }

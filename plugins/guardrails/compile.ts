@@ -5,6 +5,7 @@ import type { Secret } from '../../core/contract/values/credentials/secret.ts';
 import { issueTexts } from '../../core/contract/values/errors/input-issues.ts';
 import { messageOf } from '../../core/contract/values/errors/message-of.ts';
 import { isObject, type JsonObject, type Maybe } from '../../core/contract/values/json/json.ts';
+import { pointerKeys, valueAt } from '../../core/contract/values/json/json-pointer.ts';
 import { fromPlugin } from './checks/added.ts';
 import type { Check, CheckServices, Outcome, Side, Subject } from './checks/check.ts';
 import { checks } from './checks/index.ts';
@@ -141,13 +142,9 @@ function withSecrets(parameters: JsonObject, secrets: Secret | null): JsonObject
   if (secrets === null) return parameters;
   const opened = structuredClone(parameters);
   for (const [pointer, value] of Object.entries(JSON.parse(secrets.reveal()) as Record<string, unknown>)) {
-    const keys = pointer
-      .slice(1)
-      .split('/')
-      .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+    const keys = pointerKeys(pointer);
     const last = keys.pop() as string;
-    let holder: unknown = opened;
-    for (const key of keys) holder = isObject(holder) && Object.hasOwn(holder, key) ? holder[key] : undefined;
+    const holder = valueAt(opened, keys);
     // Credentials of the organisation have no mask.
     if (isObject(holder) && (Object.hasOwn(holder, last) || pointer === '/credentials')) holder[last] = value;
   }

@@ -1,6 +1,7 @@
 import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
 import { deriveKey, seal } from '../../../core/contract/values/credentials/secret.ts';
 import { parseObject } from '../../../core/contract/values/json/json.ts';
+import { pointerStep } from '../../../core/contract/values/json/json-pointer.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';
 import { isMasked, lastCharacters, masked } from '../../secrets/sealed-fields.ts';
@@ -67,7 +68,7 @@ function* leavesOf(holder: unknown, path: string): Generator<Leaf> {
   if (typeof holder !== 'object' || holder === null) return;
   const members = holder as Record<string, unknown>;
   for (const [key, value] of Object.entries(members)) {
-    const pointer = `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const pointer = `${path}/${pointerStep(key)}`;
     const replace = (shown: string) => {
       members[key] = shown;
     };

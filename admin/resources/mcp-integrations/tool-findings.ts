@@ -1,4 +1,5 @@
 import { isObject } from '../../../core/contract/values/json/json.ts';
+import { pointerStep } from '../../../core/contract/values/json/json-pointer.ts';
 
 /** Text in the definition of a tool that an administrator should read before approving it. */
 export interface ToolFinding {
@@ -62,10 +63,5 @@ function excerpt(text: string, index: number): string {
 function* textsOf(value: unknown, path: string): Generator<[string, string]> {
   if (typeof value === 'string') yield [path, value];
   else if (Array.isArray(value)) for (const [index, one] of value.entries()) yield* textsOf(one, `${path}/${index}`);
-  else if (isObject(value)) for (const [name, one] of Object.entries(value)) yield* textsOf(one, `${path}/${escaped(name)}`);
-}
-
-/** Escapes a segment of a JSON pointer. */
-export function escaped(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+  else if (isObject(value)) for (const [name, one] of Object.entries(value)) yield* textsOf(one, `${path}/${pointerStep(name)}`);
 }

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../contract/values/json/json.ts';
 import { isObject } from '../../contract/values/json/json.ts';
+import { referenced } from '../../contract/values/json/json-pointer.ts';
 
 /**
  * Returns a simple value that a JSON Schema allows, so that typed clients can read the mock's reply. Supports the keywords of
@@ -13,7 +14,7 @@ function valueFor(schema: unknown, text: string, root: JsonObject, depth: number
   if (!isObject(schema) || depth > 12) return null;
   if ('const' in schema) return schema.const;
   if (Array.isArray(schema.enum)) return schema.enum[0];
-  if (typeof schema.$ref === 'string') return valueFor(definition(root, schema.$ref), text, root, depth + 1);
+  if (typeof schema.$ref === 'string') return valueFor(referenced(root, schema.$ref), text, root, depth + 1);
   for (const key of ['anyOf', 'oneOf', 'allOf']) {
     const choices = schema[key];
     if (Array.isArray(choices)) return valueFor(choices[0], text, root, depth + 1);
@@ -29,13 +30,4 @@ function valueFor(schema: unknown, text: string, root: JsonObject, depth: number
   if (type === 'string') return text;
   if (type === 'integer' || type === 'number') return typeof schema.minimum === 'number' ? schema.minimum : 1;
   return type === 'boolean' ? true : null;
-}
-
-/** `#/$defs/name` within the same document. */
-function definition(root: JsonObject, reference: string): unknown {
-  let at: unknown = root;
-  for (const step of reference.replace(/^#\/?/, '').split('/')) {
-    if (step !== '') at = isObject(at) ? at[step.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined;
-  }
-  return at;
 }

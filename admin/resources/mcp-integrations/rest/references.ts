@@ -1,4 +1,5 @@
 import { isObject } from '../../../../core/contract/values/json/json.ts';
+import { referenced } from '../../../../core/contract/values/json/json-pointer.ts';
 
 /** An operation that cannot be a tool. The message states why. */
 export class OperationError extends Error {}
@@ -9,13 +10,8 @@ const hopsMax = 10;
 export function resolve(document: unknown, reference: string): unknown {
   const short = reference.slice(0, 200);
   if (!reference.startsWith('#/')) throw new OperationError(`$ref ${short}: only references within the document are possible`);
-  let value: unknown = document;
-  for (const part of reference.slice(2).split('/')) {
-    const key = decoded(part).replaceAll('~1', '/').replaceAll('~0', '~');
-    const isKnown = typeof value === 'object' && value !== null && Object.hasOwn(value, key);
-    if (!isKnown) throw new OperationError(`$ref ${short}: the document has no such member`);
-    value = (value as Record<string, unknown>)[key];
-  }
+  const value = referenced(document, reference);
+  if (value === undefined) throw new OperationError(`$ref ${short}: the document has no such member`);
   return value;
 }
 
@@ -27,12 +23,4 @@ export function followed(document: unknown, value: unknown): unknown {
     found = resolve(document, found.$ref);
   }
   return found;
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }

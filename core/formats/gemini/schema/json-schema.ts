@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
+import { referenced } from '../../../contract/values/json/json-pointer.ts';
 import { badParam } from '../../bad-param.ts';
 import { mergedSchema } from './merge-schemas.ts';
-import { resolvePointer } from './schema-pointer.ts';
 
 /** Maximum nesting of objects and arrays. Gemini does not publish its limit; this one is the gateway's, as a safeguard. */
 const depthMax = 12;
@@ -91,7 +91,7 @@ function compile(given: unknown, around: Position): JsonObject {
 
 function compileReference(schema: JsonObject, reference: string, position: Position): JsonObject {
   const { $ref: _, ...beside } = schema;
-  const target = resolvePointer(position.root, reference);
+  const target = referenced(position.root, reference);
   if (target === undefined) throw badParam(position.param, `the schema refers to ${reference}, which is not in it`);
   if (position.open.filter((open) => open === reference).length >= unrollMax) {
     position.note('$ref');
@@ -108,7 +108,7 @@ function dereference(part: JsonObject, position: Position): JsonObject {
   // References in `allOf` can multiply, so they count as nodes.
   if (++position.count.nodes > nodesMax) return {};
   for (let hops = 0; typeof found.$ref === 'string'; hops++) {
-    const target = hops < 20 ? resolvePointer(position.root, found.$ref) : {};
+    const target = hops < 20 ? referenced(position.root, found.$ref) : {};
     if (target === undefined) throw badParam(position.param, `the schema refers to ${found.$ref}, which is not in it`);
     const { $ref: _, ...beside } = found;
     found = { ...(isObject(target) ? target : {}), ...beside };

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { isObject, type JsonObject } from '../../../../core/contract/values/json/json.ts';
+import { pointerKeys, valueAt } from '../../../../core/contract/values/json/json-pointer.ts';
 import { bothSides } from '../check.ts';
 import { requestTextOf } from '../event.ts';
 import { headers, serviceUrl } from '../outgoing-headers.ts';
@@ -37,12 +38,12 @@ export const generic = definePartner({
     body: fill(asked.parameters.body, asked) as JsonObject,
   }),
   toVerdict(response, { texts, parameters: { verdictPointer, pass, replacementPointer } }) {
-    const value = valueAt(response, verdictPointer);
+    const value = valueAt(response, pointerKeys(verdictPointer));
     const isScalar = value === null || ['string', 'number', 'boolean'].includes(typeof value);
     if (!isScalar) throw new Error('no verdict');
     const verdict = pass.includes(value as never);
     const data = { verdict, value: typeof value === 'string' ? value.slice(0, 200) : value };
-    const replacement = replacementPointer === undefined ? undefined : valueAt(response, replacementPointer);
+    const replacement = replacementPointer === undefined ? undefined : valueAt(response, pointerKeys(replacementPointer));
     const replaced = typeof replacement === 'string' ? [replacement] : replacement;
     const isUsable =
       Array.isArray(replaced) && replaced.length === texts.length && replaced.every((one) => typeof one === 'string');
@@ -66,15 +67,4 @@ function fillText(template: string, { text, texts, side, subject }: Asked<unknow
     '{{model}}': () => subject.model ?? '',
   };
   return template.replace(/\{\{(?:text|request|side|model)\}\}/g, (name) => (values[name] as () => string)());
-}
-
-function valueAt(value: unknown, at: string): unknown {
-  let current = value;
-  for (const part of at.split('/').slice(1)) {
-    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    const isKnown = (Array.isArray(current) || isObject(current)) && Object.hasOwn(current, key);
-    if (!isKnown) return undefined;
-    current = (current as JsonObject)[key];
-  }
-  return current;
 }
