@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context } from 'hono';
@@ -11,6 +10,7 @@ import {
   type ProxyRules,
   vouchHeader,
 } from '../../../core/contract/values/addresses/client-origin.ts';
+import { equalSecrets } from '../../../core/contract/values/credentials/equal-digests.ts';
 
 interface Believing {
   readonly settings: Pick<Settings, 'clusterKeyText'>;
@@ -33,14 +33,5 @@ export function clientOrigin(c: Context, { settings, proxies }: Believing): Clie
 
 /** Compares in constant time. */
 export function isClusterKey(given: string, settings: Pick<Settings, 'clusterKeyText'>): boolean {
-  const { clusterKeyText } = settings;
-  if (known.text !== clusterKeyText) known = { text: clusterKeyText, digest: sha256(clusterKeyText) };
-  return timingSafeEqual(sha256(given), known.digest);
-}
-
-/** The last cluster key and its digest: every internal request compares it. */
-let known = { text: '', digest: sha256('') };
-
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return equalSecrets(given, settings.clusterKeyText);
 }

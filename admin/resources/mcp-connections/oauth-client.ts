@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import * as oauth from 'oauth4webapi';
 import * as v from 'valibot';
+import { basicClientCredentials } from '../../../core/contract/values/credentials/basic-credentials.ts';
 import { isObject } from '../../../core/contract/values/json/json.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
@@ -26,19 +27,9 @@ export type OAuthClient = v.InferOutput<typeof oauthClient>;
 /** Returns the authentication of a client at the token endpoint. */
 export function authenticationOf({ secret, method }: OAuthClient): oauth.ClientAuth {
   if (secret === null || method === 'none') return oauth.None();
-  return method === 'client_secret_post' ? oauth.ClientSecretPost(secret) : basic(secret);
-}
-
-/**
- * The library encodes `-` and other unreserved characters too, which is allowed. Servers that do not decode ids, and many contain `-`,
- * reject those.
- */
-function basic(secret: string): oauth.ClientAuth {
-  const encoded = (text: string) => new URLSearchParams({ a: text }).toString().slice(2);
-  return (_as, { client_id }, _body, headers) => {
-    const pair = `${encoded(client_id)}:${encoded(secret)}`;
-    headers.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`);
-  };
+  if (method === 'client_secret_post') return oauth.ClientSecretPost(secret);
+  // The library encodes unreserved characters too, which is allowed. Some servers reject that, as they do not decode ids.
+  return (_as, { client_id }, _body, headers) => headers.set('authorization', basicClientCredentials(client_id, secret));
 }
 
 /**

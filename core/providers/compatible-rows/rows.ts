@@ -1,5 +1,6 @@
 import type { ProviderSettings } from '../../contract/provider/provider.ts';
 import { withoutTrailingSlashes } from '../../contract/values/addresses/trailing-slashes.ts';
+import { basicCredentials } from '../../contract/values/credentials/basic-credentials.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { ChatQuirks } from '../../formats/openai/chat-quirks.ts';
 import type { CompatibleProvider } from '../../formats/openai/openai-compatible.ts';
@@ -239,7 +240,7 @@ export const rows: readonly CompatibleRow[] = [
     baseUrl: 'https://api.cloud.scenario.com/v1',
     operations: [],
     // The key of an account is its name and secret, `api_xxx:yyy`.
-    credential: (key) => ['authorization', `Basic ${Buffer.from(key).toString('base64')}`],
+    credential: (key) => ['authorization', basicCredentials(key)],
   },
   {
     id: 'siliconflow',

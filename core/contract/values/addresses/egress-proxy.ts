@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { basicCredentials } from '../credentials/basic-credentials.ts';
 import { isInRange, safeParseRange } from './public-address.ts';
 import { isTrustedOrigin, type TrustedHosts } from './trusted-hosts.ts';
 
@@ -69,6 +70,5 @@ function isOwnMachine(host: string): boolean {
 
 function authorizationOf({ username, password }: URL): string | null {
   if (username === '' && password === '') return null;
-  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return `Basic ${Buffer.from(credentials, 'utf8').toString('base64')}`;
+  return basicCredentials(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
 }

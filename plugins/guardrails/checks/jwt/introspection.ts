@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { basicClientCredentials } from '../../../../core/contract/values/credentials/basic-credentials.ts';
 import { parseObject } from '../../../../core/contract/values/json/json.ts';
 import { callService } from '../call-service.ts';
 import type { CheckServices } from '../check.ts';
@@ -38,7 +39,7 @@ export function createIntrospection(
   const known = new LRUCache<string, Claims>({ max: 1000, ttl: rememberedSecondsMax * 1_000 });
   const inactive: Checked = { ok: false, explanation: 'JWT validation error: the token is not active', isSigned: false };
   const authorization =
-    introspectClientId === undefined ? [] : ['authorization', basic(introspectClientId, introspectClientSecret)];
+    introspectClientId === undefined ? [] : ['authorization', basicClientCredentials(introspectClientId, introspectClientSecret)];
   return async (token) => {
     if (token === '' || token.length > charsMax) return inactive;
     const key = hash('sha256', token, 'hex');
@@ -63,10 +64,4 @@ export function createIntrospection(
 function isCurrent({ exp, nbf }: Claims): boolean {
   const now = Date.now() / 1_000;
   return (typeof exp !== 'number' || exp > now) && (typeof nbf !== 'number' || nbf <= now);
-}
-
-/** RFC 6749, 2.3.1: both parts are form-encoded first. */
-function basic(id: string, secret: string): string {
-  const encode = (text: string) => new URLSearchParams({ a: text }).toString().slice(2);
-  return `Basic ${Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64')}`;
 }
