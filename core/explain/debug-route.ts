@@ -1,6 +1,7 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import { headerParam } from '../contract/protocol/header-names.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
+import { asciiJson } from '../contract/values/json/ascii-json.ts';
 import type { JsonObject } from '../contract/values/json/json.ts';
 import type { Dispatcher } from '../pipeline/dispatch.ts';
 import { explainRouteShortly } from './explain-route.ts';
@@ -31,12 +32,12 @@ export async function addDebugRoute(ctx: RequestContext, dispatcher: Dispatcher)
 
 /** Shortens the explanation until it fits: first conditions, then the whole strategy, then targets from the end. */
 function headerValue(route: JsonObject): string {
-  const text = ascii(route);
+  const text = asciiJson(route);
   if (text.length <= headerBytesMax) return text;
   const { config, targets } = route as { config: unknown; targets: JsonObject[] };
   const shorter = [withoutClauses(route), ...[50, 20, 5, 1, 0].map((count) => ({ config, targets: targets.slice(0, count) }))];
   for (const each of shorter) {
-    const cut = ascii({ ...each, truncated: true });
+    const cut = asciiJson({ ...each, truncated: true });
     if (cut.length <= headerBytesMax) return cut;
   }
   return '{"truncated":true}';
@@ -44,9 +45,4 @@ function headerValue(route: JsonObject): string {
 
 function withoutClauses(route: JsonObject): JsonObject {
   return JSON.parse(JSON.stringify(route, (key, value) => (key === 'clauses' ? undefined : value))) as JsonObject;
-}
-
-/** JSON in which everything beyond ASCII is escaped. */
-function ascii(value: JsonObject): string {
-  return JSON.stringify(value).replace(/[\x7f-\uffff]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -1,5 +1,6 @@
 import type { Identity, RequestContext } from '../../contract/plugin/context.ts';
 import type { IdentityForwarding } from '../../contract/protocol/mcp/mcp.ts';
+import { asciiJson } from '../../contract/values/json/ascii-json.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
 import type { ServerSettings } from '../server/server-settings.ts';
 
@@ -59,9 +60,4 @@ function ownClaims(
     organisation_id: organisationId,
     client_id: keyId,
   };
-}
-
-/** JSON in printable ASCII, as header values require. */
-function asciiJson(claims: JsonObject): string {
-  return JSON.stringify(claims).replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
