@@ -2,7 +2,7 @@ import type { Settings } from '../config/settings.ts';
 import { egressProxyOf } from '../core/contract/values/addresses/egress-proxy.ts';
 import { parseTrustedHosts } from '../core/contract/values/addresses/outbound-url.ts';
 
-export type OutboundSettings = Pick<Settings, 'httpsProxy' | 'noProxy' | 'trustedCustomHosts' | 'controlPlaneUrl'>;
+type OutboundSettings = Pick<Settings, 'httpsProxy' | 'noProxy' | 'trustedCustomHosts' | 'controlPlaneUrl'>;
 
 export type OutboundFetch = (url: string, init: RequestInit) => Promise<Response>;
 

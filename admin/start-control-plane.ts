@@ -101,11 +101,13 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
   const background = createBackgroundWork(log);
   // Within the time limit of admin requests.
   const dns = new Resolver({ timeout: 1_000, tries: 2 });
-  const requestExport = createRequestExport(settings, log);
+  const outboundFetch = createOutboundFetch(settings);
+  const post = postOtlpWith(outboundFetch);
+  const requestExport = createRequestExport(settings, post, log);
   const metrics = createControlPlaneMetrics({ settings, database, exporters: requestExport.exporters, now: clock.elapsed });
   const metricsExport = startMetricsExport({
     ...{ settings, instance: 'control-plane', collect: () => metrics.registry.getMetricsAsJSON() },
-    post: postOtlpWith(createOutboundFetch(settings)),
+    post,
     more: requestExport.metrics,
     ...{ now: clock.now, timers: realTimers, random: Math.random, log },
   });
@@ -131,7 +133,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     };
     const relay = startRelay(database, publish, log);
     const housekeeping = startHousekeeping(housekeepingTasks, { settings, database, clickhouse, mailer, log, clock });
-    const objects = createObjectStore(settings, clock, log);
+    const objects = createObjectStore(settings, outboundFetch, clock, log);
     if (objects) void tryObjectStore(objects);
     let stopping = false;
     const services: AdminServices = {

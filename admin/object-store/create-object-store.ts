@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { messageOf } from '../../core/contract/values/errors/message-of.ts';
 import type { Log } from '../../core/contract/values/log/log.ts';
 import type { Clock } from '../../core/contract/values/time/clock.ts';
+import type { OutboundFetch } from '../outbound-fetch.ts';
 import { createDirectoryStore } from './directory-store.ts';
 import { type ObjectStore, ObjectStoreError } from './object-store.ts';
 import type { ObjectStoreSettings } from './s3-identity.ts';
@@ -11,10 +12,15 @@ import { createS3Store } from './s3-store.ts';
 const restMs = 30_000;
 
 /** Returns the store that OBJECT_STORE names; null if it is unset. Opens no connection. */
-export function createObjectStore(settings: ObjectStoreSettings, clock: Pick<Clock, 'elapsed'>, log: Log): ObjectStore | null {
+export function createObjectStore(
+  settings: ObjectStoreSettings,
+  fetch: OutboundFetch,
+  clock: Pick<Clock, 'elapsed'>,
+  log: Log,
+): ObjectStore | null {
   if (settings.objectStore === null) return null;
   const url = new URL(settings.objectStore);
-  const store = url.protocol === 'file:' ? createDirectoryStore(fileURLToPath(url)) : createS3Store(settings, url);
+  const store = url.protocol === 'file:' ? createDirectoryStore(fileURLToPath(url)) : createS3Store(settings, url, fetch);
   let failedAtMs: number | null = null;
   return {
     ...store,

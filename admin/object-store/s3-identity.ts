@@ -4,13 +4,13 @@ import type { AwsIdentity } from '../../core/cloud-auth/aws-sign.ts';
 import { createTokenCaches } from '../../core/cloud-auth/token-cache.ts';
 import type { SignServices, Token, TokenFetch } from '../../core/contract/provider/sign-services.ts';
 import { Secret } from '../../core/contract/values/credentials/secret.ts';
-import type { OutboundFetch, OutboundSettings } from '../outbound-fetch.ts';
+import { headerPairs } from '../../core/contract/values/http/http.ts';
+import type { OutboundFetch } from '../outbound-fetch.ts';
 
 export type ObjectStoreSettings = Pick<
   Settings,
   'objectStore' | 's3Endpoint' | 's3Region' | 's3PathStyle' | 's3AccessKeyId' | 's3SecretAccessKey'
-> &
-  OutboundSettings;
+>;
 
 /** Credentials arrive fast or not at all. */
 const timeoutMs = 3_000;
@@ -46,7 +46,7 @@ function fetchTokenWith(fetch: OutboundFetch): TokenFetch['fetch'] {
   return async ({ url, method, headers, body }) => {
     const response = await fetch(url, {
       method,
-      headers: headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1] as string] as [string, string]] : [])),
+      headers: headerPairs(headers),
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
       ...(body === null ? {} : { body }),

@@ -3,7 +3,8 @@ import { awsOrigin } from '../../core/cloud-auth/aws-region.ts';
 import { type AwsIdentity, awsSigned } from '../../core/cloud-auth/aws-sign.ts';
 import { messageOf } from '../../core/contract/values/errors/message-of.ts';
 import type { HeaderList } from '../../core/contract/values/http/http.ts';
-import { createOutboundFetch } from '../outbound-fetch.ts';
+import { headerPairs } from '../../core/contract/values/http/http.ts';
+import type { OutboundFetch } from '../outbound-fetch.ts';
 import { type ObjectStore, ObjectStoreError } from './object-store.ts';
 import { createS3Identity, type ObjectStoreSettings } from './s3-identity.ts';
 
@@ -33,14 +34,13 @@ interface Reply {
  * Stores objects in a bucket of Amazon S3 or a compatible server. The server verifies the SHA-256 of every object that it receives. The
  * operator has chosen the address, so private ones are allowed; redirects are not followed.
  */
-export function createS3Store(settings: ObjectStoreSettings, location: URL): ObjectStore {
+export function createS3Store(settings: ObjectStoreSettings, location: URL, fetch: OutboundFetch): ObjectStore {
   const { s3Region: region, s3PathStyle } = settings;
   const bucket = location.host;
   const prefix = location.pathname === '/' ? '' : location.pathname;
   const server = new URL(settings.s3Endpoint ?? awsOrigin('s3', region));
   const origin = s3PathStyle ? server.origin : `${server.protocol}//${bucket}.${server.host}`;
   const start = `${server.pathname === '/' ? '' : server.pathname}${s3PathStyle ? `/${bucket}` : ''}${prefix}`;
-  const fetch = createOutboundFetch(settings);
   const identity = createS3Identity(settings, fetch);
 
   async function send(call: Call): Promise<Reply> {
@@ -62,7 +62,7 @@ export function createS3Store(settings: ObjectStoreSettings, location: URL): Obj
     });
     const response = await fetch(origin + path, {
       method,
-      headers: pairsOf(signed),
+      headers: headerPairs(signed),
       redirect: 'manual',
       signal: AbortSignal.timeout(attemptMs + Math.ceil(((body?.length ?? 0) + responseBytes) / bytesPerMs)),
       ...(body ? { body: body as Uint8Array<ArrayBuffer> } : {}),
@@ -95,10 +95,6 @@ export function createS3Store(settings: ObjectStoreSettings, location: URL): Obj
 
 /** Expected size of an object that is read whole; gives the time limit. */
 const wholeObjectBytes = 16 * 1024 * 1024;
-
-function pairsOf(list: HeaderList): [string, string][] {
-  return list.flatMap((name, at) => (at % 2 === 0 ? [[name, list[at + 1] as string] as [string, string]] : []));
-}
 
 /** The status, and the code of the XML document if there is one: the rest of it may name accounts. */
 function describe({ status, bytes }: Reply): string {

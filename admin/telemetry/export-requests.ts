@@ -3,16 +3,14 @@ import type { RecordContent } from '../../core/contract/protocol/record-contents
 import type { Log } from '../../core/contract/values/log/log.ts';
 import { realTimers } from '../../core/contract/values/time/timers.ts';
 import { declarationOf } from '../../core/providers/declarations.ts';
-import { OtlpExporter } from '../../core/telemetry/otlp/exporter.ts';
+import { OtlpExporter, type Post } from '../../core/telemetry/otlp/exporter.ts';
 import { GenAiMetrics } from '../../core/telemetry/otlp/gen-ai-metrics.ts';
 import { type Metric, messageOf, type Source } from '../../core/telemetry/otlp/messages.ts';
 import { otlpOptions, otlpSource, otlpUrl } from '../../core/telemetry/otlp/options.ts';
 import { requestLog } from '../../core/telemetry/otlp/request-log.ts';
 import { type ExportedRecord, requestSpans, type Surroundings } from '../../core/telemetry/otlp/request-spans.ts';
 import type { NewRecord } from '../define-resource.ts';
-import { createOutboundFetch } from '../outbound-fetch.ts';
 import { ContentJoin } from './join-contents.ts';
-import { postOtlpWith } from './post-otlp.ts';
 
 /** Sends stored records to a collector as spans and log records. Gateways do no work for it. */
 export interface RequestExport {
@@ -30,9 +28,8 @@ export interface RequestExport {
 /** Time for the last exports when the process stops. */
 const closeMs = 3_000;
 
-export function createRequestExport(settings: Settings, log: Log): RequestExport {
+export function createRequestExport(settings: Settings, post: Post, log: Log): RequestExport {
   const source = otlpSource(settings, 'control-plane');
-  const post = postOtlpWith(createOutboundFetch(settings));
   const scheme = settings.publicUrl.startsWith('https:') ? 'https' : 'http';
   const surroundings: Surroundings = { providerName, scheme };
   const exporters = (['traces', 'logs'] as const).flatMap((signal) => {

@@ -52,7 +52,7 @@ function open(kind: string, changes: object = {}): ObjectStore {
     },
   }[kind];
   if (!place) throw new Error(kind);
-  return createObjectStore({ ...place, ...changes }, { elapsed: () => nowMs }, log) as ObjectStore;
+  return createObjectStore({ ...place, ...changes }, fetch, { elapsed: () => nowMs }, log) as ObjectStore;
 }
 
 describe.each(['directory', 'bucket, path style', 'bucket, virtual-hosted'])('object store: %s', (kind) => {
@@ -168,5 +168,5 @@ describe('tryObjectStore', () => {
 
 it('no OBJECT_STORE: no store', () => {
   const settings = { ...s3, objectStore: null, s3Endpoint: null, s3PathStyle: false };
-  expect(createObjectStore(settings, { elapsed: () => 0 }, log)).toBeNull();
+  expect(createObjectStore(settings, fetch, { elapsed: () => 0 }, log)).toBeNull();
 });

@@ -71,7 +71,7 @@ function open() {
   const place = { objectStore: 's3://bucket-1/logs', s3Endpoint: bucket.url, s3PathStyle: true, s3Region: 'us-east-1' };
   const direct = { httpsProxy: null, noProxy: [], trustedCustomHosts: [], controlPlaneUrl: 'http://127.0.0.1:1' };
   const settings = { ...place, ...direct, s3AccessKeyId: null, s3SecretAccessKey: null };
-  const store = createObjectStore(settings, { elapsed: () => 0 }, newMemoryLog());
+  const store = createObjectStore(settings, fetch, { elapsed: () => 0 }, newMemoryLog());
   if (!store) throw new Error('no store');
   return store;
 }

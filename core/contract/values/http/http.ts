@@ -120,6 +120,11 @@ export function withoutHeader(headers: HeaderList, name: string): HeaderList {
   return headers.filter((_, i) => headers[i - (i % 2)] !== name);
 }
 
+/** Returns the headers of a flat list as pairs, for `fetch`. */
+export function headerPairs(headers: HeaderList): [string, string][] {
+  return headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1] as string] as [string, string]] : []));
+}
+
 /** Characters of a header value: tabs and the printable ones of latin1. The HTTP client rejects all others. */
 export const headerValuePattern = /^[\t\x20-\x7e\x80-\xff]*$/;
 export const notHeaderValue = 'contains characters that are not allowed in a header';
