@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { SignServices, TokenRequest } from '../contract/provider/sign-services.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import type { HeaderList } from '../contract/values/http/http.ts';
-import { type JsonObject, parseObject } from '../contract/values/json/json.ts';
+import { isText, type JsonObject, parseObject } from '../contract/values/json/json.ts';
 import { assumeRoleWithToken } from './aws-assume-role.ts';
 import type { AwsIdentity } from './aws-sign.ts';
 
@@ -71,7 +71,7 @@ async function ask(services: SignServices, request: TokenRequest): Promise<strin
 function identityOf(keys: JsonObject): AwsIdentity {
   const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey, Token: sessionToken, Expiration: expiration } = keys;
   const expiresAtMs = Date.parse(String(expiration));
-  const readable = [accessKeyId, secretAccessKey, sessionToken].every((value) => typeof value === 'string' && value !== '');
+  const readable = [accessKeyId, secretAccessKey, sessionToken].every(isText);
   if (!readable || Number.isNaN(expiresAtMs)) throw unreadable();
   return {
     accessKeyId: accessKeyId as string,

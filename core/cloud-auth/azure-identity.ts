@@ -3,7 +3,7 @@ import type { Credentials, OutgoingCall, ProviderSettings } from '../contract/pr
 import type { SignServices, Token } from '../contract/provider/sign-services.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import type { HeaderList } from '../contract/values/http/http.ts';
-import { isPromise, type Maybe } from '../contract/values/json/json.ts';
+import { isPromise, type Maybe, textOrNull } from '../contract/values/json/json.ts';
 import { requireShownTo } from './machine-token.ts';
 import { askForToken, postForToken } from './oauth-token.ts';
 import { tokenKey } from './token-cache.ts';
@@ -77,7 +77,7 @@ export function identityToken(
   services: SignServices,
   authority = publicAuthority,
 ): Maybe<Token> {
-  const scope = text(settings.azure_entra_scope) ?? defaultScope;
+  const scope = textOrNull(settings.azure_entra_scope) ?? defaultScope;
   const mode = settings.azure_auth_mode;
   if (mode === 'entra') {
     const tenant = required(who, settings, 'azure_entra_tenant_id');
@@ -91,7 +91,7 @@ export function identityToken(
   }
   // Below, the machine uses its own identity, if the deployment allows it.
   if (!services.machineIdentity) throw notLent(who, String(mode));
-  const managedId = text(settings.azure_managed_client_id);
+  const managedId = textOrNull(settings.azure_managed_client_id);
   if (mode === 'managed') {
     return services.tokens
       .of('azure')
@@ -141,9 +141,13 @@ async function assertionOf(who: string, mode: string, services: SignServices, ma
 function workloadOf(who: string, settings: ProviderSettings): { tenant: string; clientId: string } {
   return {
     tenant:
-      text(settings.azure_workload_tenant_id) ?? text(process.env.AZURE_TENANT_ID) ?? missing(who, 'azure_workload_tenant_id'),
+      textOrNull(settings.azure_workload_tenant_id) ??
+      textOrNull(process.env.AZURE_TENANT_ID) ??
+      missing(who, 'azure_workload_tenant_id'),
     clientId:
-      text(settings.azure_workload_client_id) ?? text(process.env.AZURE_CLIENT_ID) ?? missing(who, 'azure_workload_client_id'),
+      textOrNull(settings.azure_workload_client_id) ??
+      textOrNull(process.env.AZURE_CLIENT_ID) ??
+      missing(who, 'azure_workload_client_id'),
   };
 }
 
@@ -163,7 +167,7 @@ function grant(clientId: string, scope: string, proof: Readonly<Record<string, s
 }
 
 function required(who: string, settings: ProviderSettings, name: string): string {
-  return text(settings[name]) ?? missing(who, name);
+  return textOrNull(settings[name]) ?? missing(who, name);
 }
 
 function missing(who: string, name: string): never {
@@ -175,8 +179,4 @@ function notLent(who: string, mode: string): GatewayError {
     message: `azure_auth_mode ${mode} of ${who} uses the identity of this machine, which is allowed for stored providers only, and only if MACHINE_IDENTITY is true`,
     param: 'azure_auth_mode',
   });
-}
-
-function text(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
 }

@@ -2,7 +2,7 @@ import type { SignServices, Token, TokenRequest } from '../contract/provider/sig
 import { Secret } from '../contract/values/credentials/secret.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { type HeaderList, headerValuePattern } from '../contract/values/http/http.ts';
-import { type JsonObject, parseObject } from '../contract/values/json/json.ts';
+import { isText, type JsonObject, parseObject } from '../contract/values/json/json.ts';
 
 /** Lifetime in seconds if the server sends none (RFC 6749 §5.1 only recommends that it does). */
 const lifetimeSeconds = 300;
@@ -53,7 +53,7 @@ export async function askForToken(services: SignServices, request: TokenRequest,
 
 /** Statuses below 500 mean that the credentials are not accepted. The same status decides about retries and fallbacks. */
 function refusal(status: number, body: JsonObject | null, who: string): GatewayError {
-  const reasons = [body?.error, body?.error_description].filter((text) => typeof text === 'string' && text !== '');
+  const reasons = [body?.error, body?.error_description].filter(isText);
   // Only the first line: the rest is trace ids and time stamps.
   const words = reasons.join(': ').split(/[\r\n]/, 1)[0] as string;
   return new GatewayError('upstream_status', {

@@ -1,5 +1,4 @@
-import { isObject, type JsonObject } from '../contract/values/json/json.ts';
-import { objectsIn } from './objects-in.ts';
+import { isObject, isText, type JsonObject, objectsIn } from '../contract/values/json/json.ts';
 import { webAddressIn } from './openai/url-citations.ts';
 
 /**
@@ -57,6 +56,6 @@ export function citationOfRetrieved({ uri, documentName, title, text }: JsonObje
 export function fileCitationOf(citation: JsonObject): JsonObject {
   const { file_id: file, source, document_title, title, document_index, search_result_index } = citation;
   const index = Number(document_index ?? search_result_index ?? 0);
-  const id = [file, source].find((value) => typeof value === 'string' && value !== '') ?? `document_${index}`;
+  const id = [file, source].find(isText) ?? `document_${index}`;
   return { type: 'file_citation', file_id: id, filename: String(document_title ?? title ?? ''), index };
 }

@@ -4,7 +4,7 @@ import type { Reply } from '../contract/plugin/plugin.ts';
 import type { WorkspaceModelsDocument } from '../contract/protocol/documents.ts';
 import { defaultPrefix } from '../contract/protocol/header-names.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
-import type { JsonObject, Maybe } from '../contract/values/json/json.ts';
+import { isText, type JsonObject, type Maybe } from '../contract/values/json/json.ts';
 import type { Dispatcher } from '../pipeline/dispatch.ts';
 import { type CatalogueModel, pickModels } from './catalogue-query.ts';
 import { type ProviderModel, readProviderModels } from './provider-models.ts';
@@ -130,5 +130,5 @@ function anthropicModel(model: CatalogueModel | ProviderModel) {
 /** Returns the name that the provider states for people (OpenAI-compatible lists with names have `name`), or the id. */
 function displayName(model: CatalogueModel | ProviderModel): string {
   const { display_name: display, name }: JsonObject = { ...model };
-  return [display, name].find((value): value is string => typeof value === 'string' && value !== '') ?? model.id;
+  return [display, name].find(isText) ?? model.id;
 }

@@ -1,6 +1,6 @@
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList } from '../contract/values/http/http.ts';
-import { isObject, type JsonObject, parseObject } from '../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn, parseObject } from '../contract/values/json/json.ts';
 import { counted } from '../contract/values/text/counted.ts';
 import { framesOf } from '../contract/values/text/event-frames.ts';
 import { dataOf, isEventStream } from '../contract/values/text/event-text.ts';
@@ -104,7 +104,7 @@ function messageOf({ headers, body }: InnerReply): JsonObject | null {
 
 /** Models receive text. Other content is named, and structured content is used if there is no text. */
 function textOfResult({ content, structuredContent }: JsonObject): string {
-  const texts = (Array.isArray(content) ? content : []).filter(isObject).map((part) => {
+  const texts = objectsIn(content).map((part) => {
     if (part.type === 'text' && typeof part.text === 'string') return part.text;
     const resource = isObject(part.resource) ? part.resource : {};
     if (typeof resource.text === 'string') return resource.text;

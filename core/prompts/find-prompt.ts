@@ -2,7 +2,7 @@ import type { Identity } from '../contract/plugin/context.ts';
 import type { DocumentReader } from '../contract/plugin/plugin.ts';
 import type { PromptDocument, PromptPartialDocument, PromptVersionDocument } from '../contract/protocol/prompts.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
-import { isPromise, type Maybe } from '../contract/values/json/json.ts';
+import { after, type Maybe } from '../contract/values/json/json.ts';
 import { compileTemplate, TemplatePartial } from './compile-template.ts';
 import type { Template } from './template.ts';
 import { TemplateError } from './template-error.ts';
@@ -63,10 +63,6 @@ export function findPartial(documents: DocumentReader, home: Home, reference: st
       version === null ? null : { partial: partialOf(version, reference), home: document },
     );
   });
-}
-
-function after<T, U>(value: Maybe<T>, next: (value: T) => Maybe<U>): Maybe<U> {
-  return isPromise(value) ? value.then(next) : next(value);
 }
 
 /** Slugs have up to 255 letters, digits, `-` and `_`. */

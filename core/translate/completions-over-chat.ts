@@ -1,6 +1,6 @@
 import type { Operation, OperationCall } from '../contract/provider/provider.ts';
 import type { StreamEvent, StreamTranslator } from '../contract/provider/stream-event.ts';
-import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../contract/values/json/json.ts';
 import { badParam } from '../formats/bad-param.ts';
 import { oneOfTwo } from '../formats/pick-format.ts';
 import { dropUnread } from '../formats/reply-notes.ts';
@@ -41,7 +41,7 @@ function onePrompt(prompt: unknown, provider: string): string {
 }
 
 function completionOf(chat: JsonObject, call: OperationCall): JsonObject {
-  const choices = Array.isArray(chat.choices) ? chat.choices.filter(isObject) : [];
+  const choices = objectsIn(chat.choices);
   return { ...chat, object: 'text_completion', choices: choices.map((choice) => textChoice(choice, choice.message, call)) };
 }
 

@@ -1,7 +1,6 @@
 import type { OperationCall } from '../contract/provider/provider.ts';
-import { isObject, type JsonObject, parseObject } from '../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn, parseObject } from '../contract/values/json/json.ts';
 import { citationsOfSources } from '../formats/document-citations.ts';
-import { objectsIn } from '../formats/objects-in.ts';
 import { adaptInReply, dropFromReply, dropUnread } from '../formats/reply-notes.ts';
 
 /**

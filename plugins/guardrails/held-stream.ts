@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseObject } from '../../core/contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn, parseObject } from '../../core/contract/values/json/json.ts';
 import { framesOf } from '../../core/contract/values/text/event-frames.ts';
 import { dataOf, withData } from '../../core/contract/values/text/event-text.ts';
 import { removeLogprobs } from './window/event-texts.ts';
@@ -48,7 +48,6 @@ export class HeldStream {
   }
 }
 
-const list = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);
 const string = (value: unknown): string => (typeof value === 'string' ? value : '');
 const indexOf = (item: JsonObject, key = 'index'): number => (typeof item[key] === 'number' ? item[key] : 0);
 
@@ -57,7 +56,7 @@ type Accumulated = Record<string, JsonObject>;
 const bodies = {
   chat(events: readonly JsonObject[]): JsonObject {
     const choices: Accumulated = {};
-    for (const choice of events.flatMap((event) => list(event.choices))) {
+    for (const choice of events.flatMap((event) => objectsIn(event.choices))) {
       const index = indexOf(choice);
       const isChat = isObject(choice.delta);
       const known = choices[index] ?? (isChat ? { index, message: { role: 'assistant', content: '' } } : { index, text: '' });
@@ -90,8 +89,8 @@ function addDelta(message: JsonObject, delta: JsonObject): void {
   for (const [key, value] of Object.entries(delta)) {
     if (typeof value === 'string' && key !== 'role') message[key] = string(message[key]) + value;
   }
-  for (const part of list(delta.content)) message.content = string(message.content) + string(part.text);
-  for (const call of list(delta.tool_calls)) {
+  for (const part of objectsIn(delta.content)) message.content = string(message.content) + string(part.text);
+  for (const call of objectsIn(delta.tool_calls)) {
     const calls = (message.tool_calls ?? {}) as Accumulated;
     message.tool_calls = calls;
     const known = calls[indexOf(call)] ?? {};
@@ -111,14 +110,15 @@ function addDelta(message: JsonObject, delta: JsonObject): void {
 function textsOf(format: 'chat' | 'messages' | 'responses', body: JsonObject): Map<string, string> {
   const texts = new Map<string, string>();
   if (format === 'chat') {
-    for (const choice of list(body.choices)) {
+    for (const choice of objectsIn(body.choices)) {
       texts.set(`${indexOf(choice)}`, isObject(choice.message) ? string(choice.message.content) : string(choice.text));
     }
   } else if (format === 'messages') {
-    for (const [at, block] of list(body.content).entries()) if (block.type === 'text') texts.set(`${at}`, string(block.text));
+    for (const [at, block] of objectsIn(body.content).entries())
+      if (block.type === 'text') texts.set(`${at}`, string(block.text));
   } else {
-    for (const [at, item] of list(body.output).entries()) {
-      for (const [part, content] of list(item.content).entries()) texts.set(`${at}.${part}`, string(content.text));
+    for (const [at, item] of objectsIn(body.output).entries()) {
+      for (const [part, content] of objectsIn(item.content).entries()) texts.set(`${at}.${part}`, string(content.text));
     }
   }
   return texts;
@@ -137,7 +137,7 @@ function withoutTexts(body: JsonObject, texts: ReadonlyMap<string, string>): unk
 const rewrite = {
   chat(json: JsonObject, next: (key: string) => string): JsonObject {
     if (!Array.isArray(json.choices)) return json;
-    const choices = list(json.choices).map((choice) => {
+    const choices = objectsIn(json.choices).map((choice) => {
       const key = `${indexOf(choice)}`;
       if (isObject(choice.delta) && typeof choice.delta.content === 'string' && choice.delta.content !== '')
         return { ...choice, delta: { ...choice.delta, content: next(key) } };
@@ -159,8 +159,8 @@ const rewrite = {
   responses(json: JsonObject, next: (key: string) => string, changed: JsonObject): JsonObject {
     const at = indexOf(json, 'output_index');
     const part = indexOf(json, 'content_index');
-    const item = list(changed.output)[at];
-    const content = list(item?.content)[part];
+    const item = objectsIn(changed.output)[at];
+    const content = objectsIn(item?.content)[part];
     switch (json.type) {
       case 'response.output_text.delta':
         return { ...json, delta: next(`${at}.${part}`) };
@@ -171,7 +171,7 @@ const rewrite = {
       case 'response.output_item.done':
         return { ...json, item: item ?? null };
       default:
-        return isObject(json.response) && list(json.response.output).length > 0
+        return isObject(json.response) && objectsIn(json.response.output).length > 0
           ? { ...json, response: { ...json.response, output: changed.output } }
           : json;
     }

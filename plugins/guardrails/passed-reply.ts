@@ -1,9 +1,8 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
 import { findHeader, type HeaderList } from '../../core/contract/values/http/http.ts';
-import { isObject, type JsonObject, type Maybe } from '../../core/contract/values/json/json.ts';
+import { after, isObject, type JsonObject, type Maybe } from '../../core/contract/values/json/json.ts';
 import { textOf } from '../../core/contract/values/text/utf8.ts';
-import { after } from './maybe.ts';
 import { deltaTexts } from './texts.ts';
 
 /** Maximum bytes of a decoded reply. */

@@ -1,11 +1,10 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { AttemptResponse } from '../../core/contract/plugin/plugin.ts';
 import { findHeader } from '../../core/contract/values/http/http.ts';
-import { isObject, type JsonObject, type Maybe } from '../../core/contract/values/json/json.ts';
+import { after, isObject, type JsonObject, type Maybe } from '../../core/contract/values/json/json.ts';
 import { isEventStream } from '../../core/contract/values/text/event-text.ts';
 import { textOf } from '../../core/contract/values/text/utf8.ts';
 import { HeldStream } from './held-stream.ts';
-import { after } from './maybe.ts';
 import { readPassedReply } from './passed-reply.ts';
 import { isPassed } from './texts.ts';
 import { removeLogprobs } from './window/event-texts.ts';

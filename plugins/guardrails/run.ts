@@ -2,12 +2,11 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { ToolSide } from '../../core/contract/plugin/guardrails/tool-guard.ts';
 import type { OperationName } from '../../core/contract/provider/provider.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
-import { isPromise, type JsonObject, type Maybe } from '../../core/contract/values/json/json.ts';
+import { after, all, isPromise, type JsonObject, type Maybe } from '../../core/contract/values/json/json.ts';
 import type { Clock } from '../../core/contract/values/time/clock.ts';
 import { BlockedAddress } from './checks/call-service.ts';
 import type { Outcome, Side, Subject } from './checks/check.ts';
 import type { Guardrail, PreparedCheck } from './compile.ts';
-import { after, all } from './maybe.ts';
 import { hasText, type Scope, type TextPart, textParts } from './texts.ts';
 import { toolTexts } from './tool-texts.ts';
 

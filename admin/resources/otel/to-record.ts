@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { emptyRecord, type RequestRecord } from '../../../core/contract/plugin/record/record.ts';
+import { isText } from '../../../core/contract/values/json/json.ts';
 import { unitsPerCallMax } from '../../../core/contract/values/models/usage.ts';
 import type { Attributes, OtlpItem, SpansInside } from './items.ts';
 import { endpointOf, isStreamed, modelInParameters, names, providerOf } from './vocabulary.ts';
@@ -69,7 +70,7 @@ function idOf({ workspaceId }: Ingest, traceId: string, spanId: string): string 
 const textMax = 128;
 
 function textOf(attributes: Attributes, names: readonly string[]): string | null {
-  const value = names.map((name) => attributes[name]).find((one) => typeof one === 'string' && one !== '');
+  const value = names.map((name) => attributes[name]).find(isText);
   return typeof value === 'string' ? value.slice(0, textMax) : null;
 }
 

@@ -1,5 +1,5 @@
 import { textCharsMax } from '../../../core/contract/protocol/control-plane-calls/guardrail-checks.ts';
-import { isObject } from '../../../core/contract/values/json/json.ts';
+import { isObject, textOrNull } from '../../../core/contract/values/json/json.ts';
 import type { ModelReply } from '../../http/gateways/send-to-gateway.ts';
 
 /** Returns the text of a completion: its content, else its tool calls as JSON. For other replies, the message of the error. */
@@ -18,7 +18,7 @@ function textOf(body: unknown): string {
 }
 
 function errorOf(body: unknown): string | null {
-  if (!isObject(body)) return typeof body === 'string' && body !== '' ? body : null;
+  if (!isObject(body)) return textOrNull(body);
   const { error, message } = body;
   if (isObject(error) && typeof error.message === 'string') return error.message;
   return typeof message === 'string' ? message : JSON.stringify(body);

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { textOrNull } from '../../../core/contract/values/json/json.ts';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
@@ -161,7 +162,7 @@ function versionsOf({ organisationId, id }: Prompt) {
 function inOneForm(content: Content): Content {
   if (!Object.hasOwn(content.parameters, 'model')) return content;
   const { model, ...parameters } = content.parameters;
-  return { ...content, parameters, model: content.model ?? (typeof model === 'string' && model !== '' ? model : null) };
+  return { ...content, parameters, model: content.model ?? textOrNull(model) };
 }
 
 function isSet(flag: boolean | 0 | 1 | null | undefined): boolean {

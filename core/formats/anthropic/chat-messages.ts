@@ -1,8 +1,7 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { badParam } from '../bad-param.ts';
 import { noteOnce } from '../note-once.ts';
-import { objectsIn } from '../objects-in.ts';
 import { toolArguments } from '../openai/tool-arguments.ts';
 import { isNativePart, openBlock } from '../sealed-blocks.ts';
 import { isServerToolItem } from '../server-tool-items.ts';

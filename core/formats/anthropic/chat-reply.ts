@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { dropFromReply } from '../reply-notes.ts';
 import { annotationsOf } from './citations.ts';
 import { finishReasonOf } from './finish-reason.ts';
@@ -13,7 +13,7 @@ import { toChatUsage, usageOfReply } from './usage.ts';
  */
 export function chatReply(reply: JsonObject, call: OperationCall, provider: string): JsonObject {
   const { id, type: _type, role: _role, content, model, stop_reason, stop_sequence, usage: _usage, ...others } = reply;
-  const blocks = Array.isArray(content) ? content.filter(isObject) : [];
+  const blocks = objectsIn(content);
   const usage = usageOfReply(reply);
   const message: JsonObject = {
     role: 'assistant',

@@ -1,7 +1,6 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import type { StreamEvent, StreamTranslator } from '../../contract/provider/stream-event.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
-import { objectsIn } from '../objects-in.ts';
+import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { chatChunks } from '../openai/chat-chunks.ts';
 import { refusalOf, reportBlock, stopSequence, withoutNulls } from './chat-reply.ts';
 import { annotationsOf } from './citations.ts';

@@ -1,8 +1,7 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { isRangeless } from '../document-citations.ts';
 import { noteOnce } from '../note-once.ts';
-import { objectsIn } from '../objects-in.ts';
 
 /**
  * Prefixes that the gateway gives to signatures of other providers, and to blocks that it sealed (`gemini/signatures.ts`,

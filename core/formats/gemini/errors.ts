@@ -1,7 +1,7 @@
 import type { ProviderError } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn, textOrNull } from '../../contract/values/json/json.ts';
 import { retryAfterMs } from '../retry-after.ts';
 
 /**
@@ -11,10 +11,10 @@ import { retryAfterMs } from '../retry-after.ts';
 export function googleError(provider: string, status: number, body: JsonObject | null, headers: HeaderList): ProviderError {
   const error = isObject(body?.error) ? body.error : {};
   const message = typeof error.message === 'string' && error.message !== '' ? error.message : `status ${status}`;
-  const details = Array.isArray(error.details) ? error.details.filter(isObject) : [];
+  const details = objectsIn(error.details);
   return {
     message: `${provider} error: ${message}`,
-    type: textOf(error.status) ?? textOf(error.type),
+    type: textOrNull(error.status) ?? textOrNull(error.type),
     param: fieldIn(details),
     code: null,
     retryAfterMs: retryAfterMs(headers) ?? retryDelayIn(details),
@@ -36,20 +36,16 @@ export function streamError(provider: string, error: JsonObject): GatewayError {
 /** `retryDelay` is a protobuf duration in JSON: seconds with an `s` behind them, `34.07s`. */
 function retryDelayIn(details: readonly JsonObject[]): number | null {
   const delay = details
-    .map((detail) => /^(\d+(?:\.\d+)?)s$/.exec(textOf(detail.retryDelay) ?? ''))
+    .map((detail) => /^(\d+(?:\.\d+)?)s$/.exec(textOrNull(detail.retryDelay) ?? ''))
     .find((found) => found !== null);
   return delay ? Math.round(Number(delay[1]) * 1000) : null;
 }
 
 function fieldIn(details: readonly JsonObject[]): string | null {
   for (const { fieldViolations } of details) {
-    const [first] = Array.isArray(fieldViolations) ? fieldViolations.filter(isObject) : [];
-    const field = textOf(first?.field);
+    const [first] = objectsIn(fieldViolations);
+    const field = textOrNull(first?.field);
     if (field !== null) return field;
   }
   return null;
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
 }

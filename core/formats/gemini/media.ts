@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, textOrNull } from '../../contract/values/json/json.ts';
 import { badParam } from '../bad-param.ts';
 
 /** Media types by file extension. Gemini requires the type of everything that it fetches. */
@@ -13,7 +13,7 @@ const mediaTypes: Readonly<Record<string, string>> = {
 export function imagePart(part: JsonObject, path: string): JsonObject {
   const image = isObject(part.image_url) ? part.image_url : { url: part.image_url };
   if (typeof image.url !== 'string' || image.url === '') throw badParam(`${path}.image_url`, 'a URL is expected');
-  const stated = textOf(image.mime_type) ?? textOf(part.mime_type);
+  const stated = textOrNull(image.mime_type) ?? textOrNull(part.mime_type);
   return mediaPart(image.url, stated, 'image/jpeg', `${path}.image_url`);
 }
 
@@ -23,10 +23,10 @@ export function imagePart(part: JsonObject, path: string): JsonObject {
  */
 export function filePart(part: JsonObject, path: string): JsonObject {
   const file = isObject(part.file) ? part.file : {};
-  const stated = textOf(file.mime_type) ?? typeOf(textOf(file.filename) ?? '');
-  const id = textOf(file.file_id);
+  const stated = textOrNull(file.mime_type) ?? typeOf(textOrNull(file.filename) ?? '');
+  const id = textOrNull(file.file_id);
   if (id !== null) return fileData(id, stated ?? typeOf(id) ?? 'application/pdf');
-  const data = textOf(file.file_data) ?? textOf(file.file_url);
+  const data = textOrNull(file.file_data) ?? textOrNull(file.file_url);
   if (data === null) throw badParam(`${path}.file`, 'file_data or file_id is expected');
   if (/^[a-z][a-z0-9+.-]*:/i.test(data)) return mediaPart(data, stated, 'application/pdf', `${path}.file.file_data`);
   return { inlineData: { mimeType: stated ?? 'application/pdf', data } };
@@ -36,7 +36,7 @@ export function filePart(part: JsonObject, path: string): JsonObject {
 export function audioPart(part: JsonObject, path: string): JsonObject {
   const audio = isObject(part.input_audio) ? part.input_audio : {};
   if (typeof audio.data !== 'string') throw badParam(`${path}.input_audio.data`, 'base64 is expected');
-  const format = textOf(audio.format) ?? 'wav';
+  const format = textOrNull(audio.format) ?? 'wav';
   return { inlineData: { mimeType: mediaTypes[format] ?? `audio/${format}`, data: audio.data } };
 }
 
@@ -63,8 +63,4 @@ function fileData(fileUri: string, mimeType: string): JsonObject {
 export function typeOf(name: string): string | null {
   const ending = /\.([a-z0-9]{2,4})(?:[?#]|$)/i.exec(name)?.[1];
   return ending === undefined ? null : (mediaTypes[ending.toLowerCase()] ?? null);
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
 }

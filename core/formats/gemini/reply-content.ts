@@ -1,6 +1,6 @@
 import type { StreamReader } from '../../contract/provider/stream-event.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn, textOrNull } from '../../contract/values/json/json.ts';
 import { refusalOf } from './chat/chat-reply.ts';
 import { geminiStreamReader } from './usage.ts';
 
@@ -9,10 +9,10 @@ import { geminiStreamReader } from './usage.ts';
  * replied in text. The status is 400, as for other content refusals, so that the target is not retried.
  */
 export function noContent(provider: string, reply: JsonObject, wanted: string): GatewayError {
-  const [candidate] = Array.isArray(reply.candidates) ? reply.candidates.filter(isObject) : [];
+  const [candidate] = objectsIn(reply.candidates);
   const why =
     refusalOf(reply.promptFeedback) ??
-    textIn(candidate?.finishMessage) ??
+    textOrNull(candidate?.finishMessage) ??
     heldBack(candidate?.finishReason) ??
     textInstead(candidate) ??
     'no reason given';
@@ -24,10 +24,8 @@ export function noContent(provider: string, reply: JsonObject, wanted: string): 
 
 /** Returns the parts of every candidate of a generateContent reply or event. */
 export function partsOf(reply: JsonObject): JsonObject[] {
-  const candidates = Array.isArray(reply.candidates) ? reply.candidates.filter(isObject) : [];
-  return candidates.flatMap(({ content }) =>
-    isObject(content) && Array.isArray(content.parts) ? content.parts.filter(isObject) : [],
-  );
+  const candidates = objectsIn(reply.candidates);
+  return candidates.flatMap(({ content }) => (isObject(content) ? objectsIn(content.parts) : []));
 }
 
 /** Returns the inline data of this kind (`image/`, `audio/`) in the parts, except in reasoning. */
@@ -62,10 +60,6 @@ function heldBack(reason: unknown): string | null {
 }
 
 function textInstead(candidate: JsonObject | undefined): string | null {
-  const texts = partsOf({ candidates: [candidate] }).map(({ text }) => textIn(text) ?? '');
-  return textIn(texts.join(''));
-}
-
-function textIn(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
+  const texts = partsOf({ candidates: [candidate] }).map(({ text }) => textOrNull(text) ?? '');
+  return textOrNull(texts.join(''));
 }

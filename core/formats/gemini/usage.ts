@@ -1,6 +1,6 @@
 import type { StreamReader } from '../../contract/provider/stream-event.ts';
 import type { GatewayError } from '../../contract/values/errors/errors.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { emptyUsage, totalTokens, type Usage } from '../../contract/values/models/usage.ts';
 import { tokenCount } from '../openai/chat-usage.ts';
 import { streamError } from './errors.ts';
@@ -67,7 +67,7 @@ export function geminiStreamReader(provider: string): StreamReader {
       if (isObject(data.error)) error ??= streamError(provider, data.error);
       counts = laterCounts(counts, data.usageMetadata);
       if (isObject(data.promptFeedback) && typeof data.promptFeedback.blockReason === 'string') refused = true;
-      for (const candidate of Array.isArray(data.candidates) ? data.candidates.filter(isObject) : []) {
+      for (const candidate of objectsIn(data.candidates)) {
         const index = candidate.index ?? 0;
         begun.add(index);
         if (typeof candidate.finishReason === 'string') ended.add(index);
@@ -80,6 +80,6 @@ export function geminiStreamReader(provider: string): StreamReader {
 }
 
 function tokensOf(modality: string, details: unknown): number {
-  const parts = Array.isArray(details) ? details.filter(isObject) : [];
+  const parts = objectsIn(details);
   return parts.filter((part) => part.modality === modality).reduce((sum, part) => sum + tokenCount(part.tokenCount), 0);
 }

@@ -2,7 +2,7 @@ import type { ProviderError } from '../../contract/provider/provider.ts';
 import { errorTable, GatewayError } from '../../contract/values/errors/errors.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
-import { isObject } from '../../contract/values/json/json.ts';
+import { isObject, textOrNull } from '../../contract/values/json/json.ts';
 import { retryAfterMs } from '../retry-after.ts';
 
 /**
@@ -81,5 +81,5 @@ function lineOf(error: unknown): string {
 
 function textOf(value: unknown): string | null {
   if (typeof value === 'number') return String(value);
-  return typeof value === 'string' && value !== '' ? value : null;
+  return textOrNull(value);
 }

@@ -1,6 +1,6 @@
 import { routeOfLines } from '../../contract/plugin/requests/batch-line.ts';
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, isText, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../bad-param.ts';
 import { storedText } from './stored-settings.ts';
 import { readUploadNote } from './upload-note.ts';
@@ -18,7 +18,7 @@ export function endpointOf(call: OperationCall): unknown {
 export function modelBesideLines(call: OperationCall, ...before: readonly unknown[]): string | null {
   const { model, input_file_id: file } = call.params;
   const stated = [...before, model, storedText(call, 'provider_model'), readUploadNote(file).model];
-  return (stated.find((one) => typeof one === 'string' && one !== '') as string | undefined) ?? null;
+  return (stated.find(isText) as string | undefined) ?? null;
 }
 
 /** Returns the `metadata` of a new batch: at most 16 texts. Null for none. Throws `bad_request`. */

@@ -7,6 +7,7 @@ import type {
   StepServices,
 } from '../../contract/provider/provider.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
+import { isText } from '../../contract/values/json/json.ts';
 import { badParam } from '../bad-param.ts';
 import { askForJson, exchange, linesReply, storedOperation, uncounted } from './stored-operation.ts';
 
@@ -116,7 +117,7 @@ function outputOf(toPath: ToPath, toBatch: ToBatch): Operation {
 
 async function batchOutput(call: OperationCall, services: StepServices, toPath: ToPath, toBatch: ToBatch): Promise<StepReply> {
   const batch = toBatch(await askForJson(services, 'GET', toPath(`/batches/${idOf(call)}`, call)));
-  const files = [batch.output_file_id, batch.error_file_id].filter((id): id is string => typeof id === 'string' && id !== '');
+  const files = [batch.output_file_id, batch.error_file_id].filter(isText);
   if (files.length === 0) throw notReady(batch);
   return linesReply(
     contents(

@@ -4,7 +4,7 @@ import { batchFileFields } from '../../contract/plugin/requests/batch-line.ts';
 import { namesModelInMessages, startsSession } from '../../contract/plugin/requests/passed-traffic.ts';
 import { type FormPart, partText } from '../../contract/values/bodies/form.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
-import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn, parseObject } from '../../contract/values/json/json.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
 import { shapeParams } from '../attempt/shape-params.ts';
 import { isSession } from '../attempt/socket-protocols.ts';
@@ -110,7 +110,7 @@ async function inBody(ctx: RequestContext, isRestricted: boolean): Promise<strin
   const { model, modelId, requests } = parsed as JsonObject;
   const names = [...texts(model), ...texts(modelId), ...inSessions(ctx, sessionsIn(parsed as JsonObject), isRestricted)];
   // Requests in a batch: `params` of Anthropic, `body` of Mistral.
-  for (const request of Array.isArray(requests) ? requests.filter(isObject) : []) {
+  for (const request of objectsIn(requests)) {
     for (const inner of [request.params, request.body]) {
       if (!isObject(inner)) continue;
       if (isRestricted) requireOne(inner, modelFields, 'a request of the batch');

@@ -1,6 +1,7 @@
 import type { OutgoingCall, ProviderSettings } from '../../contract/provider/provider.ts';
 import { withoutTrailingSlashes } from '../../contract/values/addresses/trailing-slashes.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { textOrNull } from '../../contract/values/json/json.ts';
 
 /**
  * The addresses a model of Microsoft Foundry may have
@@ -80,7 +81,7 @@ export function proxyPath(path: string, settings: ProviderSettings = {}): string
 /** Path of a realtime session: resources have OpenAI's API without versions, where the model is the name of a deployment. */
 export function realtimePath(asked: URLSearchParams, _model: string, settings: ProviderSettings): string {
   const query = new URLSearchParams(asked);
-  const deployment = text(settings.azure_deployment_name);
+  const deployment = textOrNull(settings.azure_deployment_name);
   if (deployment !== null) query.set('model', deployment);
   return relative(settings, `/openai/v1/realtime?${query}`);
 }
@@ -104,8 +105,8 @@ export function isInferenceApi(settings: ProviderSettings): boolean {
 }
 
 function addressOf(settings: ProviderSettings): Address {
-  const given = text(settings.custom_host) ?? text(settings.azure_foundry_url);
-  const asked = text(settings.azure_api_version);
+  const given = textOrNull(settings.custom_host) ?? textOrNull(settings.azure_foundry_url);
+  const asked = textOrNull(settings.azure_api_version);
   const version = asked === null || asked === 'v1' ? null : asked;
   if (given === null) return { ...endpointOf(settings), apiVersion: version ?? defaultVersion };
   const url = URL.parse(given);
@@ -133,19 +134,19 @@ function addressOf(settings: ProviderSettings): Address {
 function endpointOf(settings: ProviderSettings): Omit<Address, 'apiVersion'> {
   const { azure_deployment_type: type } = settings;
   if (type === undefined) throw missing('azure_foundry_url');
-  const region = text(settings.azure_region) ?? fail('azure_region');
+  const region = textOrNull(settings.azure_region) ?? fail('azure_region');
   if (type === 'managed') {
-    const endpoint = text(settings.azure_endpoint_name) ?? fail('azure_endpoint_name');
+    const endpoint = textOrNull(settings.azure_endpoint_name) ?? fail('azure_endpoint_name');
     return { origin: `https://${endpoint}.${region}.inference.ml.azure.com`, root: '/score', prefix: '' };
   }
-  const name = (text(settings.azure_deployment_name) ?? fail('azure_deployment_name')).toLowerCase();
+  const name = (textOrNull(settings.azure_deployment_name) ?? fail('azure_deployment_name')).toLowerCase();
   if (!/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(name)) throw missing('azure_deployment_name', 'must be one label of a host name');
   return { origin: `https://${name}.${region}.models.ai.azure.com`, root: '', prefix: '' };
 }
 
 /** Returns a path below the root, without the part that a custom host already has in its own path. */
 function relative(settings: ProviderSettings, path: string): string {
-  const custom = text(settings.custom_host);
+  const custom = textOrNull(settings.custom_host);
   if (custom === null) return path;
   const { root } = addressOf(settings);
   const given = withoutTrailingSlashes(URL.parse(custom)?.pathname ?? '');
@@ -154,7 +155,7 @@ function relative(settings: ProviderSettings, path: string): string {
 }
 
 function hostOf(settings: ProviderSettings): string {
-  return URL.parse(text(settings.custom_host) ?? text(settings.azure_foundry_url) ?? '')?.hostname ?? '';
+  return URL.parse(textOrNull(settings.custom_host) ?? textOrNull(settings.azure_foundry_url) ?? '')?.hostname ?? '';
 }
 
 function fail(name: string): never {
@@ -163,8 +164,4 @@ function fail(name: string): never {
 
 function missing(name: string, error = 'required by azure-ai'): GatewayError {
   return new GatewayError('invalid_config', { message: `${name}: ${error}`, param: name });
-}
-
-function text(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
 }

@@ -1,5 +1,6 @@
 import type { OperationCall, ProviderSettings } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { textOrNull } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import type { Deployment } from './merge-names.ts';
 
@@ -18,8 +19,8 @@ export interface DeploymentAddress {
  */
 export function deploymentOf(settings: ProviderSettings, model: string): DeploymentAddress {
   const table = (settings.deployments ?? []) as readonly Deployment[];
-  const version = text(settings.azure_api_version);
-  const named = text(settings.azure_deployment_id);
+  const version = textOrNull(settings.azure_api_version);
+  const named = textOrNull(settings.azure_deployment_id);
   const row = named === null ? rowOf(table, model) : table.find((candidate) => candidate.name === named);
   // A version set together with the deployment belongs to it. A version of the provider as a whole is replaced by its row's.
   const apiVersion = (named === null ? (row?.apiVersion ?? version) : (version ?? row?.apiVersion)) ?? 'v1';
@@ -53,8 +54,4 @@ function rowOf(table: readonly Deployment[], model: string): Deployment | undefi
     table.find((row) => row.name === model) ??
     table.find((row) => row.isDefault)
   );
-}
-
-function text(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
 }

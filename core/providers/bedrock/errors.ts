@@ -2,7 +2,7 @@ import type { ProviderError } from '../../contract/provider/provider.ts';
 import type { StreamEvent } from '../../contract/provider/stream-event.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, isText, type JsonObject } from '../../contract/values/json/json.ts';
 import { retryAfterMs } from '../../formats/retry-after.ts';
 
 /**
@@ -27,7 +27,7 @@ const statusOfException: Readonly<Record<string, number>> = {
  * header.
  */
 export function errorOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderError {
-  const message = [body?.message, body?.Message].find((text) => typeof text === 'string' && text !== '');
+  const message = [body?.message, body?.Message].find(isText);
   return {
     message: `bedrock error: ${message ?? `status ${status}`}`,
     type: kindOf(findHeader(headers, 'x-amzn-errortype') ?? body?.__type),

@@ -1,7 +1,7 @@
 import { pipeline, Readable } from 'node:stream';
 import type { Operation, OperationCall, StepServices } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
-import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn, parseObject } from '../../contract/values/json/json.ts';
 import { callOfLine, outputLine } from '../../formats/stored/batch-lines.ts';
 import { chatReply } from './chat-reply.ts';
 import { embed } from './embeddings.ts';
@@ -19,7 +19,7 @@ export function outputLines(
   dataset: JsonObject,
   model: unknown,
 ): AsyncGenerator<Uint8Array> {
-  const parts = Array.isArray(dataset.dataset_parts) ? dataset.dataset_parts.filter(isObject) : [];
+  const parts = objectsIn(dataset.dataset_parts);
   const links = parts.map((part) => linkOf(part.url, call));
   return written(links, services, callOfLine(call, { model: typeof model === 'string' ? model : '' }));
 }

@@ -1,6 +1,6 @@
 import { routeOfLines } from '../../contract/plugin/requests/batch-line.ts';
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { type BatchRequest, callOfLine } from '../../formats/stored/batch-lines.ts';
 import { chatRequest } from './chat-request.ts';
@@ -79,11 +79,11 @@ function withBatchFields({ thinking, messages, tools, ...params }: JsonObject): 
   const reasoning = isObject(thinking) ? thinking : null;
   return {
     ...params,
-    messages: listed(messages).map(({ content, ...message }) => ({
+    messages: objectsIn(messages).map(({ content, ...message }) => ({
       ...message,
       ...(content === undefined || content === null ? {} : { content: partsOf(content) }),
     })),
-    ...(tools === undefined ? {} : { tools: listed(tools).map(withSchemaAsText) }),
+    ...(tools === undefined ? {} : { tools: objectsIn(tools).map(withSchemaAsText) }),
     ...(reasoning ? { reasoning: reasoning.type !== 'disabled' } : {}),
     ...(reasoning?.token_budget === undefined ? {} : { thinking_budget: reasoning.token_budget }),
   };
@@ -91,14 +91,10 @@ function withBatchFields({ thinking, messages, tools, ...params }: JsonObject): 
 
 function partsOf(content: unknown): unknown {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
-  return listed(content).map((part) => (isObject(part.image_url) ? { ...part, image_url: part.image_url.url } : part));
+  return objectsIn(content).map((part) => (isObject(part.image_url) ? { ...part, image_url: part.image_url.url } : part));
 }
 
 function withSchemaAsText(tool: JsonObject): JsonObject {
   const fn = isObject(tool.function) ? tool.function : {};
   return isObject(fn.parameters) ? { ...tool, function: { ...fn, parameters: JSON.stringify(fn.parameters) } } : tool;
-}
-
-function listed(value: unknown): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
 }

@@ -1,6 +1,6 @@
 import { isOwnId } from '../../contract/provider/own-store.ts';
 import type { Operation, OperationCall, StepServices } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, textOrNull } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { callOfLine, readBatchRequests } from '../../formats/stored/batch-lines.ts';
 import { endpointOf, metadataOf, modelBesideLines } from '../../formats/stored/batch-plan.ts';
@@ -63,7 +63,7 @@ export const listBatches: Operation = storedOperation(async (call, services) =>
       const query = new URLSearchParams({ page_size: '200', ...(token === null ? {} : { page_token: token }) });
       const { batches, next_page_token: next } = await ask(services, 'GET', `/v2/batches?${query}`);
       const items = Array.isArray(batches) ? batches.filter(isObject).map(toBatch) : [];
-      return { items, next: typeof next === 'string' && next !== '' ? next : null };
+      return { items, next: textOrNull(next) };
     }),
   ),
 );

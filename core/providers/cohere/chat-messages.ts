@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 
@@ -67,7 +67,7 @@ function assistantMessage(
  * Returns the reasoning of an earlier reply, from the blocks that this gateway adds without strict compliance, or from bare text.
  */
 function reasoningOf(message: JsonObject, call: OperationCall): JsonObject[] {
-  const blocks = Array.isArray(message.content_blocks) ? message.content_blocks.filter(isObject) : [];
+  const blocks = objectsIn(message.content_blocks);
   if (blocks.some((block) => !['text', 'thinking', 'tool_use'].includes(String(block.type))))
     noteOnce(call.dropped, 'messages.content_blocks');
   const reasoning = blocks.filter((block) => block.type === 'thinking' && block.thinking).map((block) => block.thinking);

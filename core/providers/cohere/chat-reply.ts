@@ -1,6 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
-import { objectsIn } from '../../formats/objects-in.ts';
+import { isObject, isText, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { dropFromReply } from '../../formats/reply-notes.ts';
 import { annotationsOf, type TextStarts } from './citations.ts';
 import { finishReasonOf } from './finish-reason.ts';
@@ -14,12 +13,12 @@ import { toChatUsage, usageOfReply } from './usage.ts';
 export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
   const { id, message: sent, finish_reason: reason, usage: _usage, logprobs, ...others } = reply;
   const message = isObject(sent) ? sent : {};
-  const parts = Array.isArray(message.content) ? message.content.filter(isObject) : [];
-  const texts = [message.tool_plan, ...parts.map((part) => part.text)].filter((text) => typeof text === 'string' && text !== '');
+  const parts = objectsIn(message.content);
+  const texts = [message.tool_plan, ...parts.map((part) => part.text)].filter(isText);
   const reasoning = parts.map((part) => (typeof part.thinking === 'string' ? part.thinking : '')).join('');
   const annotations = objectsIn(message.citations).flatMap((citation) => annotationsOf(citation, startsOf(message), call));
   for (const part of parts) reportPart(part.type, call);
-  const toolCalls = Array.isArray(message.tool_calls) ? message.tool_calls.filter(isObject) : [];
+  const toolCalls = objectsIn(message.tool_calls);
   const usage = usageOfReply(reply);
   const chatMessage: JsonObject = {
     role: 'assistant',

@@ -1,5 +1,5 @@
 import type { Operation, OperationCall, StepServices } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { readBatchRequests } from '../../formats/stored/batch-lines.ts';
 import { listPages } from '../../formats/stored/list-pages.ts';
@@ -52,7 +52,7 @@ export const listFiles: Operation = storedOperation(async (call, services) => {
   const page = async (token: string | null) => {
     const offset = Number(token ?? 0);
     const { datasets } = await askForJson(services, 'GET', `/v1/datasets?limit=${pageSize}&offset=${offset}`);
-    const found = Array.isArray(datasets) ? datasets.filter(isObject) : [];
+    const found = objectsIn(datasets);
     return { items: found.map(toFile), next: found.length < pageSize ? null : String(offset + pageSize) };
   };
   return jsonReply(await listPages(call, 10_000, page, (file) => purpose === null || file.purpose === purpose));
@@ -104,7 +104,7 @@ function asItIs(file: UploadedFile, call: OperationCall, services: StepServices)
 }
 
 function toFile(dataset: JsonObject): JsonObject {
-  const parts = Array.isArray(dataset.dataset_parts) ? dataset.dataset_parts.filter(isObject) : [];
+  const parts = objectsIn(dataset.dataset_parts);
   const sizes = parts.map((part) => Number(part.size_bytes)).filter(Number.isFinite);
   const { validation_status: status } = dataset;
   return {

@@ -1,12 +1,13 @@
 import type { ProviderError } from '../../contract/provider/provider.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
+import { isText } from '../../contract/values/json/json.ts';
 import { retryAfterMs } from '../../formats/retry-after.ts';
 
 /** `{err_code, err_msg, request_id}`, and of newer parts `{category, message, details, request_id}`. */
 export function errorOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderError {
   const { err_code: code, err_msg: text, category, message, details } = body ?? {};
-  const found = [text, message, details].find((value) => typeof value === 'string' && value !== '');
+  const found = [text, message, details].find(isText);
   return {
     message: `deepgram error: ${found ?? `the provider replied with status ${status}`}`,
     type: typeof category === 'string' ? category : null,

@@ -8,7 +8,7 @@ import type {
 } from '../../contract/provider/provider.ts';
 import { withoutTrailingSlashes } from '../../contract/values/addresses/trailing-slashes.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, textOrNull } from '../../contract/values/json/json.ts';
 import { exchange, jsonReply, storedOperation } from '../../formats/stored/stored-operation.ts';
 
 /** Returns the provider's name for a resource of the account: `accounts/<account>/datasets/<id>`. Throws `invalid_config`. */
@@ -53,7 +53,7 @@ export async function accountPage(
   const query = new URLSearchParams({ pageSize: '200', ...(token === null ? {} : { pageToken: token }) });
   const reply = await (await askAccount(call, services, { method: 'GET', path, query })).json();
   const items = Array.isArray(reply[name]) ? (reply[name] as unknown[]).filter(isObject) : [];
-  return { items, next: typeof reply.nextPageToken === 'string' && reply.nextPageToken !== '' ? reply.nextPageToken : null };
+  return { items, next: textOrNull(reply.nextPageToken) };
 }
 
 /** Returns the last part of a name: `d1` of `accounts/a/datasets/d1`. */

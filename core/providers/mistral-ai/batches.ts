@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { modelBesideLines } from '../../formats/stored/batch-plan.ts';
 
 /** OpenAI's batch statuses for this provider's (https://docs.mistral.ai/api/#tag/batch). */
@@ -35,7 +35,7 @@ export function toJob(params: JsonObject, call: OperationCall): JsonObject {
 export function toBatch(job: JsonObject): JsonObject {
   const status = statuses[String(job.status)] ?? String(job.status ?? '').toLowerCase();
   const ended = job.completed_at ?? null;
-  const errors = Array.isArray(job.errors) ? job.errors.filter(isObject) : [];
+  const errors = objectsIn(job.errors);
   return {
     id: job.id,
     object: 'batch',

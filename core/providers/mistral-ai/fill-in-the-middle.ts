@@ -1,6 +1,6 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import type { StreamEvent } from '../../contract/provider/stream-event.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { chatCompletions } from '../../formats/openai/chat-completions.ts';
 import type { ChatQuirks } from '../../formats/openai/chat-quirks.ts';
@@ -67,7 +67,7 @@ function onePrompt(prompt: unknown): string {
 }
 
 function textCompletion(chat: JsonObject, member: 'message' | 'delta'): JsonObject {
-  const choices = Array.isArray(chat.choices) ? chat.choices.filter(isObject) : [];
+  const choices = objectsIn(chat.choices);
   return {
     ...chat,
     object: 'text_completion',

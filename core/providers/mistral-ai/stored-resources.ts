@@ -1,5 +1,5 @@
 import type { Operation, ProviderAdapter } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { listPages } from '../../formats/stored/list-pages.ts';
 import { allBatches, allFiles, type StoredOperationName, storedOperations } from '../../formats/stored/stored-files.ts';
 import { askForJson, jsonReply, storedOperation, wantsDetails } from '../../formats/stored/stored-operation.ts';
@@ -42,7 +42,7 @@ function numberedPages(path: string, limitDefault: number, toItem: (item: JsonOb
     const list = await listPages(call, limitDefault, async (token) => {
       query.set('page', token ?? '0');
       const { data } = await askForJson(services, 'GET', `${path}?${query}`);
-      const items = (Array.isArray(data) ? data : []).filter(isObject);
+      const items = objectsIn(data);
       return { items: items.map(toItem), next: items.length < pageSize ? null : `${Number(token ?? 0) + 1}` };
     });
     return jsonReply(list);

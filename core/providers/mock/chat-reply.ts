@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../contract/values/json/json.ts';
-import { isObject } from '../../contract/values/json/json.ts';
+import { isObject, objectsIn } from '../../contract/values/json/json.ts';
 import type { MockBehaviour } from './model-name.ts';
 import { exampleOf } from './schema-example.ts';
 
@@ -14,7 +14,7 @@ export interface MockReply {
 
 /** Returns the reply to a chat or text completion request. It depends only on its input. */
 export function replyTo(body: JsonObject, behaviour: MockBehaviour): MockReply {
-  const messages = Array.isArray(body.messages) ? body.messages.filter(isObject) : [];
+  const messages = objectsIn(body.messages);
   const last = messages.at(-1);
   const promptText = messages.length > 0 ? messages.map((message) => textOf(message.content)).join('\n') : textOf(body.prompt);
   // A tool result is followed by text, never by the same call again, so that agent loops end.

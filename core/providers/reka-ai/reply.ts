@@ -1,7 +1,8 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import type { StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider/stream-event.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
-import { emptyUsage, type Usage } from '../../contract/values/models/usage.ts';
+import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
+import type { Usage } from '../../contract/values/models/usage.ts';
+import { emptyUsage } from '../../contract/values/models/usage.ts';
 import { tokenCount } from '../../formats/openai/chat-usage.ts';
 import { streamError } from '../../formats/openai/provider-error.ts';
 import { dropFromReply, dropUnread } from '../../formats/reply-notes.ts';
@@ -152,5 +153,5 @@ function textOf(content: unknown, call: OperationCall): string {
 
 function listOf(value: unknown): JsonObject[] {
   if (isObject(value)) return [value];
-  return Array.isArray(value) ? value.filter(isObject) : [];
+  return objectsIn(value);
 }

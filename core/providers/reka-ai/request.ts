@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import { type LostParams, openAiOnly, passedParams } from '../../formats/openai/passed-params.ts';
@@ -60,7 +60,7 @@ function messagesOf(messages: unknown, call: OperationCall): JsonObject[] {
     if (message.role === 'developer') noteOnce(call.adapted, 'messages.role:developer->system');
     const role = message.role === 'developer' ? 'system' : message.role;
     const content = Array.isArray(message.content) ? message.content.map((part) => partOf(part, index)) : message.content;
-    const toolCalls = Array.isArray(message.tool_calls) ? message.tool_calls.filter(isObject) : [];
+    const toolCalls = objectsIn(message.tool_calls);
     turns.push({
       role,
       ...(content === null || content === undefined ? {} : { content }),

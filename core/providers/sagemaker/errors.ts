@@ -1,6 +1,6 @@
 import type { ProviderError } from '../../contract/provider/provider.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
-import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, parseObject, textOrNull } from '../../contract/values/json/json.ts';
 import { retryAfterMs } from '../../formats/retry-after.ts';
 
 /**
@@ -9,29 +9,25 @@ import { retryAfterMs } from '../../formats/retry-after.ts';
  */
 export function errorOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderError {
   const { OriginalMessage: original, OriginalStatusCode: originalStatus, ErrorCode: errorCode, Message: upper } = body ?? {};
-  const found = containerMessage(original) ?? textOf(body?.message) ?? textOf(upper);
+  const found = containerMessage(original) ?? textOrNull(body?.message) ?? textOrNull(upper);
   const from = typeof originalStatus === 'number' ? `the container replied with ${originalStatus}: ` : '';
   return {
     message: `sagemaker error: ${from}${found ?? `status ${status}`}`,
     type: kindOf(findHeader(headers, 'x-amzn-errortype') ?? body?.__type),
     param: null,
-    code: textOf(errorCode),
+    code: textOrNull(errorCode),
     retryAfterMs: retryAfterMs(headers),
   };
 }
 
 /** Returns the message of a container's error, which is usually JSON in OpenAI's form. */
 function containerMessage(original: unknown): string | null {
-  const text = textOf(original);
+  const text = textOrNull(original);
   if (text === null || !text.startsWith('{')) return text;
   const { error, message, detail } = parseObject(text) ?? {};
-  return (isObject(error) ? textOf(error.message) : textOf(error)) ?? textOf(message) ?? textOf(detail) ?? text;
+  return (isObject(error) ? textOrNull(error.message) : textOrNull(error)) ?? textOrNull(message) ?? textOrNull(detail) ?? text;
 }
 
 function kindOf(text: unknown): string | null {
-  return textOf(text)?.split(':')[0]?.split('#').at(-1) ?? null;
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
+  return textOrNull(text)?.split(':')[0]?.split('#').at(-1) ?? null;
 }

@@ -1,6 +1,7 @@
 import type { ProviderError } from '../../contract/provider/provider.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
+import { textOrNull } from '../../contract/values/json/json.ts';
 import { retryAfterMs } from '../../formats/retry-after.ts';
 
 /** `{id, name, errors: [texts]}`, and `{id, name, message}` of engines. */
@@ -10,7 +11,7 @@ export function errorOf(status: number, body: JsonObject | null, headers: Header
   const found = list !== '' ? list : message;
   return {
     message: `stability-ai error: ${typeof found === 'string' && found !== '' ? found : `the provider replied with status ${status}`}`,
-    type: typeof name === 'string' && name !== '' ? name : null,
+    type: textOrNull(name),
     param: null,
     code: null,
     retryAfterMs: retryAfterMs(headers),

@@ -1,6 +1,7 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
-import { emptyUsage, type Usage } from '../../contract/values/models/usage.ts';
+import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
+import type { Usage } from '../../contract/values/models/usage.ts';
+import { emptyUsage } from '../../contract/values/models/usage.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { embeddingItems, embeddingParts } from '../../formats/gemini/embedding-input.ts';
 import { geminiStreamReader, usageOfReply } from '../../formats/gemini/usage.ts';
@@ -65,7 +66,7 @@ function embedReply(reply: JsonObject, call: OperationCall): JsonObject {
 }
 
 function multimodalList(predictions: unknown, call: OperationCall): JsonObject {
-  const vectors = (Array.isArray(predictions) ? predictions.filter(isObject) : []).map(multimodalVectors);
+  const vectors = objectsIn(predictions).map(multimodalVectors);
   const embeddings = vectors.map(({ embedding }) => embedding);
   const { data, ...list } = embeddingList(embeddings, null, call);
   const items = (data as JsonObject[]).map((item, index) => ({ ...item, ...vectors[index]?.beside }));

@@ -1,5 +1,5 @@
 import type { OperationCall, StepServices } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { idOf } from '../../formats/stored/stored-files.ts';
 import { decoded } from '../../formats/stored/stored-object.ts';
@@ -64,7 +64,7 @@ export async function listJobs(
   const path = locationPath(call.settings, `/${kind}?${query}`);
   const reply = await askForJson(services, 'GET', path);
   const jobs = reply[kind];
-  return { jobs: Array.isArray(jobs) ? jobs.filter(isObject) : [], hasMore: typeof reply.nextPageToken === 'string' };
+  return { jobs: objectsIn(jobs), hasMore: typeof reply.nextPageToken === 'string' };
 }
 
 /** Returns the last part of a resource's name. */

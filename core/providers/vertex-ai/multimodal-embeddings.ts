@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { type EmbeddingItem, mediaUrl } from '../../formats/gemini/embedding-input.ts';
 import { noteOnce } from '../../formats/note-once.ts';
@@ -25,7 +25,7 @@ export function multimodalRequest(items: readonly EmbeddingItem[], params: JsonO
  */
 export function multimodalVectors(prediction: JsonObject): { readonly embedding: unknown; readonly beside: JsonObject } {
   const { textEmbedding, imageEmbedding, videoEmbeddings } = prediction;
-  const stretches = (Array.isArray(videoEmbeddings) ? videoEmbeddings.filter(isObject) : []).map((stretch) => ({
+  const stretches = objectsIn(videoEmbeddings).map((stretch) => ({
     start_offset: stretch.startOffsetSec,
     end_offset: stretch.endOffsetSec,
     embedding: stretch.embedding,

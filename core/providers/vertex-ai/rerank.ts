@@ -1,5 +1,5 @@
 import type { Operation, OperationCall, OutgoingCall, ProviderSettings } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { unitUsage } from '../../formats/media/media-usage.ts';
 import { noteOnce } from '../../formats/note-once.ts';
@@ -77,7 +77,7 @@ function rankReply(reply: JsonObject, call: OperationCall): JsonObject {
   return {
     id: call.newId('rerank-'),
     model: call.model,
-    results: (Array.isArray(records) ? records.filter(isObject) : []).map((record) => {
+    results: objectsIn(records).map((record) => {
       const index = Number(record.id);
       const given: unknown = documents[index];
       const document = typeof given === 'string' ? { text: given } : given;

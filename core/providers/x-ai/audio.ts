@@ -1,6 +1,6 @@
 import type { Operation, OperationCall, RequestContent } from '../../contract/provider/provider.ts';
 import { filesOf } from '../../contract/values/bodies/form.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn, textOrNull } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { fieldOf } from '../../formats/media/image-content.ts';
 import { spokenCharacters } from '../../formats/media/media-usage.ts';
@@ -114,13 +114,12 @@ function transcriptionForm(params: JsonObject, call: OperationCall): RequestCont
 }
 
 function transcriptionOf({ text, language, words }: JsonObject): Transcription {
-  const spokenWords = (Array.isArray(words) ? words.filter(isObject) : []).flatMap(
-    ({ text: word, start, end }): SpokenSegment[] =>
-      typeof word === 'string' && typeof start === 'number' && typeof end === 'number' ? [{ start, end, text: word }] : [],
+  const spokenWords = objectsIn(words).flatMap(({ text: word, start, end }): SpokenSegment[] =>
+    typeof word === 'string' && typeof start === 'number' && typeof end === 'number' ? [{ start, end, text: word }] : [],
   );
   return {
     text: typeof text === 'string' ? text : '',
-    language: typeof language === 'string' && language !== '' ? language : null,
+    language: textOrNull(language),
     segments: segmentsOfWords(spokenWords),
     words: spokenWords,
   };

@@ -1,8 +1,7 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn, textOrNull } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { noteOnce } from '../../formats/note-once.ts';
-import { objectsIn } from '../../formats/objects-in.ts';
 import { openBlock } from '../../formats/sealed-blocks.ts';
 import { isServerToolItem } from '../../formats/server-tool-items.ts';
 import { toItem } from './signed-reasoning.ts';
@@ -58,7 +57,7 @@ function spokenItems(message: JsonObject, path: string, customCalls: Set<unknown
 
 function spokenContent(message: JsonObject, path: string): JsonObject[] {
   const contentParts = partsOf(message.content, `${path}.content`);
-  const refusal = typeof message.refusal === 'string' && message.refusal !== '' ? message.refusal : null;
+  const refusal = textOrNull(message.refusal);
   const parts = contentParts.map((part) => (part.type === 'text' ? { type: 'output_text', text: part.text } : part));
   return refusal === null ? parts : [...parts, { type: 'refusal', refusal }];
 }

@@ -1,7 +1,6 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import type { Usage } from '../../contract/values/models/usage.ts';
-import { objectsIn } from '../../formats/objects-in.ts';
 import { asChatUsage } from '../../formats/openai/as-chat-usage.ts';
 import { streamError } from '../../formats/openai/provider-error.ts';
 import { dropFromReply } from '../../formats/reply-notes.ts';

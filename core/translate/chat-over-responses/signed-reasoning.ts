@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../contract/values/json/json.ts';
-import { objectsIn } from '../../formats/objects-in.ts';
+import { objectsIn } from '../../contract/values/json/json.ts';
 
 /**
  * Prefix of signatures made here. A reasoning item of the Responses API becomes a thinking block, so that chat and Messages

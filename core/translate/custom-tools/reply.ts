@@ -1,6 +1,5 @@
 import type { StreamEvent, StreamTranslator } from '../../contract/provider/stream-event.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
-import { objectsIn } from '../../formats/objects-in.ts';
+import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { withToolIndexes } from '../../formats/openai/tool-indexes.ts';
 import { type InputReader, inputOf, inputReader } from './input-reader.ts';
 

@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, isText, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import type { ChatExtra } from './request.ts';
@@ -88,11 +88,11 @@ function documentContent(source: JsonObject, path: string, call: OperationCall, 
 }
 
 function textOfLines(lines: readonly unknown[]): JsonObject[] {
-  const text = lines.filter((line) => typeof line === 'string' && line !== '').join('\n');
+  const text = lines.filter(isText).join('\n');
   return text === '' ? [] : [{ type: 'text', text }];
 }
 
 function searchResultText(block: JsonObject): string {
   const texts = Array.isArray(block.content) ? block.content.filter(isObject).map((part) => String(part.text ?? '')) : [];
-  return [block.title, block.source, ...texts].filter((line) => typeof line === 'string' && line !== '').join('\n');
+  return [block.title, block.source, ...texts].filter(isText).join('\n');
 }

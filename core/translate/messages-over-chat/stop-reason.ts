@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../contract/values/json/json.ts';
+import { isText } from '../../contract/values/json/json.ts';
 import { isCut, isFiltered } from '../finish-reasons.ts';
 import type { BlockSequence } from './block-sequence.ts';
 
@@ -19,7 +20,7 @@ export function endingOf(choice: JsonObject, blocks: Pick<BlockSequence, 'callsT
   const { finish_reason: finishReason, stop_sequence: sequence, stop_reason: matched } = choice;
   const reason = blocks.refuses() ? 'refusal' : stopReasonOf(finishReason, blocks.callsTools());
   // vLLM and similar servers return the stop sequence in `stop_reason`.
-  const stop = [sequence, matched].find((text) => typeof text === 'string' && text !== '') ?? null;
+  const stop = [sequence, matched].find(isText) ?? null;
   const stopped = stop !== null && (reason === 'end_turn' || reason === 'stop_sequence');
   return { stop_reason: stopped ? 'stop_sequence' : reason, stop_sequence: stopped ? stop : null };
 }

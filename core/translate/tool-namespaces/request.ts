@@ -1,8 +1,7 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { noteOnce } from '../../formats/note-once.ts';
-import { objectsIn } from '../../formats/objects-in.ts';
 import { flatName } from './flat-name.ts';
 
 /** A tool as the client names it. */

@@ -1,7 +1,6 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { noteOnce } from '../../formats/note-once.ts';
-import { objectsIn } from '../../formats/objects-in.ts';
 import { flatName } from '../tool-namespaces/flat-name.ts';
 
 /** Name of the function that stands for the search. Models of OpenAI know the search by this name. */

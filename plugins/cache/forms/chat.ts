@@ -1,8 +1,6 @@
-import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../../core/contract/values/json/json.ts';
 import { eventText } from '../../../core/contract/values/text/event-text.ts';
 import { indexOf, textOf } from './events.ts';
-
-const objects = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);
 
 /** Assembles a chat completion or completion from its chunks. Null without usage, and for chunks that cannot be put together. */
 export function chatFromEvents(events: readonly JsonObject[]): JsonObject | null {
@@ -12,7 +10,7 @@ export function chatFromEvents(events: readonly JsonObject[]): JsonObject | null
   for (const event of events) {
     if (!Array.isArray(event.choices)) return null;
     usage = isObject(event.usage) ? event.usage : usage;
-    for (const chunk of objects(event.choices)) {
+    for (const chunk of objectsIn(event.choices)) {
       const index = indexOf(chunk.index);
       const known = choices.get(index) ?? {
         index,
@@ -43,7 +41,7 @@ function addDelta(message: JsonObject, delta: JsonObject): boolean {
   for (const [key, value] of Object.entries(delta)) {
     const known = message[key];
     if (key === 'role') message.role = value;
-    else if (key === 'tool_calls') message.tool_calls = addToolCalls(objects(known), objects(value));
+    else if (key === 'tool_calls') message.tool_calls = addToolCalls(objectsIn(known), objectsIn(value));
     else if (typeof value === 'string') message[key] = textOf(known) + value;
     else if (Array.isArray(value)) message[key] = [...(Array.isArray(known) ? known : []), ...value];
     else if (value === null) message[key] = known ?? null;
@@ -94,12 +92,12 @@ export function chatToEvents(reply: JsonObject, withUsage: boolean): string | nu
   const head = { ...rest, object: rest.object === 'chat.completion' ? 'chat.completion.chunk' : rest.object };
   const chunk = (choice: JsonObject): string => eventText({ ...head, choices: [choice], ...(withUsage ? { usage: null } : {}) });
   let stream = '';
-  for (const choice of objects(choices)) {
+  for (const choice of objectsIn(choices)) {
     const { index, message, text, finish_reason, logprobs, ...more } = choice;
     if (isObject(message)) {
       const { tool_calls, ...delta } = message;
       const calls =
-        tool_calls === undefined ? {} : { tool_calls: objects(tool_calls).map((call, at) => ({ index: at, ...call })) };
+        tool_calls === undefined ? {} : { tool_calls: objectsIn(tool_calls).map((call, at) => ({ index: at, ...call })) };
       stream += chunk({ index, delta: { ...delta, ...calls }, logprobs: logprobs ?? null, finish_reason: null });
       stream += chunk({ index, delta: {}, logprobs: null, finish_reason, ...more });
     } else stream += chunk({ index, text, logprobs: logprobs ?? null, finish_reason, ...more });

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import { isObject } from '../../../core/contract/values/json/json.ts';
-import { after } from '../maybe.ts';
+import { after, isObject } from '../../../core/contract/values/json/json.ts';
 import { type Check, defineCheck, excerpt } from './check.ts';
 import { scan } from './scan.ts';
 

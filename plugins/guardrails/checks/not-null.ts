@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../../core/contract/values/json/json.ts';
 import { type Check, defineCheck } from './check.ts';
 
 /** `default.notNull`: the reply has text. Replies that call tools pass without text. */
@@ -27,12 +27,11 @@ export const notNull: Check = defineCheck({
 });
 
 function callsTools(body: JsonObject): boolean {
-  const list = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);
   return (
-    list(body.choices).some(
+    objectsIn(body.choices).some(
       ({ message }) => isObject(message) && message.tool_calls !== undefined && message.tool_calls !== null,
     ) ||
-    list(body.content).some(({ type }) => type === 'tool_use') ||
-    list(body.output).some(({ type }) => type === 'function_call' || type === 'custom_tool_call')
+    objectsIn(body.content).some(({ type }) => type === 'tool_use') ||
+    objectsIn(body.output).some(({ type }) => type === 'function_call' || type === 'custom_tool_call')
   );
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
+import { isObject, type JsonObject, textOrNull } from '../../../core/contract/values/json/json.ts';
 
 /** The content of a message for checks: texts, nothing, or something that they cannot read. */
 export type MessageContent = { readonly texts: readonly string[] } | 'nothing' | 'unreadable';
@@ -28,7 +28,7 @@ export function contentOfClient(event: JsonObject): MessageContent {
 /** Returns the transcript of what the user said, if the event holds one. */
 export function transcriptOf({ type, transcript }: JsonObject): string | null {
   const isTranscript = type === 'conversation.item.input_audio_transcription.completed';
-  return isTranscript && typeof transcript === 'string' && transcript !== '' ? transcript : null;
+  return isTranscript ? textOrNull(transcript) : null;
 }
 
 /** Returns the content of the response that a `response.done` event ends. Audio without a transcript is unreadable. */

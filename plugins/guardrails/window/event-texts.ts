@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../../core/contract/values/json/json.ts';
 
 export type StreamFormat = 'chat' | 'messages' | 'responses';
 
@@ -40,14 +40,14 @@ const readers: Readonly<Record<StreamFormat, (event: JsonObject) => EventTexts>>
   chat(event) {
     const texts: EventText[] = [];
     const ended: string[] = [];
-    for (const choice of objects(event.choices)) {
+    for (const choice of objectsIn(event.choices)) {
       const key = `${choice.index ?? 0}`;
       add(texts, choice, 'text', key);
       for (const [field, value] of Object.entries(isObject(choice.delta) ? choice.delta : {})) {
         if (field === 'refusal') add(texts, choice.delta as JsonObject, field, `${key} refusal`);
         if (field !== 'content') continue;
         add(texts, choice.delta as JsonObject, field, key);
-        for (const part of objects(value)) add(texts, part, 'text', key);
+        for (const part of objectsIn(value)) add(texts, part, 'text', key);
       }
       if (isObject(choice.message)) wholeTexts(choice.message, texts);
       if (choice.finish_reason !== undefined && choice.finish_reason !== null) ended.push(key, `${key} refusal`);
@@ -81,10 +81,6 @@ const readers: Readonly<Record<StreamFormat, (event: JsonObject) => EventTexts>>
   },
 };
 
-function objects(value: unknown): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
-}
-
 function add(texts: EventText[], holder: JsonObject, field: string, key: string | null): void {
   if (typeof holder[field] === 'string') texts.push({ holder, field, key });
 }
@@ -103,7 +99,7 @@ function wholeTexts(value: unknown, texts: EventText[]): void {
 export function removeLogprobs(event: JsonObject): boolean {
   let isRemoved = false;
   const contents = [...contentOf(event), ...contentOf(event.item), ...contentOf(event.response)];
-  for (const holder of [event, ...objects(event.choices), event.part, ...contents]) {
+  for (const holder of [event, ...objectsIn(event.choices), event.part, ...contents]) {
     if (!isObject(holder) || holder.logprobs === undefined || holder.logprobs === null) continue;
     holder.logprobs = Array.isArray(holder.logprobs) ? [] : null;
     isRemoved = true;
@@ -113,8 +109,8 @@ export function removeLogprobs(event: JsonObject): boolean {
 
 function contentOf(value: unknown): JsonObject[] {
   if (!isObject(value)) return [];
-  const items = Array.isArray(value.output) ? objects(value.output) : [value];
-  return items.flatMap((item) => objects(item.content));
+  const items = Array.isArray(value.output) ? objectsIn(value.output) : [value];
+  return items.flatMap((item) => objectsIn(item.content));
 }
 
 /** Returns true if an event without these texts says nothing: a delta that was held back. */
@@ -122,7 +118,7 @@ export function isEmptyDelta(format: StreamFormat, event: JsonObject): boolean {
   if (format === 'messages') return event.type === 'content_block_delta';
   if (format === 'responses') return typeof event.type === 'string' && event.type.endsWith('.delta');
   if (event.usage !== undefined && event.usage !== null) return false;
-  return objects(event.choices).every((choice) => {
+  return objectsIn(event.choices).every((choice) => {
     if (choice.finish_reason !== undefined && choice.finish_reason !== null) return false;
     const delta = isObject(choice.delta) ? choice.delta : {};
     return Object.entries(delta).every(([field, value]) => field === 'content' || field === 'refusal' || value === null);
@@ -134,7 +130,7 @@ export function textEvent(format: StreamFormat, event: JsonObject, { holder, fie
   const { usage: _usage, ...base } = event;
   if (format === 'messages') return { type: 'content_block_delta', index: event.index, delta: { type: 'text_delta', text } };
   if (format === 'responses') return { ...base, delta: text };
-  const choice = objects(event.choices).find(
+  const choice = objectsIn(event.choices).find(
     (each) => each === holder || each.delta === holder || contentHas(each.delta, holder),
   );
   if (holder === choice) return { ...base, choices: [{ ...choice, text, finish_reason: null }] };

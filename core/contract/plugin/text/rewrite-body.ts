@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from '../../values/json/json.ts';
-import { objectsIn, rewriteWhole, type TextFormat, type TextRewriter } from './text-rewriter.ts';
+import { isObject, type JsonObject, objectsIn } from '../../values/json/json.ts';
+import { rewriteWhole, type TextFormat, type TextRewriter } from './text-rewriter.ts';
 
 type Start = () => TextRewriter;
 

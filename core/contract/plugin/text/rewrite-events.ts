@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from '../../values/json/json.ts';
-import { objectsIn, rewriteWhole, type TextFormat, type TextRewriter } from './text-rewriter.ts';
+import { isObject, type JsonObject, objectsIn } from '../../values/json/json.ts';
+import { rewriteWhole, type TextFormat, type TextRewriter } from './text-rewriter.ts';
 
 /**
  * Rewrites the texts in the events of one stream. Text that a rewriter holds back is sent in an event of its own before the event that ends

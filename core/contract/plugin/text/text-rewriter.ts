@@ -1,5 +1,3 @@
-import type { JsonObject } from '../../values/json/json.ts';
-
 /** Rewrites one text of a reply: the text of one choice, content block or output part. */
 export interface TextRewriter {
   /** Takes the next piece and returns the text to send now. It may hold back an end that is not decided yet, and return ''. */
@@ -14,9 +12,4 @@ export type TextFormat = 'chat' | 'messages' | 'responses';
 /** Rewrites one whole text. */
 export function rewriteWhole(rewriter: TextRewriter, text: string): string {
   return rewriter.next(text) + rewriter.end();
-}
-
-/** The objects in a list; empty if the value is no list. */
-export function objectsIn(value: unknown): JsonObject[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === 'object' && item !== null) : [];
 }

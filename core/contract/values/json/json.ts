@@ -6,6 +6,21 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Returns the objects of an untrusted list; an empty list for other values. */
+export function objectsIn(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+/** Returns true for a text that is not empty. */
+export function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+/** Returns a text that is not empty, and null for other values. */
+export function textOrNull(value: unknown): string | null {
+  return isText(value) ? value : null;
+}
+
 /** Returns true for an object without members of its own or inherited ones. */
 export function isEmptyObject(value: object): boolean {
   for (const _ in value) return false;
@@ -24,6 +39,16 @@ export function parseObject(json: string | Uint8Array): JsonObject | null {
 
 /** A value, or a promise of it. The runner awaits promises only. */
 export type Maybe<T> = T | Promise<T>;
+
+/** Calls `next` with the value: at once if it is there, otherwise when its promise resolves. */
+export function after<T, U>(value: Maybe<T>, next: (value: T) => Maybe<U>): Maybe<U> {
+  return isPromise(value) ? value.then(next) : next(value);
+}
+
+/** Returns all values: at once if all are there, otherwise when the last promise resolves. */
+export function all<T>(values: readonly Maybe<T>[]): Maybe<T[]> {
+  return values.some(isPromise) ? Promise.all(values) : (values as T[]);
+}
 
 export function isPromise<T>(value: Maybe<T>): value is Promise<T> {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';

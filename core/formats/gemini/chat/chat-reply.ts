@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../../contract/values/json/json.ts';
 import { dropUnread } from '../../reply-notes.ts';
 import { toChatUsage, usageOfReply } from '../usage.ts';
 import { finishReasonOf } from './finish-reason.ts';
@@ -23,7 +23,7 @@ export function chatReply(reply: JsonObject, call: OperationCall, provider: stri
     modelStatus: _status,
     ...others
   } = reply;
-  const found = Array.isArray(candidates) ? candidates.filter(isObject) : [];
+  const found = objectsIn(candidates);
   const refusal = refusalOf(promptFeedback);
   const usage = usageOfReply(reply);
   if (call.strict && refusal === null) dropUnread({ promptFeedback }, nothingRead, call);

@@ -1,6 +1,6 @@
 import type { OperationCall } from '../../../contract/provider/provider.ts';
 import type { StreamEvent, StreamTranslator } from '../../../contract/provider/stream-event.ts';
-import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../../contract/values/json/json.ts';
 import { chatChunks } from '../../openai/chat-chunks.ts';
 import { streamError } from '../errors.ts';
 import { laterCounts, toChatUsage, usageOf } from '../usage.ts';
@@ -72,7 +72,7 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
       if (typeof data.responseId === 'string') head.id ??= data.responseId;
       if (typeof data.modelVersion === 'string') head.model = data.modelVersion;
       counts = laterCounts(counts, data.usageMetadata);
-      const events = (Array.isArray(data.candidates) ? data.candidates.filter(isObject) : []).flatMap(candidateChunk);
+      const events = objectsIn(data.candidates).flatMap(candidateChunk);
       const refusal = refusalOf(data.promptFeedback);
       return refusal === null ? events : [...events, ...refusedChunk(refusal)];
     },

@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../../contract/values/json/json.ts';
 import { badParam } from '../../bad-param.ts';
 import { noteOnce } from '../../note-once.ts';
 import { traitsOf } from '../models.ts';
@@ -35,7 +35,7 @@ export function toConversation(messages: unknown, call: OperationCall): Conversa
     } else if (message.role === 'user') {
       add(turns, 'user', contentParts(message.content, `${path}.content`, call), call);
     } else if (message.role === 'assistant') {
-      for (const toolCall of Array.isArray(message.tool_calls) ? message.tool_calls.filter(isObject) : []) {
+      for (const toolCall of objectsIn(message.tool_calls)) {
         if (!isObject(toolCall.function)) continue;
         names.set(toolCall.id, toolCall.function.name);
         positions.set(toolCall.id, ++position);

@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
+import { isObject, isText, type JsonObject } from '../../../contract/values/json/json.ts';
 import { noteOnce } from '../../note-once.ts';
 import { traitsOf } from '../models.ts';
 import { toGeminiSchema } from '../schema/json-schema.ts';
@@ -56,7 +56,7 @@ export function generationConfig(params: JsonObject, call: OperationCall): JsonO
 
 function stopSequences(params: JsonObject, call: OperationCall): JsonObject {
   const asked = typeof params.stop === 'string' ? [params.stop] : Array.isArray(params.stop) ? params.stop : [];
-  const usable = asked.filter((text) => typeof text === 'string' && text !== '').slice(0, stopMax);
+  const usable = asked.filter(isText).slice(0, stopMax);
   if (usable.length < asked.length) noteOnce(call.dropped, 'stop');
   return usable.length > 0 ? { stopSequences: usable } : {};
 }

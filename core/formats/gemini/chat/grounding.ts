@@ -1,7 +1,6 @@
 import type { OperationCall } from '../../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../../contract/values/json/json.ts';
 import { citationOfRetrieved } from '../../document-citations.ts';
-import { objectsIn } from '../../objects-in.ts';
 import { urlCitation, webAddressIn } from '../../openai/url-citations.ts';
 import { adaptInReply, dropFromReply } from '../../reply-notes.ts';
 

@@ -1,5 +1,4 @@
-import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
-import { objectsIn } from '../../objects-in.ts';
+import { isObject, type JsonObject, objectsIn } from '../../../contract/values/json/json.ts';
 
 /** A function call whose arguments come in pieces. */
 export interface PartialCall {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
+import { isObject, type JsonObject, textOrNull } from '../../../contract/values/json/json.ts';
 
 /**
  * Reasoning signatures are opaque strings on parts of a Gemini reply. Gemini expects them back on the same parts
@@ -28,7 +28,7 @@ export function extraContent(signature: string): JsonObject {
 export function signatureIn(from: JsonObject): string | null {
   const google = isObject(from.extra_content) ? from.extra_content.google : null;
   const signature = isObject(google) ? google.thought_signature : null;
-  return typeof signature === 'string' && signature !== '' ? signature : null;
+  return textOrNull(signature);
 }
 
 export function toBlockSignature(signature: string, part: SignedPart): string {

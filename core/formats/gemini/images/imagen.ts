@@ -1,5 +1,5 @@
 import type { Operation, OperationCall } from '../../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../../contract/values/json/json.ts';
 import { badParam } from '../../bad-param.ts';
 import { sentImages } from '../../media/image-content.ts';
 import { unitUsage } from '../../media/media-usage.ts';
@@ -89,7 +89,7 @@ function referenceImages(params: JsonObject, call: OperationCall): JsonObject[] 
 }
 
 function drawn(reply: JsonObject): JsonObject[] {
-  const list = Array.isArray(reply.predictions) ? reply.predictions.filter(isObject) : [];
+  const list = objectsIn(reply.predictions);
   return list.filter(({ bytesBase64Encoded }) => typeof bytesBase64Encoded === 'string');
 }
 
@@ -108,7 +108,7 @@ function imagenReply(reply: JsonObject, call: OperationCall, provider: string): 
     ...(typeof prompt === 'string' ? { revisedPrompt: prompt } : {}),
   }));
   if (images.length > 0) return { ...imageList(images, call), provider, ...others };
-  const filtered = (Array.isArray(predictions) ? predictions.filter(isObject) : []).map((one) => one.raiFilteredReason);
+  const filtered = objectsIn(predictions).map((one) => one.raiFilteredReason);
   const reason = filtered.find((text) => typeof text === 'string');
   throw noContent(provider, { candidates: [{ finishMessage: reason }] }, 'image');
 }

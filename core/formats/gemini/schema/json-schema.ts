@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
+import { isObject, isText, type JsonObject } from '../../../contract/values/json/json.ts';
 import { referenced } from '../../../contract/values/json/json-pointer.ts';
 import { badParam } from '../../bad-param.ts';
 import { mergedSchema } from './merge-schemas.ts';
@@ -163,7 +163,7 @@ function addEnum(schema: JsonObject, type: string | undefined, out: JsonObject, 
   const hasNull = given.includes(null);
   const values = hasNull ? given.filter((value) => value !== null) : given;
   if (hasNull && type !== 'NULL') out.nullable = true;
-  const texts = type === 'STRING' ? values.filter((value) => typeof value === 'string' && value !== '') : [];
+  const texts = type === 'STRING' ? values.filter(isText) : [];
   if (texts.length > 0) {
     out.enum = texts;
     if (texts.length < values.length) position.note('enum');

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { OperationCall } from '../../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../../contract/values/json/json.ts';
 import { isOwnReasoning } from '../../../formats/anthropic/own-reasoning.ts';
 import { badParam } from '../../../formats/bad-param.ts';
 import { noteOnce } from '../../../formats/note-once.ts';
-import { objectsIn } from '../../../formats/objects-in.ts';
 import { toolArguments } from '../../../formats/openai/tool-arguments.ts';
 import { isNativePart, isSharedBlock, openBlock } from '../../../formats/sealed-blocks.ts';
 import { makerOf } from '../model-id.ts';

@@ -1,7 +1,6 @@
 import type { OperationCall } from '../../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../../contract/values/json/json.ts';
 import { annotationsOf } from '../../../formats/anthropic/citations.ts';
-import { objectsIn } from '../../../formats/objects-in.ts';
 import { dropFromReply } from '../../../formats/reply-notes.ts';
 import { kindOf } from '../../../formats/sealed-blocks.ts';
 import { toChatUsage, usageOfReply } from '../usage.ts';

@@ -1,8 +1,7 @@
 import type { OperationCall } from '../../../contract/provider/provider.ts';
 import type { StreamEvent, StreamTranslator } from '../../../contract/provider/stream-event.ts';
-import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../../contract/values/json/json.ts';
 import { annotationsOf } from '../../../formats/anthropic/citations.ts';
-import { objectsIn } from '../../../formats/objects-in.ts';
 import { chatChunks } from '../../../formats/openai/chat-chunks.ts';
 import { dropFromReply, dropUnread } from '../../../formats/reply-notes.ts';
 import { kindOf } from '../../../formats/sealed-blocks.ts';

@@ -1,6 +1,5 @@
 import type { OperationCall } from '../../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
-import { objectsIn } from '../../../formats/objects-in.ts';
+import { isObject, type JsonObject, objectsIn } from '../../../contract/values/json/json.ts';
 import { dropFromReply } from '../../../formats/reply-notes.ts';
 
 /**

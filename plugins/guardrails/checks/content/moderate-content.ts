@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isObject } from '../../../../core/contract/values/json/json.ts';
+import { isObject, objectsIn } from '../../../../core/contract/values/json/json.ts';
 import { bothSides, type Check, defineCheck, excerpt, noText } from '../check.ts';
 import { askProvider, providerCall } from './ask-provider.ts';
 
@@ -32,7 +32,7 @@ export const moderateContent: Check = defineCheck({
       if (texts.length === 0) return noText('There is no text', 'content moderation', { not, restrictedCategories: wanted });
       const asked = await askProvider(services, subject, given, 'moderate', { input: texts });
       if ('failed' in asked) return asked.failed;
-      const results = Array.isArray(asked.reply.results) ? asked.reply.results.filter(isObject) : [];
+      const results = objectsIn(asked.reply.results);
       if (results.length === 0 || results.some((result) => !isObject(result.categories))) return asked.unreadable();
       const flagged = [...new Set(results.flatMap((result) => trueKeys(result.categories)))];
       const flaggedCategories = flagged.filter((category) => (wanted as readonly string[]).includes(category));
