@@ -1,5 +1,6 @@
 import type { Operation, OperationCall } from '../contract/provider/provider.ts';
 import { promptTexts } from '../contract/values/models/prompt-text.ts';
+import { uncounted } from '../formats/never-streams.ts';
 import { adaptInReply } from '../formats/reply-notes.ts';
 
 /**
@@ -13,8 +14,7 @@ export const estimatedTokenCount: Operation = {
     adaptInReply(call, 'input_tokens');
     return { status: 200, contentType: 'application/json', body: { input_tokens: tokens } };
   },
-  usage: () => null,
-  streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
+  ...uncounted,
 };
 
 /** Returns the token count of a provider that counts for some of its models. All others get the estimate. */

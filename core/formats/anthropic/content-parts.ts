@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../bad-param.ts';
+import { parseDataUrl } from '../data-url.ts';
 
 /**
  * Converts the content of a chat message (text, or a list of parts) to Messages content blocks. Empty texts are left out, because
@@ -50,7 +51,7 @@ function imageBlock(part: JsonObject, path: string): JsonObject {
   const url = isObject(part.image_url) ? part.image_url.url : part.image_url;
   if (typeof url !== 'string' || url === '') throw badParam(`${path}.image_url`, 'a URL is expected');
   if (!url.startsWith('data:')) return { type: 'image', source: { type: 'url', url } };
-  const { mediaType, base64 } = dataUrl(url, `${path}.image_url`);
+  const { mediaType, base64 } = parseDataUrl(url, `${path}.image_url`);
   return dataBlock(mediaType, base64);
 }
 
@@ -63,7 +64,7 @@ function fileBlock(part: JsonObject, path: string): JsonObject {
   if (typeof text !== 'string' || text === '') throw badParam(`${path}.file`, 'file_data or file_id is expected');
   if (/^https?:/.test(text)) return { type: 'document', source: { type: 'url', url: text }, ...title };
   const { mediaType, base64 } = text.startsWith('data:')
-    ? dataUrl(text, `${path}.file.file_data`)
+    ? parseDataUrl(text, `${path}.file.file_data`)
     : { mediaType: 'application/pdf', base64: text };
   const block = dataBlock(mediaType, base64);
   return block.type === 'document' ? { ...block, ...title } : block;
@@ -76,13 +77,4 @@ function dataBlock(mediaType: string, base64: string): JsonObject {
     return { type: 'document', source: { type: 'text', media_type: 'text/plain', data: text } };
   }
   return { type: 'document', source: { type: 'base64', media_type: mediaType, data: base64 } };
-}
-
-/** RFC 2397, the base64 form only. */
-function dataUrl(url: string, path: string): { mediaType: string; base64: string } {
-  const comma = url.indexOf(',');
-  const [mediaType = '', ...attributes] = url.slice('data:'.length, comma).split(';');
-  if (comma < 0 || attributes.at(-1) !== 'base64')
-    throw badParam(path, 'a data URL must be base64: data:<media type>;base64,<data>');
-  return { mediaType: mediaType.toLowerCase(), base64: url.slice(comma + 1) };
 }

@@ -1,5 +1,5 @@
 import type { Operation } from '../../contract/provider/provider.ts';
-import type { StreamReader } from '../../contract/provider/stream-event.ts';
+import { uncounted } from '../never-streams.ts';
 import { withOwnReasoning } from './own-reasoning.ts';
 import { messagesStreamReader, usageOfReply } from './usage.ts';
 
@@ -17,10 +17,5 @@ export function anthropicMessages(provider: string): Operation {
 export const anthropicCountTokens: Operation = {
   path: () => '/messages/count_tokens',
   toProvider: withOwnReasoning,
-  usage: () => null,
-  streamReader: neverStreams,
+  ...uncounted,
 };
-
-function neverStreams(): StreamReader {
-  return { push: () => {}, usage: () => null, complete: () => true };
-}

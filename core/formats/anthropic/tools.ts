@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../bad-param.ts';
 import { schemaWithoutBounds } from '../json-schema-bounds.ts';
 import { noteOnce } from '../note-once.ts';
+import { toolNameOf } from '../tool-name.ts';
 import { withCacheControl } from './content-parts.ts';
 
 /**
@@ -52,15 +53,10 @@ function toolChoice(params: JsonObject): { choice: JsonObject | null; only: read
   if (!isObject(asked)) return { choice: null, only: null };
   if (asked.type === 'allowed_tools' && isObject(asked.allowed_tools)) {
     const { mode, tools } = asked.allowed_tools;
-    return { choice: { type: mode === 'required' ? 'any' : 'auto' }, only: Array.isArray(tools) ? tools.map(nameOf) : [] };
+    return { choice: { type: mode === 'required' ? 'any' : 'auto' }, only: Array.isArray(tools) ? tools.map(toolNameOf) : [] };
   }
   if (isObject(asked.function)) return { choice: { type: 'tool', name: asked.function.name }, only: null };
   if (asked.type === undefined && typeof asked.name === 'string')
     return { choice: { type: 'tool', name: asked.name }, only: null };
   return { choice: asked, only: null };
-}
-
-function nameOf(tool: unknown): string {
-  if (!isObject(tool)) return '';
-  return String(isObject(tool.function) ? tool.function.name : tool.name);
 }

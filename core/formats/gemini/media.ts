@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, textOrNull } from '../../contract/values/json/json.ts';
 import { badParam } from '../bad-param.ts';
+import { parseDataUrl } from '../data-url.ts';
 
 /** Media types by file extension. Gemini requires the type of everything that it fetches. */
 const mediaTypes: Readonly<Record<string, string>> = {
@@ -47,12 +48,8 @@ export function dataUrlOf(inlineData: JsonObject): string {
 
 function mediaPart(url: string, stated: string | null, otherwise: string, path: string): JsonObject {
   if (!url.startsWith('data:')) return fileData(url, stated ?? typeOf(url) ?? otherwise);
-  const comma = url.indexOf(',');
-  const [mediaType = '', ...attributes] = url.slice('data:'.length, comma).split(';');
-  if (comma < 0 || attributes.at(-1) !== 'base64') {
-    throw badParam(path, 'a data URL must be base64: data:<media type>;base64,<data>');
-  }
-  return { inlineData: { mimeType: mediaType.toLowerCase() || otherwise, data: url.slice(comma + 1) } };
+  const { mediaType, base64 } = parseDataUrl(url, path);
+  return { inlineData: { mimeType: mediaType || otherwise, data: base64 } };
 }
 
 function fileData(fileUri: string, mimeType: string): JsonObject {

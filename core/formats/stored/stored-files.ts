@@ -9,7 +9,8 @@ import type {
 import type { JsonObject } from '../../contract/values/json/json.ts';
 import { isText } from '../../contract/values/json/json.ts';
 import { badParam } from '../bad-param.ts';
-import { askForJson, exchange, linesReply, storedOperation, uncounted } from './stored-operation.ts';
+import { uncounted } from '../never-streams.ts';
+import { askForJson, exchange, linesReply, storedOperation } from './stored-operation.ts';
 
 export type StoredOperationName = Extract<
   OperationName,

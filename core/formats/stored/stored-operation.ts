@@ -9,12 +9,7 @@ import type {
 import { findHeader } from '../../contract/values/http/http.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
 import { utcMs } from '../../contract/values/time/utc-time.ts';
-
-/** Calls about files, batches and jobs are not billed: the lines of a batch hold its tokens. */
-export const uncounted = {
-  usage: () => null,
-  streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
-} satisfies Partial<Operation>;
+import { uncounted } from '../never-streams.ts';
 
 /** Returns an operation on stored resources that consists of several exchanges. */
 export function storedOperation(steps: (call: OperationCall, services: StepServices) => Promise<StepReply>): Operation {

@@ -1,7 +1,7 @@
 import type { Operation, OperationCall, OperationName, ProviderAdapter } from '../../contract/provider/provider.ts';
-import type { StreamReader } from '../../contract/provider/stream-event.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { badParam } from '../bad-param.ts';
+import { neverStreams } from '../never-streams.ts';
 import { responsesUsage } from '../openai/responses.ts';
 
 type StoredOperationName = Extract<
@@ -49,7 +49,7 @@ function passed(name: StoredOperationName, adapter: ProviderAdapter, create: Ope
     passesBytes: true,
     // The usage of a response was counted when it was created. Compacting a response is a separate call with usage of its own.
     usage: (reply) => (name === 'compactModelResponse' && isCounted(reply.usage) ? responsesUsage(reply.usage) : null),
-    streamReader: noReader,
+    streamReader: neverStreams,
   };
 }
 
@@ -62,7 +62,7 @@ function refused(name: StoredOperationName, id: string): Operation {
       });
     },
     usage: () => null,
-    streamReader: noReader,
+    streamReader: neverStreams,
   };
 }
 
@@ -75,8 +75,4 @@ function idOf(call: OperationCall): string {
 
 function isCounted(usage: unknown): usage is Record<string, unknown> {
   return typeof usage === 'object' && usage !== null;
-}
-
-function noReader(): StreamReader {
-  return { push: () => {}, usage: () => null, complete: () => true };
 }

@@ -4,6 +4,7 @@ import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { chatReply } from '../../formats/anthropic/chat-reply.ts';
 import { chatRequest } from '../../formats/anthropic/chat-request.ts';
 import { badParam } from '../../formats/bad-param.ts';
+import { uncounted } from '../../formats/never-streams.ts';
 import { callOfLine, outputLine, readBatchRequests, readJsonLines } from '../../formats/stored/batch-lines.ts';
 import { endpointOf, metadataOf, modelBesideLines } from '../../formats/stored/batch-plan.ts';
 import { idOf, notReady } from '../../formats/stored/stored-files.ts';
@@ -14,7 +15,6 @@ import {
   linesReply,
   secondsOf,
   storedOperation,
-  uncounted,
   wantsDetails,
 } from '../../formats/stored/stored-operation.ts';
 import { batchId, nativeId, rememberedAs } from './batch-id.ts';

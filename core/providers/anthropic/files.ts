@@ -1,4 +1,5 @@
 import type { ClientHeaders, Operation } from '../../contract/provider/provider.ts';
+import { uncounted } from '../../formats/never-streams.ts';
 import { idOf } from '../../formats/stored/stored-files.ts';
 
 /** Value of `anthropic-beta` that the provider requires (https://docs.anthropic.com/en/docs/build-with-claude/files). */
@@ -32,7 +33,6 @@ function passed(path: Operation['path']): Operation {
     // A client that lists beta features must list this one too.
     headers: (call) => (call.header?.('anthropic-beta') === undefined ? ['anthropic-beta', filesBeta] : []),
     passesBytes: true,
-    usage: () => null,
-    streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
+    ...uncounted,
   };
 }

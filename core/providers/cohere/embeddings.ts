@@ -2,6 +2,7 @@ import type { Operation, OperationCall } from '../../contract/provider/provider.
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import type { Usage } from '../../contract/values/models/usage.ts';
 import { badParam } from '../../formats/bad-param.ts';
+import { neverStreams } from '../../formats/never-streams.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import { type EmbeddingInput, embeddingInputs, inlineImage } from '../../formats/openai/embedding-inputs.ts';
 import { embeddingList } from '../../formats/openai/embedding-list.ts';
@@ -16,7 +17,7 @@ export const embed: Operation = {
   toProvider: embedRequest,
   fromProvider: embedReply,
   usage: embedUsage,
-  streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
+  streamReader: neverStreams,
 };
 
 function embedRequest(params: JsonObject, call: OperationCall): JsonObject {

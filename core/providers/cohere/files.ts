@@ -1,17 +1,11 @@
 import type { Operation, OperationCall, StepServices } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
+import { uncounted } from '../../formats/never-streams.ts';
 import { readBatchRequests } from '../../formats/stored/batch-lines.ts';
 import { listPages } from '../../formats/stored/list-pages.ts';
 import { idOf } from '../../formats/stored/stored-files.ts';
-import {
-  askForJson,
-  jsonReply,
-  linesReply,
-  secondsOf,
-  storedOperation,
-  uncounted,
-} from '../../formats/stored/stored-operation.ts';
+import { askForJson, jsonReply, linesReply, secondsOf, storedOperation } from '../../formats/stored/stored-operation.ts';
 import { storedText } from '../../formats/stored/stored-settings.ts';
 import { type UploadedFile, withUpload } from '../../formats/stored/uploaded-file.ts';
 import { outputLines } from './batch-output.ts';

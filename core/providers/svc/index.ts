@@ -3,6 +3,7 @@ import { callerHeaderList, ownStoreOrigin, ownStoreProvider } from '../../contra
 import type { Operation, OperationCall, OperationName, ProviderAdapter } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
+import { uncounted } from '../../formats/never-streams.ts';
 import { providerError } from '../../formats/openai/provider-error.ts';
 
 /**
@@ -41,8 +42,7 @@ function stored(path: (call: OperationCall) => string): Operation {
     headers: (call) => identity(call),
     passesBytes: true,
     passesJson: true,
-    usage: () => null,
-    streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
+    ...uncounted,
   };
 }
 

@@ -2,6 +2,7 @@ import type { OperationCall } from '../../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
 import { badParam } from '../../bad-param.ts';
 import { noteOnce } from '../../note-once.ts';
+import { toolNameOf } from '../../tool-name.ts';
 import { traitsOf } from '../models.ts';
 import { toGeminiSchema } from '../schema/json-schema.ts';
 import type { GeminiRequestOptions } from './chat-request.ts';
@@ -106,14 +107,9 @@ function toolChoice(params: JsonObject): Choice {
   if (asked === 'required') return { mode: 'ANY', ...all };
   if (!isObject(asked)) return { mode: null, ...all };
   if (asked.type === 'allowed_tools' && isObject(asked.allowed_tools)) {
-    const only = Array.isArray(asked.allowed_tools.tools) ? asked.allowed_tools.tools.map(nameOf) : [];
+    const only = Array.isArray(asked.allowed_tools.tools) ? asked.allowed_tools.tools.map(toolNameOf) : [];
     const forced = asked.allowed_tools.mode === 'required';
     return { mode: forced ? 'ANY' : 'AUTO', only, filter: !forced };
   }
-  return { mode: 'ANY', only: [nameOf(asked)], filter: false };
-}
-
-function nameOf(tool: unknown): string {
-  if (!isObject(tool)) return '';
-  return String(isObject(tool.function) ? tool.function.name : tool.name);
+  return { mode: 'ANY', only: [toolNameOf(asked)], filter: false };
 }

@@ -1,5 +1,6 @@
 import type { Operation, OperationCall } from '../../../contract/provider/provider.ts';
 import type { JsonObject } from '../../../contract/values/json/json.ts';
+import { uncounted } from '../../../formats/never-streams.ts';
 import { messagesOverConverse } from '../converse/messages.ts';
 import { baseModelId, modelSegment } from '../model-id.ts';
 import { claudeBody } from './claude-messages.ts';
@@ -13,8 +14,7 @@ export const messagesCountTokens: Operation = {
   path: (call) => `/model/${modelSegment(countedModel(call.model))}/count-tokens`,
   toProvider: countRequest,
   fromProvider: ({ inputTokens, ...others }) => ({ input_tokens: inputTokens, ...others }),
-  usage: () => null,
-  streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
+  ...uncounted,
 };
 
 /** ARNs of resources stay unchanged, because they do not contain the model. */

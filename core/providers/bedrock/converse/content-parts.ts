@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
 import { badParam } from '../../../formats/bad-param.ts';
+import { parseDataUrl } from '../../../formats/data-url.ts';
 import { documentFormat, imageFormat, mediaTypeOf, videoFormat } from './media-formats.ts';
 
 /** Names the documents of one request. The provider accepts few characters and no name twice. */
@@ -78,7 +79,7 @@ function imageBlock(part: JsonObject, path: string): JsonObject {
   if (url.startsWith('s3://')) return { image: { format: imageFormat(mediaTypeOf(url), at), source: stored(url) } };
   if (!url.startsWith('data:'))
     throw badParam(at, 'bedrock does not fetch images from the web. Send a data URL or an s3:// address');
-  const { mediaType, base64 } = dataUrl(url, at);
+  const { mediaType, base64 } = parseDataUrl(url, at);
   return { image: { format: imageFormat(mediaType, at), source: { bytes: base64 } } };
 }
 
@@ -97,7 +98,7 @@ function fileBlock(part: JsonObject, path: string, nameDocument: NameDocument): 
   if (/^https?:/.test(data)) throw badParam(at, 'bedrock does not fetch files from the web. Send a data URL or an s3:// address');
   if (data.startsWith('s3://')) return mediaBlock(mediaTypeOf(data), stored(data), file, at, nameDocument);
   if (data.startsWith('data:')) {
-    const { mediaType, base64 } = dataUrl(data, `${at}.file_data`);
+    const { mediaType, base64 } = parseDataUrl(data, `${at}.file_data`);
     return mediaBlock(mediaType, { bytes: base64 }, file, at, nameDocument);
   }
   if (file.file_data === undefined) throw badParam(`${at}.file_id`, 'only s3:// addresses are stored files to bedrock');
@@ -112,13 +113,4 @@ function mediaBlock(type: string, source: JsonObject, file: JsonObject, path: st
 
 function stored(uri: string): JsonObject {
   return { s3Location: { uri } };
-}
-
-/** RFC 2397, the base64 form only. */
-function dataUrl(url: string, path: string): { mediaType: string; base64: string } {
-  const comma = url.indexOf(',');
-  const [mediaType = '', ...attributes] = url.slice('data:'.length, comma).split(';');
-  if (comma < 0 || attributes.at(-1) !== 'base64')
-    throw badParam(path, 'a data URL must be base64: data:<media type>;base64,<data>');
-  return { mediaType: mediaType.toLowerCase(), base64: url.slice(comma + 1) };
 }

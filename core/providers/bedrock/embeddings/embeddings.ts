@@ -1,6 +1,7 @@
 import type { Operation, OperationCall } from '../../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
 import { emptyUsage, type Usage } from '../../../contract/values/models/usage.ts';
+import { neverStreams } from '../../../formats/never-streams.ts';
 import { noteOnce } from '../../../formats/note-once.ts';
 import { tokenCount } from '../../../formats/openai/chat-usage.ts';
 import { embeddingInputs } from '../../../formats/openai/embedding-inputs.ts';
@@ -17,7 +18,7 @@ export const embed: Operation = {
   toProvider: embedRequest,
   fromProvider: embedReply,
   usage: embedUsage,
-  streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
+  streamReader: neverStreams,
 };
 
 function embedRequest(params: JsonObject, call: OperationCall): JsonObject {
