@@ -1,3 +1,4 @@
+import { within } from '../../core/contract/values/time/within.ts';
 import { type ObjectStore, ObjectStoreError } from './object-store.ts';
 
 /**
@@ -8,20 +9,7 @@ export function limitedReads(store: ObjectStore, limitMs: number): ObjectStore {
   return {
     put: (key, bytes) => store.put(key, bytes),
     remove: (key) => store.remove(key),
-    async get(key, range) {
-      const read = store.get(key, range);
-      // The read goes on after the limit.
-      read.catch(() => {});
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<never>((_, reject) => {
-        const error = new ObjectStoreError(`OBJECT_STORE: no reply within ${limitMs} ms`);
-        timer = setTimeout(() => reject(error), limitMs);
-      });
-      try {
-        return await Promise.race([read, late]);
-      } finally {
-        clearTimeout(timer);
-      }
-    },
+    get: (key, range) =>
+      within(store.get(key, range), limitMs, () => new ObjectStoreError(`OBJECT_STORE: no reply within ${limitMs} ms`)),
   };
 }

@@ -2,7 +2,7 @@ import { allItems } from '../../contract/protocol/mcp/mcp-virtual.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
 import type { MissingServer } from '../local-replies/tool-source.ts';
 import type { ServerSettings } from '../server/server-settings.ts';
-import { reasonOf, within } from './within-time.ts';
+import { listWithin, reasonOf } from './within-time.ts';
 
 /** A selection of one item of a server, or of all its items that are not selected by themselves. */
 export interface Selection {
@@ -52,7 +52,7 @@ export async function listSelected<One extends Selection>(parts: SelectedParts<O
     try {
       const found = await find(own[0] as One);
       if (found === null) return [];
-      const items = new Map((await within(read(found), listTimeoutMs)).map((item) => [String(item[key]), item]));
+      const items = new Map((await listWithin(read(found), listTimeoutMs)).map((item) => [String(item[key]), item]));
       const named = new Set(own.map(itemOf));
       return own.flatMap((selection) => {
         const isAll = itemOf(selection) === allItems;

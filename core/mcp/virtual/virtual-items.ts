@@ -13,7 +13,7 @@ import { isExpansion, mayExpand } from '../server/uri-templates.ts';
 import { listSelected, type SelectedItems, type Selection } from './list-selected.ts';
 import { selectedItems } from './selections.ts';
 import { requireOpenArgument, shownPrompt, shownResource, withPrompt } from './virtual-prompts.ts';
-import { errorOf, within } from './within-time.ts';
+import { errorOf, listWithin } from './within-time.ts';
 
 export interface ItemParts {
   readonly document: McpVirtualServerDocument;
@@ -116,7 +116,7 @@ export function virtualItems({ document, find, list, call }: ItemParts): Virtual
       const server = await find(one);
       if (server === null) continue;
       try {
-        if (await within(has(server, one), listTimeoutMs)) return one;
+        if (await listWithin(has(server, one), listTimeoutMs)) return one;
       } catch (error) {
         thrown ??= errorOf(error, server.document.slug);
       }

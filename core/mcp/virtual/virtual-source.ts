@@ -8,7 +8,7 @@ import type { ServerSettings } from '../server/server-settings.ts';
 import { toolCall } from '../sessions/routed-message.ts';
 import { listSelected, type Selection } from './list-selected.ts';
 import { shownTool } from './virtual-tools.ts';
-import { errorOf, within } from './within-time.ts';
+import { errorOf, listWithin } from './within-time.ts';
 
 export interface VirtualParts {
   readonly document: McpVirtualServerDocument;
@@ -58,7 +58,7 @@ export function virtualSource({ document, find, list, call }: VirtualParts): Too
       const found = await find(one);
       if (found === null) continue;
       try {
-        const { byName } = await within(list(found), document.listTimeoutMs);
+        const { byName } = await listWithin(list(found), document.listTimeoutMs);
         if (byName.has(tool)) return { ...one, tool, name };
       } catch (error) {
         thrown ??= errorOf(error, found.document.slug);

@@ -1,20 +1,13 @@
 import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
+import { within } from '../../contract/values/time/within.ts';
 import { RpcError } from '../../json-rpc/messages.ts';
 
 /** A list of a server took too long. */
 class Late extends Error {}
 
 /** Rejects with Late if the list takes longer. It is still read, for later requests. */
-export async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Late(`no list within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+export function listWithin<T>(list: Promise<T>, ms: number): Promise<T> {
+  return within(list, ms, () => new Late(`no list within ${ms} ms`));
 }
 
 /** Returns why the list of a server is missing, for clients. */

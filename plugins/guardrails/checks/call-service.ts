@@ -1,6 +1,7 @@
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import type { HeaderList } from '../../../core/contract/values/http/http.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { within } from '../../../core/contract/values/time/within.ts';
 import type { CheckServices, Outcome } from './check.ts';
 
 /** A call of a check to another service failed. The message holds nothing that the service sent. */
@@ -25,12 +26,9 @@ export async function callService(
 ): Promise<{ status: number; body: Uint8Array }> {
   const { url, headers, body, timeoutMs } = call;
   const lateText = `Request timed out after ${timeoutMs}ms`;
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new CallError('TimeoutError', lateText, `${new URL(url).host}: ${lateText}`)), timeoutMs);
-  });
+  const late = () => new CallError('TimeoutError', lateText, `${new URL(url).host}: ${lateText}`);
   try {
-    return await Promise.race([fetch({ url, headers, ...(body === undefined ? {} : { body }) }), late]);
+    return await within(fetch({ url, headers, ...(body === undefined ? {} : { body }) }), timeoutMs, late);
   } catch (thrown) {
     if (thrown instanceof CallError) throw thrown;
     if (isBlocked(thrown)) throw new BlockedAddress('The service of the check was not called: this address may not be called');
@@ -39,8 +37,6 @@ export async function callService(
       'fetch failed',
       `${new URL(url).host}: ${thrown instanceof GatewayError ? thrown.code : 'fetch failed'}`,
     );
-  } finally {
-    clearTimeout(timer);
   }
 }
 

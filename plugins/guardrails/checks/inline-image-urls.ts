@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { findHeader } from '../../../core/contract/values/http/http.ts';
 import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
 import { counted } from '../../../core/contract/values/text/counted.ts';
+import { within } from '../../../core/contract/values/time/within.ts';
 import { BlockedAddress, CallError, isBlocked } from './call-service.ts';
 import { type Check, type CheckServices, defineCheck, type Outcome, type Subject } from './check.ts';
 
@@ -73,20 +74,13 @@ interface Image {
 }
 
 async function fetchImage({ fetch }: CheckServices, url: string, { timeoutMs, maxSizeBytes }: Parameters): Promise<Image> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new CallError('TimeoutError', `Request timed out after ${timeoutMs}ms`)), timeoutMs);
-  });
-  try {
-    const { status, headers, body } = await Promise.race([fetch({ url, headers: ['accept', 'image/*'] }), late]);
-    if (status !== 200) throw new CallError('HttpError', `HTTP error! status: ${status}`);
-    const type = (findHeader(headers, 'content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
-    if (!types.test(type)) throw new CallError('Error', 'the reply is not an image');
-    if (body.length > Math.min(maxSizeBytes, bytesMax)) throw new CallError('Error', 'the image is too large');
-    return { type, base64: Buffer.from(body).toString('base64') };
-  } finally {
-    clearTimeout(timer);
-  }
+  const late = () => new CallError('TimeoutError', `Request timed out after ${timeoutMs}ms`);
+  const { status, headers, body } = await within(fetch({ url, headers: ['accept', 'image/*'] }), timeoutMs, late);
+  if (status !== 200) throw new CallError('HttpError', `HTTP error! status: ${status}`);
+  const type = (findHeader(headers, 'content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+  if (!types.test(type)) throw new CallError('Error', 'the reply is not an image');
+  if (body.length > Math.min(maxSizeBytes, bytesMax)) throw new CallError('Error', 'the image is too large');
+  return { type, base64: Buffer.from(body).toString('base64') };
 }
 
 /** Returns a copy of the body with the images that `replace` returns: parts of chat, messages and responses requests. */

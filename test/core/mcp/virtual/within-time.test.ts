@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { errorOf, reasonOf, within } from '../../../../core/mcp/virtual/within-time.ts';
+import { errorOf, listWithin, reasonOf } from '../../../../core/mcp/virtual/within-time.ts';
 
 describe('the list of a server that takes too long', () => {
-  const late = within(new Promise(() => {}), 5).catch((thrown: unknown) => thrown);
+  const late = listWithin(new Promise(() => {}), 5).catch((thrown: unknown) => thrown);
 
   it('is missing for this reason', async () => {
     expect(reasonOf(await late)).toBe('no list within 5 ms');
