@@ -1,5 +1,6 @@
 import type { Identity, RequestContext } from '../contract/plugin/context.ts';
 import type { DocumentReader } from '../contract/plugin/plugin.ts';
+import { hasAccess } from '../contract/protocol/access-list.ts';
 import type { AgentServerDocument } from '../contract/protocol/agents/agents.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 
@@ -9,11 +10,6 @@ export async function findAgent(ctx: RequestContext, documents: DocumentReader):
   const slug = ctx.endpoint?.pathParams?.agent;
   const document = await documents.get('agent-server', `${identity.workspaceId}/${slug}`);
   if (!document) throw new GatewayError('not_found', { message: `Agent '${slug}' not found` });
-  if (isAllowed(document, identity)) return document;
+  if (hasAccess(document.access, identity.userId)) return document;
   throw new GatewayError('forbidden', { message: 'You do not have access to this agent' });
-}
-
-function isAllowed({ access }: AgentServerDocument, { userId }: Identity): boolean {
-  const isException = userId !== null && access.exceptions.includes(userId);
-  return (access.default === 'allow') !== isException;
 }

@@ -1,5 +1,6 @@
 import type { Identity, RequestContext } from '../../contract/plugin/context.ts';
 import type { DocumentReader } from '../../contract/plugin/plugin.ts';
+import { hasAccess } from '../../contract/protocol/access-list.ts';
 import type { McpServerDocument } from '../../contract/protocol/mcp/mcp.ts';
 import { isVirtual, type McpEndpointDocument } from '../../contract/protocol/mcp/mcp-virtual.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
@@ -30,7 +31,7 @@ function requireAccess(document: McpEndpointDocument, identity: Identity): McpEn
     throw new GatewayError('invalid_api_key', { message: 'The access token is for another MCP server' });
   }
   // The access rules of the servers behind a virtual server apply to each of its tools.
-  if (!isVirtual(document) && !isAllowed(document, identity)) {
+  if (!isVirtual(document) && !hasAccess(document.access, identity.userId)) {
     throw new Refusal(403, 'forbidden', 'You do not have access to this MCP server');
   }
   return document;
@@ -44,10 +45,5 @@ export async function findUsable(
 ): Promise<McpServerDocument | null> {
   const identity = ctx.identity as Identity;
   const document = await documents.get('mcp-server', `${identity.workspaceId}/${slug}`);
-  return document && !isVirtual(document) && isAllowed(document, identity) ? document : null;
-}
-
-function isAllowed({ access }: McpServerDocument, { userId }: Identity): boolean {
-  const isException = userId !== null && access.exceptions.includes(userId);
-  return (access.default === 'allow') !== isException;
+  return document && !isVirtual(document) && hasAccess(document.access, identity.userId) ? document : null;
 }

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { isObject, type JsonObject } from '../../values/json/json.ts';
+import { accessList } from '../access-list.ts';
 import { circuit, forwardHeaders } from '../mcp/mcp.ts';
 
 /** Authentication at the agent: none, or fixed headers. */
@@ -55,7 +56,6 @@ export const agentServerDocument = v.object({
   disabledSkills: v.array(v.string()),
   /** Guardrails on messages (`input`) and replies (`output`), by id. */
   guardrails: v.array(v.object({ id: v.string(), input: v.boolean(), output: v.boolean(), tools: v.null() })),
-  /** Callers with the other access than `default` by user id. Callers without a user have the default access. */
-  access: v.object({ default: v.picklist(['allow', 'deny']), exceptions: v.array(v.string()) }),
+  access: accessList,
 });
 export type AgentServerDocument = v.InferOutput<typeof agentServerDocument>;

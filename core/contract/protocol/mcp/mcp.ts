@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { accessList } from '../access-list.ts';
 import { mappedSecretDocument } from '../credentials/secret-reference.ts';
 import { restApi } from './mcp-rest.ts';
 
@@ -110,7 +111,6 @@ export const mcpServerDocument = v.object({
   guardrails: v.optional(v.array(toolGuardrail)),
   /** True: clients see `search_tools` and `call_tool` instead of all tools. */
   toolSearch: v.optional(v.boolean(), false),
-  /** Callers with the other access than `default` by user id. Callers without a user have the default access. */
-  access: v.object({ default: v.picklist(['allow', 'deny']), exceptions: v.array(v.string()) }),
+  access: accessList,
 });
 export type McpServerDocument = v.InferOutput<typeof mcpServerDocument>;
