@@ -17,6 +17,11 @@ export interface Span {
   readonly end: number;
 }
 
+/** Compares findings by where they begin. */
+export function byPosition({ spans: [left] }: Finding<string>, { spans: [right] }: Finding<string>): number {
+  return (left?.text ?? 0) - (right?.text ?? 0) || (left?.start ?? 0) - (right?.start ?? 0);
+}
+
 const shownMax = 100;
 const beginningMax = 200;
 

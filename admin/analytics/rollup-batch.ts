@@ -1,4 +1,5 @@
 import { isCounted, type RequestRecord } from '../../core/contract/plugin/record/record.ts';
+import { windowStartMs } from '../../core/contract/protocol/limits/limit-window.ts';
 import { type DimensionSource, dimensionSources, dimensions } from './dimensions.ts';
 import { dayGrains, dayMs, type Grain, liveGrains, quarterGrains, quarterMs, weekGrains, weekMs } from './grains.ts';
 import { binOf } from './latency-bins.ts';
@@ -106,9 +107,9 @@ export class RollupBatch {
   }
 
   #familiesOf(createdMs: number): readonly Family[] {
-    if (startOf(createdMs, quarterMs) + quarterMs > this.#nowMs) return liveFamilies;
-    if (startOf(createdMs, dayMs) + dayMs > this.#nowMs) return familiesOfQuarters;
-    return startOf(createdMs, weekMs) + weekMs > this.#nowMs ? familiesOfDays : familiesOfWeeks;
+    if (windowStartMs(createdMs, quarterMs) + quarterMs > this.#nowMs) return liveFamilies;
+    if (windowStartMs(createdMs, dayMs) + dayMs > this.#nowMs) return familiesOfQuarters;
+    return windowStartMs(createdMs, weekMs) + weekMs > this.#nowMs ? familiesOfDays : familiesOfWeeks;
   }
 
   /** Replaces the cost of a request that is counted already. */
@@ -119,7 +120,7 @@ export class RollupBatch {
 
   /** Finds the sums for the values of the request. A tree of maps costs a quarter of a map by the text of the values. */
   #sumsOf(root: Tree, { grain, kept, keeps }: Family, organisationId: string, createdMs: number): RollupChange {
-    const startsAtMs = startOf(createdMs, grain.lengthMs);
+    const startsAtMs = windowStartMs(createdMs, grain.lengthMs);
     let tree = branchOf(branchOf(root, organisationId), startsAtMs);
     const last = kept.length - 1;
     for (let at = 0; at < last; at++) tree = branchOf(tree, this.#values[kept[at] as number] as Value);
@@ -147,10 +148,6 @@ function branchOf(tree: Tree, value: Value): Tree {
   const branch: Tree = new Map();
   tree.set(value, branch);
   return branch;
-}
-
-function startOf(ms: number, lengthMs: number): number {
-  return Math.floor(ms / lengthMs) * lengthMs;
 }
 
 function widen(sums: RollupChange, ms: number): void {

@@ -1,5 +1,6 @@
 import type { RequestRecord } from '../../core/contract/plugin/record/record.ts';
 import { rateKeyPrefix } from '../../core/contract/protocol/limits/leases.ts';
+import { totalTokens } from '../../core/contract/values/models/usage.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { nanoPerMicro } from '../pricing/nano-usd.ts';
 import { type BudgetRow, beginAnew, usedUnits } from './budget-ledger.ts';
@@ -196,7 +197,7 @@ async function noteBudgets(tx: EntityManager, stored: readonly Settled[], nowMs:
 
 function entriesOf({ record, cost, before }: Settled, nowMs: number): Entry[] {
   const reservations = record.reservations ?? [];
-  const tokens = tokensOf(record) - (before ? tokensOf(before.record) : 0);
+  const tokens = totalTokens(record) - (before ? totalTokens(before.record) : 0);
   const isInterrupted = record.outcome === 'interrupted';
   const costs = (cost ?? 0) - (before?.cost ?? 0);
   return reservations.map(({ key, lease, startMs, units }, at) => {
@@ -210,10 +211,6 @@ function entriesOf({ record, cost, before }: Settled, nowMs: number): Entry[] {
     const used = isLast ? spent : { tokens: 0, requests: 0, cost: 0 };
     return { record, key, startMs, atMs: timeOf(record, nowMs), lease, reserved: units - (settled?.units ?? 0), ...used };
   });
-}
-
-function tokensOf(record: RequestRecord): number {
-  return record.inputTokens + record.cacheReadTokens + record.cacheWriteTokens + record.outputTokens;
 }
 
 /** Returns the time of the request, at most the current time of this process. */

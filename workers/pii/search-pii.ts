@@ -1,6 +1,7 @@
 import type { PiiCategory } from '../../core/contract/plugin/guardrails/pii-categories.ts';
 import { decodeBase64 } from '../decode-base64.ts';
 import type { Finding, Span } from '../redact-findings.ts';
+import { byPosition } from '../redact-findings.ts';
 import { originalRange, unmask } from '../unmask.ts';
 import type { Detector } from './detector.ts';
 import { nationalIds } from './national-ids.ts';
@@ -35,7 +36,7 @@ export function searchPii(texts: readonly string[], categories: readonly PiiCate
   for (let text = 1; text < texts.length; text++) {
     for (const { category, value, spans } of acrossSeam(texts, text, wanted)) add(category, value, spans);
   }
-  return found.sort((left, right) => order(left.spans[0], right.spans[0]));
+  return found.sort(byPosition);
 }
 
 interface Match {
@@ -70,8 +71,4 @@ function acrossSeam(texts: readonly string[], text: number, wanted: readonly Det
         { text, start: 0, end: end - tail.length },
       ],
     }));
-}
-
-function order(left: Span | undefined, right: Span | undefined): number {
-  return (left?.text ?? 0) - (right?.text ?? 0) || (left?.start ?? 0) - (right?.start ?? 0);
 }

@@ -2,6 +2,7 @@ import { lintSource } from '@secretlint/core';
 import { creator } from '@secretlint/secretlint-rule-preset-recommend';
 import { decodeBase64 } from '../decode-base64.ts';
 import type { Finding, Span } from '../redact-findings.ts';
+import { byPosition } from '../redact-findings.ts';
 import { originalRange, unmask } from '../unmask.ts';
 import { secretPatterns } from './patterns.ts';
 
@@ -28,7 +29,7 @@ export async function searchSecrets(texts: readonly string[]): Promise<readonly 
     covered.fill(1, start, end);
     findings.push({ kind, value: whole.slice(start, end), spans: spansOf(unmasked, start, end) });
   }
-  return findings.sort((left, right) => order(left.spans[0], right.spans[0]));
+  return findings.sort(byPosition);
 }
 
 async function search(content: string): Promise<{ kind: string; start: number; end: number }[]> {
@@ -62,8 +63,4 @@ function spansOf(unmasked: readonly ReturnType<typeof unmask>[], start: number, 
     offset += part.text.length;
   }
   return spans;
-}
-
-function order(left: Span | undefined, right: Span | undefined): number {
-  return (left?.text ?? 0) - (right?.text ?? 0) || (left?.start ?? 0) - (right?.start ?? 0);
 }

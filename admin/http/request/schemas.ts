@@ -76,7 +76,8 @@ export function isReadableYear(time: Date): boolean {
   return time.getUTCFullYear() >= 1 && time.getUTCFullYear() <= 9999;
 }
 
-function isDay(text: string): boolean {
+/** Returns true for a day that exists, such as `2026-11-23`. JavaScript reads February 31 as March 3. */
+export function isDay(text: string): boolean {
   const day = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
 }

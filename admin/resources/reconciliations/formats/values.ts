@@ -1,6 +1,6 @@
 import { utcMs } from '../../../../core/contract/values/time/utc-time.ts';
 import { invalid } from '../../../http/errors.ts';
-import { isReadableYear } from '../../../http/request/schemas.ts';
+import { isDay, isReadableYear } from '../../../http/request/schemas.ts';
 
 /** Largest amount that is accepted: a billion US dollars in nano-dollars is beyond exact integers, a million is not. */
 const dollarsMax = 1_000_000;
@@ -11,18 +11,12 @@ export function toDay(value: unknown, location: string): string {
   const time =
     typeof value === 'number' ? value * 1000 : typeof value === 'string' && startsWithDay.test(value) ? utcMs(value) : Number.NaN;
   const day = new Date(time);
-  // JavaScript reads February 31 as March 3.
-  const isDay = typeof value !== 'string' || isCalendarDay(value.slice(0, 10));
-  if (!isDay || !isReadableYear(day)) throw invalid(`${location}: ${got(value)}, expected a time or day such as 2026-11-23`);
+  const exists = typeof value !== 'string' || isDay(value.slice(0, 10));
+  if (!exists || !isReadableYear(day)) throw invalid(`${location}: ${got(value)}, expected a time or day such as 2026-11-23`);
   return day.toISOString().slice(0, 10);
 }
 
 const startsWithDay = /^\d{4}-\d{2}-\d{2}/;
-
-function isCalendarDay(text: string): boolean {
-  const day = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
-}
 
 /** Shows a value in an error, cut to a readable length. */
 function got(value: unknown): string {

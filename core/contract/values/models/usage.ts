@@ -81,6 +81,6 @@ export function serviceTierOf(value: unknown): string | null {
 }
 
 /** Input of every kind plus output. */
-export function totalTokens(usage: Usage): number {
+export function totalTokens(usage: Pick<Usage, 'inputTokens' | 'cacheReadTokens' | 'cacheWriteTokens' | 'outputTokens'>): number {
   return usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
 }
