@@ -6,6 +6,7 @@ import type { MappedSecretDocument } from '../contract/protocol/credentials/secr
 import type { Credentials, ProviderSettings } from '../contract/provider/provider.ts';
 import { Secret } from '../contract/values/credentials/secret.ts';
 import { parseObject } from '../contract/values/json/json.ts';
+import { unmarkedTextOf } from '../contract/values/text/utf8.ts';
 import { awsSettings } from '../provider-settings/aws.ts';
 import { away, errorCodeOf, refused, statusError } from './secret-error.ts';
 import { checkedAuth, objectIn, required, requiredSecret, type SecretReader } from './secret-reader.ts';
@@ -66,9 +67,7 @@ function regionOfArn(path: string): string | undefined {
 }
 
 function textIn(base64: string): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(base64, 'base64'));
-  } catch {
-    throw refused('the secret is binary. Store it as text');
-  }
+  const text = unmarkedTextOf(Buffer.from(base64, 'base64'));
+  if (text === null) throw refused('the secret is binary. Store it as text');
+  return text;
 }

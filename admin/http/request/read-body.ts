@@ -1,4 +1,5 @@
 import type { HonoRequest } from 'hono';
+import { validTextOf } from '../../../core/contract/values/text/utf8.ts';
 import { AdminError, invalid } from '../errors.ts';
 import { parseStrictJson } from './parse-strict-json.ts';
 
@@ -47,14 +48,10 @@ async function readAll(request: HonoRequest, bytesMax: number): Promise<Uint8Arr
   return Buffer.concat(chunks, length);
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
 function decode(bytes: Uint8Array): string {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    throw invalid('body: not valid UTF-8');
-  }
+  const text = validTextOf(bytes);
+  if (text === null) throw invalid('body: not valid UTF-8');
+  return text;
 }
 
 function tooLarge(bytesMax: number): AdminError {

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { HonoRequest } from 'hono';
+import { unmarkedTextOf } from '../../../core/contract/values/text/utf8.ts';
 import type { Signal } from '../../../core/telemetry/otlp/messages.ts';
 import { decodeProtobufRequest } from '../../../core/telemetry/otlp/protobuf.ts';
 import { AdminError, invalid } from '../../http/errors.ts';
@@ -10,7 +11,6 @@ import { bodyBytesMax, readBytes } from '../../http/request/read-body.ts';
 const unzip = promisify(gunzip);
 /** Maximum size of a body after decompression. */
 const unzippedBytesMax = 8 * bodyBytesMax;
-const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** True if the request sends protobuf, and its reply must be protobuf too. */
 export function isProtobuf(contentType: string): boolean {
@@ -50,9 +50,7 @@ async function decompressed(bytes: Uint8Array, encoding: string): Promise<Uint8A
 }
 
 function decoded(bytes: Uint8Array): string {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    throw invalid('body: not valid UTF-8');
-  }
+  const text = unmarkedTextOf(bytes);
+  if (text === null) throw invalid('body: not valid UTF-8');
+  return text;
 }

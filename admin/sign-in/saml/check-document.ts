@@ -1,3 +1,4 @@
+import { unmarkedTextOf } from '../../../core/contract/values/text/utf8.ts';
 import { SignInRefusal } from '../refusal.ts';
 import { messageElementsMax, scanXml } from './scan-xml.ts';
 
@@ -90,11 +91,9 @@ function checkAlgorithms(xml: string): void {
 }
 
 function decode(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw refused('the message is not UTF-8');
-  }
+  const text = unmarkedTextOf(bytes);
+  if (text === null) throw refused('the message is not UTF-8');
+  return text;
 }
 
 function refused(message: string): SignInRefusal {
