@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** Who may use a server or an agent. Exceptions are the users with the other access than `default`. */
+/** Access to a server or an agent. Exceptions are the users with the other access than `default`. */
 export const accessList = v.object({ default: v.picklist(['allow', 'deny']), exceptions: v.array(v.string()) });
 
 /** Returns true if the user has access. Callers without a user have the default access. */
