@@ -22,7 +22,7 @@ export function createContentQueue({ settings, fetch, clock, log }: Parts): Cont
   const { logBodyBytesMax: bodyBytesMax, logQueueBytesMax: queueBytesMax } = settings;
   const masks = createMasks(settings.logMaskedFields, everySecretName);
   return new ContentQueue({
-    ...{ fetch, clock, timers: realTimers, log, bodyBytesMax, queueBytesMax },
+    ...{ fetch, clock, timers: realTimers, random: Math.random, log, bodyBytesMax, queueBytesMax },
     prepare: (content) => prepareContent(content, masks, mergeStream, bodyBytesMax),
   });
 }

@@ -13,6 +13,7 @@ import {
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { messageOf } from '../contract/values/errors/message-of.ts';
 import type { Log } from '../contract/values/log/log.ts';
+import { backoffMs } from '../contract/values/time/backoff.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import { realTimers, type Timers } from '../contract/values/time/timers.ts';
 import { createKeyLookUps } from './key-look-ups.ts';
@@ -43,8 +44,7 @@ const probeTimeoutMs = 1000;
 /**
  * The longest pause between two attempts is short: a change made during an outage must take effect within a second of its end.
  */
-const pauseMsMax = 500;
-const pauseMsFirst = 50;
+const backoff = { firstMs: 50, maxMs: 500 };
 /**
  * The longest wait of a look-up for the next trial call. It exceeds the longest pause, so that a request that arrives after the control
  * plane is back is served.
@@ -167,8 +167,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
     // Concurrent calls that fail together count as one failure.
     if (!probing && waitMs() > 0) return;
     failures += 1;
-    const pauseMs = Math.min(pauseMsMax, pauseMsFirst * 2 ** Math.min(failures - 1, 10));
-    closedUntilMs = clock.elapsed() + pauseMs * (0.5 + random() / 2);
+    closedUntilMs = clock.elapsed() + backoffMs(backoff, failures, random);
     for (const wake of wakers) wake();
     if (failures === 1) {
       log.warn({ reason: messageOf(cause) }, 'control plane unreachable; serving with known documents');

@@ -4,6 +4,7 @@ import { type InternalFetch, internalPaths } from '../contract/protocol/internal
 import { contentBatchBytesMax, contentsPerBatchMax, type RecordContent } from '../contract/protocol/record-contents.ts';
 import { messageOf } from '../contract/values/errors/message-of.ts';
 import type { Log } from '../contract/values/log/log.ts';
+import { backoffMs } from '../contract/values/time/backoff.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import type { Timers } from '../contract/values/time/timers.ts';
 
@@ -11,6 +12,7 @@ export interface ContentQueueOptions {
   readonly fetch: InternalFetch;
   readonly clock: Clock;
   readonly timers: Timers;
+  readonly random: () => number;
   readonly log: Log;
   readonly bodyBytesMax: number;
   /** Maximum bytes that wait in memory. */
@@ -27,8 +29,7 @@ export interface ContentCounts {
 
 /** Time that a content waits for others. */
 const gatherMs = 200;
-const pauseMsFirst = 500;
-const pauseMsMax = 10_000;
+const backoff = { firstMs: 500, maxMs: 10_000 };
 const timeoutMs = 15_000;
 /** Length at which a batch is sent; one content may be longer. */
 const batchCharsMax = 2 * 1024 * 1024;
@@ -161,7 +162,7 @@ export class ContentQueue implements ContentLog {
   }
 
   #pauseMs(): number {
-    return Math.min(pauseMsMax, pauseMsFirst * 2 ** Math.min(this.#failed - 1, 10));
+    return backoffMs(backoff, this.#failed, this.#options.random);
   }
 }
 

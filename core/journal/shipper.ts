@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { type InternalFetch, internalPaths, type RecordsReply, recordsReply } from '../contract/protocol/internal-api.ts';
 import { messageOf } from '../contract/values/errors/message-of.ts';
 import type { Log } from '../contract/values/log/log.ts';
+import { backoffMs } from '../contract/values/time/backoff.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import { realTimers, type Timers } from '../contract/values/time/timers.ts';
 import { type Batch, BatchReader } from './batch-reader.ts';
@@ -41,8 +42,7 @@ const recordsMax = 500;
 /** Time that a record waits for others while there is little traffic. */
 const gatherMs = 100;
 const timeoutMs = 10_000;
-const pauseMsFirst = 100;
-const pauseMsMax = 1000;
+const backoff = { firstMs: 100, maxMs: 1_000 };
 
 /**
  * Ships the spool in batches, oldest first, one at a time, each until it is confirmed (at least once). Records that are shipped
@@ -80,7 +80,7 @@ export class Shipper {
       this.#cancel();
       // A batch that is already in transit may take longer than the time left.
       await Promise.race([this.#run(), this.#pause(this.#leftMs())]);
-      if (this.#failed > 0) await this.#pause(Math.min(this.#leftMs(), pauseMsFirst * (0.5 + random())));
+      if (this.#failed > 0) await this.#pause(Math.min(this.#leftMs(), backoff.firstMs * (0.5 + random())));
     }
     this.#deadlineMs = Number.POSITIVE_INFINITY;
     return spool.next() === null;
@@ -226,7 +226,7 @@ export class Shipper {
   }
 
   #pauseMs(): number {
-    return Math.min(pauseMsMax, pauseMsFirst * 2 ** Math.min(this.#failed - 1, 10)) * (0.5 + this.#options.random() / 2);
+    return backoffMs(backoff, this.#failed, this.#options.random);
   }
 
   #leftMs(): number {

@@ -3,6 +3,7 @@ import { gzip } from 'node:zlib';
 import * as v from 'valibot';
 import { reasonOf } from '../../contract/values/errors/errors.ts';
 import type { Log } from '../../contract/values/log/log.ts';
+import { backoffMs } from '../../contract/values/time/backoff.ts';
 import type { Timers } from '../../contract/values/time/timers.ts';
 import type { Signal } from './messages.ts';
 import type { OtlpOptions } from './options.ts';
@@ -40,8 +41,7 @@ export interface ExporterCounts {
 }
 
 const compress = promisify(gzip);
-const pauseMsFirst = 1_000;
-const pauseMsMax = 30_000;
+const backoff = { firstMs: 1_000, maxMs: 30_000 };
 /** The protocol's list of statuses after which the same request may succeed. */
 const retried: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
@@ -185,8 +185,7 @@ export class OtlpExporter<Item> {
     if (this.#failed === 1)
       log.warn({ signal, url: withoutQuery(url), reason: reasonOf(error) }, 'cannot send telemetry; it waits in memory');
     const askedMs = retryAfter !== null && /^\d{1,4}$/.test(retryAfter) ? Number(retryAfter) * 1000 : 0;
-    const backoffMs = Math.min(pauseMsMax, pauseMsFirst * 2 ** Math.min(this.#failed - 1, 10)) * (0.5 + random() / 2);
-    return Math.max(askedMs, backoffMs);
+    return Math.max(askedMs, backoffMs(backoff, this.#failed, random));
   }
 }
 

@@ -196,6 +196,7 @@ describe('the queue of contents', () => {
       fetch,
       clock: time.clock,
       timers: time.timers,
+      random: () => 1,
       log,
       bodyBytesMax: 1_000,
       queueBytesMax,
