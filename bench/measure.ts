@@ -1,8 +1,7 @@
 import type { Contender } from './contenders/contender.ts';
 import { countInstructions } from './count-instructions.ts';
 import { measureStreams } from './load/first-token.ts';
-import type { LoadTool } from './load/load.ts';
-import { load } from './load/load.ts';
+import { type LoadTool, load } from './load/load.ts';
 import type { BenchOptions } from './options.ts';
 import { cpuMicros, residentMib } from './processes.ts';
 import { chatBody, type Scenario } from './scenarios.ts';

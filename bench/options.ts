@@ -1,9 +1,7 @@
 import { parseArgs } from 'node:util';
-import type { ContenderName } from './contenders/contender.ts';
-import { contenderNames } from './contenders/contender.ts';
+import { type ContenderName, contenderNames } from './contenders/contender.ts';
 import type { LoadTool } from './load/load.ts';
-import type { ScenarioName } from './scenarios.ts';
-import { scenarioNames } from './scenarios.ts';
+import { type ScenarioName, scenarioNames } from './scenarios.ts';
 
 export interface BenchOptions {
   /** Length of one measurement. */

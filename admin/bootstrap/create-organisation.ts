@@ -1,5 +1,10 @@
-import type { ApiKeyType } from '../../core/contract/values/credentials/api-key.ts';
-import { type ApiKeyKind, digestSecret, newApiKey, parseApiKey } from '../../core/contract/values/credentials/api-key.ts';
+import {
+  type ApiKeyKind,
+  type ApiKeyType,
+  digestSecret,
+  newApiKey,
+  parseApiKey,
+} from '../../core/contract/values/credentials/api-key.ts';
 import { scopesByType } from '../access/scopes.ts';
 import { newId } from '../db/new-id.ts';
 import type { Change } from '../publish/write-change.ts';

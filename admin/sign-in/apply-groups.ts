@@ -1,5 +1,4 @@
-import type { WorkspaceRole } from '../http/caller/actor.ts';
-import { workspaceRoles } from '../http/caller/actor.ts';
+import { type WorkspaceRole, workspaceRoles } from '../http/caller/actor.ts';
 import type { Change } from '../publish/write-change.ts';
 import { roleChanged } from '../resources/api-keys/role-changed.ts';
 import type { ExternalIdentity, GroupRule, SsoConnection } from '../resources/sso-connections/entity.ts';

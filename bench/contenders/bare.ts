@@ -1,6 +1,5 @@
 import { cores, end, startServer } from '../processes.ts';
-import type { Arena, Contender } from './contender.ts';
-import { forwardingTargets } from './contender.ts';
+import { type Arena, type Contender, forwardingTargets } from './contender.ts';
 
 /** The yardstick: `bare-proxy.ts`. */
 export async function startBare(arena: Arena): Promise<Contender> {

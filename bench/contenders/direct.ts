@@ -1,5 +1,4 @@
-import type { Arena, Contender } from './contender.ts';
-import { forwardingTargets } from './contender.ts';
+import { type Arena, type Contender, forwardingTargets } from './contender.ts';
 
 /** No proxy: the limit of upstream and load generator. */
 export async function startDirect(arena: Arena): Promise<Contender> {

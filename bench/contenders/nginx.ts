@@ -5,8 +5,7 @@ import { freePort } from '../../test/support/processes/free-port.ts';
 import { childrenOf } from '../../test/support/processes/process-tree.ts';
 import { until } from '../../test/support/until.ts';
 import { cores, end, findProgram, start } from '../processes.ts';
-import type { Arena, Contender } from './contender.ts';
-import { forwardingTargets } from './contender.ts';
+import { type Arena, type Contender, forwardingTargets } from './contender.ts';
 
 /**
  * nginx `proxy_pass` in its best configuration for this: one worker, 1,024 kept upstream connections, no buffering, no log. Null

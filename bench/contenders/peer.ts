@@ -3,8 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { freePort } from '../../test/support/processes/free-port.ts';
 import { until } from '../../test/support/until.ts';
 import { cores, end, run, start } from '../processes.ts';
-import type { Arena, Contender } from './contender.ts';
-import { forwardingTargets } from './contender.ts';
+import { type Arena, type Contender, forwardingTargets } from './contender.ts';
 
 const packageName = '@portkey-ai/gateway';
 /** Its headers begin with the name of its publisher. */

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import type { SettingType } from '../setting-types.ts';
-import { hostName, wholeNumber } from '../setting-types.ts';
+import { hostName, type SettingType, wholeNumber } from '../setting-types.ts';
 
 /** One environment variable. Rows are the single source of parsing, of the type `Settings`, of `--help` and of docs/settings.md. */
 export interface Setting<Value> {

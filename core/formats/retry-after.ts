@@ -1,5 +1,4 @@
-import type { HeaderList } from '../contract/values/http/http.ts';
-import { findHeader } from '../contract/values/http/http.ts';
+import { findHeader, type HeaderList } from '../contract/values/http/http.ts';
 
 /**
  * Returns the provider's retry delay, in milliseconds from its reply: `retry-after-ms`, `x-ms-retry-after-ms`, then `retry-after`

@@ -1,7 +1,6 @@
 import type { StreamReader } from '../contract/provider/stream-event.ts';
 import type { GatewayError } from '../contract/values/errors/errors.ts';
-import type { JsonObject } from '../contract/values/json/json.ts';
-import { isObject } from '../contract/values/json/json.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import type { Usage } from '../contract/values/models/usage.ts';
 import { mediaUsage } from './media/media-usage.ts';
 import { streamError } from './openai/provider-error.ts';

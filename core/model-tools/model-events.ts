@@ -1,5 +1,4 @@
-import type { JsonObject } from '../contract/values/json/json.ts';
-import { parseObject } from '../contract/values/json/json.ts';
+import { type JsonObject, parseObject } from '../contract/values/json/json.ts';
 import { EventFrames } from '../contract/values/text/event-frames.ts';
 import { dataOf } from '../contract/values/text/event-text.ts';
 

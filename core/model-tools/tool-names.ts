@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { GatewayError } from '../contract/values/errors/errors.ts';
-import type { ModelTool } from './tool-format.ts';
-import { serverPrefix } from './tool-format.ts';
+import { type ModelTool, serverPrefix } from './tool-format.ts';
 
 /** Maximum length of the name of a function at providers. */
 const nameLengthMax = 64;

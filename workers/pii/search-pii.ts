@@ -1,7 +1,6 @@
 import type { PiiCategory } from '../../core/contract/plugin/guardrails/pii-categories.ts';
 import { decodeBase64 } from '../decode-base64.ts';
-import type { Finding, Span } from '../redact-findings.ts';
-import { byPosition } from '../redact-findings.ts';
+import { byPosition, type Finding, type Span } from '../redact-findings.ts';
 import { originalRange, unmask } from '../unmask.ts';
 import type { Detector } from './detector.ts';
 import { nationalIds } from './national-ids.ts';

@@ -1,8 +1,7 @@
 import { lintSource } from '@secretlint/core';
 import { creator } from '@secretlint/secretlint-rule-preset-recommend';
 import { decodeBase64 } from '../decode-base64.ts';
-import type { Finding, Span } from '../redact-findings.ts';
-import { byPosition } from '../redact-findings.ts';
+import { byPosition, type Finding, type Span } from '../redact-findings.ts';
 import { originalRange, unmask } from '../unmask.ts';
 import { secretPatterns } from './patterns.ts';
 

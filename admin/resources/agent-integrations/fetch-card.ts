@@ -7,8 +7,7 @@ import {
 import type { EntityManager } from '../../db/open-database.ts';
 import { askGateway } from '../../http/gateways/ask-gateway.ts';
 import type { AdminServices } from '../../http/route.ts';
-import type { Headers } from '../../secrets/sealed-headers.ts';
-import { headersForGateways } from '../../secrets/sealed-headers.ts';
+import { type Headers, headersForGateways } from '../../secrets/sealed-headers.ts';
 import type { AgentIntegration } from './entity.ts';
 import { openAgentHeaders } from './headers.ts';
 

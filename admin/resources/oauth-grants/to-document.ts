@@ -1,5 +1,4 @@
-import type { OAuthGrantDocument } from '../../../core/contract/protocol/credentials/oauth-token.ts';
-import { oauthScope } from '../../../core/contract/protocol/credentials/oauth-token.ts';
+import { type OAuthGrantDocument, oauthScope } from '../../../core/contract/protocol/credentials/oauth-token.ts';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { DocumentSource } from '../../define-resource.ts';

@@ -1,6 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import type { JsonObject } from '../../contract/values/json/json.ts';
-import { objectsIn } from '../../contract/values/json/json.ts';
+import { type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { urlCitation, webAddressIn } from '../openai/url-citations.ts';
 import { adaptInReply, dropFromReply } from '../reply-notes.ts';
 

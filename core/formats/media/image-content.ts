@@ -1,7 +1,6 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { type FormPart, filesOf } from '../../contract/values/bodies/form.ts';
-import type { JsonObject } from '../../contract/values/json/json.ts';
-import { isObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../bad-param.ts';
 
 /** One image of an edit, sent as file, base64 or data URL. */

@@ -1,6 +1,5 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
-import type { JsonObject } from '../../contract/values/json/json.ts';
-import { isObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import type { Usage } from '../../contract/values/models/usage.ts';
 import { typedEventsReader } from '../typed-events-reader.ts';
 import { mediaUsage, unitUsage } from './media-usage.ts';

@@ -1,7 +1,6 @@
 import type { StreamEvent, StreamReader } from '../../contract/provider/stream-event.ts';
 import type { GatewayError } from '../../contract/values/errors/errors.ts';
-import type { JsonObject } from '../../contract/values/json/json.ts';
-import { isObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { chatUsage } from './chat-usage.ts';
 import { errorObject, streamError } from './provider-error.ts';
 

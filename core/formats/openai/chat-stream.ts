@@ -1,7 +1,6 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import type { StreamTranslator } from '../../contract/provider/stream-event.ts';
-import type { JsonObject } from '../../contract/values/json/json.ts';
-import { isObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { withMappedFinishReasons } from './chat-finish-reason.ts';
 import type { ChatQuirks } from './chat-quirks.ts';
 import { asksForUsage } from './chat-request.ts';

@@ -1,7 +1,5 @@
-import type { JsonObject } from '../../contract/values/json/json.ts';
-import { isObject } from '../../contract/values/json/json.ts';
-import type { Usage } from '../../contract/values/models/usage.ts';
-import { emptyUsage, serviceTierOf, unitsPerCallMax } from '../../contract/values/models/usage.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { emptyUsage, serviceTierOf, type Usage, unitsPerCallMax } from '../../contract/values/models/usage.ts';
 
 /**
  * Converts the `usage` object of chat completions, completions and embeddings. Covers the names under which compatible providers

@@ -1,6 +1,5 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
-import type { JsonObject } from '../../contract/values/json/json.ts';
-import { isObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { withoutRefused, withRenames } from './chat-request.ts';
 import { chatStreamReader } from './chat-stream-reader.ts';
 import { chatUsage } from './chat-usage.ts';

@@ -1,8 +1,7 @@
 import type { ProviderError } from '../../contract/provider/provider.ts';
 import { errorTable, GatewayError } from '../../contract/values/errors/errors.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
-import type { JsonObject } from '../../contract/values/json/json.ts';
-import { isObject, textOrNull } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, textOrNull } from '../../contract/values/json/json.ts';
 import { retryAfterMs } from '../retry-after.ts';
 
 /**

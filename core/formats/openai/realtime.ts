@@ -1,6 +1,5 @@
 import type { ProviderSettings, Realtime } from '../../contract/provider/provider.ts';
-import type { JsonObject } from '../../contract/values/json/json.ts';
-import { isObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { emptyUsage, type Usage } from '../../contract/values/models/usage.ts';
 import { tokenCount } from './chat-usage.ts';
 

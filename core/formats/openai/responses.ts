@@ -1,10 +1,8 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import type { StreamEvent, StreamReader } from '../../contract/provider/stream-event.ts';
 import type { GatewayError } from '../../contract/values/errors/errors.ts';
-import type { JsonObject } from '../../contract/values/json/json.ts';
-import { isObject } from '../../contract/values/json/json.ts';
-import type { Usage } from '../../contract/values/models/usage.ts';
-import { emptyUsage, serviceTierOf } from '../../contract/values/models/usage.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { emptyUsage, serviceTierOf, type Usage } from '../../contract/values/models/usage.ts';
 import { isSealedHere } from '../../translate/responses-over-chat/sealed-reasoning.ts';
 import { noteOnce } from '../note-once.ts';
 import { errorIn } from './chat-stream-reader.ts';

@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../contract/values/json/json.ts';
-import { parseObject } from '../../contract/values/json/json.ts';
+import { type JsonObject, parseObject } from '../../contract/values/json/json.ts';
 import { bucketPattern } from '../../provider-settings/kinds.ts';
 import { isMetadata } from './batch-plan.ts';
 import type { ObjectLocation } from './stored-object.ts';

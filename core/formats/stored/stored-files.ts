@@ -6,8 +6,7 @@ import type {
   StepReply,
   StepServices,
 } from '../../contract/provider/provider.ts';
-import type { JsonObject } from '../../contract/values/json/json.ts';
-import { isText } from '../../contract/values/json/json.ts';
+import { isText, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../bad-param.ts';
 import { uncounted } from '../never-streams.ts';
 import { askForJson, exchange, linesReply, storedOperation } from './stored-operation.ts';

@@ -3,8 +3,7 @@ import type { Caller, OutgoingCall, StepRequest, StepResponse, StepServices } fr
 import type { UpstreamCall, UpstreamSender } from '../../contract/provider/upstream.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
-import type { JsonObject } from '../../contract/values/json/json.ts';
-import { parseObject } from '../../contract/values/json/json.ts';
+import { type JsonObject, parseObject } from '../../contract/values/json/json.ts';
 import type { StepTransport } from '../run-attempt.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { bodyOf, exchangeStream } from './exchange-stream.ts';

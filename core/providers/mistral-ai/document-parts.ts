@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../contract/values/json/json.ts';
-import { isObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 
 /**
  * Returns a request with `file` parts in Mistral's form: `document_url` for data and web addresses, `file` with the id beside the

@@ -1,6 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import type { JsonObject } from '../../contract/values/json/json.ts';
-import { isObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { urlCitation, webAddressIn } from '../../formats/openai/url-citations.ts';
 import { adaptInReply, dropFromReply } from '../../formats/reply-notes.ts';
 

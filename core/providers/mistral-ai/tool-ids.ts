@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { JsonObject } from '../../contract/values/json/json.ts';
-import { isObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 
 /** Form of tool call ids that Mistral accepts: nine letters and digits. Its API returns 422 for others. */
 const taken = /^[a-zA-Z0-9]{9}$/;

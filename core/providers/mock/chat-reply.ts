@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../contract/values/json/json.ts';
-import { isObject, objectsIn } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import type { MockBehaviour } from './model-name.ts';
 import { exampleOf } from './schema-example.ts';
 

@@ -2,11 +2,9 @@ import { createHash } from 'node:crypto';
 import type { UpstreamCall, UpstreamSender } from '../../contract/provider/upstream.ts';
 import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
 import { findHeader } from '../../contract/values/http/http.ts';
-import type { MockClock } from './clock.ts';
-import { wallClock } from './clock.ts';
+import { type MockClock, wallClock } from './clock.ts';
 import { playReply } from './exchange.ts';
-import type { MockReply } from './respond.ts';
-import { mockOperation, passThroughReply, respond, respondToForm, respondUnread } from './respond.ts';
+import { type MockReply, mockOperation, passThroughReply, respond, respondToForm, respondUnread } from './respond.ts';
 
 /** Largest body of a unified function of the mock, in bytes; pass-through bodies are hashed as they stream and have no limit. */
 const bodyBytesMax = 32 * 1024 * 1024;

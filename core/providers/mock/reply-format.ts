@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../contract/values/json/json.ts';
-import { isObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { eventText } from '../../contract/values/text/event-text.ts';
 import type { MockReply } from './chat-reply.ts';
 

@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { isCredentialHeader } from '../../contract/values/http/credential-headers.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
-import type { JsonObject } from '../../contract/values/json/json.ts';
-import { parseObject } from '../../contract/values/json/json.ts';
+import { type JsonObject, parseObject } from '../../contract/values/json/json.ts';
 import { replyTo } from './chat-reply.ts';
 import { embeddingReply } from './embedding.ts';
 import { type MockMedia, mediaReply, modelsReply, silence, transcript } from './media.ts';
-import type { MockBehaviour } from './model-name.ts';
-import { parseModelName } from './model-name.ts';
+import { type MockBehaviour, parseModelName } from './model-name.ts';
 import { plainReply, streamedReply } from './reply-format.ts';
 
 /** One reply, with the times of its parts. */

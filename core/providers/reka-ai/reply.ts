@@ -1,8 +1,7 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import type { StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
-import type { Usage } from '../../contract/values/models/usage.ts';
-import { emptyUsage } from '../../contract/values/models/usage.ts';
+import { emptyUsage, type Usage } from '../../contract/values/models/usage.ts';
 import { tokenCount } from '../../formats/openai/chat-usage.ts';
 import { streamError } from '../../formats/openai/provider-error.ts';
 import { dropFromReply, dropUnread } from '../../formats/reply-notes.ts';

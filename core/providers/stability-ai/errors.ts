@@ -1,7 +1,6 @@
 import type { ProviderError } from '../../contract/provider/provider.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
-import type { JsonObject } from '../../contract/values/json/json.ts';
-import { textOrNull } from '../../contract/values/json/json.ts';
+import { type JsonObject, textOrNull } from '../../contract/values/json/json.ts';
 import { retryAfterMs } from '../../formats/retry-after.ts';
 
 /** `{id, name, errors: [texts]}`, and `{id, name, message}` of engines. */

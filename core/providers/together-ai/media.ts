@@ -1,5 +1,4 @@
-import type { ImageQuirks } from '../../formats/media/images.ts';
-import { withWidthAndHeight } from '../../formats/media/images.ts';
+import { type ImageQuirks, withWidthAndHeight } from '../../formats/media/images.ts';
 import type { RerankQuirks } from '../../formats/openai/rerank.ts';
 
 /**

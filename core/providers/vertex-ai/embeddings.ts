@@ -1,7 +1,6 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
-import type { Usage } from '../../contract/values/models/usage.ts';
-import { emptyUsage } from '../../contract/values/models/usage.ts';
+import { emptyUsage, type Usage } from '../../contract/values/models/usage.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { embeddingItems, embeddingParts } from '../../formats/gemini/embedding-input.ts';
 import { geminiStreamReader, usageOfReply } from '../../formats/gemini/usage.ts';

@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../contract/values/json/json.ts';
-import { objectsIn } from '../../contract/values/json/json.ts';
+import { type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 
 /**
  * Prefix of signatures made here. A reasoning item of the Responses API becomes a thinking block, so that chat and Messages

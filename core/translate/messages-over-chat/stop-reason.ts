@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../contract/values/json/json.ts';
-import { isText } from '../../contract/values/json/json.ts';
+import { isText, type JsonObject } from '../../contract/values/json/json.ts';
 import { isCut, isFiltered } from '../finish-reasons.ts';
 import type { BlockSequence } from './block-sequence.ts';
 

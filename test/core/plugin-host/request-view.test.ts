@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { Hooks, Plugin, Services, Slot } from '../../../core/contract/plugin/plugin.ts';
-import { hookNames, type PluginContext, stages } from '../../../core/contract/plugin/plugin.ts';
+import {
+  type Hooks,
+  hookNames,
+  type Plugin,
+  type PluginContext,
+  type Services,
+  type Slot,
+  stages,
+} from '../../../core/contract/plugin/plugin.ts';
 import { guardPlugin } from '../../../core/plugin-host/guard-plugin.ts';
 import { chatReply, createHarness, type FakeRequest, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
 

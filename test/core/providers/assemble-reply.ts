@@ -1,7 +1,6 @@
 import type { OperationName } from '../../../core/contract/provider/provider.ts';
 import type { StreamEvent } from '../../../core/contract/provider/stream-event.ts';
-import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { isObject } from '../../../core/contract/values/json/json.ts';
+import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
 
 /** The content of a reply, in the same form for plain and streamed replies. */
 export interface Reply {

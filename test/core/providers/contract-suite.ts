@@ -2,25 +2,23 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import type {
-  Operation,
-  OperationCall,
-  OperationName,
-  ProviderAdapter,
-  ProviderSettings,
+import {
+  type Operation,
+  type OperationCall,
+  type OperationName,
+  operationNames,
+  type ProviderAdapter,
+  type ProviderSettings,
 } from '../../../core/contract/provider/provider.ts';
-import { operationNames } from '../../../core/contract/provider/provider.ts';
 import type { StreamEvent } from '../../../core/contract/provider/stream-event.ts';
 import type { FormPart } from '../../../core/contract/values/bodies/form.ts';
 import { Secret } from '../../../core/contract/values/credentials/secret.ts';
 import type { HeaderList } from '../../../core/contract/values/http/http.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import type { Usage } from '../../../core/contract/values/models/usage.ts';
-import { emptyUsage } from '../../../core/contract/values/models/usage.ts';
+import { emptyUsage, type Usage } from '../../../core/contract/values/models/usage.ts';
 import { repliesOfEvents, repliesOfReply } from './assemble-reply.ts';
 import { eventsOfText } from './event-stream-text.ts';
-import type { CallCase } from './provider-fixtures.ts';
-import { fixturesOf } from './provider-fixtures.ts';
+import { type CallCase, fixturesOf } from './provider-fixtures.ts';
 import { isStored, storedContractSuite } from './stored-suite.ts';
 
 export interface ContractOptions {

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ownStoreOrigin } from '../../../core/contract/provider/own-store.ts';
 import type { ProviderAdapter } from '../../../core/contract/provider/provider.ts';
 import { bytesOfWritten, expectBody, expectExchange, runStored } from './stored-exchange.ts';
-import type { StoredCase, StoredFunction } from './stored-fixtures.ts';
-import { storedFixturesOf } from './stored-fixtures.ts';
+import { type StoredCase, type StoredFunction, storedFixturesOf } from './stored-fixtures.ts';
 
 /** The functions of each family. `passed` ones are no operations and reach every provider unchanged. */
 const families: Readonly<

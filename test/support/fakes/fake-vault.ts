@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import type { FakeUpstream } from '../upstream/fake-upstream.ts';
-import { reply } from '../upstream/fake-upstream.ts';
+import { type FakeUpstream, reply } from '../upstream/fake-upstream.ts';
 import type { RecordedRequest } from '../upstream/recorded-request.ts';
 
 /**

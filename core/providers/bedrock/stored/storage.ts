@@ -1,7 +1,6 @@
 import type { OperationCall, ProviderSettings, StepResponse, StepServices } from '../../../contract/provider/provider.ts';
 import { GatewayError } from '../../../contract/values/errors/errors.ts';
-import type { HeaderList } from '../../../contract/values/http/http.ts';
-import { findHeader } from '../../../contract/values/http/http.ts';
+import { findHeader, type HeaderList } from '../../../contract/values/http/http.ts';
 import { encodedKey, type ObjectLocation, strictly } from '../../../formats/stored/stored-object.ts';
 import { storageOrigin } from '../auth.ts';
 

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Reply } from '../../support/plane.ts';
-import { type Plane, startPlane } from '../../support/plane.ts';
+import { type Plane, type Reply, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
 
 const managing = [

@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
-import { isObject } from '../../../../core/contract/values/json/json.ts';
+import { isObject, type JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { bedrock } from '../../../../core/providers/bedrock/index.ts';
 import { providerContractSuite } from '../contract-suite.ts';
 
