@@ -9,12 +9,16 @@ export const secretNames: readonly string[] = Object.values(settingsTable)
 
 const charsMax = 65_536;
 
+/** Settings that other programs read in lower case too. */
+const lowerCaseNames: readonly string[] = [settingsTable.httpsProxy.name, settingsTable.noProxy.name];
+
 /**
- * Returns the environment with the content of each `<name>_FILE` under the name itself, without white space around it. Throws SettingsError
- * with all errors; no line has the content of a file.
+ * Returns the environment with the content of each `<name>_FILE` under the name itself, without white space around it, and with `https_proxy`
+ * and `no_proxy` in upper case. Throws SettingsError with all errors; no line has the content of a file.
  */
 export function readSecretFiles(env: Environment): Environment {
   const filled: Record<string, string | undefined> = { ...env };
+  for (const name of lowerCaseNames) if (!env[name]?.trim()) filled[name] = env[name.toLowerCase()];
   const issues: string[] = [];
   for (const name of secretNames) {
     const variable = `${name}_FILE`;

@@ -16,7 +16,7 @@ import { startWatchdog } from './watchdog/start-watchdog.ts';
 async function main(): Promise<void> {
   const settings = readSettings();
   // Plugins run in this process and can read its environment, so keys and passwords are removed from it after they are read.
-  for (const name of secretNames) for (const variable of [name, `${name}_FILE`]) delete process.env[variable];
+  for (const name of secretNames) for (const variable of [name, `${name}_FILE`, name.toLowerCase()]) delete process.env[variable];
   const slot = Number(process.env.SLOT ?? '0');
   const log = createLog({
     level: settings.logLevel,

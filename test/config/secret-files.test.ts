@@ -32,6 +32,17 @@ describe('files of secrets', () => {
     });
   });
 
+  it('have precedence over https_proxy, which stands for HTTPS_PROXY as in other programs', () => {
+    const lower = { https_proxy: 'http://lower:1', no_proxy: 'a.example' };
+    const inFile = { HTTPS_PROXY_FILE: fileWith('http://file:1'), NO_PROXY: 'b.example' };
+    const filled = (env: Record<string, string>) => {
+      const { HTTPS_PROXY, NO_PROXY } = readSecretFiles(env);
+      return { HTTPS_PROXY, NO_PROXY };
+    };
+    expect(filled(lower)).toEqual({ HTTPS_PROXY: 'http://lower:1', NO_PROXY: 'a.example' });
+    expect(filled({ ...lower, ...inFile })).toEqual({ HTTPS_PROXY: 'http://file:1', NO_PROXY: 'b.example' });
+  });
+
   it('are read before keys are generated', () => {
     const key = Buffer.alloc(32, 7).toString('base64');
     const env = { DATA_DIR: join(folder, 'data'), ENCRYPTION_KEY_FILE: fileWith(`${key}\n`), CLUSTER_KEY: key };

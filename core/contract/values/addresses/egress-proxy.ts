@@ -38,7 +38,8 @@ export function egressProxyOf({ httpsProxy, noProxy, trusted, controlPlaneUrl }:
     covers(origin) {
       const { protocol, hostname, port } = new URL(origin);
       if (protocol !== 'https:' || origin === controlPlane || isTrustedOrigin(trusted, origin)) return false;
-      const host = hostname.replace(/^\[|\]$/g, '');
+      // A name may end with the dot of the root.
+      const host = hostname.replace(/^\[|\]$|\.$/g, '');
       return !isOwnMachine(host) && !exceptions.some((fits) => fits(host, port === '' ? '443' : port));
     },
   };

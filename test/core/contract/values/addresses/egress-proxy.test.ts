@@ -44,6 +44,7 @@ describe('egressProxyOf', () => {
     ['example.com', 'https://api.example.com', true],
     ['EXAMPLE.com', 'https://api.example.com:8443', true],
     ['example.com', 'https://notexample.com', false],
+    ['example.com', 'https://api.example.com.', true],
     ['.example.com', 'https://api.example.com', true],
     ['.example.com', 'https://example.com', false],
     ['*.example.com', 'https://a.b.example.com', true],
