@@ -1,9 +1,11 @@
-import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { ContentSide } from '../contract/protocol/record-contents.ts';
+import { decodeBodySync } from '../contract/values/bodies/content-decoder.ts';
 import { findHeader, type HeaderList } from '../contract/values/http/http.ts';
 import { isEventStream } from '../contract/values/text/event-text.ts';
 import { textOf } from '../contract/values/text/utf8.ts';
 import type { Masks } from './mask-content.ts';
+
+const decodedBytesMax = 8 * 1024 * 1024;
 
 /** One direction that is stored. */
 type HeldSide = ContentSide & { readonly omitted: Exclude<ContentSide['omitted'], 'not_stored'> };
@@ -20,7 +22,7 @@ export function sideOf(
   if (bytes === null) return { headers: shown, body: null, omitted: 'not_held' };
   if (bytes.length === 0) return { headers: shown, body: null, omitted: null };
   const type = findHeader(headers, 'content-type') ?? 'application/json';
-  const plain = isText(type) ? decode(bytes, findHeader(headers, 'content-encoding')) : null;
+  const plain = isText(type) ? decodeBodySync(bytes, findHeader(headers, 'content-encoding'), decodedBytesMax) : null;
   if (plain === null) return { headers: shown, body: null, omitted: 'binary' };
   const text = textOf(plain);
   if (isCut) return { headers: shown, body: masks.text(text), omitted: 'cut' };
@@ -37,32 +39,6 @@ function parsed(text: string): unknown {
     return JSON.parse(text);
   } catch {
     return text;
-  }
-}
-
-const decodedBytesMax = 8 * 1024 * 1024;
-
-/** Returns null for an unknown coding, an incomplete body, and one that would be too large. */
-function decode(bytes: Uint8Array, coding: string | undefined): Uint8Array | null {
-  const options = { maxOutputLength: decodedBytesMax };
-  try {
-    switch (coding?.trim().toLowerCase() ?? '') {
-      case '':
-      case 'identity':
-        return bytes;
-      case 'gzip':
-        return gunzipSync(bytes, options);
-      case 'deflate':
-        return inflateSync(bytes, options);
-      case 'br':
-        return brotliDecompressSync(bytes, options);
-      case 'zstd':
-        return zstdDecompressSync(bytes, options);
-      default:
-        return null;
-    }
-  } catch {
-    return null;
   }
 }
 

@@ -1,19 +1,10 @@
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
+import { decodeBody } from '../../core/contract/values/bodies/content-decoder.ts';
 import { findHeader, type HeaderList } from '../../core/contract/values/http/http.ts';
 import { after, isObject, type JsonObject, type Maybe } from '../../core/contract/values/json/json.ts';
 import { textOf } from '../../core/contract/values/text/utf8.ts';
 import { deltaTexts } from './texts.ts';
 
-/** Maximum bytes of a decoded reply. */
-const maxOutputLength = 64 * 1024 * 1024;
-
-const decoders: Readonly<Record<string, (bytes: Uint8Array) => Promise<Uint8Array>>> = {
-  gzip: (bytes) => promisify(gunzip)(bytes, { maxOutputLength }),
-  deflate: (bytes) => promisify(inflate)(bytes, { maxOutputLength }),
-  br: (bytes) => promisify(brotliDecompress)(bytes, { maxOutputLength }),
-  zstd: (bytes) => promisify(zstdDecompress)(bytes, { maxOutputLength }),
-};
+const decodedBytesMax = 64 * 1024 * 1024;
 
 /** Replies of these types have no text for checks. */
 const withoutText = /^(?:audio|image|video|font)\/|^application\/(?:octet-stream|pdf|zip)\b/i;
@@ -27,12 +18,8 @@ export function readPassedReply(headers: Readonly<HeaderList>, bytes: Uint8Array
   const type = findHeader(headers as HeaderList, 'content-type') ?? '';
   if (bytes.length === 0 || withoutText.test(type)) return {};
   if (!readable.test(type)) return null;
-  const encoding = (findHeader(headers as HeaderList, 'content-encoding') ?? 'identity').trim().toLowerCase();
-  if (encoding === 'identity') return toBody(bytes);
-  const decode = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined;
-  if (!decode) return null;
   return after(
-    decode(bytes).catch(() => null),
+    decodeBody(bytes, findHeader(headers as HeaderList, 'content-encoding'), decodedBytesMax),
     (decoded) => decoded && toBody(decoded),
   );
 }
@@ -42,7 +29,7 @@ function toBody(bytes: Uint8Array): JsonObject {
   const whole = parse(text);
   if (isObject(whole)) return whole;
   if (whole !== undefined) return { items: whole };
-  const events = text.split(/\r?\n/).flatMap((line) => {
+  const events = text.split(/\r\n|\r|\n/).flatMap((line) => {
     const event = parse(line.replace(/^data:/, ''));
     return isObject(event) ? [event] : [];
   });

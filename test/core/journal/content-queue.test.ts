@@ -71,6 +71,12 @@ describe('contents of a request', () => {
       null,
     ],
     ['a compressed reply', captured(gzipSync('{"b":2}'), { headers: [...json, 'content-encoding', 'gzip'] }), { b: 2 }, null],
+    [
+      'a reply in an alias of gzip',
+      captured(gzipSync('{"b":2}'), { headers: [...json, 'content-encoding', 'x-gzip'] }),
+      { b: 2 },
+      null,
+    ],
     ['no audio', captured(Buffer.from([1, 2, 3]), { headers: ['content-type', 'audio/mpeg'] }), null, 'binary'],
     [
       'no vectors',

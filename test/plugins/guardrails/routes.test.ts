@@ -78,6 +78,7 @@ describe('pass-through routes', () => {
     ['JSON list', replyWith(200, '["a secret"]'), 446],
     ['text', replyWith(200, 'a secret', ['content-type', 'text/plain']), 446],
     ['events, split', replyWith(200, events(...gemini('a sec', 'ret')), stream), 446],
+    ['events with CR line ends, split', replyWith(200, events(...gemini('a sec', 'ret')).replaceAll('\n', '\r'), stream), 446],
     ['events, clean', replyWith(200, events(...gemini('a', 'b')), stream), 200],
     [
       'lines of JSON, split',
@@ -91,6 +92,7 @@ describe('pass-through routes', () => {
       446,
     ],
     ['gzip', bytes(gzipSync('{"a":"a secret"}'), 'gzip'), 446],
+    ['gzip by its older name, clean', bytes(gzipSync('{"a":"x"}'), 'x-gzip'), 200],
     ['brotli, clean', bytes(brotliCompressSync('{"a":"x"}'), 'br'), 200],
     ['unknown encoding', bytes(Buffer.from('{"a":"x"}'), 'rot13'), 446],
     ['broken gzip', bytes(Buffer.from('{"a":"x"}'), 'gzip'), 446],

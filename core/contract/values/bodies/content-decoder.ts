@@ -1,24 +1,80 @@
-import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import { promisify } from 'node:util';
+import * as zlib from 'node:zlib';
+import type { Maybe } from '../json/json.ts';
 
-export type Decoder = ReturnType<typeof createGunzip> | ReturnType<typeof createBrotliDecompress>;
+export type Decoder = zlib.Gunzip | zlib.BrotliDecompress;
 
-/** Returns a decoder for the value of a `content-encoding` header; null for an unknown coding, a list of several, or none. */
-export function contentDecoder(contentEncoding: string): Decoder | null {
-  const coding = contentEncoding.trim().toLowerCase();
-  return (Object.hasOwn(decoders, coding) ? decoders[coding]?.() : undefined) ?? null;
+interface Options {
+  readonly maxOutputLength: number;
+}
+
+interface Coding {
+  stream(): Decoder;
+  whole(bytes: Uint8Array, options: Options): Promise<Uint8Array>;
+  wholeSync(bytes: Uint8Array, options: Options): Uint8Array;
 }
 
 const chunkSize = 64 * 1024;
-const gunzip = (): Decoder => createGunzip({ chunkSize });
+const gzip: Coding = {
+  stream: () => zlib.createGunzip({ chunkSize }),
+  whole: promisify<Uint8Array, Options, Uint8Array>(zlib.gunzip),
+  wholeSync: zlib.gunzipSync,
+};
+/** The largest window that HTTP allows (RFC 9659). A frame may name one of gigabytes. */
+const params = { [zlib.constants.ZSTD_d_windowLogMax]: 23 };
 
-/** Content codings. The window of zstd is the largest that HTTP allows (RFC 9659): a frame may name one of gigabytes. */
-const decoders: Readonly<Record<string, () => Decoder>> = {
-  gzip: gunzip,
-  'x-gzip': gunzip,
-  deflate: () => createInflate({ chunkSize }),
-  br: () => createBrotliDecompress({ chunkSize }),
-  zstd: () => createZstdDecompress({ chunkSize, params: { [constants.ZSTD_d_windowLogMax]: 23 } }),
+const codingByName: Readonly<Record<string, Coding>> = {
+  gzip,
+  'x-gzip': gzip,
+  deflate: {
+    stream: () => zlib.createInflate({ chunkSize }),
+    whole: promisify<Uint8Array, Options, Uint8Array>(zlib.inflate),
+    wholeSync: zlib.inflateSync,
+  },
+  br: {
+    stream: () => zlib.createBrotliDecompress({ chunkSize }),
+    whole: promisify<Uint8Array, Options, Uint8Array>(zlib.brotliDecompress),
+    wholeSync: zlib.brotliDecompressSync,
+  },
+  zstd: {
+    stream: () => zlib.createZstdDecompress({ chunkSize, params }),
+    whole: (bytes, options) => promisify<Uint8Array, object, Uint8Array>(zlib.zstdDecompress)(bytes, { ...options, params }),
+    wholeSync: (bytes, options) => zlib.zstdDecompressSync(bytes, { ...options, params }),
+  },
 };
 
 /** Names of the codings that can be decoded. */
-export const codings: readonly string[] = Object.keys(decoders);
+export const codings: readonly string[] = Object.keys(codingByName);
+
+/** Returns a decoder for the value of a `content-encoding` header; null for an unknown coding, a list of several, or none. */
+export function contentDecoder(contentEncoding: string): Decoder | null {
+  return codingOf(contentEncoding)?.stream() ?? null;
+}
+
+/** Returns a decoded body. Null for an unknown coding, an incomplete body, and one of more than `bytesMax` bytes. */
+export function decodeBody(bytes: Uint8Array, contentEncoding: string | undefined, bytesMax: number): Maybe<Uint8Array | null> {
+  const name = contentEncoding ?? '';
+  if (isIdentity(name)) return bytes;
+  const coding = codingOf(name);
+  return coding === null ? null : coding.whole(bytes, { maxOutputLength: bytesMax }).catch(() => null);
+}
+
+/** The same for worker threads: blocks while it decodes. */
+export function decodeBodySync(bytes: Uint8Array, contentEncoding: string | undefined, bytesMax: number): Uint8Array | null {
+  const name = contentEncoding ?? '';
+  if (isIdentity(name)) return bytes;
+  try {
+    return codingOf(name)?.wholeSync(bytes, { maxOutputLength: bytesMax }) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function isIdentity(contentEncoding: string): boolean {
+  return /^\s*(?:identity)?\s*$/i.test(contentEncoding);
+}
+
+function codingOf(contentEncoding: string): Coding | null {
+  const name = contentEncoding.trim().toLowerCase();
+  return (Object.hasOwn(codingByName, name) ? codingByName[name] : undefined) ?? null;
+}
