@@ -25,7 +25,7 @@ export function chatCompletions(id: string, quirks: ChatQuirks, path: (call: Ope
       return quirks.request ? quirks.request(body, call) : body;
     },
     fromProvider: (reply, call) => {
-      refuseError(id, reply);
+      refuseError(id, reply, 'choices');
       const body = quirks.reply ? quirks.reply(call)(reply) : reply;
       return quirks.ownFinishReasons && call.strict ? withMappedFinishReasons(body) : body;
     },

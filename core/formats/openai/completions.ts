@@ -14,7 +14,7 @@ export function completions(id: string, quirks: ChatQuirks, path: (call: Operati
     path,
     toProvider: (params) => withUsageInStream(params, quirks),
     fromProvider: (reply, call) => {
-      refuseError(id, reply);
+      refuseError(id, reply, 'choices');
       return quirks.ownFinishReasons && call.strict ? withMappedFinishReasons(reply) : reply;
     },
     translateStream: (call) => chatStream(quirks, call),

@@ -33,9 +33,12 @@ export function streamError(id: string, error: unknown): GatewayError {
   });
 }
 
-/** Throws the error of an accepted response that has one in place of choices, as OpenRouter reports failed models and LM Studio unknown ones. */
-export function refuseError(id: string, { error, choices }: JsonObject): void {
-  if (error && !Array.isArray(choices)) throw streamError(id, error);
+/**
+ * Throws the error of an accepted response that has one in place of this list, as OpenRouter reports failed models and LM Studio unknown
+ * ones.
+ */
+export function refuseError(id: string, response: JsonObject, list: 'choices' | 'output'): void {
+  if (response.error && !Array.isArray(response[list])) throw streamError(id, response.error);
 }
 
 /** Returns the status of errors that clients wait for and repeat. */

@@ -7,7 +7,7 @@ import { isSealedHere } from '../../translate/responses-over-chat/sealed-reasoni
 import { noteOnce } from '../note-once.ts';
 import { errorIn } from './chat-stream-reader.ts';
 import { tokenCount } from './chat-usage.ts';
-import { streamError } from './provider-error.ts';
+import { refuseError, streamError } from './provider-error.ts';
 
 /**
  * The Responses API of a provider that has it (https://platform.openai.com/docs/api-reference/responses). Bytes pass unchanged in
@@ -17,6 +17,10 @@ export function responses(id: string, path: (call: OperationCall) => string): Op
   return {
     path,
     toProvider: withReadableReasoning,
+    fromProvider: (reply) => {
+      refuseError(id, reply, 'output');
+      return reply;
+    },
     usage: (reply) => (isObject(reply.usage) ? responsesUsage(reply.usage, reply.service_tier) : null),
     streamReader: () => responsesStreamReader(id),
   };

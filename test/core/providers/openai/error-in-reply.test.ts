@@ -10,7 +10,7 @@ const routes: [string, object][] = [
 ];
 
 describe('a response with status 200 and an error in place of choices', () => {
-  it.each(routes)('is an error reply on %s', async (path, body) => {
+  it.each([...routes, ['/v1/responses', { input: 'hi' }]])('is an error reply on %s', async (path, body) => {
     const gateway = createHarness();
     gateway.script(replyWith(200, error));
     const reply = await gateway.send({ path, headers: { 'x-svc-provider': '@one' }, body: { model: 'gpt-5', ...body } });
