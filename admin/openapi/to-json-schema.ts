@@ -1,5 +1,6 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
+import { isEmptyObject, isObject } from '../../core/contract/values/json/json.ts';
 
 /** JSON Schema (2020-12), as OpenAPI 3.1 uses it. */
 export type JsonSchema = { readonly [key: string]: unknown };
@@ -57,7 +58,7 @@ function forGenerators(schema: JsonSchema): JsonSchema {
     ...others,
     ...('const' in schema || schema.type === 'null' ? constant : {}),
     // Generators refuse `{}` as a default. An absent field has the same effect.
-    ...('default' in schema && !isEmptyObject(byDefault) ? { default: byDefault } : {}),
+    ...('default' in schema && !isEmpty(byDefault) ? { default: byDefault } : {}),
     ...typeOfValues((schema.enum as unknown[] | undefined) ?? ('const' in schema ? [value] : [])),
     ...(schema.properties ? { properties: withoutOtherSpellings(schema.properties as Properties) } : {}),
     ...(schema.anyOf ? { anyOf: (schema.anyOf as JsonSchema[]).map(asAlternative) } : {}),
@@ -78,13 +79,13 @@ function typeOfValues(values: readonly unknown[]): { readonly type?: 'string' | 
 function asAlternative(schema: JsonSchema): JsonSchema {
   if (schema.const === null) return { type: 'null' };
   const { additionalProperties, propertyNames: _, ...others } = schema;
-  if (isEmptyObject(additionalProperties) && !schema.properties) return others;
+  if (isEmpty(additionalProperties) && !schema.properties) return others;
   const { items } = schema as { readonly items?: JsonSchema };
   return items?.format === 'uuid' ? { ...schema, items: { ...items, format: undefined } } : schema;
 }
 
-function isEmptyObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
+function isEmpty(value: unknown): boolean {
+  return isObject(value) && isEmptyObject(value);
 }
 
 interface Described {
