@@ -33,7 +33,7 @@ export const responsesFormat: ToolFormat = {
 
 function beginResponses(body: JsonObject, tools: readonly ModelTool[]): Conversation {
   const known = byName(tools);
-  const own = listOf(body.tools).filter((tool) => !(isObject(tool) && tool.type === 'mcp' && isOurs(tool.server_label)));
+  const own = listOf(body.tools).filter((tool) => !isServerTool(tool));
   const functions = tools.map(({ name, description, inputSchema }) => ({
     ...{ type: 'function', name, description, parameters: inputSchema, strict: false },
   }));
@@ -47,7 +47,7 @@ function beginResponses(body: JsonObject, tools: readonly ModelTool[]): Conversa
     isObject(item) && item.type === 'function_call' ? known.get(String(item.name)) : undefined;
   const conversation: Conversation = {
     next(isLast) {
-      const choice = isLast ? 'none' : rounds === 0 ? firstChoice(body.tool_choice) : laterChoice(body.tool_choice);
+      const choice = isLast ? 'none' : choiceOf(body.tool_choice, tools, rounds === 0);
       return {
         ...body,
         input,
@@ -97,16 +97,9 @@ function beginResponses(body: JsonObject, tools: readonly ModelTool[]): Conversa
       ...(reply.tool_choice === undefined ? {} : { tool_choice: body.tool_choice ?? 'auto' }),
     };
   }
-
-  function firstChoice(choice: unknown): unknown {
-    if (!isObject(choice) || choice.type !== 'mcp' || !isOurs(choice.server_label)) return choice;
-    if (typeof choice.name !== 'string') return 'required';
-    const server = String(choice.server_label).slice(serverPrefix.length);
-    return { type: 'function', name: modelName(server, choice.name) };
-  }
 }
 
-/** Replies name no credentials, and none was used. */
+/** Returns a tool for a reply, which must not repeat the credentials of the request. */
 function withoutCredentials(tool: unknown): unknown {
   if (!isObject(tool) || tool.type !== 'mcp') return tool;
   const { headers: _, authorization: __, ...shown } = tool;
@@ -119,9 +112,34 @@ const clientItems: ReadonlySet<string> = new Set([
   'mcp_approval_request',
 ]);
 
-/** A forced call would be repeated without end, so it holds for the first round only. */
-function laterChoice(choice: unknown): unknown {
-  return choice === undefined || choice === 'none' ? choice : 'auto';
+/**
+ * Returns the choice for the model, with functions in place of the tools of servers. A forced call would be repeated without end, so only the
+ * first round forces one. A restriction to some tools applies to every round.
+ */
+function choiceOf(choice: unknown, tools: readonly ModelTool[], isFirst: boolean): unknown {
+  if (isObject(choice) && choice.type === 'allowed_tools') {
+    const allowed = listOf(choice.tools).flatMap((tool) => (isServerTool(tool) ? functionsOf(tool, tools) : [tool]));
+    return { ...choice, ...(isFirst ? {} : { mode: 'auto' }), tools: allowed };
+  }
+  if (!isFirst) return choice === undefined || choice === 'none' ? choice : 'auto';
+  if (!isServerTool(choice)) return choice;
+  return typeof choice.name === 'string' ? { type: 'function', name: modelName(slugIn(choice), choice.name) } : 'required';
+}
+
+/** Returns the functions of a server, or the named one, as entries of a choice. */
+function functionsOf(chosen: JsonObject, tools: readonly ModelTool[]): JsonObject[] {
+  return tools
+    .filter(({ server, tool }) => server === slugIn(chosen) && (typeof chosen.name !== 'string' || chosen.name === tool))
+    .map(({ name }) => ({ type: 'function', name }));
+}
+
+/** True for a tool, or the choice of one, that names a server of the gateway. */
+function isServerTool(value: unknown): value is JsonObject {
+  return isObject(value) && value.type === 'mcp' && isOurs(value.server_label);
+}
+
+function slugIn({ server_label: label }: JsonObject): string {
+  return String(label).slice(serverPrefix.length);
 }
 
 /** Returns the items that the model received, for an item of an earlier reply that the client sends back. */
@@ -129,7 +147,7 @@ function plainItems(item: unknown): unknown[] {
   if (!isObject(item) || !isOurs(item.server_label)) return [item];
   if (item.type === 'mcp_list_tools') return [];
   if (item.type !== 'mcp_call') return [item];
-  const name = modelName(String(item.server_label).slice(serverPrefix.length), String(item.name));
+  const name = modelName(slugIn(item), String(item.name));
   const output = item.output ?? item.error ?? '';
   return [
     { type: 'function_call', call_id: item.id, name, arguments: item.arguments },

@@ -126,6 +126,22 @@ describe('the loop of model and tools', () => {
     expect((sink.json.tools as JsonObject[])[0]).toEqual(mcp);
   });
 
+  it('restricts every round to the allowed tools, and forces a call in the first round only', async () => {
+    const choices: unknown[] = [];
+    const own = { type: 'function', name: 'now' };
+    const ofServer = { type: 'mcp', server_label: '@svc-mcp/city' };
+    const { sink } = serve(
+      ({ tool_choice: choice }, inner, count) => {
+        choices.push(choice);
+        inner.send(200, json, JSON.stringify(response(count === 1 ? [call('a')] : [])));
+      },
+      { more: { tool_choice: { type: 'allowed_tools', mode: 'required', tools: [ofServer, { ...ofServer, name: 'no' }, own] } } },
+    );
+    await sink.done;
+    const tools = [{ type: 'function', name: 'city__weather' }, own];
+    expect(choices).toEqual(['required', 'auto'].map((mode) => ({ type: 'allowed_tools', mode, tools })));
+  });
+
   it('shortens long results', async () => {
     let input: JsonObject[] = [];
     const { sink } = serve((body, inner, count) => {
