@@ -5,7 +5,7 @@ import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { detailsOf } from './details.ts';
 import { promptCollections } from './entity.ts';
 import { createBody, deleteQuery, listQuery, listReply, readReply, receiptReply, updateBody } from './schema.ts';
-import { archiveCollection, createCollection, findCollection, updateCollection } from './service.ts';
+import { archiveCollection, createCollection, findCollection, lockTree, updateCollection } from './service.ts';
 import { toChild, toRow } from './to-reply.ts';
 
 const shared = { tenant: 'either', resource: 'prompt_collections', query: tenantQuery, body: null } as const;
@@ -87,6 +87,7 @@ export const promptCollectionRoutes: readonly AdminRoute[] = [
     reply: emptyReply,
     async handle(call) {
       const row = await call.write(async (change) => {
+        if (call.body.parent_collection_id !== undefined) await lockTree(change.tx, call.organisationId);
         const found = await findCollection(change.tx, call, call.params.collectionId ?? '', 'for update');
         call.match(found.revision);
         requireUnchanged('slug', call.body.slug, found.slug);

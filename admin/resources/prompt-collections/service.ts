@@ -15,8 +15,8 @@ interface Tenant {
   readonly workspaceId: string | null;
 }
 
-/** Maximum depth of the tree. */
-const depthMax = 20;
+/** Maximum number of levels of the tree. */
+const levelsMax = 20;
 
 /** Returns the caller's collection by id or slug. Archived ones are not found. Throws AB08. */
 export async function findCollection(
@@ -45,12 +45,12 @@ export async function collectionForNew(change: Change, tenant: Tenant, named: st
   return found;
 }
 
-/** The workspace of a new item without a collection. Throws AB01 if an organisation key names none and there are several. */
+/** Returns the workspace of a new item without a collection. Throws AB01 if an organisation key names none and there are several. */
 async function workspaceOf(em: EntityManager, { organisationId, workspaceId }: Tenant): Promise<string> {
   return workspaceId ?? onlyWorkspace(em, organisationId);
 }
 
-/** Every active workspace has a default collection. */
+/** Returns the default collection, which every active workspace has. Throws AB08 for other workspaces. */
 async function defaultCollection(em: EntityManager, organisationId: string, workspaceId: string): Promise<PromptCollection> {
   const found = await em.findOne(promptCollections, { organisationId, workspaceId, isDefault: true, status: 'active' });
   if (!found) throw notFound('Workspace');
@@ -78,7 +78,15 @@ export async function createCollection(
   return row;
 }
 
-/** Renames or moves a collection; a parent of null moves it to the top. */
+/**
+ * Lets one transaction at a time move collections of an organisation: two moves at once could put two collections into each other. Taken
+ * before the rows are locked, so that moves cannot block each other.
+ */
+export async function lockTree(em: EntityManager, organisationId: string): Promise<void> {
+  await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`collections/${organisationId}`]);
+}
+
+/** Renames or moves a collection; a parent of null moves it to the top. Throws AB01, AB02 and AB07. */
 export async function updateCollection(
   change: Change,
   row: PromptCollection,
@@ -141,12 +149,28 @@ function findParent(em: EntityManager, tenant: Tenant, named: string): Promise<P
   return findCollection(em, tenant, named).catch(asReference('parent_collection_id', 'Collection'));
 }
 
-/** Throws AB01 if the tree would become too deep, or if `moved` would become a part of itself. */
+/** Throws AB01 if the tree would have too many levels, or if `moved` would become a part of itself. Null: a new collection. */
 async function requireRoom(em: EntityManager, parent: PromptCollection, moved: PromptCollection | null): Promise<void> {
-  let depth = 1;
-  for (let at: PromptCollection | null = parent; at; depth++) {
-    if (at.id === moved?.id) throw invalid('parent_collection_id: a collection cannot be moved into itself');
-    if (depth >= depthMax) throw invalid(`parent_collection_id: collections can be nested ${depthMax} deep`);
-    at = at.parentCollectionId ? await em.findOne(promptCollections, { id: at.parentCollectionId }) : null;
+  const above = await pathTo(em, parent);
+  if (above.some(({ id }) => id === moved?.id)) throw invalid('parent_collection_id: a collection cannot be moved into itself');
+  const levels = moved ? await levelsOf(em, moved) : 1;
+  if (above.length + levels > levelsMax) throw invalid(`parent_collection_id: collections can be nested ${levelsMax} deep`);
+}
+
+/** Returns a collection and those above it, at most `levelsMax`. */
+async function pathTo(em: EntityManager, last: PromptCollection): Promise<PromptCollection[]> {
+  const path = [last];
+  for (let at = last; at.parentCollectionId && path.length < levelsMax; path.push(at))
+    at = await em.findOneOrFail(promptCollections, { id: at.parentCollectionId, organisationId: last.organisationId });
+  return path;
+}
+
+/** Returns the number of levels of a collection with everything in it, at most `levelsMax`. */
+async function levelsOf(em: EntityManager, { id, organisationId }: PromptCollection): Promise<number> {
+  let levels = 0;
+  for (let ids = [id]; ids.length > 0 && levels < levelsMax; levels++) {
+    const where = { organisationId, parentCollectionId: { $in: ids }, status: 'active' as const };
+    ids = (await em.find(promptCollections, where, { fields: ['id'] })).map((child) => child.id);
   }
+  return levels;
 }

@@ -123,6 +123,32 @@ describe.each(ruleDatabases)('partials and collections, on %s', (database) => {
     expect(await ask('GET', `/collections/${leaf.id}`)).toMatchObject({ name: 'Moved', parent_collection_id: null });
   });
 
+  it('collections: have at most 20 levels, also after a move', async () => {
+    const chain = async (name: string, length: number): Promise<string[]> => {
+      const ids: string[] = [];
+      for (let level = 1; level <= length; level++) ids.push((await collection(`${name} ${level}`, ids.at(-1))).id);
+      return ids;
+    };
+    const [above, moved] = [await chain('Above', 18), await chain('Moved', 3)];
+    const move = (parent?: string) => plane.ask('PUT', `/collections/${moved[0]}`, { body: { parent_collection_id: parent } });
+    const refused = await move(above[17]);
+    expect([refused.status, refused.body.data.message]).toEqual([400, 'parent_collection_id: collections can be nested 20 deep']);
+    expect((await move(above[16])).status).toBe(200);
+    const child = { name: 'Too deep', parent_collection_id: moved[2] };
+    expect((await plane.ask('POST', '/collections', { body: child })).status).toBe(400);
+  });
+
+  it('collections: are never inside each other after two moves at once', async () => {
+    for (let round = 0; round < 5; round++) {
+      const [a, b] = [await collection('A'), await collection('B')];
+      const [inA, inB] = [await collection('In A', a.id), await collection('In B', b.id)];
+      const move = (moved: string, parent: string) =>
+        plane.ask('PUT', `/collections/${moved}`, { body: { parent_collection_id: parent } });
+      const done = await Promise.all([move(a.id, inB.id), move(b.id, inA.id)]);
+      expect(done.map(({ status }) => status).sort()).toEqual([200, 400]);
+    }
+  });
+
   it('collections: are deleted when empty, or with everything in them; the default collection stays', async () => {
     const top = await collection('Full');
     const child = await collection('Inside', top.id);
