@@ -2,6 +2,7 @@ import type { Settings } from '../../config/settings.ts';
 import { keyPurposes } from '../../core/contract/protocol/credentials/key-purposes.ts';
 import { newApiKey } from '../../core/contract/values/credentials/api-key.ts';
 import { deriveKey } from '../../core/contract/values/credentials/secret.ts';
+import { isUuid } from '../../core/contract/values/text/uuid.ts';
 import { addKey } from '../bootstrap/create-organisation.ts';
 import { newId } from '../db/new-id.ts';
 import type { Database } from '../db/open-database.ts';
@@ -31,7 +32,10 @@ export async function newAdminKey(database: Database, keys: Keys, organisationId
   return text;
 }
 
-/** Makes the current CLUSTER_KEY the key of this database, audited in every organisation. Rejects as above. */
+/**
+ * Makes the current CLUSTER_KEY the key of this database, audited in every organisation. Rejects with StartError if ENCRYPTION_KEY is not that
+ * of the database.
+ */
 export async function newClusterKey(database: Database, keys: Keys): Promise<void> {
   await checkEncryptionKey(database.em(), keys);
   await replaceClusterKeyCheck(database.em(), keys.clusterKey);
@@ -40,17 +44,21 @@ export async function newClusterKey(database: Database, keys: Keys): Promise<voi
   }
 }
 
+/** Maximum number of organisations that an error lists. */
+const listedMax = 20;
+
 async function organisationOf(database: Database, keys: Keys, wanted: string | null): Promise<string> {
-  await checkEncryptionKey(database.em(), keys);
-  const all = await database.em().find(organisations, {}, { orderBy: { createdAt: 'asc' }, limit: 100 });
-  if (all.length === 0)
-    throw new Error('The database has no organisation. Start the service, which creates the first one with its keys');
-  const found = wanted === null && all.length === 1 ? all[0] : all.find((one) => one.id === wanted);
-  if (found) return found.id;
-  const known = all.map((one) => `${one.id} (${one.name})`).join(', ');
-  throw new Error(
-    `--organisation: ${wanted === null ? 'several organisations exist' : 'no such organisation'}, expected one of: ${known}`,
-  );
+  const em = database.em();
+  await checkEncryptionKey(em, keys);
+  const named = wanted !== null && isUuid(wanted) ? await em.findOne(organisations, { id: wanted }) : null;
+  if (named) return named.id;
+  const first = await em.find(organisations, {}, { orderBy: { createdAt: 'asc' }, limit: listedMax });
+  const [only] = first;
+  if (!only) throw new Error('The database has no organisation. Start the service, which creates the first one with its keys');
+  if (wanted === null && first.length === 1) return only.id;
+  const listed = first.map(({ id, name }) => `${id} (${name})`).join(', ');
+  const problem = wanted === null ? 'several organisations exist' : 'no such organisation';
+  throw new Error(`--organisation: ${problem}. Send the id of an organisation, such as ${listed}`);
 }
 
 async function audited(

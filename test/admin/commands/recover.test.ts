@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditEntries } from '../../../admin/audit/entity.ts';
 import { newAdminKey, newClusterKey } from '../../../admin/commands/new-keys.ts';
+import { newId } from '../../../admin/db/new-id.ts';
+import { organisations } from '../../../admin/resources/organisations/entity.ts';
 import type { Settings } from '../../../config/settings.ts';
 import { productFile } from '../../support/product/product.ts';
 import { cheapStartEnv } from '../../support/product/source-process.ts';
@@ -70,6 +72,18 @@ describe.each(ruleDatabases)('key commands, on %s', (name) => {
     const { out } = await whileStopped('admin-key', '--organisation', other.organisationId);
     const self = await plane.ask('GET', '/organisations/self', { key: out.trim() });
     expect(self.body.data.id).toBe(other.organisationId);
+  });
+
+  it('npm run admin-key finds every organisation by its id, also if there are more than an error lists', async () => {
+    const { database: open } = plane.control.services;
+    const ids = Array.from({ length: 101 }, () => newId());
+    const [createdAt, lastUpdatedAt] = [new Date(), new Date()];
+    await open.em().insertMany(
+      organisations,
+      ids.map((id) => ({ id, name: 'One of many', createdAt, lastUpdatedAt })),
+    );
+    for (const id of ids) await expect(newAdminKey(open, settings, id)).resolves.toMatch(/^svc_admin_/);
+    await expect(newAdminKey(open, settings, 'none')).rejects.toThrow('--organisation: no such organisation');
   });
 
   // A process loads the control plane, which takes two seconds of CPU. The exit code of a rejected command is tested above.
