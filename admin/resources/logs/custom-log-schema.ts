@@ -19,7 +19,7 @@ const url = v.pipe(
   ),
 );
 
-/** Texts of at most 128 characters. Numbers and booleans become text, and empty values are left out. */
+/** Numbers and booleans become text, and null values are left out. */
 const metadata = v.nullish(
   v.pipe(
     v.record(

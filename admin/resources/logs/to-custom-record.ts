@@ -6,10 +6,10 @@ import type { customLog } from './custom-log-schema.ts';
 
 type CustomLog = v.InferOutput<typeof customLog>;
 
-/** Fields that the control plane knows about the sender. */
+/** Fields that follow from the credentials of the request. */
 type Sender = Pick<RequestRecord, 'createdAt' | 'organisationId' | 'workspaceId' | 'apiKeyId' | 'userId'>;
 
-/** Operations by the end of their path; a longer one precedes a shorter one that it ends with. */
+/** Operations by the end of their path. The first match counts, so `/chat/completions` precedes `/completions`. */
 const operations: readonly (readonly [path: string, operation: string])[] = [
   ['/chat/completions', 'chatComplete'],
   ['/completions', 'complete'],
@@ -18,12 +18,13 @@ const operations: readonly (readonly [path: string, operation: string])[] = [
   ['/responses', 'createModelResponse'],
 ];
 
-/** Returns the record of a call that a client made without the gateway. It belongs to no budget. */
+/** Returns the record of a call that a client made without the gateway. Budgets do not count it. */
 export function toCustomRecord({ request, response, metadata }: CustomLog, sender: Sender): RequestRecord {
   const url = new URL(request.url);
   const status = response.status;
   const reply = isObject(response.body) ? response.body : {};
-  const named = (...names: string[]) => names.map((name) => metadata[name]).find((value) => value !== undefined) ?? null;
+  const named = (...names: string[]) =>
+    names.map((name) => metadata[name]).find((value) => value !== undefined && value !== '') ?? null;
   return {
     ...emptyRecord,
     ...sender,

@@ -41,6 +41,13 @@ describe('inserted logs', () => {
     expect(log.metrics.cost).toBeGreaterThan(0);
   });
 
+  it('get a trace id if the sent one is empty', async () => {
+    const { metrics } = await inserted({ request, response, metadata: { trace_id: '', traceId: 'theirs' } });
+    expect(metrics.trace_id).toBe('theirs');
+    const other = await inserted({ request, response, metadata: { trace_id: '' } });
+    expect(other.metrics.trace_id).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
   it.each([
     [
       'Anthropic',
