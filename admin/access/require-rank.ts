@@ -6,7 +6,7 @@ import { workspaceRoleScopes } from './roles.ts';
 import { dataPlaneScopes } from './scopes.ts';
 
 /** Scopes that every admin has. An actor without one of them cannot create or take over an admin. */
-const marksOfAdmins = [
+const adminScopes = [
   'organisation_users.create',
   'organisation_users.update',
   'organisation_users.delete',
@@ -17,13 +17,13 @@ const marksOfAdmins = [
 ];
 
 /**
- * Throws AB03 if the actor may not give this role or manage a user who has it, so that no actor gains rights through another
- * user. Only owners and the key of the first start manage owners.
+ * Throws AB03 if the actor may not give this role or manage a user who has it, so that no actor gains rights through another user. Only
+ * owners, and the admin key created at the first start, manage owners.
  */
 export function requireRank(actor: Actor, role: OrganisationRole): void {
   if (actor.actsAsOwner || role === 'member') return;
   if (role === 'owner') throw forbidden('Only owners can create, change or remove owners');
-  const missing = marksOfAdmins.filter((scope) => !actor.scopes.has(scope));
+  const missing = adminScopes.filter((scope) => !actor.scopes.has(scope));
   if (missing.length > 0) throw forbidden(`Only admins can do this: the scopes ${missing.join(', ')} are missing`);
 }
 
@@ -52,7 +52,7 @@ export async function requireMemberships(
   }
 }
 
-/** Throws AB03 for a manager who would add, change or remove an admin of the workspace. Its admins and higher roles may. */
+/** Throws AB03 if a manager adds, changes or removes an admin of the workspace. Workspace admins and higher roles may do so. */
 export function requireWorkspaceRank(actor: Actor, role: WorkspaceRole): void {
   if (role !== 'admin' || actor.session?.role !== 'member') return;
   const own = actor.workspaceId === null ? undefined : actor.session.memberships.get(actor.workspaceId)?.role;

@@ -106,7 +106,7 @@ async function addMock(change: Change, vault: Vault, organisationId: string, wor
     slug: 'mock',
     aiProviderId: 'mock',
     key: null,
-    description: 'Built in: answers without a provider account',
+    description: 'Built in: replies without a provider account',
     configurations: {},
   });
   const access = { enabled: true, rateLimits: [], createdAt: now, lastUpdatedAt: now };
@@ -129,7 +129,7 @@ export function addKey(
   const { tenant, type, name, text } = made;
   const id = newId();
   const key = parseApiKey(text);
-  if (!key) throw new Error('the bootstrap key is not in the key format');
+  if (!key) throw new Error('the text of a new key is not in the key format');
   const now = new Date();
   change.tx.create(apiKeys, {
     ...tenant,

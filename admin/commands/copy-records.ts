@@ -14,8 +14,9 @@ import { runCommand } from './run-command.ts';
 const waitingMax = 50;
 
 /**
- * `npm run clickhouse:copy [-- --from <time>]`: copies the stored records to ClickHouse, for example those from before ANALYTICS_URL was set. The
- * service must run with ANALYTICS_URL, because it sends the copies. Copying a record twice does no harm. With `--refused` it only sends the batches again that ClickHouse refused. Exit code 0: done; 2: failed.
+ * `npm run clickhouse:copy [-- --from <time>]`: copies the stored records to ClickHouse, for example those from before ANALYTICS_URL was
+ * set. The service must run with ANALYTICS_URL, because it sends the copies. Copying a record twice does no harm. With `--refused` it only
+ * resends the batches that ClickHouse refused. Exit code 0: done; 2: failed.
  */
 async function main(): Promise<number> {
   const { values } = parseArgs({ options: { from: { type: 'string' }, refused: { type: 'boolean', default: false } } });
@@ -27,7 +28,7 @@ async function main(): Promise<number> {
   const database = await openDatabase(settings, { entities, migrations }, createLog({ level: 'warn', name: 'control-plane' }));
   try {
     if (values.refused) {
-      process.stdout.write(`${await sendRefusedAgain(database.em())} batches are sent again\n`);
+      process.stdout.write(`${counted(await sendRefusedAgain(database.em()), 'batch', 'batches')} queued again\n`);
       return 0;
     }
     let position: CopyPosition | null = fromMs === null ? null : { at: new Date(fromMs).toISOString(), id: firstId };

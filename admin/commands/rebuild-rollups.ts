@@ -22,7 +22,7 @@ async function main(): Promise<number> {
   const log = createLog({ level: 'warn', name: 'control-plane' });
   const database = await openDatabase(settings, { entities, migrations }, log, { hasQueryTimeout: false });
   try {
-    // Roll-ups of hours whose records are deleted, or may be deleted meanwhile, are all that is left of them.
+    // Hours whose records are deleted, or may be deleted during the run, keep their roll-ups: nothing could rebuild them.
     const kept = keptSince(await readRetention(database.em(), settings, Date.now() + hourMs), null);
     const firstMs = Math.ceil(kept / hourMs) * hourMs;
     if (from !== null && from < firstMs)

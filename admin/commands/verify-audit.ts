@@ -26,7 +26,8 @@ async function main(): Promise<number> {
     const auditKey = deriveKey(settings.encryptionKey, keyPurposes.auditChain);
     const rows = await database.em().find(organisations, {}, { orderBy: { createdAt: 'asc' } });
     const known = new Set([...rows.map((row) => row.id), ...anchors.map((one) => one.organisationId)]);
-    if (values.organisation !== undefined && !known.has(values.organisation)) throw new Error('there is no such organisation');
+    if (values.organisation !== undefined && !known.has(values.organisation))
+      throw new Error('--organisation: no such organisation. Send the id of an organisation, or omit it to check all');
     const ids = values.organisation === undefined ? [...known] : [values.organisation];
     let bad = 0;
     for (const id of ids) {

@@ -47,7 +47,7 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
       try {
         connection?.publish(subject, JSON.stringify(notice));
       } catch (error) {
-        log.debug({ subject, reason: messageOf(error) }, 'could not send a change notice');
+        log.debug({ subject, reason: messageOf(error) }, 'could not send a notice to other gateways');
       }
     },
     messageBytesMax: () => connection?.info?.max_payload ?? null,

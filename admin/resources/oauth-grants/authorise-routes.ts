@@ -71,13 +71,13 @@ export const authoriseRoutes: readonly PublicRoute[] = [
   definePublicRoute({
     ...begin,
     path: '/oauth/:resourceId/authorize',
-    summary: 'The same for the MCP server with this slug',
+    summary: 'Ask the signed-in user for access of an OAuth client to the MCP server with this slug',
     handle: (call) => authorise(call, `${call.services.settings.mcpPublicUrl}/${call.params.resourceId}/mcp`),
   }),
   definePublicRoute({
     ...begin,
     path: '/oauth/:workspaceId/:resourceId/authorize',
-    summary: 'The same for the MCP server with this slug in this workspace',
+    summary: 'Ask the signed-in user for access of an OAuth client to the MCP server with this slug in this workspace',
     handle: (call) =>
       authorise(call, `${call.services.settings.mcpPublicUrl}/${call.params.workspaceId}/${call.params.resourceId}/mcp`),
   }),
@@ -95,7 +95,7 @@ export const authoriseRoutes: readonly PublicRoute[] = [
     ...shared,
     method: 'POST',
     path: '/oauth/consent',
-    summary: 'The same for the form of the consent page, which leads back to the client',
+    summary: 'Allow or deny the access of an OAuth client with the form of the consent page; redirects to the client',
     action: 'decide',
     reply: v.strictObject({}),
     alsoProduces: 'text/html',

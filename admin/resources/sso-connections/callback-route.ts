@@ -39,7 +39,7 @@ export const ssoCallbackRoutes: readonly PublicRoute[] = [
   definePublicRoute({
     ...shared,
     path: '/auth/callback',
-    summary: 'The same for connections with `shared_callback`',
+    summary: 'Finish a sign-in at a connection with `shared_callback`',
     handle: (call) => finish(call, null),
   }),
 ];

@@ -45,7 +45,7 @@ export const samlLogoutRoutes: readonly PublicRoute[] = [
   definePublicRoute({
     ...shared,
     method: 'POST',
-    summary: 'The same with the POST binding',
+    summary: 'End the sessions that a SAML provider has ended (POST binding)',
     body: v.objectWithRest({ SAMLRequest: message, SAMLResponse: message, RelayState: relayState }, v.string()),
     readBody: readForm,
     handle: (call) =>

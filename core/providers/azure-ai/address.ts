@@ -36,7 +36,7 @@ export function baseUrl(settings: ProviderSettings): string {
   return origin + root;
 }
 
-/** Path of a function in OpenAI's format. */
+/** Returns the path of a function in OpenAI's format. */
 export function chatPath(settings: ProviderSettings, path: string): string {
   const { prefix, apiVersion } = addressOf(settings);
   return relative(settings, prefix + path) + (apiVersion === null ? '' : `?api-version=${apiVersion}`);
@@ -50,7 +50,9 @@ export function mediaPath(settings: ProviderSettings, path: string): string {
   return addressOf(settings).prefix === '/models' ? relative(settings, `/openai/v1${path}`) : chatPath(settings, path);
 }
 
-/** Path of a function in its maker's format: below `/providers/` on a resource, as it is on an endpoint of one model. */
+/**
+ * Returns the path of a function in its maker's format: `/providers` and `onResource` on a resource, `alone` on an endpoint of one model.
+ */
 export function makerPath(settings: ProviderSettings, onResource: string, alone: string): string {
   return isSingleModel(settings) ? relative(settings, alone) : relative(settings, `/providers${onResource}`);
 }
@@ -111,7 +113,7 @@ function addressOf(settings: ProviderSettings): Address {
   if (given === null) return { ...endpointOf(settings), apiVersion: version ?? defaultVersion };
   const url = URL.parse(given);
   if (url === null)
-    throw new GatewayError('invalid_config', { message: 'azure_foundry_url: not a URL', param: 'azure_foundry_url' });
+    throw invalidSetting(given === settings.custom_host ? 'custom_host' : 'azure_foundry_url', 'a URL is expected');
   const path = withoutTrailingSlashes(url.pathname).replace(/\/(chat\/completions|embeddings|messages)$/, '');
   const { origin, hostname } = url;
   if (hostname.endsWith('.models.ai.azure.com') || hostname.endsWith('.inference.ml.azure.com')) {
@@ -133,14 +135,15 @@ function addressOf(settings: ProviderSettings): Address {
 /** Returns the host of a serverless or managed endpoint, built from its parts. */
 function endpointOf(settings: ProviderSettings): Omit<Address, 'apiVersion'> {
   const { azure_deployment_type: type } = settings;
-  if (type === undefined) throw missing('azure_foundry_url');
+  if (type === undefined) throw invalidSetting('azure_foundry_url');
   const region = textOrNull(settings.azure_region) ?? fail('azure_region');
   if (type === 'managed') {
     const endpoint = textOrNull(settings.azure_endpoint_name) ?? fail('azure_endpoint_name');
     return { origin: `https://${endpoint}.${region}.inference.ml.azure.com`, root: '/score', prefix: '' };
   }
   const name = (textOrNull(settings.azure_deployment_name) ?? fail('azure_deployment_name')).toLowerCase();
-  if (!/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(name)) throw missing('azure_deployment_name', 'must be one label of a host name');
+  if (!/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(name))
+    throw invalidSetting('azure_deployment_name', 'must be one label of a host name');
   return { origin: `https://${name}.${region}.models.ai.azure.com`, root: '', prefix: '' };
 }
 
@@ -159,9 +162,9 @@ function hostOf(settings: ProviderSettings): string {
 }
 
 function fail(name: string): never {
-  throw missing(name);
+  throw invalidSetting(name);
 }
 
-function missing(name: string, error = 'required by azure-ai'): GatewayError {
+function invalidSetting(name: string, error = 'required by azure-ai'): GatewayError {
   return new GatewayError('invalid_config', { message: `${name}: ${error}`, param: name });
 }

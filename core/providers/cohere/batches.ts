@@ -29,7 +29,7 @@ export const createBatch: Operation = {
     const metadata = metadataOf(call);
     const beside = modelBesideLines(call, isObject(more) ? more.model : null);
     if (typeof file !== 'string') throw badParam('input_file_id', 'the id of a file is expected');
-    const input = isOwnId(file) ? await madeOf(file, call, services, beside) : await found(file, call, services, beside);
+    const input = isOwnId(file) ? await uploadInput(file, call, services, beside) : await findInput(file, call, services, beside);
     const name = call.newId(`svc-batch-${wordOf(input.endpoint)}-`);
     const body = { name, ...(isObject(more) ? more : {}), input_dataset_id: input.dataset, model: input.model };
     try {
@@ -72,7 +72,7 @@ export const getBatchOutput: Operation = storedOperation(async (call, services) 
   const batch = await ask(services, 'GET', `/v2/batches/${idOf(call)}`);
   const { output_dataset_id: output } = batch;
   const shown = toBatch(batch);
-  if (typeof output !== 'string' || output === '' || !isOver.has(shown.status)) throw notReady(shown);
+  if (typeof output !== 'string' || output === '' || !finalStatuses.has(shown.status)) throw notReady(shown);
   const dataset = await readDataset(services, output);
   return linesReply(outputLines(call, services, dataset, batch.model));
 });
@@ -85,7 +85,7 @@ interface Input {
 }
 
 /** Uploads a file of the service as a dataset, which the provider has not validated yet. */
-async function madeOf(file: string, call: OperationCall, services: StepServices, beside: string | null): Promise<Input> {
+async function uploadInput(file: string, call: OperationCall, services: StepServices, beside: string | null): Promise<Input> {
   const requests = readBatchRequests(services.ownFile(file), call);
   const first = await requests.next();
   if (first.done) throw badParam('input_file_id', 'the file has no requests');
@@ -96,8 +96,8 @@ async function madeOf(file: string, call: OperationCall, services: StepServices,
   return { endpoint, model, dataset: await createDataset(call, services, { name, type: kind.datasetType, ...linesFile }, lines) };
 }
 
-/** Returns an existing dataset. Its name holds its purpose. */
-async function found(id: string, call: OperationCall, services: StepServices, beside: string | null): Promise<Input> {
+/** Finds an existing dataset. The gateway encodes the endpoint and the model of the batch in the name of a dataset. */
+async function findInput(id: string, call: OperationCall, services: StepServices, beside: string | null): Promise<Input> {
   if (call.checkLine)
     throw badParam('input_file_id', 'guardrails cannot check a dataset. Create the batch from a file of the service');
   // A model that is not allowed is rejected before the provider is called.
@@ -116,7 +116,7 @@ async function ask(services: StepServices, method: string, path: string, body?: 
 }
 
 /** Final statuses of a batch. */
-const isOver: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
+const finalStatuses: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
 
 /** The provider's statuses of a batch, without `BATCH_STATUS_`. */
 const statuses: Readonly<Record<string, string>> = {

@@ -16,7 +16,8 @@ export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
   const parts = objectsIn(message.content);
   const texts = [message.tool_plan, ...parts.map((part) => part.text)].filter(isText);
   const reasoning = parts.map((part) => (typeof part.thinking === 'string' ? part.thinking : '')).join('');
-  const annotations = objectsIn(message.citations).flatMap((citation) => annotationsOf(citation, startsOf(message), call));
+  const startOf = startsOf(message);
+  const annotations = objectsIn(message.citations).flatMap((citation) => annotationsOf(citation, startOf, call));
   for (const part of parts) reportPart(part.type, call);
   const toolCalls = objectsIn(message.tool_calls);
   const usage = usageOfReply(reply);

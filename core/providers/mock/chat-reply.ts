@@ -3,7 +3,7 @@ import type { MockBehaviour } from './model-name.ts';
 import { exampleOf } from './schema-example.ts';
 
 /** Content of the mock's reply to one request, before it becomes a plain or streamed reply. */
-export interface MockReply {
+export interface MockContent {
   readonly text: string;
   readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
   readonly finishReason: 'stop' | 'length' | 'tool_calls';
@@ -12,7 +12,7 @@ export interface MockReply {
 }
 
 /** Returns the reply to a chat or text completion request. It depends only on its input. */
-export function replyTo(body: JsonObject, behaviour: MockBehaviour): MockReply {
+export function replyTo(body: JsonObject, behaviour: MockBehaviour): MockContent {
   const messages = objectsIn(body.messages);
   const last = messages.at(-1);
   const promptText = messages.length > 0 ? messages.map((message) => textOf(message.content)).join('\n') : textOf(body.prompt);

@@ -5,7 +5,7 @@ const onePixelPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mN
 
 export type MockMedia = 'speech' | 'images' | 'moderations' | 'rerank';
 
-/** Returns the JSON of the routes beside text. It depends only on the request. */
+/** Returns the JSON reply of the routes for images, moderations and reranking. It depends only on the request. */
 export function mediaReply(kind: Exclude<MockMedia, 'speech'>, body: JsonObject, nowMs: number): JsonObject {
   if (kind === 'images') {
     const count = typeof body.n === 'number' && body.n >= 1 && body.n <= 10 ? Math.floor(body.n) : 1;
@@ -50,7 +50,7 @@ export function transcript(bytes: number): JsonObject {
   return { text: `${bytes} bytes were heard` };
 }
 
-/** Returns the available models. */
+/** Returns the reply of the model list. */
 export function modelsReply(): JsonObject {
   return { object: 'list', data: [{ id: 'echo', object: 'model', created: 0, owned_by: 'mock' }] };
 }

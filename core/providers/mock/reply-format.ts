@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { eventText } from '../../contract/values/text/event-text.ts';
-import type { MockReply } from './chat-reply.ts';
+import type { MockContent } from './chat-reply.ts';
 
 /** The kind of reply object, chat or text completion, and its call. */
 export interface ReplyFrame {
@@ -11,7 +11,7 @@ export interface ReplyFrame {
 }
 
 /** Returns the plain reply. */
-export function plainReply(frame: ReplyFrame, reply: MockReply): JsonObject {
+export function plainReply(frame: ReplyFrame, reply: MockContent): JsonObject {
   const choice =
     frame.kind === 'chat'
       ? { index: 0, message: chatMessage(reply), logprobs: null, finish_reason: reply.finishReason }
@@ -21,7 +21,7 @@ export function plainReply(frame: ReplyFrame, reply: MockReply): JsonObject {
 }
 
 /** Returns the events of the streamed reply, `[DONE]` included, as text. */
-export function streamedReply(frame: ReplyFrame, reply: MockReply, chunks: number | null, body: JsonObject): string[] {
+export function streamedReply(frame: ReplyFrame, reply: MockContent, chunks: number | null, body: JsonObject): string[] {
   const asked = isObject(body.stream_options) && body.stream_options.include_usage === true && reply.usage !== null;
   const object = frame.kind === 'chat' ? 'chat.completion.chunk' : 'text_completion';
   const head = { ...headOf(frame, object), ...(asked ? { usage: null } : {}) };
@@ -31,7 +31,7 @@ export function streamedReply(frame: ReplyFrame, reply: MockReply, chunks: numbe
   return [...events, '[DONE]'].map((event) => eventText(event));
 }
 
-function chatMessage(reply: MockReply): JsonObject {
+function chatMessage(reply: MockContent): JsonObject {
   if (reply.toolCalls.length === 0) return { role: 'assistant', content: reply.text, refusal: null };
   const calls = reply.toolCalls.map((call) => ({
     id: call.id,
@@ -41,7 +41,7 @@ function chatMessage(reply: MockReply): JsonObject {
   return { role: 'assistant', content: null, refusal: null, tool_calls: calls };
 }
 
-function chatChoices(reply: MockReply, chunks: number | null): JsonObject[] {
+function chatChoices(reply: MockContent, chunks: number | null): JsonObject[] {
   const choice = (delta: JsonObject, finish: string | null = null): JsonObject => ({
     index: 0,
     delta,
@@ -60,7 +60,7 @@ function chatChoices(reply: MockReply, chunks: number | null): JsonObject[] {
   ];
 }
 
-function textChoices(reply: MockReply, chunks: number | null): JsonObject[] {
+function textChoices(reply: MockContent, chunks: number | null): JsonObject[] {
   const choice = (text: string, finish: string | null): JsonObject => ({ index: 0, text, logprobs: null, finish_reason: finish });
   return [...pieces(reply.text, chunks).map((piece) => choice(piece, null)), choice('', reply.finishReason)];
 }

@@ -75,7 +75,10 @@ describe.each(ruleDatabases)('npm run audit:verify, ledger:verify and rollups:re
         new RegExp(`organisation ${organisationId}: entry 2 \\(row [0-9a-f-]{36}\\): it was changed; intact before it: 1 entry`),
       );
       expect(await verify(settings, '--organisation', other.organisationId)).toMatchObject({ code: 0 });
-      expect(await verify(settings, '--organisation', 'nobody')).toEqual({ code: 2, text: 'there is no such organisation\n' });
+      expect(await verify(settings, '--organisation', 'nobody')).toEqual({
+        code: 2,
+        text: '--organisation: no such organisation. Send the id of an organisation, or omit it to check all\n',
+      });
       expect(await run('verify-ledger', settings)).toMatchObject({ code: 0, text: expect.stringContaining('1 record,') });
       const wrongKey = { ...settings, encryptionKey: new Uint8Array(32) };
       expect(await verify(wrongKey)).toMatchObject({ code: 1, text: expect.stringContaining('entry 1') });
