@@ -147,7 +147,7 @@ function given(env: Environment, key: SettingKey): string | null {
   return text === undefined || text === '' ? null : text;
 }
 
-/** Without the credentials of a URL, which belong into none of the settings that are shown. */
+/** Removes the credentials of a URL, because settings with such URLs are shown. */
 function shown(text: string): string {
   return text.slice(0, 200).replace(/:\/\/[^/@\s]*@/g, '://***@');
 }

@@ -16,7 +16,7 @@ export function misspeltSettings(env: Environment): string[] {
   for (const name of Object.keys(env)) {
     if (known.has(name) || name.length < 6) continue;
     const meant = nearestName(name, ours, 6);
-    // HTTP_PROXY of other programs stands beside HTTPS_PROXY.
+    // Other programs read HTTP_PROXY, which is often set together with HTTPS_PROXY.
     if (meant !== null && !isGiven(meant)) lines.push(`${name}: unknown setting; did you mean ${meant}?`);
   }
   return lines;

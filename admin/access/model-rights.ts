@@ -5,8 +5,8 @@ import { users } from '../resources/users/entity.ts';
 import { membershipOf } from './membership.ts';
 
 /**
- * Throws AB03 if the settings do not let a user, or a key of theirs, see (or change) the models of this workspace's integrations.
- * Service keys, owners and admins may. Scopes are checked before.
+ * Throws AB03 if the settings do not allow a user, or their key, to read or change the models of this workspace's integrations. Service
+ * keys, owners and admins always may. The caller checks scopes before.
  */
 export async function requireModelRight(
   { em, actor, workspaceId }: { readonly em: EntityManager; readonly actor: Actor; readonly workspaceId: string | null },

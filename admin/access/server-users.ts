@@ -80,7 +80,7 @@ export async function listServerUsers(em: EntityManager, table: ServerUsersTable
   };
 }
 
-/** Sets the access of users, and that of all others. Throws AB01 for a user who cannot use the workspace. */
+/** Sets the access of the named users, and the default for all other users. Throws AB01 for a user who cannot use the workspace. */
 export async function setServerUsers(
   change: Change,
   table: ServerUsersTable,

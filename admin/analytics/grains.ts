@@ -26,8 +26,8 @@ const users = { keeps: ['workspace_id', 'user_id', 'end_user'], hasCounts: false
 
 /**
  * Every request is counted once in each grain; those without `_user` in their metadata are left out of the grains of users. Totals are few
- * rows and serve charts without filters. Rows of models and of keys are few too, and serve questions about one of them: percentiles of details would
- * read a hundred times as many counts. Details serve other filters and groups.
+ * rows and serve charts without filters. Rows of models and of keys are few too. They serve queries about one model or one key, because
+ * percentiles from details would read a hundred times as many counts. Details serve all other filters and groups.
  */
 export const grains = {
   minute: { name: 'minute', lengthMs: minuteMs, ...totals },
@@ -56,8 +56,9 @@ export const grains = {
 export const liveGrains: readonly Grain[] = Object.values(grains).filter(({ lengthMs }) => lengthMs <= hourMs);
 
 /**
- * Grains of hours and days that sum them, those with the fewest rows first. Days are written once they have ended (`sum-days.ts`). Grains of users
- * leave out requests without a user: they are the last, and the only ones that keep `end_user`, so they serve only questions about users.
+ * Pairs of a grain of hours and the grain of days that sums it; pairs with the fewest rows come first. Days are written after they end
+ * (`sum-days.ts`). Grains of users come last. They omit requests without a user, and they alone keep `end_user`, so they serve only queries
+ * about users.
  */
 export const hoursAndDays: readonly (readonly [Grain, Grain])[] = [
   [grains.hour, grains.day],
@@ -69,14 +70,20 @@ export const hoursAndDays: readonly (readonly [Grain, Grain])[] = [
 ];
 export const dayGrains: readonly Grain[] = hoursAndDays.map(([, days]) => days);
 
-/** The same for quarters of a day. They replace most hours at the ends of a range where rows of hours are many. */
+/**
+ * Pairs of a grain of hours and the grain of quarters of a day that sums it. Quarters replace most hours at the ends of a range, for grains
+ * with many rows per hour.
+ */
 export const hoursAndQuarters: readonly (readonly [Grain, Grain])[] = [
   [grains.hourDetail, grains.quarterKeyModel],
   [grains.hourUser, grains.quarterUser],
 ];
 export const quarterGrains: readonly Grain[] = hoursAndQuarters.map(([, quarters]) => quarters);
 
-/** Grains of days and weeks that sum them. They replace most days of a range of weeks where nothing is read by day. */
+/**
+ * Pairs of a grain of days and the grain of weeks that sums it. Weeks replace most days of a range of weeks, unless the query groups by
+ * day.
+ */
 export const daysAndWeeks: readonly (readonly [Grain, Grain])[] = [
   [grains.day, grains.week],
   [grains.dayModel, grains.weekModel],

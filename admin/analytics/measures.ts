@@ -60,7 +60,7 @@ const table = {
     of: ({ cacheStatus }, _, saved) => (cacheStatus === 'HIT' ? Math.min(saved, costNanoMax) : 0),
     sql: `case when ${isSemantic} then 0 else ${savedNano} end`,
   },
-  /** The same for the semantic cache. */
+  /** Cost of the calls whose replies the semantic cache repeated. */
   semantic_saved_nano: {
     of: ({ cacheStatus }, _, saved) => (cacheStatus === 'SEMANTIC HIT' ? Math.min(saved, costNanoMax) : 0),
     sql: `case when ${isSemantic} then ${savedNano} else 0 end`,

@@ -22,7 +22,7 @@ export interface RollupChange {
   /** Infinite if there are no new requests. */
   firstMs: number;
   lastMs: number;
-  /** In the order of `measureNames`. */
+  /** In the order of `measures`. */
   readonly amounts: number[];
   /** Requests by bin of latency, and successful requests by number of retries: packed counts, which may repeat a bin. */
   readonly latency: number[];
@@ -35,7 +35,7 @@ interface Family {
   readonly keeps: readonly boolean[];
   /** Indices of the dimensions that are kept. */
   readonly kept: readonly number[];
-  /** Index of a dimension without which requests are left out; −1: none. */
+  /** Index of a dimension that requests must have to be counted; −1: every request is counted. */
   readonly required: number;
 }
 
@@ -47,7 +47,7 @@ const familyOf = (grain: Grain): Family => ({
 });
 
 const liveFamilies = liveGrains.map(familyOf);
-/** For requests of quarters of days, of days, and of weeks that have ended: these may be summed already. */
+/** Families for requests of quarters of days, of days, and of weeks that have ended: their sums may have been written already. */
 const familiesOfQuarters = [...liveFamilies, ...quarterGrains.map(familyOf)];
 const familiesOfDays = [...familiesOfQuarters, ...dayGrains.map(familyOf)];
 const familiesOfWeeks = [...familiesOfDays, ...weekGrains.map(familyOf)];
@@ -68,7 +68,6 @@ export class RollupBatch {
     this.#nowMs = nowMs;
   }
 
-  /** The changes to all rows. */
   get changes(): readonly RollupChange[] {
     return this.#changes;
   }
@@ -79,8 +78,8 @@ export class RollupBatch {
   }
 
   /**
-   * Adds a request with its cost and what it saved, or takes it out again with `sign` -1. Requests without an organisation are left out:
-   * no tenant may read them.
+   * Adds a request with its cost and what it saved, or subtracts it with `sign` -1. Requests without an organisation are not counted,
+   * because no tenant may read them.
    */
   add(record: RequestRecord, costNano: number | null, savedNano = 0, sign: 1 | -1 = 1): void {
     const { organisationId, durationMs, retryAttemptCount } = record;
@@ -118,7 +117,9 @@ export class RollupBatch {
     this.add(record, from, 0, -1);
   }
 
-  /** Finds the sums for the values of the request. A tree of maps costs a quarter of a map by the text of the values. */
+  /**
+   * Finds the sums for the values of the request. A tree of maps takes a quarter of the time of one map whose keys are the joined values.
+   */
   #sumsOf(root: Tree, { grain, kept, keeps }: Family, organisationId: string, createdMs: number): RollupChange {
     const startsAtMs = windowStartMs(createdMs, grain.lengthMs);
     let tree = branchOf(branchOf(root, organisationId), startsAtMs);

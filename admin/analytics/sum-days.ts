@@ -121,8 +121,8 @@ export async function shareDays(tx: EntityManager, organisationIds: ReadonlySet<
 }
 
 /**
- * Weeks that begin before this time are read as days from now on. Must run before such weeks are deleted: their last days are deleted later. The
- * time never goes back, because the weeks are gone.
+ * Weeks that begin before this time are read as days from now on. Must run before such weeks are deleted: their last days are deleted
+ * later. The time never moves back, because the rows of these weeks are deleted.
  */
 export async function expireWeeks(em: EntityManager, beforeMs: number): Promise<void> {
   await em.execute(

@@ -48,7 +48,7 @@ interface SentColumn {
   readonly type: string;
   /** Returns an element of the array, in the text form of PostgreSQL. */
   of(change: RollupChange): string | number;
-  /** The element that stands for no value. */
+  /** The array element for null. */
   readonly none?: string | number;
 }
 
@@ -60,7 +60,7 @@ const columns: readonly SentColumn[] = [
   { name: 'key', type: 'uuid', of: ({ name }) => digestOf(name) },
   { name: 'grain', type: 'text', of: ({ grain }) => grain.name },
   { name: 'starts_ms', type: 'bigint', of: ({ startsAtMs }) => startsAtMs },
-  // Changes without new requests are to rows that exist, whose times stay.
+  // A change without new requests updates an existing row and keeps its times.
   { name: 'first_ms', type: 'bigint', of: ({ firstMs }) => (Number.isFinite(firstMs) ? firstMs : 'NULL') },
   { name: 'last_ms', type: 'bigint', of: ({ lastMs }) => (Number.isFinite(lastMs) ? lastMs : 'NULL') },
   ...dimensions.map((name, at) => ({

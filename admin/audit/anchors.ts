@@ -13,10 +13,10 @@ export interface Anchor {
   readonly hash: string;
 }
 
-/** Hours between two anchorings. */
+/** Milliseconds between two anchors. */
 const everyMs = 24 * 3_600_000;
 
-/** One JSON object per line; only ever added to. */
+/** Returns the path of the anchor file: one JSON object per line. Lines are only added. */
 export function anchorFile(settings: Pick<Settings, 'dataDir'>): string {
   return join(settings.dataDir, 'audit-anchors.jsonl');
 }

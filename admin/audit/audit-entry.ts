@@ -95,7 +95,7 @@ const columns: Readonly<Record<Property, string>> = {
 const names = Object.keys(columns) as Property[];
 const isJson: ReadonlySet<Property> = new Set(['requestBody', 'queryParams', 'requestHeaders']);
 
-/** Both writes in one statement, because every change of the control plane waits for it. */
+/** One statement for both writes, because every change of the control plane waits for them. */
 const insertEntry = `with entry as (
     insert into audit_entries (${Object.values(columns).join(', ')}) values (${names.map((_, index) => `$${index + 1}`).join(', ')}))
   update audit_chains set hash = $${names.length + 1} where organisation_id = $${names.length + 2}`;

@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 
-/** One change, or one attempt that was rejected. Rows are only ever added. */
+/** One change, or one attempt that was rejected. Rows are never updated or deleted. */
 export const auditEntries = defineEntity({
   name: 'AuditEntry',
   tableName: 'audit_entries',

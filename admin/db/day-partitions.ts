@@ -40,7 +40,7 @@ async function createDayPartition(
   startMs: number,
   { isToday, lockMs }: { readonly isToday: boolean; readonly lockMs: number },
 ): Promise<boolean> {
-  // With an offset, because bounds without one are read in the time zone of the session.
+  // The bounds have an offset, because PostgreSQL reads times without one in the time zone of the session.
   const [start, end] = [startMs, startMs + dayMs].map((ms) => new Date(ms).toISOString());
   const name = nameOf(table, startMs);
   return em.fork().transactional(async (tx) => {
@@ -105,7 +105,7 @@ async function partitionsOf(em: EntityManager, table: DayTable): Promise<Partiti
   }));
 }
 
-/** Gives way to running requests. The next run tries again. */
+/** Gives way to running requests: a lock that is not free soon is an error, and the next run repeats the work. */
 async function patience(tx: EntityManager, lockMs: number): Promise<void> {
   await tx.execute(`set local lock_timeout = ${lockMs}`);
 }

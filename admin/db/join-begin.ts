@@ -3,7 +3,7 @@ interface Client {
   query(...parameters: unknown[]): unknown;
 }
 
-/** Texts with which the ORM begins each transaction, and the statement that sets the variables of its session. */
+/** Statements that the ORM sends first in each transaction: `begin`, and the beginning of the one that sets the session variables. */
 const begin = 'begin';
 const session = 'select set_config(';
 
@@ -20,7 +20,8 @@ export function joinBegin(client: Client): void {
     const [text, values] = parameters;
     const isPlain = typeof text === 'string' && (values === undefined || (Array.isArray(values) && values.length === 0));
     if (!isPlain) {
-      // Cannot be in one message with other statements, but is sent after them. If they fail it fails too, in an aborted transaction.
+      // A statement with values cannot share a message with others, so the held statements are sent before it. If they fail, it fails too,
+      // in an aborted transaction.
       if (held !== '') void (query(held) as Promise<unknown>).catch(() => {});
       held = '';
       return query(...parameters);

@@ -16,7 +16,7 @@ export function joinSession(connection: AbstractSqlConnection): void {
     const prefix = `${sessionStatement(sessionContext.variables)}; `;
     const executeQuery: Execute = (query, abort) =>
       connection.getClient().executeQuery({ ...query, sql: prefix + query.sql }, abort);
-    // The ORM uses nothing else of a transaction that it opens for one statement.
+    // The ORM uses no other member of a transaction that it opens for one statement.
     return work({ executeQuery } as never);
   };
 }

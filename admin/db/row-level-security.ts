@@ -3,23 +3,20 @@ import type { Log } from '../../core/contract/values/log/log.ts';
 import { failureFields } from '../failure-fields.ts';
 import type { EntityManager } from './open-database.ts';
 
-/**
- * Variables set at the start of a transaction (`set_config(…, true)`). The policies read them to decide which rows it may see.
- */
+/** Returns the variables to set at the start of a transaction (`set_config(…, true)`). The policies use them to select the visible rows. */
 export type TenantSession = (organisationId: string) => { variables: Record<string, string> };
 
-/** The role that requests of tenants take on: it cannot log in and owns nothing, so policies bind it. */
+/** Role that tenant requests switch to. It cannot log in and owns no tables, so the policies apply to it. */
 const tenantRole = 'svc_tenant';
-/** Names the organisation of a transaction to the policies. */
+/** Variable that holds the organisation of a transaction, for the policies. */
 const variable = 'svc.organisation';
 const named = `(select nullif(current_setting('${variable}', true), ''))`;
 
 /**
- * Applies row-level security to every table of a tenant, in addition to the conditions in each query: a query that omits its
- * tenant finds nothing. Runs after the migrations and under their lock. It applies only what is missing, so a start beside
- * running processes takes no locks.
- * Requests switch to a separate role without rights of its own, if the login may create one (superusers, CREATEROLE). Otherwise
- * the policies are forced on the owner, and transactions without an organisation (gateways, jobs, migrations) pass.
+ * Applies row-level security to every table of a tenant, in addition to the conditions in each query: a query that omits its tenant finds
+ * nothing. Runs after the migrations and under their lock. It applies only what is missing, so a start beside running processes takes no
+ * locks on tables of tenants. Requests switch to a separate role without rights of its own, if the login may create one (superusers,
+ * CREATEROLE). Otherwise the policies are forced on the owner, and transactions without an organisation (gateways, jobs, migrations) pass.
  */
 export async function applyRowLevelSecurity(
   em: EntityManager,
@@ -103,7 +100,7 @@ async function readState(em: EntityManager): Promise<State> {
   };
 }
 
-/** Tables whose rows are only ever added. */
+/** Tables whose rows are never updated or deleted. */
 const appendOnly: ReadonlySet<string> = new Set(['audit_entries']);
 
 /** Policies have a version in their name. A changed policy gets a new name, and the old one is dropped. */

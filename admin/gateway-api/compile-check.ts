@@ -15,9 +15,9 @@ interface Part {
 }
 
 /**
- * Compiles a schema into a function that returns true only if the schema accepts the value and changes nothing in it, apart from entries that the
- * schema does not name, which it would remove. If the function returns false, only the schema itself can tell. Covers the kinds of schemas that
- * records use, and throws for others. valibot takes 9 µs for a record, because it copies what it checks; this takes less than one.
+ * Compiles a schema into a function that returns true only if the schema accepts the value and changes nothing in it, apart from entries
+ * that the schema does not name, which it would remove. If the function returns false, run the schema itself. Covers the kinds of schemas
+ * that records use, and throws for others. valibot takes 9 µs for a record, because it copies what it checks; this takes less than one.
  */
 export function compileCheck(schema: v.GenericSchema): (value: unknown) => boolean {
   const source = new Source();

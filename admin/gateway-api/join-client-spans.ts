@@ -8,8 +8,8 @@ import { replaceRecords } from './record-rows.ts';
 const dayMs = 86_400_000;
 
 /**
- * Returns the records with the spans of clients without usage whose calls passed the gateway: the gateway's records of these calls have the usage. Both
- * are in the same workspace and trace, and the gateway's record has the span, or one inside it, as its parent.
+ * Returns the records, without usage on client spans whose calls passed the gateway: the gateway's own records have that usage. Span and
+ * record are in the same workspace and trace, and the parent of the gateway's record is the span or one inside it.
  */
 export async function joinClientSpans(em: EntityManager, records: readonly RequestRecord[]): Promise<readonly RequestRecord[]> {
   const calls = await callsOf(em, records.filter(isUnjoinedSpan));
@@ -18,8 +18,9 @@ export async function joinClientSpans(em: EntityManager, records: readonly Reque
 }
 
 /**
- * Takes the usage of stored spans of clients out again if their calls passed the gateway. `records` were sent, also if they had been stored before, and
- * are spans or calls. Must run after the commit that stored them: of a span and a call that are stored at the same time, one then finds the other.
+ * Removes the usage of stored client spans whose calls passed the gateway. `records` were sent, also if they had been stored before, and
+ * are spans or calls. Must run after the commit that stored them, so that a span and its call find each other if both are stored at the
+ * same time.
  */
 export async function joinStoredSpans(
   em: EntityManager,
@@ -79,7 +80,7 @@ function joined(record: RequestRecord, callId: string | undefined): RequestRecor
 /** Returns the ids of the gateway's records of these spans, by the ids of the spans' records. */
 async function callsOf(em: EntityManager, spans: readonly RequestRecord[]): Promise<ReadonlyMap<string, string>> {
   if (spans.length === 0) return new Map();
-  // The ids inside a span are also those inside the spans around it.
+  // Nested spans share ids, so a map removes the repetition.
   const sent = new Map<string, { workspaceId: string | null; traceId: string; spanId: string }>();
   const nameOf = (...ids: (string | null)[]): string => ids.join(' ');
   for (const { workspaceId, traceId, clientSpan } of spans) {

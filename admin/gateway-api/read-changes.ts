@@ -17,7 +17,7 @@ const changesMax = 5_000;
  * with this revision: the database has lost that change, for example in a failover to a standby that was behind.
  */
 export async function readChanges(em: EntityManager, after: number, mark: string | null): Promise<ChangesReply> {
-  // Read before the rows. Changes committed in between appear as rows beyond it, and the next request finds them again.
+  // Read before the rows. A change committed between the two reads has a higher revision; the next request returns it again.
   const revision = await readRevision(em);
   const from = Math.min(after, revision);
   const where = { revision: { $gte: from, $lte: revision } };

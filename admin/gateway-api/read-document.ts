@@ -3,7 +3,7 @@ import type { DocumentReply } from '../../core/contract/protocol/internal-api.ts
 import type { DocumentReader, DocumentSource } from '../define-resource.ts';
 import { readRevision } from './read-changes.ts';
 
-/** Reads the document of this kind and id as it is now, null if there is none, with a revision it is at least as new as. */
+/** Reads the document of this kind and id as it is now, null if there is none, with a revision that it includes. */
 export type ReadDocument = (kind: DocumentKind, id: string) => Promise<DocumentReply>;
 
 /**

@@ -32,13 +32,13 @@ import { storeToolReport } from './store-tool-report.ts';
 /** Maximum size of a batch of records in bytes: 4 MiB of records and the brackets around them. */
 const batchBytesMax = 4_259_840;
 
-/** The maximum number of ids, each of maximum length. */
+/** Maximum size of a list of key ids in bytes: the maximum number of ids, each of maximum length. */
 const keysBytesMax = 131_072;
-/** Maximum size for a thousand asks about limits, with a margin. */
+/** Maximum size of a lease request in bytes: a thousand asks, with a margin. */
 const leasesBytesMax = 1_048_576;
-/** Maximum size for two hundred rejected tokens with long paths. */
+/** Maximum size of a report of rejected JWTs in bytes: two hundred, with long paths. */
 const refusalsBytesMax = 1_048_576;
-/** Maximum size of the tools of one MCP server. */
+/** Maximum size of the tool definitions of one MCP server in bytes. */
 const toolReportBytesMax = 16_777_216;
 
 /** The API of `core/contract/protocol/internal-api.ts`, to be mounted below `/internal/v1`. It requires the cluster key. */

@@ -46,7 +46,7 @@ export class AdminError extends Error {
  * refused reads have an audit entry as well.
  */
 export class AccessRefusal extends AdminError {
-  /** From a fixed list: it is a label of a metric. */
+  /** The value comes from a fixed list, because it is a label of a metric. */
   readonly reason: string;
 
   constructor(code: AdminErrorCode, reason: string, message: string) {

@@ -12,7 +12,7 @@ export interface PublicRoute {
   readonly path: string;
   readonly resource: string;
   readonly action: string;
-  /** One line for the API description. */
+  /** A line for the API description. */
   readonly summary: string;
   /** Schema of a 200 reply. Strict, so that no other field is sent. */
   readonly reply: v.GenericSchema;

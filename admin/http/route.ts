@@ -69,7 +69,7 @@ export interface AdminRoute {
   /** The body member with the id or slug of the item, if the path has none. Used with `workspacesWith`. */
   readonly itemMember?: string;
   readonly resource: string;
-  /** One line for the API description. */
+  /** A line for the API description. */
   readonly summary: string;
   /** Schema of a 200 reply. Strict, so that no other field is sent. */
   readonly reply: v.GenericSchema;

@@ -207,7 +207,7 @@ function grantOne(ask: BudgetAsk, { window, used, leases, nowMs }: Standing): Gr
   const isOvertaken = own !== undefined && ask.seq <= Number(own.seq);
   const settled = own ? Number(own.settled) : 0;
   const ownUnits = own && isOvertaken ? Number(own.units) : held;
-  // Without a recall, all of it is pending.
+  // Without a recall, all units are pending.
   const { others, pending } = heldByOthers(leases, own, nowMs, nowMs - (ask.recalledMs ?? 0));
   const left = ask.capacity - used - others - Math.max(0, ownUnits - settled);
   // Records have settled more than the lease has: calls used more than they took. That usage is in `used`, so it is covered here

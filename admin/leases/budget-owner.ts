@@ -32,7 +32,7 @@ interface Row {
   readonly limits: OwnLimits | null;
 }
 
-/** The budget as its owner has it now: a process that does not know it yet may have told the ledger an earlier one. */
+/** The budget as its owner has it now. A process that has not loaded the change yet may have sent the ledger an earlier one. */
 interface OwnLimits {
   /** Absent for policies, whose counters have keys of their own. */
   readonly id?: string;

@@ -16,7 +16,7 @@ export const entrySources = {
     from: `request_records r cross join lateral ${reserved} e
       join limit_budgets b on b.key = e.key and b.organisation_id = r.organisation_id`,
     where: `e.start_ms > 0 and r.record->>'session' is null`,
-    // An interrupted call counts as everything that was reserved for it.
+    // An interrupted call is billed everything that was reserved for it.
     amount: `case when r.outcome = 'interrupted' then e.units * case when b.unit = 'cost' then 1000 else 1 end else ${billedAmount} end`,
   },
   own: {

@@ -59,10 +59,7 @@ export const resetEntries = {
   next_usage_reset_at: v.nullish(timestamp),
 };
 
-/**
- * `usage_limits` as sent. Fields that are left out keep their value. Null clears a field. `mergeUsageLimits` has the rules
- * between them.
- */
+/** `usage_limits` as sent. Omitted fields keep their value. Null clears a field. `mergeUsageLimits` has the rules between them. */
 export const usageLimitsBody = v.strictObject({
   ...readBack,
   /** Id of the existing budget; set by the service. */

@@ -36,7 +36,7 @@ export function startRelay(database: Pick<Database, 'em'>, publish: (notice: Cha
     }
   }
 
-  /** All rows before the first of these are published, by this process or another one. */
+  /** This process or another one has published all rows before the first of these. */
   function sendRead(rows: readonly OutboxEvent[]): void {
     for (const { revision, kind, documentId, op } of rows) {
       if (next === null || revision > next) next = revision;

@@ -69,7 +69,7 @@ export function sortColumn(path: string, columns: Columns, schema: string): stri
   return column.type === 'text' || column.type === 'address' ? `lower(${column.sql})` : column.sql;
 }
 
-/** Without the names that every object has, such as `constructor`. */
+/** Ignores the names that every object inherits, such as `constructor`. */
 function ownColumn(columns: Columns, name: string): Column | undefined {
   return Object.hasOwn(columns, name) ? columns[name] : undefined;
 }

@@ -65,7 +65,7 @@ export function patchSteps(body: v.InferOutput<typeof patchBody>, schema: string
   });
 }
 
-/** Attributes of an extension come as an object under the name of its schema. */
+/** Attributes of an extension are sent as an object under the name of its schema. */
 function ofName(name: string, value: unknown, schema: string, op: PatchStep['op'], at: string): PatchStep[] {
   if (name.toLowerCase() === schema.toLowerCase() && isObject(value)) {
     return Object.entries(value).flatMap(([inner, one]) => ofName(inner, one, schema, op, at));

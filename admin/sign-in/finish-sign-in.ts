@@ -32,7 +32,7 @@ export interface VerifiedIdentity {
   readonly connectionId: string;
   readonly type: ConnectionType;
   readonly issuer: string;
-  /** Never reassigned by the provider: `sub`, or a persistent `NameID`. */
+  /** An id that the provider never reassigns: `sub`, or a persistent `NameID`. */
   readonly subject: string;
   readonly email: string | null;
   readonly emailVerified: boolean;

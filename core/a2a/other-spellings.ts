@@ -9,7 +9,7 @@ const otherMember = otherSpelling([
   ...['taskPushNotificationConfig', 'task_push_notification_config'],
 ]);
 
-/** Members whose content is free: its names are those of applications. */
+/** Members with free content, whose names are defined by applications. */
 const free: ReadonlySet<string> = new Set(['data', 'metadata']);
 
 /** Deeper values have no members that A2A defines. */

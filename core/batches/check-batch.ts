@@ -102,7 +102,7 @@ async function checkedLine(
 function readLine(text: string, number: number, allow: LineChecks['allow']): { url: unknown; body: JsonObject } {
   const line = parsed(text);
   if (!isObject(line) || !isObject(line.body)) throw unjudged('a JSON object with a body is expected', lineOf(number));
-  // With duplicate keys, the provider may use another value than the one that is checked here.
+  // If a key is repeated, the provider may use another value than the one that is checked here.
   if (hasDuplicateKeys(text, line)) throw unjudged('duplicate key', lineOf(number));
   const { url, body } = line;
   const { model } = body;

@@ -4,7 +4,7 @@ import * as v from 'valibot';
 
 /** Address of the service for commands, and the key that they use. */
 export interface ServiceAccess {
-  /** Without `/v1` and `/` at its end. */
+  /** Base URL without `/v1` and trailing slash. */
   readonly url: string;
   readonly key: string;
   /** Workspace that requests name; null: the key's own. */

@@ -8,7 +8,7 @@ export interface ProcessChannel {
   off(event: 'message', listener: (message: unknown) => void): unknown;
 }
 
-/** Reaches the other gateway processes of this machine: the supervisor forwards `{ type: subject, notice }` to them. */
+/** Sends notices to the other gateway processes of this machine: the supervisor forwards `{ type: subject, notice }` to them. */
 export function createIpcChannel<Notice extends object>(channel: ProcessChannel, subject: string): NoticeChannel<Notice> {
   let listener: ((message: unknown) => void) | null = null;
   return {

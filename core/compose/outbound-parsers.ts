@@ -12,11 +12,11 @@ interface ParsedUrl {
 export interface OutboundParsers {
   /** Throws GatewayError `invalid_custom_host`. */
   parseBaseUrl(url: string): ParsedUrl;
-  /** The same for a URL that is called unchanged: with its query and its trailing slash. */
+  /** Parses a URL that is called unchanged, with its query and its trailing slash. */
   parseTokenUrl(url: string): ParsedUrl;
   /** Returns the reason why a caller's host is refused; null if it is allowed. */
   checkCustomHost(url: string): string | null;
-  /** The same for a URL that is called unchanged. */
+  /** Checks a URL that is called unchanged. */
   checkServiceUrl(url: string): string | null;
 }
 

@@ -3,7 +3,7 @@ import { reasonOf } from '../contract/values/errors/errors.ts';
 import type { Log } from '../contract/values/log/log.ts';
 import { createLogLimit } from '../contract/values/log/log-limit.ts';
 
-/** Returns the same calls, with a log line for each that fails. The line holds the reason in full, which organisations do not see. */
+/** Returns the same calls, with a log line for each that fails. The line has the full reason, which organisations cannot read. */
 export function logFailedCalls(calls: Pick<TokenFetch, 'fetch'>, log: Log): Pick<TokenFetch, 'fetch'> {
   const admit = createLogLimit(log);
   return {

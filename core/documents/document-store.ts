@@ -224,7 +224,7 @@ export class DocumentStore implements DocumentReader {
     }
     this.counts.misses += 1;
     return this.#fetch(shelf, entry.id).catch((error: unknown) => {
-      // Unless it was deleted in the meantime.
+      // Skipped if the document was deleted in the meantime.
       if (shelf.entries.peek(entry.id) !== entry) throw error;
       entry.retryAtMs = this.#clock.elapsed() + retryMs;
       return entry;

@@ -41,13 +41,13 @@ export function readAzurePath(path: string): AzurePath | null {
   return withDeployment(segment + rest.slice(0, -route.length), route);
 }
 
-/** The route at the end of a path: `/chat/completions` rather than `/completions`. */
+/** Returns the longest route that the path ends with: `/chat/completions` rather than `/completions`. */
 function longestRoute(path: string): string | null {
   const ends = deploymentPaths.filter((route) => path.endsWith(route));
   return ends.reduce<string | null>((longest, route) => (route.length > (longest?.length ?? 0) ? route : longest), null);
 }
 
-/** A deployment becomes the model of the request, which adapters may put into paths and forms. */
+/** Decodes a deployment. It becomes the model of the request, which adapters may put into paths and forms, so other texts give null. */
 function withDeployment(encoded: string, below: string): AzurePath | null {
   let deployment: string;
   try {

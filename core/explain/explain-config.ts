@@ -114,7 +114,7 @@ function inboundOf(
 ): InboundRequest {
   const prefix = options.prefixes[0] as string;
   const headers: HeaderList = [];
-  // The first header counts, so the described headers cannot override it.
+  // These come first, because the first of repeated headers counts: the described headers cannot override them.
   if (config !== undefined) headers.push(`${prefix}config`, wire(typeof config === 'string' ? config : JSON.stringify(config)));
   if (request.metadata) headers.push(`${prefix}metadata`, wire(JSON.stringify(request.metadata)));
   for (const [name, value] of Object.entries(request.headers)) headers.push(name.toLowerCase(), wire(value));
@@ -135,7 +135,7 @@ function inboundOf(
   };
 }
 
-/** Returns the text as the edge passes header values: latin1 of its UTF-8 bytes. */
+/** Returns the UTF-8 bytes of a text as latin1, which is the form of header values at the edge. */
 function wire(value: string): string {
   return Buffer.from(value, 'utf8').toString('latin1');
 }

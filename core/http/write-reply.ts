@@ -27,7 +27,7 @@ export interface ReplyEdge {
   readonly clock: TurnClock;
   /** While true, replies request the client to close the connection. */
   readonly draining: boolean;
-  /** Returns the reply inside whose cork WebSocket upgrades run. */
+  /** Returns the reply, whose cork a WebSocket upgrade must run in. */
   anchor(): CorkAnchor;
   /** Called once per sink when the reply is complete, cut or aborted. */
   replyOver(sink: UwsReplySink): void;

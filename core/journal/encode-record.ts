@@ -137,7 +137,7 @@ export class RecordEncoder {
       this.#addChecks(lines, guardrail.checks);
       lines.enclose(begin, '{', '}');
     }
-    // For the rest of the record, and for the brackets above.
+    // Room for the rest of the record and for the brackets.
     lines.reserve(ownBytes);
     lines.enclose(start, '[', ']');
   }

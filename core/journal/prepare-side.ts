@@ -7,7 +7,7 @@ import type { Masks } from './mask-content.ts';
 
 const decodedBytesMax = 8 * 1024 * 1024;
 
-/** One direction that is stored. */
+/** The request or the response of a record whose content is stored. */
 type HeldSide = ContentSide & { readonly omitted: Exclude<ContentSide['omitted'], 'not_stored'> };
 
 /** Returns one direction with credentials masked. `merge` assembles a stream from its events. */

@@ -45,7 +45,7 @@ export async function relayJson(
 
 const opening = Buffer.from(': open\n\n');
 
-/** Sent for each event that waits, so that no connection looks dead. */
+/** Sent while an event waits, so that idle timeouts do not close the connection. */
 const waiting = Buffer.from(': checking\n\n');
 
 export interface StreamParts {

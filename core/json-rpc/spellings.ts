@@ -1,8 +1,8 @@
 import type { JsonObject } from '../contract/values/json/json.ts';
 
 /**
- * Returns a function that finds a key of an object that is one of these names in other letters; null if there is none. Decoders of Go and
- * others ignore case, so a counterpart would read a value that the gateway has not checked.
+ * Returns a function that finds a key of an object that differs from one of these names in case only; null if there is none. Decoders of Go
+ * and others ignore case, so a counterpart would read a value that the gateway has not checked.
  */
 export function otherSpelling(names: readonly string[]): (value: JsonObject) => { sent: string; name: string } | null {
   const exact: ReadonlySet<string> = new Set(names);
@@ -16,7 +16,7 @@ export function otherSpelling(names: readonly string[]): (value: JsonObject) => 
   };
 }
 
-/** No name is longer. */
+/** No checked name is longer. */
 const lengthMax = 64;
 
 /** Upper case first: `ſ` and the Kelvin sign are letters that decoders take for `s` and `k`. */

@@ -79,7 +79,7 @@ export function readClaims(payload: JsonObject, keyId: string, nowMs: number): C
   const parsed = v.safeParse(claims, payload);
   if (!parsed.success) {
     const [issue] = parsed.issues;
-    // Never the value: it goes into replies and the audit trail.
+    // The text never contains the value, because it is part of replies and the audit trail.
     throw invalid(`the claim ${v.getDotPath(issue) ?? ''} is invalid: expected ${issue.expected ?? issue.message}`);
   }
   const sent = parsed.output;

@@ -18,8 +18,8 @@ const ownKey = ['jku', 'jwk', 'x5u', 'x5c'] as const;
 const types: ReadonlySet<string> = new Set(['jwt', 'at+jwt']);
 
 /**
- * Reads a token without checking its signature. Throws GatewayError `invalid_api_key`, or `api_key_expired` if its own claims say
- * that it has expired. Neither needs a look-up.
+ * Reads a token without checking its signature. Throws GatewayError `invalid_api_key`, or `api_key_expired` if it has expired by its own
+ * claims. Both checks need no look-up.
  */
 export function readToken(token: string, nowMs: number): ReadToken {
   if (token.length > tokenLengthMax) throw invalid(`longer than ${tokenLengthMax} characters`);

@@ -59,7 +59,7 @@ export class Account implements LeaseAccount {
   #expected = 0;
   #low = 0;
   #spent = 0;
-  /** Until this time, calls that need this many units or more get none. */
+  /** Until this time, a call that needs at least `#emptyFrom` units gets none. */
   #emptyUntilMs = 0;
   #emptyFrom = 0;
   /** Units of this window that no process held at the last reply, plus those returned since. Null before the first reply. */

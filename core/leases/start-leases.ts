@@ -76,7 +76,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
   const { fetch, clock, log, newId, timers = realTimers, holders, earlierRecordsAreIn } = options;
   const accounts = new Map<string, Account>();
   const asking = new Set<Account>();
-  /** Accounts that want to ask again once the reply to their question is here. */
+  /** Accounts that send another ask after the reply to their current one. */
   const again = new Set<Account>();
   /** Removed accounts that meters may still hold. A limit has one account, because the ledger rejects two asks about one limit. */
   const removed = new Map<string, WeakRef<Account>>();

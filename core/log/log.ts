@@ -9,7 +9,7 @@ export interface LogOptions {
   readonly level: Settings['logLevel'];
   /** `auto`, which is the default: `pretty` if standard output is a terminal, `json` otherwise. */
   readonly format?: Settings['logFormat'];
-  /** On every line: `gateway`, `supervisor`. */
+  /** Name of the process on every line: `gateway`, `supervisor`. */
   readonly name: string;
   /** Number of the process among processes of the same kind. Written on every line if set. */
   readonly slot?: number;

@@ -28,13 +28,13 @@ export function sessionNotFound({ id }: { readonly id: RpcId | null }): RpcError
 }
 
 /**
- * Returns the reply to a request to an MCP server that failed. Rejected credentials get the address of the resource's metadata, from
- * which clients learn how to authorise, and tokens without the scope its name. Null: the gateway's usual error.
+ * Returns the reply to a request to an MCP server that failed. The reply to a rejected credential has the address of the resource's
+ * metadata, which describes how to authorise. The reply to a token without a scope names the scope. Null: the gateway's usual error.
  */
 export function mcpErrorReply(ctx: RequestContext, error: GatewayError, mcpPublicUrl: string): Reply | null {
   if (error.status === 401) return unauthorised(ctx, mcpPublicUrl);
   if (error.code === 'forbidden' && ctx.identity?.scopes.has(scope) === false) return withoutScope(ctx, error, mcpPublicUrl);
-  // Before the message was read there is no id to reply to.
+  // The id is unknown until the message is read.
   if (ctx.mcp === null) return null;
   const reply = rpcErrorReply(toRpcError(error, ctx.mcp.id));
   ctx.mcp.errorCode = rpcCodes.internal;

@@ -17,7 +17,7 @@ export interface CollectedPartials {
   readonly named: PartialSet;
   /** Those that variables name. The caller chooses them, so they are looked up in the caller's workspace. */
   readonly byVariables: PartialSet;
-  /** All of them, each once. */
+  /** All partials without repetition. */
   readonly all: readonly TemplatePartial[];
 }
 

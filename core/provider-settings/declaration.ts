@@ -41,7 +41,7 @@ export interface SettingDeclaration {
   readonly kind: 'text' | 'url' | 'bucket' | 'choice' | 'flag' | 'number' | 'json' | 'table';
   /** Schema of a value that is present. Header values are texts, so flags and numbers accept texts too. */
   readonly schema: v.GenericSchema;
-  /** One sentence for documents and the OpenAPI description. */
+  /** A sentence for documents and the OpenAPI description. */
   readonly about: string;
   /** A valid value. Never a usable credential. */
   readonly example: unknown;

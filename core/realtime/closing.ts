@@ -69,7 +69,7 @@ export function goingAway(reason: string): Closing {
   };
 }
 
-/** One side does not accept what the other sends. */
+/** One side sends faster than the other reads. */
 export function tooSlow(who: 'client' | 'provider'): Closing {
   const reason = `The ${who} receives messages too slowly`;
   const farewell: Farewell = { code: closeCodes.tryAgainLater, reason, patient: false };

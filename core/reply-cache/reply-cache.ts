@@ -37,7 +37,7 @@ interface Entry {
 /** Equal requests of this process that are in progress. */
 interface Flight {
   readonly followers: Set<(joined: Joined) => void>;
-  /** True if the entry was refreshed elsewhere meanwhile: what the store gives may be the old one, and is not kept in memory. */
+  /** True if another process refreshed the entry meanwhile. The store may still return the old one, which is not cached. */
   overtaken: boolean;
 }
 

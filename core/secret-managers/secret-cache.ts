@@ -177,7 +177,7 @@ export class SecretCache {
     return new Promise((resolve, reject) => {
       const late = () => reject(away('the secret manager did not reply in time'));
       const cancel = (this.#options.timers ?? realTimers).after(fetchMs, late);
-      // A throw before the first await rejects as well.
+      // Called in a `then`, so that a synchronous throw becomes a rejection.
       Promise.resolve().then(read).then(resolve, reject).finally(cancel);
     });
   }

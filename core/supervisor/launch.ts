@@ -36,7 +36,7 @@ function installedNode(): string | null {
       const { bin } = JSON.parse(readFileSync(manifest, 'utf8')) as { bin: { node: string } };
       return join(dirname(manifest), bin.node);
     } catch {
-      // Not installed under this name.
+      // The package is not installed under this name.
     }
   }
   return null;

@@ -38,8 +38,8 @@ interface UpstreamSeries {
 
 const tokenTypes = ['inputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'outputTokens', 'reasoningTokens'] as const;
 /**
- * Maximum number of pairs of endpoint and provider, and of providers. Both come from short lists, but an error elsewhere must not
- * make them grow.
+ * Maximum number of pairs of endpoint and provider, and of providers. Both come from short lists. The limit bounds memory if another part
+ * has an error.
  */
 const seriesMax = 2000;
 /**

@@ -12,7 +12,7 @@ export function derivedCalls(
   make: (params: JsonObject, call: OperationCall) => JsonObject,
   over: (call: OperationCall) => Partial<OperationCall> = () => ({}),
 ): DerivedCallOf {
-  // In the call itself: minor collections do not clear an entry of a WeakMap whose value refers to its key, which is 9 KB per request.
+  // Stored in the call itself. Minor collections do not clear WeakMap entries whose value refers to their key, which cost 9 KB per request.
   const made = Symbol('derived call');
   type Call = OperationCall & { [made]?: { readonly of: OperationCall; readonly derived: OperationCall } };
   return (call: Call, params = call.params) => {

@@ -167,10 +167,9 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
   }
 
   /**
-   * The peer may close a kept-alive socket just before a request is written to it. The peer has not received such a request, so
-   * it is sent once more, on a new socket (hence never a third time), if its body is available. Requests that must not run twice
-   * are repeated only if they failed as fast as a closed socket does. A provider that works on one for a while and then dies has
-   * received it.
+   * The peer may close a kept-alive socket just before a request is written to it. The peer has not received such a request, so it is sent
+   * once more, on a new socket (hence never a third time), if its body is available. Requests that must not run twice are repeated only if
+   * they failed as fast as a closed socket does. A provider that closes the socket later may have received the request.
    */
   #mayResend(error: Error): boolean {
     if (!this.#reused || this.#hasResponse || this.#phase !== 'head' || !isClosedSocket(error)) return false;

@@ -48,7 +48,7 @@ interface Verified {
 const verifiedMax = 25_000;
 
 function createHooks(services: CoreServices, keys: AuthKeys): CoreHooks {
-  /** By the SHA-256 of the whole credential. */
+  /** Entries by the SHA-256 of the whole credential. */
   const verified = newEntryCache<string, Verified>(verifiedMax);
   const failures = new FailureLimit(services.clock);
   const admitToken = createTokenGate(services, failures);

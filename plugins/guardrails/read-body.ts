@@ -33,7 +33,7 @@ export function readBody(ctx: RequestContext, { body: bytes, headers, json }: At
     const body: unknown = JSON.parse(text);
     if (isObject(body)) return { body, write: textOfChanged };
   } catch {
-    // Not JSON.
+    // The body is not JSON.
   }
   return { body: { text }, write: (changed) => String(changed.text) };
 }

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../core/contract/values/json/json.
 
 type Path = readonly (string | number)[];
 
-/** One text of a body and where it stands. */
+/** One text of a body and its location. */
 export interface TextPart {
   readonly text: string;
   readonly path: Path;

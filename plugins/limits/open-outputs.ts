@@ -6,7 +6,7 @@ const unknownOutput = 16_384;
 const leastOutput = 1_024;
 /** Providers may state any number. No model writes more. */
 const mostOutput = 131_072;
-/** After a shorter reply, the size of a model shrinks by this part. */
+/** Part by which the expected output of a model shrinks after a shorter reply. */
 const shrinkBy = 1 / 16;
 /** Maximum number of models, because callers choose the names. */
 const modelsMax = 5_000;

@@ -16,7 +16,7 @@ function meteredRoute({ proxyPath }: Endpoint): string {
   return startsSession(proxyPath) ? 'a WebSocket at /v1/realtime' : 'POST /v1/batches';
 }
 
-/** Applies `reject_unmetered_requests`: rejects requests whose usage no reply states. Throws `unmetered_request`. */
+/** Applies `reject_unmetered_requests`: rejects requests whose usage cannot be measured. Throws `unmetered_request`. */
 export function refuseUnmetered(ctx: RequestContext): void {
   const reason = reasonOf(ctx);
   if (reason === null) return;

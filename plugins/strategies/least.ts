@@ -28,7 +28,7 @@ export function leastLatency(loads: readonly Load[], random: () => number): Algo
     why: 'shortest recent time to the first byte; one request in twenty goes to another target; targets without a measurement in the last minute come first',
     choose(ctx, from) {
       const unknown = unknownOf(ctx, from);
-      // Until the first reply arrives, the others are called too.
+      // Other children are called too until the first reply arrives.
       if (unknown.length > 0) return anyOf(leastOf(unknown, inFlight), random);
       const best = anyOf(leastOf(from, latency(ctx)), random);
       if (from.length === 1 || random() >= explorationShare) return best;

@@ -1,6 +1,6 @@
 /**
- * Text from which `rate-gibberish` learns which letters follow one another in languages with Latin script. It was written for this purpose:
- * about as much English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Swedish and Turkish.
+ * Text from which `rate-gibberish` counts the sequences of letters in languages with Latin script. It was written for this purpose: about
+ * as much English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Swedish and Turkish.
  */
 export const seedText = `
 The gateway receives a request from the client and sends it to the provider that the configuration names. When the answer comes back it is checked

@@ -3,7 +3,7 @@ import type { Detector } from './detector.ts';
 
 const id = (pattern: RegExp, isValid: (value: string) => boolean): Detector => ({ category: 'NATIONAL_ID', pattern, isValid });
 
-/** Numbers that states give to persons, each with its check digits. Plain runs of digits count only after a word that names the number. */
+/** National identification numbers, each with its check digits. Plain runs of digits count only after a word that names the number. */
 export const nationalIds: readonly Detector[] = [
   // United Kingdom: National Insurance number, NHS number.
   id(

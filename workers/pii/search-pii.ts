@@ -7,7 +7,7 @@ import { nationalIds } from './national-ids.ts';
 import { numbers, phoneNumbers } from './numbers.ts';
 import { addresses, persons } from './persons.ts';
 
-/** In this order: where two findings overlap, that of the earlier detector stays. */
+/** The order matters: if two findings overlap, the earlier detector's finding is kept. */
 export const detectors: readonly Detector[] = [...numbers, ...nationalIds, ...phoneNumbers, ...addresses, ...persons];
 
 /** Length of the text before and after the end of one text that is searched for data split over this end. */

@@ -1,14 +1,14 @@
 import type { RE2JS } from 're2js';
 import { type Instruction, ops } from './pattern-reach.ts';
 
-/** Characters that are looked at: more make the filter stricter and slower. */
+/** Maximum number of characters in the filter. A longer filter excludes more texts and is slower. */
 const lengthMax = 8;
 const anyCharacter = '[^]';
 
 /**
- * Returns a native expression that every match of the pattern also matches at its beginning: the characters that its first, second, … place
- * can have. It has no repetition, so it takes linear time. Most texts do not match it, which spares them the search.
- * Null if it would match nearly everything.
+ * Returns a native expression that matches at the beginning of every match of the pattern: one class of characters for each of the first
+ * positions. It has no repetition, so it takes linear time. Most texts do not match it and need no search. Null if it would match nearly
+ * everything.
  */
 export function filterOf(expression: RE2JS): RegExp | null {
   const known = filters.get(expression);
@@ -35,7 +35,7 @@ function build(expression: RE2JS): RegExp | null {
   return classes.length === 0 || classes.every((each) => each === anyCharacter) ? null : new RegExp(classes.join(''), 'gu');
 }
 
-/** Returns the instructions that can read the next character; null if a match can end here, or if the text before it decides. */
+/** Returns the instructions that can read the next character; null if a match can end here or nothing can follow. */
 function closure(inst: readonly Instruction[], from: readonly number[]): Instruction[] | null {
   const seen = new Set<number>();
   const reading: Instruction[] = [];
@@ -72,7 +72,7 @@ function classOf(reading: readonly Instruction[]): string {
   return `[${[...ranges].join('')}]`;
 }
 
-/** Returns a rune with its other cases if they count; null if they are not known here. */
+/** Returns a rune, and its other cases if the pattern ignores case. Null for a rune outside ASCII whose case is ignored. */
 function casesOf(rune: number, isFolded: boolean): readonly number[] | null {
   if (!isFolded) return [rune];
   if (rune > 0x7f) return null;

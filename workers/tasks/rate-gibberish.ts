@@ -62,7 +62,7 @@ function learn(text: string): Map<string, number> {
   }
   const logarithms = new Map<string, number>();
   for (const [key, count] of counts) {
-    // Pairs that only the shorter context knows cost more.
+    // Pairs that occur only in the shorter context cost more.
     const penalty = key.length === 2 ? -1.2 : 0;
     if (key.length > 1) logarithms.set(key, Math.log(count / (counts.get(key.slice(0, -1)) as number)) + penalty);
   }

@@ -7,7 +7,7 @@ const batchRecords = 500;
 
 interface StoredRow {
   readonly id: string;
-  /** With microseconds, so that the next batch begins exactly after it. */
+  /** The time has microseconds, so that the next batch begins exactly after it. */
   readonly at: string;
   readonly cost: number | string | null;
   readonly source: string | null;

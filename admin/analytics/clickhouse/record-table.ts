@@ -45,7 +45,7 @@ export async function prepareTable(clickhouse: ClickHouse): Promise<void> {
     engine = ReplacingMergeTree(version) partition by toYYYYMMDD(created_at) order by (organisation_id, created_at, id)`);
   const known = new Set((await clickhouse.query<{ name: string }>(`describe table ${recordTable}`)).map(({ name }) => name));
   const missing = Object.entries(columns).filter(([name]) => !known.has(name));
-  // Only then, because it needs a right of its own.
+  // Alters the table only if needed, because that needs a separate right.
   if (missing.length === 0) return;
   const added = missing.map(([name, type]) => `add column if not exists ${name} ${type}`);
   await clickhouse.run(`alter table ${recordTable} ${added.join(', ')}`);

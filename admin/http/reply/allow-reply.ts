@@ -12,7 +12,7 @@ export function allowReply(
   strict: boolean,
   log: Log,
 ): unknown {
-  // In its sent form: dates as text, without undefined values.
+  // The form that is sent: dates as text, without undefined values.
   const sent: unknown = JSON.parse(JSON.stringify(reply ?? null));
   const result = v.safeParse(route.reply, sent);
   if (result.success) return sent;

@@ -172,7 +172,7 @@ export const wholeNumber = (least: number, most: number) =>
   v.pipe(
     v.string(),
     v.regex(/^\d{1,9}$/, 'a whole number is expected'),
-    // For the API description: clients send a number.
+    // The API description shows a number, because clients send one.
     v.metadata({ jsonSchema: { type: 'integer', minimum: least, maximum: most } }),
     v.transform(Number),
     v.minValue(least, `at least ${least}`),

@@ -68,7 +68,7 @@ export async function useTotpCode(
   if (delta === null) return false;
   const step = Math.floor(now / 1_000 / parameters.period) + delta;
   const { id, organisationId } = factor;
-  // One statement, so that of two requests with the same code one fails.
+  // One statement checks and stores the step, so that the second of two requests with the same code fails.
   const used = await tx.nativeUpdate(
     secondFactors,
     { id, organisationId, $or: [{ lastStep: null }, { lastStep: { $lt: step } }] },

@@ -29,7 +29,7 @@ export const skillsReply = v.strictObject({
       input_modes: texts,
       output_modes: texts,
       enabled: v.boolean(),
-      /** On servers: the flag of the integration. */
+      /** Only on servers: the flag of the integration. */
       integration_enabled: v.optional(v.boolean()),
     }),
   ),

@@ -12,7 +12,7 @@ export interface Selection {
   readonly filters: LogFilters;
   /** Null: all workspaces but the hidden ones. */
   readonly workspaceId: string | null;
-  /** Only requests with keys of this user; null: of everyone. */
+  /** User whose keys' requests count; null: all users. */
   readonly ofUser: string | null;
 }
 

@@ -28,7 +28,7 @@ export const keyOptions = {
     property: p.text().nullable(),
     initial: null as string | null,
   },
-  /** True: requests whose usage no reply can state are rejected. */
+  /** True: rejects requests whose usage cannot be measured. */
   rejectUnmetered: {
     field: 'reject_unmetered_requests',
     body: v.optional(v.boolean()),

@@ -4,7 +4,7 @@ import { forbidden } from '../../http/errors.ts';
 import type { ApiKey } from './entity.ts';
 import { optionBounds } from './options.ts';
 
-/** Returns the bounds of a key: what it may spend, how long it lives, what its requests run under. Null entries are unset. */
+/** Returns the bounds of a key: its limits, its lifetime, and the config and metadata of its requests. Null entries are unset. */
 export function boundsOf(row: ApiKey): readonly unknown[] {
   return [
     row.usageLimits ?? null,
@@ -24,8 +24,8 @@ export function boundsOf(row: ApiKey): readonly unknown[] {
 }
 
 /**
- * Throws AB03 if a key has changed its own bounds: a leaked key must not extend its life or its budget. Sending back unchanged
- * values is allowed. The key of the first start is exempt.
+ * Throws AB03 if a key has changed its own bounds: a leaked key must not extend its life or its budget. Sending back unchanged values is
+ * allowed. The admin key created at the first start is exempt.
  */
 export function requireOwnBounds(actor: Actor, row: ApiKey, before: readonly unknown[]): void {
   if (row.id !== actor.keyId || actor.actsAsOwner || isDeepStrictEqual(before, boundsOf(row))) return;

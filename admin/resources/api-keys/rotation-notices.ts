@@ -6,9 +6,9 @@ import { noticeMs } from './rotation-policy.ts';
 const keysMax = 500;
 
 /**
- * Sends one mail when a key must soon be rotated, with the time at which it stops working otherwise. Recipients are its owner,
- * the managers of its workspace or organisation, and its own alert addresses. Several processes may run this at once. Without a
- * mail server, no notice is marked as sent.
+ * Sends one mail for each key that must soon be rotated, with the time at which its secret expires otherwise. Recipients are its owner, the
+ * managers of its workspace or organisation, and its own alert addresses. Several processes may run this at once. Without a mail server, no
+ * notice is marked as sent.
  */
 export async function announceRotations(em: EntityManager, mailer: Pick<Mailer, 'on' | 'send'>, now: Date): Promise<number> {
   if (!mailer.on) return 0;

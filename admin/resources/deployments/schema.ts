@@ -30,7 +30,7 @@ export const createBody = v.strictObject({
   ...unused,
 });
 
-/** Fields that are left out stay. */
+/** Omitted fields keep their value. */
 export const updateBody = v.strictObject({
   organisation_id: v.optional(id),
   name: v.optional(name),

@@ -20,7 +20,7 @@ export interface StoredActions {
   sequential: boolean;
   on_success: StoredFeedback | null;
   on_fail: StoredFeedback | null;
-  /** The same as sent, if the client sent `onFail`: such clients expect replies without further members. */
+  /** The actions as sent, if the client sent `onFail`: such clients expect replies without further members. */
   sent?: Readonly<Record<string, unknown>>;
   [further: string]: unknown;
 }

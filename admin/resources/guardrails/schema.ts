@@ -137,7 +137,7 @@ export const testReply = v.strictObject({
   denied: v.boolean(),
   transformed: v.boolean(),
   text: v.string(),
-  /** As in `hook_results` of replies. */
+  /** The form of `hook_results` in replies. */
   results: v.array(anything),
 });
 

@@ -18,7 +18,7 @@ interface Owner {
   readonly workspaceId?: string | null;
 }
 
-/** The same as sent, by id or slug. Omitted members change nothing, null removes. */
+/** The settings as sent, with guardrails by id or slug. Omitted members change nothing; null removes. */
 type SentSettings = { readonly [Name in keyof ToolGuardrailSettings]?: readonly string[] | null | undefined };
 
 const sides = { input_guardrails: 'input', output_guardrails: 'output' } as const;
@@ -64,7 +64,7 @@ async function idOf(tx: EntityManager, owner: Owner, name: string, side: 'input'
     $or: [{ workspaceId: null }, ...(workspaceId === null ? [] : [{ workspaceId }])],
   };
   const where = { ...itemOf({ organisationId, workspaceId: null }, name), ...usable };
-  // Held until the end of the transaction, so that it is not archived meanwhile.
+  // Locked until the end of the transaction, so that the guardrail is not archived meanwhile.
   const found = await tx.findOne(guardrails, where, { lockMode: LockMode.PESSIMISTIC_READ });
   if (!found) {
     const known = await tx.find(guardrails, { organisationId, target: 'mcp_tools', ...usable }, { limit: 1_000 });

@@ -19,7 +19,7 @@ import type { Integration } from './entity.ts';
  */
 const sealed = sealedHeaders<Integration>('integrations');
 
-/** All of them as plain text, by name in lower case. */
+/** All headers as plain text, by name in lower case. */
 export async function openHeaders(em: EntityManager, vault: Vault, row: Integration): Promise<Headers> {
   return plainHeadersOf(row) ?? sealed.open(em, vault, row);
 }

@@ -39,7 +39,7 @@ export const createBody = v.strictObject({
   format,
 });
 
-/** Fields that are left out stay. */
+/** Omitted fields keep their value. */
 export const updateBody = v.strictObject({
   ...tenantEntries,
   filters: v.optional(exportFilters),

@@ -128,7 +128,7 @@ export async function readContents(
         return [id, v.parse(stored, JSON.parse(plain.toString('utf8')))];
       } catch (error) {
         if (isDatabaseAway(error)) throw error;
-        // One such row must not fail a list, a search or an export.
+        // A single such row must not fail a list, a search or an export.
         return [id, { request: unreadable, response: unreadable }];
       }
     }),

@@ -12,12 +12,12 @@ interface Tenant {
 export interface LogQuery extends Tenant {
   /** Workspaces whose records are left out. */
   readonly hiddenWorkspaces: readonly string[];
-  /** Only requests with keys of this user; null: of everyone. */
+  /** User whose keys' requests are selected; null: all users. */
   readonly ofUser: string | null;
   readonly filters: LogFilters;
-  /** Only the record with this id. */
+  /** Id of the only record to select. */
   readonly id?: string;
-  /** Only records up to this time. */
+  /** Selects only records up to this time. */
   readonly until?: Date;
 }
 

@@ -1,7 +1,7 @@
 /** Maximum length of the scopes of a connection. MCP servers name them, so they are bounded. */
 const scopesLengthMax = 4_096;
 
-/** Returns all scopes of several lists, separated by spaces; null if there are none. */
+/** Returns all scopes of several lists, separated by spaces, or the first list if that would be too long. Null if all lists are empty. */
 export function allScopes(...lists: readonly (string | null | undefined)[]): string | null {
   const all = new Set(lists.flatMap((list) => (list ?? '').split(' ')).filter((scope) => scope !== ''));
   const joined = [...all].join(' ');

@@ -63,5 +63,5 @@ export const callSettings = {
 };
 export type SentCallSettings = v.InferOutput<v.StrictObjectSchema<typeof callSettings, undefined>>;
 
-/** The same as they are stored: the secret among them is a mask. */
+/** The settings as they are stored: the secret is replaced by a mask. */
 export type CallSettings = { [K in keyof SentCallSettings]?: NonNullable<SentCallSettings[K]> };

@@ -36,7 +36,7 @@ const capability = v.strictObject({
   description: nullableText,
   icons: v.array(anything),
   enabled: v.boolean(),
-  /** On servers: the flag of the integration. */
+  /** Only on servers: the flag of the integration. */
   integration_enabled: v.optional(v.boolean()),
   created_at: nullableTime,
   last_updated_at: nullableTime,

@@ -38,7 +38,7 @@ const oauthMetadata = v.strictObject({
   contacts: v.nullish(v.pipe(v.array(shortLine), v.maxLength(10, 'at most 10 contacts'))),
   tos_uri: link,
   policy_uri: link,
-  /** With `token_endpoint`, replaces discovery. */
+  /** Replaces discovery, together with `token_endpoint`. */
   authorization_endpoint: link,
   token_endpoint: link,
   scopes_supported: v.nullish(v.pipe(v.array(shortLine), v.maxLength(100, 'at most 100 scopes'))),

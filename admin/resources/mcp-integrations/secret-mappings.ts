@@ -51,7 +51,7 @@ export async function mcpMappingsOf(em: EntityManager, row: Pick<McpIntegration,
   return (await mcpMappingsOfAll(em, row.organisationId, [row])).get(row.id) ?? [];
 }
 
-/** The same of many integrations, by their ids; those without any are left out. */
+/** Returns the mappings of many integrations, by id of the integration. Integrations without mappings are omitted. */
 export function mcpMappingsOfAll(
   em: EntityManager,
   organisationId: string,

@@ -14,7 +14,7 @@ export async function listUserAccess(em: EntityManager, row: McpServer, query: U
   return { ...page, data: page.data.map((one) => ({ ...one, connection_status: statusOf(one.user_id) })) };
 }
 
-/** Sets the access of users, and that of all others. Throws AB01 for a user who cannot use the workspace. */
+/** Sets the access of the named users, and the default for all other users. Throws AB01 for a user who cannot use the workspace. */
 export async function setUserAccess(change: Change, row: McpServer, sent: SentUserAccess): Promise<void> {
   await setServerUsers(change, mcpServerUsers, row, sent);
   announceMcpServer(change, row, 'upsert');

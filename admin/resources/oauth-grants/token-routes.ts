@@ -154,7 +154,7 @@ async function refresh(call: TokenCall): Promise<RawReply> {
     return change.tx.nativeUpdate(oauthGrants, { id, organisationId, status: 'active', generation: read.value }, next);
   });
   if (rotated === 1) return tokens(services, grant, read.value + 1);
-  // An old refresh token is sent again if another party has it. Neither of them can be told apart from the client.
+  // An old refresh token is sent again if another party has it. The service cannot distinguish that party from the client.
   call.auditRefusal(person, 400, 'AB01', { reason: 'refresh token used twice', client_id: grant.clientId });
   await revoke(call, grant);
   throw invalidGrant('refresh_token: already used. The grant is revoked');

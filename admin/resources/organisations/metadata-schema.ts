@@ -38,13 +38,13 @@ export const metadataSchema = v.pipe(
     maxProperties: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
   }),
   v.check((schema) => JSON.stringify(schema).length <= bytesMax, `at most ${bytesMax} bytes`),
-  // Client generators name the members of an object like the keywords of its schema, of which this one has several.
+  // Members of this object are named like keywords of JSON Schema, which client generators mistake for keywords.
   v.metadata({
     jsonSchema: { type: 'object', additionalProperties: {}, description: 'A JSON schema (draft-07) of an object of texts.' },
   }),
 );
 
-/** Throws AB01 with one `path.key: what is wrong` per issue, without the value, if metadata does not match the schema. */
+/** Throws AB01 with one `path.key: reason` per issue, without the value, if metadata does not match the schema. */
 export function checkMetadata(
   schema: Readonly<Record<string, unknown>> | null | undefined,
   metadata: Readonly<Record<string, string>>,
@@ -69,7 +69,7 @@ function library(): typeof import('ajv') {
 const linearPattern = Object.assign(
   (pattern: string) => {
     const compiled = RE2JS.compile(pattern);
-    // Ajv stores patterns by this text. Without it, all patterns of a schema would be the first one.
+    // Ajv caches compiled patterns by this text. Without it, every pattern of a schema would be the first one.
     return { test: (text: string) => compiled.matcher(text).find(), toString: () => pattern };
   },
   { code: 'RE2JS.compile' },

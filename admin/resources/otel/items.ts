@@ -84,7 +84,7 @@ export type SpansInside = (span: OtlpItem) => string[];
 const insideMax = 32;
 
 export function spansInsideOf(items: readonly OtlpItem[]): SpansInside {
-  // Each id once: the items of an export can be many with the same id.
+  // Removes repeated ids, because items of an export can share one.
   const byParent = new Map<string, Set<string>>();
   for (const { traceId, spanId, parentSpanId } of items) {
     const parent = `${traceId}/${parentSpanId}`;

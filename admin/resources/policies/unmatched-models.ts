@@ -4,7 +4,10 @@ interface SentCondition {
   readonly excludes?: string | readonly string[] | undefined;
 }
 
-/** Returns the paths of models in conditions that no call has, because gateways compare `@<provider type>/<model>`. */
+/**
+ * Returns the paths of models in conditions that can match no call. Gateways compare `@<provider type>/<model>`, so a name without the
+ * provider never matches.
+ */
 export function unmatchedModels(conditions: readonly SentCondition[] = []): string[] {
   return conditions.flatMap(({ key, value, excludes = [] }, at) => {
     if (key !== 'model') return [];

@@ -3,7 +3,7 @@ import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 /** Names of the labels that every organisation has. They cannot be changed or deleted. */
 export const universalLabels = ['production', 'staging', 'development'] as const;
 
-/** A name that prompts give to one of their versions. Without a workspace, all prompts of the organisation can use it. */
+/** A name for versions of prompts, such as `production`. Without a workspace, all prompts of the organisation can use it. */
 export const promptLabels = defineEntity({
   name: 'PromptLabel',
   tableName: 'prompt_labels',

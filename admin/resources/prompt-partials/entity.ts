@@ -27,7 +27,7 @@ export const promptPartials = defineEntity({
   },
 });
 
-/** One version of a partial. Only `description` can change. */
+/** One version of a partial. Versions are immutable, except for `description`. */
 export const promptPartialVersions = defineEntity({
   name: 'PromptPartialVersion',
   tableName: 'prompt_partial_versions',

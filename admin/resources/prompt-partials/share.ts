@@ -27,7 +27,7 @@ export const shareBody = v.strictObject({
   shared_with: v.union([v.literal('organisation'), workspaceList], 'organisation or a list of workspaces is expected'),
 });
 
-/** Without `shared_with` nothing stays shared. */
+/** Without `shared_with` the partial is not shared any more. */
 export const unshareBody = v.strictObject({ ...tenantEntries, shared_with: v.optional(workspaceList) });
 
 /** Workspaces that an item is shared with; null: none. */

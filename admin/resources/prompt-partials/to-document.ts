@@ -5,8 +5,8 @@ import { promptPartials, promptPartialVersions } from './entity.ts';
 import { sharedWithOf } from './share.ts';
 
 /**
- * Returns the document of the partial `<owner id>/<slug or id>`, or with one version only `<owner id>/<id>/<number>`. The owner is the
- * workspace, or for shared partials also the organisation. Null if there is none.
+ * Returns the document of a partial. Its id is `<owner id>/<slug or id>`, or `<owner id>/<id>/<number>` for a single version. The owner is
+ * the workspace, or for shared partials also the organisation. Null if there is none.
  */
 export async function toPartialDocument(em: EntityManager, id: string): Promise<PromptPartialDocument | null> {
   const [ownerId = '', name = '', pinned, ...rest] = id.split('/');

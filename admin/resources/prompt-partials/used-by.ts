@@ -12,7 +12,7 @@ interface PartialUse {
   readonly name: string;
   readonly version: number;
   readonly is_published: boolean;
-  /** As its text names the partial: `pp-x`, or `pp-x@5` for a fixed version. */
+  /** The reference in its text: `pp-x`, or `pp-x@5` for a fixed version. */
   readonly reference: string;
   /** Slugs of the partials between them, from the one that is asked about; empty if it includes the partial itself. */
   readonly via: readonly string[];

@@ -77,7 +77,7 @@ export const promptTestResults = defineEntity({
   tableName: 'prompt_test_results',
   properties: {
     runId: p.uuid().primary(),
-    /** From 0. */
+    /** The first row is 0. */
     rowNumber: p.integer().primary(),
     organisationId: p.uuid(),
     workspaceId: p.uuid(),

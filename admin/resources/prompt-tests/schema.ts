@@ -134,7 +134,7 @@ const outcomeEntries = {
   error: nullableText,
   /** Null without checks, and if they could not run. */
   verdict: v.nullable(v.boolean()),
-  /** As in `hook_results` of replies. */
+  /** The form of `hook_results` in replies. */
   check_results: v.array(anything),
   /** Reason why output, error and check results are missing: the caller may not read logs, or they cannot be opened. */
   omitted: v.nullable(v.picklist(['no_access', 'unreadable'])),

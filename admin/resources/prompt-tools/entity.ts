@@ -25,7 +25,7 @@ export const promptTools = defineEntity({
   },
 });
 
-/** One version of a tool. Only `description` can change. */
+/** One version of a tool. Versions are immutable, except for `description`. */
 export const promptToolVersions = defineEntity({
   name: 'PromptToolVersion',
   tableName: 'prompt_tool_versions',

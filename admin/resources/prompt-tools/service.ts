@@ -68,7 +68,7 @@ export async function updateTool(change: Change, tool: PromptTool, actor: Actor,
   return latest;
 }
 
-/** Publishes a version. Throws AB08 if there is none with this number. */
+/** Publishes a version. Throws AB08 for an unknown number. */
 export async function publishVersion(change: Change, tool: PromptTool, actor: Actor, number: number): Promise<void> {
   tool.version = (await versionOf(change.tx, tool, number)).number;
   touch(change, tool, actor);

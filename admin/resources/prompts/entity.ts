@@ -27,7 +27,7 @@ export const prompts = defineEntity({
   },
 });
 
-/** One version of a prompt. Only `virtualKey` and `description` can change. */
+/** One version of a prompt. Versions are immutable, except for `virtualKey` and `description`. */
 export const promptVersions = defineEntity({
   name: 'PromptVersion',
   tableName: 'prompt_versions',

@@ -119,7 +119,7 @@ export async function updatePrompt(change: Change, prompt: Prompt, actor: Actor,
   return latest;
 }
 
-/** Publishes a version. Throws AB08 if there is none with this number. */
+/** Publishes a version. Throws AB08 for an unknown number. */
 export async function publishVersion(change: Change, prompt: Prompt, actor: Actor, number: number): Promise<void> {
   prompt.version = (await versionOf(change.tx, prompt, number)).number;
   touch(prompt, actor);

@@ -6,8 +6,8 @@ import { type PromptVersion, prompts, promptVersions } from './entity.ts';
 import { namedLabels } from './versions.ts';
 
 /**
- * Returns the document of the prompt `<owner id>/<slug or id>`, or with one version only `<owner id>/<id>/<number>`. The owner is the
- * workspace, or for shared prompts also the organisation. Null if there is none.
+ * Returns the document of a prompt. Its id is `<owner id>/<slug or id>`, or `<owner id>/<id>/<number>` for a single version. The owner is
+ * the workspace, or for shared prompts also the organisation. Null if there is none.
  */
 export async function toPromptDocument(em: EntityManager, id: string): Promise<PromptDocument | null> {
   const [ownerId = '', name = '', pinned, ...rest] = id.split('/');

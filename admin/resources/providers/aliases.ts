@@ -22,7 +22,7 @@ const fields: Readonly<Record<string, string>> = {
   ai_model_id: 'aiModelId',
 };
 
-/** The same for the fields of a budget. */
+/** Aliases of the fields of a budget. */
 const limitFields: Readonly<Record<string, string>> = {
   creditLimit: 'credit_limit',
   alertThreshold: 'alert_threshold',
@@ -31,7 +31,7 @@ const limitFields: Readonly<Record<string, string>> = {
   nextUsageResetAt: 'next_usage_reset_at',
 };
 
-/** The same for fields of a mapping. */
+/** Aliases of the fields of a mapping. */
 const mappingFields: Readonly<Record<string, string>> = {
   targetField: 'target_field',
   secretReferenceId: 'secret_reference_id',

@@ -20,7 +20,7 @@ const provider = v.strictObject({
   reset_usage: v.null(),
   last_reset_at: nullableTime,
   expires_at: nullableTime,
-  /** The same as masked_api_key. No reply holds the credential. */
+  /** Equal to masked_api_key, because replies never contain the credential. */
   key: nullableText,
   masked_api_key: nullableText,
   /** Settings other than secrets. Empty if they belong to the organisation. */

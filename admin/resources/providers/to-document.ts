@@ -67,7 +67,7 @@ async function integrationLimitsOf(
   if (!row) {
     const all = integration.globalUsageLimits;
     return {
-      // Each workspace counts for itself.
+      // Each workspace has counters of its own.
       usageLimits: all ? { ...all, id: `${all.id}/${workspaceId}` } : null,
       usageResetAt: null,
       rateLimits: integration.globalRateLimits,

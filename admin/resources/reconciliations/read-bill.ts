@@ -9,7 +9,7 @@ import { readOpenAiCosts } from './formats/openai.ts';
 export interface BilledLine {
   /** `2026-11-23`, UTC. */
   readonly day: string;
-  /** As the bill names the model; null: the line is for all models. */
+  /** Name of the model in the bill; null: the line is for all models. */
   readonly name: string | null;
   readonly costNano: number | null;
   /** Every kind of input, also cached. */

@@ -19,7 +19,7 @@ const batchRecords = 500;
 
 interface Stored {
   readonly id: string;
-  /** With microseconds, so that the next batch begins exactly after it. */
+  /** The time has microseconds, so that the next batch begins exactly after it. */
   readonly at: string;
   readonly cost_micro_usd: number | string | null;
   readonly cost_nano_rest: number;
@@ -67,7 +67,7 @@ async function repriceBatch(
     return cost === before ? [] : [{ id, at, cost, source, record, before }];
   });
   await writeCosts(tx, changed);
-  // An interrupted call counts as everything that was reserved for it, whatever its price.
+  // An interrupted call is billed everything that was reserved for it, whatever its price.
   const settled = changed.filter(({ record }) => record.outcome !== 'interrupted');
   await settleRecords(
     tx,

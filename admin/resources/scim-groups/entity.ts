@@ -7,7 +7,7 @@ export const scimGroups = defineEntity({
   properties: {
     id: p.uuid().primary(),
     organisationId: p.uuid(),
-    /** One per organisation, whatever the case. */
+    /** Unique in the organisation, ignoring case. */
     displayName: p.text(),
     /** The id of the directory. */
     externalId: p.text().nullable(),

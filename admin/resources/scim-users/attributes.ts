@@ -14,7 +14,7 @@ export interface DirectoryUser {
   emails: DirectoryEmail[];
   /** Undefined: unchanged, and true for a new user. */
   active?: boolean | undefined;
-  /** As sent. Checked and written only if directories write memberships through users. */
+  /** Not validated here. Checked and written only if directories write memberships through users. */
   groups?: unknown;
 }
 

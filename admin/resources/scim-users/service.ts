@@ -112,7 +112,7 @@ export async function deleteDirectoryUser(change: Change, row: User, dependents:
   change.about(row.id);
 }
 
-/** Directories provision members. Nothing they send changes who owns the organisation. */
+/** Directories provision members. They cannot change the owners of the organisation. */
 function requireNoOwner(row: User, field: string): void {
   if (row.role !== 'owner') return;
   throw forbidden(`${field}: an owner of the organisation cannot be removed or renamed by the directory. Change the role first`);

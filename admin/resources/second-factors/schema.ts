@@ -4,7 +4,7 @@ import { signedInEntries } from '../../identity/schema.ts';
 
 const time = v.string();
 
-/** One shape for codes, so that a longer text is not compared. */
+/** Limits codes to their form, so that longer texts are never compared. */
 const passcode = v.pipe(v.string(), v.trim(), v.regex(/^\d{6}$/, 'six digits are expected'));
 const recoveryCode = v.pipe(
   v.string(),

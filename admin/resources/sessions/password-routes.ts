@@ -23,7 +23,7 @@ export const passwordRoutes: readonly PublicRoute[] = [
     async handle(call) {
       const { email, organisation_id } = call.body;
       const { attempts, mailer, clock, settings } = call.services;
-      // Never taken back, because it limits mails to one address and guesses of addresses.
+      // The attempt is never removed, because it limits mails to one address and guesses of addresses.
       if (!attempts.begin(`forgot ${email}`, call.clientIp)) throw new TooManyRequests(60);
       if (!mailer.on) return {};
       call.afterwards(async () => {

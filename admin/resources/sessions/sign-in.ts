@@ -13,7 +13,7 @@ export async function signIn(change: Change, call: SignInCall, user: User, provi
   const from = { clientIp, userAgent };
   const { row, token, refreshToken } = await startSession(change.tx, user, from, services.clock.now(), provider);
   change.about(row.id);
-  // Not for cross-origin pages: they could sign a visitor in as another user.
+  // Cross-origin pages get no cookie, because they could sign a visitor in as another user.
   if (call.origin !== 'cross') call.header('set-cookie', sessionCookie(token, row.expiresAt, services.settings));
   return {
     auth_token: token,

@@ -40,7 +40,7 @@ export const tokenRoutes: readonly PublicRoute[] = [
         return refreshed;
       });
       if (!fresh) {
-        // Only one of two holders of the token can be its owner.
+        // Two parties hold the token, and only one can be its owner.
         const reason = 'The refresh token was used twice, so the session was ended';
         call.auditRefusal({ organisationId, userId }, 401, 'AB05', { reason: 'refresh_token_reused', message: reason });
         throw isOver();

@@ -15,7 +15,7 @@ export function oidcAddresses(
   };
 }
 
-/** The same for SAML. `id` is that of the connection, or of the organisation. */
+/** Addresses for SAML. `id` is that of the connection, or of the organisation. */
 export function samlAddresses({ publicUrl }: Pick<Settings, 'publicUrl'>, id: string) {
   return {
     acs_url: `${publicUrl}/v2/auth/saml/callback/${id}`,

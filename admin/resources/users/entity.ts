@@ -38,7 +38,7 @@ export const users = defineEntity({
     /** Counts up with every change; the `etag`. */
     revision: p.integer().version(),
   },
-  // Deactivated users do not exist for queries that do not ask for them, so that no way to sign in can forget to check.
+  // Queries omit deactivated users by default, so that no sign-in method has to check for them.
   filters: { active: { name: 'active', cond: { deactivatedAt: null }, default: true } },
 });
 

@@ -27,7 +27,7 @@ export const createBody = v.strictObject({
   status: v.optional(status, 'active'),
 });
 
-/** Fields that are left out stay. */
+/** Omitted fields keep their value. */
 export const updateBody = v.strictObject({
   ...tenantEntries,
   name: v.optional(name),

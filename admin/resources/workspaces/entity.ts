@@ -30,7 +30,7 @@ export const workspaces = defineEntity({
     /** At most one element. */
     usageLimits: p.json().$type<UsageLimits[]>().nullable(),
     rateLimits: p.json().$type<RateLimit[]>().nullable(),
-    /** True: requests of its keys whose usage no reply can state are rejected. */
+    /** True: rejects requests of its keys whose usage cannot be measured. */
     rejectUnmetered: p.boolean().onCreate(() => false),
     /** Guardrails of this workspace that every request in it runs. */
     startHooks: p.json().$type<GuardrailReference[]>().nullable(),

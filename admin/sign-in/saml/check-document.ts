@@ -48,7 +48,7 @@ export function checkDocument(encoded: string): CheckedDocument {
 /** Returns the bytes of a message that a form or an address contains. Throws SignInRefusal. */
 export function decodeBase64(encoded: string): Buffer {
   if (encoded.length > bytesMax * 1.4) throw refused(`the message is larger than ${bytesMax} bytes`);
-  // Without white space first: a search that could split it in several ways would be quadratic.
+  // Removes white space first. A pattern that can match white space in several ways takes quadratic time.
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(encoded.replace(/\s+/g, ''))) throw refused('the message is not base64');
   const bytes = Buffer.from(encoded, 'base64');
   if (bytes.byteLength > bytesMax) throw refused(`the message is larger than ${bytesMax} bytes`);

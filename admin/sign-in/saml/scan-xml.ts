@@ -58,7 +58,7 @@ export function scanXml(xml: string, most: number = elementsMax): readonly strin
 
 interface Tag {
   readonly name: string;
-  /** With its prefix. */
+  /** Name with its prefix. */
   readonly qualified: string;
   readonly closes: boolean;
   readonly isEmpty: boolean;

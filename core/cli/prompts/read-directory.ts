@@ -7,7 +7,7 @@ import { FileError, readYamlFile, type YamlFile } from './yaml-file.ts';
 
 export interface Directory {
   readonly labels: YamlFile<readonly LabelFile[]> | null;
-  /** By slug. */
+  /** Partials by slug. */
   readonly partials: ReadonlyMap<string, YamlFile<PartialFile>>;
   readonly prompts: ReadonlyMap<string, YamlFile<PromptFile>>;
 }

@@ -1,8 +1,8 @@
 import type { Reply } from './plugin.ts';
 
 /**
- * Reads and changes a stream between the provider and the `onChunk` hooks, so that no hook sees and no client receives what it holds back.
- * A built-in plugin sets it in `onAttemptResponse`; it lasts for that attempt.
+ * Reads and changes a stream between the provider and the `onChunk` hooks, so that neither hooks nor clients receive the text that it holds
+ * back. A built-in plugin sets it in `onAttemptResponse`; it lasts for that attempt.
  */
 export interface StreamFilter {
   /** Set when the filter has denied the stream: from then on nothing of it leaves. */

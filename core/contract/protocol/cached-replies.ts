@@ -178,7 +178,7 @@ export function frame(line: object, bytes: Uint8Array | null): Uint8Array {
 
 /** Reverses `frame`. Throws SyntaxError if there is no line of JSON. */
 export function unframe(framed: Uint8Array): { readonly line: unknown; readonly bytes: Uint8Array } {
-  // Without a copy: `indexOf` of a Buffer is native, and the entry may be large.
+  // Uses a Buffer over the same memory: its `indexOf` is native, and the entry may be large.
   const buffer = Buffer.from(framed.buffer, framed.byteOffset, framed.byteLength);
   const end = buffer.indexOf(newline);
   if (end === -1) throw new SyntaxError('a line of JSON is expected');

@@ -83,7 +83,7 @@ export const rateLimitDocument = v.object({
  * none. `admin/resources/api-keys/options.ts` fills them.
  */
 const keyOptions = {
-  /** True: requests whose usage no reply can state are rejected. */
+  /** True: rejects requests whose usage cannot be measured. */
   rejectUnmetered: v.optional(v.boolean()),
 };
 
@@ -250,7 +250,7 @@ export const workspaceDocument = v.object({
   toolGuardrails: v.optional(v.object({ input: v.array(v.string()), output: v.array(v.string()) })),
   usageLimits: v.optional(v.array(usageLimitsDocument)),
   rateLimits: v.optional(v.array(rateLimitDocument)),
-  /** True: requests whose usage no reply can state are rejected. */
+  /** True: rejects requests whose usage cannot be measured. */
   rejectUnmetered: v.optional(v.boolean()),
   /** True if the workspace has, or once had, policies: see `workspace-policies`. */
   hasPolicies: v.optional(v.boolean()),

@@ -72,8 +72,8 @@ export const changesReply = v.object({
   /** Oldest first, at most 5,000; when the last one is older than `revision`, ask again. */
   changes: v.array(changeNotice),
   /**
-   * Distinguishes the last of these changes, or the one of `revision` if there are none, from another change with the same revision. A database
-   * that went back to an older state gives revisions again. Null or absent: unknown.
+   * Distinguishes the last of these changes, or the one of `revision` if there are none, from another change with the same revision. A
+   * database restored from a backup assigns revisions a second time. Null or absent: unknown.
    */
   mark: v.optional(v.nullable(v.string())),
 });

@@ -10,8 +10,8 @@ export interface PassedUsage {
   /** Paths among them whose values are counts themselves. Values at other paths are objects of counts. */
   readonly bare: ReadonlySet<string>;
   /**
-   * The counts of a reply as usage, by their names alone. `counts` holds the members of every usage object the reply has, later ones
-   * over earlier ones. `serviceTier` is what the reply says beside them. Null for counts of no known format.
+   * The counts of a reply as usage, by their names alone. `counts` holds the members of every usage object the reply has, later ones over
+   * earlier ones. `serviceTier` is the tier in the reply. Null for counts of no known format.
    */
   read(counts: JsonObject, serviceTier: unknown): Usage | null;
   /** Returns the counts in the headers of a reply, or null. */

@@ -120,7 +120,7 @@ function withoutUser(id: RpcId | null): RpcError {
   return new RpcError(rpcCodes.notAcceptable, text, { status: id === null ? 403 : 200, id });
 }
 
-/** The user of the key and the person whom an external token names may be two, and an account is never used for another person. */
+/** The user of the key may differ from the subject of an external token. An account is never used for another person. */
 function withOtherPerson(id: RpcId | null): RpcError {
   const text =
     'This MCP server needs the account of a user, and jwt_validation may name another person. An administrator must remove one of them';

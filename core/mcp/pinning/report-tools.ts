@@ -8,7 +8,7 @@ import type { ToolList } from '../lists/tool-lists.ts';
 import type { ServerSettings } from '../server/server-settings.ts';
 
 const timeoutMs = 3_000;
-/** Maximum number of integrations whose last report is remembered. */
+/** Maximum number of integrations whose last report is held in memory. */
 const reportsMax = 1_000;
 
 /**

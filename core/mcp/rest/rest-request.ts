@@ -33,7 +33,7 @@ export function restRequest(operation: RestOperation, sent: JsonObject): RestReq
     else if (parameter.in === 'query') query.push(...pairsOf(parameter, value));
     else headers.push(parameter.name.toLowerCase(), headerOf(parameter, value));
   }
-  // One pass, so that a value with braces is not replaced again.
+  // Replaces in one pass, so that braces in a value are not replaced again.
   const path = operation.path.replace(/\{([^{}]*)\}/g, (_, name: string) => segments.get(name) ?? '');
   const target = query.length === 0 ? path : `${path}?${query.join('&')}`;
   if (target.length > targetLengthMax) {

@@ -9,7 +9,7 @@ import { discover, statelessRevision } from '../sessions/own-client.ts';
 import { callerOf } from '../sessions/session-id.ts';
 import { prefersSession } from './handshakes.ts';
 
-/** Statuses with which servers refuse a revision that they do not know. */
+/** Statuses with which servers refuse a revision that they do not support. */
 const refusals: ReadonlySet<number> = new Set([400, 404, 405, 406]);
 /** Errors of the revision without sessions. Only `unsupportedVersion` can come from a server of another revision. */
 const statelessErrors: readonly unknown[] = [-32020, -32021];
@@ -27,7 +27,7 @@ export function mayRefuseRevision(
   return refusals.has(status) || (status === 200 && message.method === 'server/discover') ? message : null;
 }
 
-/** Reads a reply that may refuse the revision of the client. Returns true if the server speaks other revisions, which are noted. */
+/** Reads a reply that may refuse the revision of the client. Returns true if the server supports other revisions, which are stored. */
 export async function learnRevisions(work: Work, { isOpening }: Outgoing, body: Uint8Array): Promise<boolean> {
   const { parts, ctx, server } = work;
   if (parts.revisions.only(server) !== null) return false;

@@ -39,7 +39,7 @@ async function inSession({ parts, ctx }: Work, message: ClientMessage): Promise<
     if (sent !== null) await parts.clientQuestions.settle(session, sent).catch(() => undefined);
     return empty(202);
   }
-  // A server without sessions learns from a closed connection that a request was cancelled.
+  // A closed connection cancels a request at a server without sessions.
   if (message.kind !== 'request') return empty(202);
   if (message.method === 'ping') return resultReply(message, {});
   if (!onlyInSessions.has(message.method ?? '')) return null;
@@ -53,7 +53,7 @@ async function statelessly(work: Work, message: ClientMessage): Promise<AttemptR
   if (message.method === 'subscriptions/listen') return listenInSession(work, message);
   if (message.method !== 'server/discover') return null;
   const own = await parts.routedSessions.get(server, callerOf(ctx.identity as Identity, server));
-  // The server may have learnt the revision meanwhile.
+  // The server may support the revision by now.
   return own.sessionId === null && own.opened.supportedVersions !== undefined
     ? resultReply(message, own.opened)
     : resultReply(message, discoverResult(own.opened));

@@ -7,7 +7,7 @@ import type { Revisions } from './translated-reader.ts';
 const lifeMs = 600_000;
 const serversMax = 10_000;
 
-/** Remembers servers that refused the revision of a client, with the revisions that they speak. All other servers speak both or were not asked. */
+/** Stores the revisions of servers that refused the revision of a client. All other servers support both kinds, or were not called yet. */
 export interface ServerRevisions {
   only(server: ServerSettings): Revisions | null;
   note(server: ServerSettings, revisions: Revisions | null): void;

@@ -30,8 +30,8 @@ export interface Inspection {
 }
 
 /**
- * Asks a server what it is and, with `withLists`, what it offers. Never rejects: errors are part of the reply. What cannot be stored is left
- * out, and credentials that the server repeats in errors or about itself are masked.
+ * Reads name and capabilities of a server and, with `withLists`, its tools, prompts and resources. Never rejects: errors are part of the
+ * reply. Items that cannot be stored are omitted. Credentials that the server repeats are masked.
  */
 export async function inspectServer(
   { sender, document, settingsOf, headers, totalMs }: Inspection,

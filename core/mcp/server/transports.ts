@@ -84,7 +84,7 @@ async function hasSse(parts: OwnClientParts): Promise<boolean> {
 
 const documents = new WeakMap<McpServerDocument, Partial<Record<Found, McpServerDocument>>>();
 
-/** The document with this transport. It is the same object each time, because others remember documents. */
+/** The document with this transport. It is the same object each time, because caches use documents as keys. */
 function settled(document: McpServerDocument, transport: Found): McpServerDocument {
   const known = documents.get(document) ?? {};
   documents.set(document, known);

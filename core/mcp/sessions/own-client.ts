@@ -49,7 +49,10 @@ export async function openSession(parts: OwnClientParts): Promise<OwnSession> {
   return discovered === null ? initialize(parts) : { revision: statelessRevision, sessionId: null, opened: discovered };
 }
 
-/** Opens a session with `initialize`, or as a client of the stateless revision if the server knows no other. Throws GatewayError `upstream_…`. */
+/**
+ * Opens a session with `initialize`, or as a client of the stateless revision if the server supports no other. Throws GatewayError
+ * `upstream_…`.
+ */
 export async function initializeOrDiscover(parts: OwnClientParts): Promise<OwnSession> {
   try {
     return await initialize(parts);
@@ -110,7 +113,7 @@ export async function openNotices({ timeouts, ...parts }: OwnClientParts, sessio
   return null;
 }
 
-/** Ends a session, so that the server can forget it. */
+/** Ends a session, so that the server can free its memory. */
 export async function closeSession(parts: OwnClientParts, { sessionId, revision, sse }: OwnSession): Promise<void> {
   sse?.end();
   if (sessionId === null) return;
@@ -128,7 +131,10 @@ export const ownMeta = {
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
-/** Returns the reply to `server/discover`; null if the server knows earlier revisions only. Throws GatewayError if it rejects the credential. */
+/**
+ * Returns the reply to `server/discover`; null if the server supports earlier revisions only. Throws GatewayError if it rejects the
+ * credential.
+ */
 export async function discover(parts: OwnClientParts): Promise<JsonObject | null> {
   const session = { revision: statelessRevision, sessionId: null, opened: {} };
   const { message } = await send(parts, session, { id: 1, method: 'server/discover', params: { _meta: ownMeta } }, true);

@@ -9,7 +9,7 @@ import { calledServer } from '../server/server-errors.ts';
 import type { ServerSettings } from '../server/server-settings.ts';
 import { closeSession, type OwnClientParts, type OwnSession } from './own-client.ts';
 
-/** A session lives this long, and this long without use. */
+/** Maximum lifetime of a session, and maximum time without use, in milliseconds. */
 const lifeMs = 600_000;
 const idleMs = 300_000;
 const sessionsMax = 10_000;
@@ -22,7 +22,7 @@ export interface OwnSessions {
   partsOf(server: ServerSettings): OwnClientParts;
   /** Runs requests of the gateway as one call in the circuit of the server. Throws GatewayError `unavailable` while the circuit is open. */
   call<Result>(server: ServerSettings, work: (parts: OwnClientParts) => Promise<Result>): Promise<Result>;
-  /** Forgets a session that the server has ended. */
+  /** Removes a session that the server has ended. */
   drop(server: ServerSettings, caller: string, session: OwnSession): void;
 }
 

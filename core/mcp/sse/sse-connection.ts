@@ -144,7 +144,7 @@ export async function openSse(parts: SseParts, onMessage?: OnMessage): Promise<S
     const status = await postMessage(parts, endpoint as string, message, headers);
     if (status >= 200 && status < 300) return;
     const error = lostError(null, status);
-    // The server does not know the session any more.
+    // The session has ended at the server.
     if (status === 401 || status === 404) close(error);
     throw error;
   }

@@ -108,7 +108,7 @@ export function createSseSessions(peers: Peers): SseSessions {
       case 'request':
         return request(session, message, headers, question);
       case 'notify':
-        // The server knows the request by another id.
+        // The request has another id at the server.
         if (message.method === 'notifications/cancelled') session.connection.cancel(message);
         else await session.connection.notify(message, headers);
         return {};

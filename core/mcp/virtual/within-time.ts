@@ -5,7 +5,7 @@ import { RpcError } from '../../json-rpc/messages.ts';
 /** A list of a server took too long. */
 class Late extends Error {}
 
-/** Rejects with Late if the list takes longer. It is still read, for later requests. */
+/** Rejects with Late if the list takes longer. The read goes on in the background, so that later requests find the list. */
 export function listWithin<T>(list: Promise<T>, ms: number): Promise<T> {
   return within(list, ms, () => new Late(`no list within ${ms} ms`));
 }

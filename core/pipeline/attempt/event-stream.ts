@@ -140,7 +140,7 @@ export class EventStream {
    */
   #feed(frame: string): void {
     const text = isOneLine(frame) || !unread.test(frame) ? frame : readLines(frame);
-    // The parser would wait for the next frame, whose first character may belong to this line end.
+    // Without this, the parser would wait for the next frame, because its first character may belong to this line end.
     if (text.length <= sliceChars) return this.#parser.feed(text.endsWith('\r') ? `${text}\n` : text);
     const lines = text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text;
     for (let from = 0; from < lines.length; ) {

@@ -40,7 +40,7 @@ export class RepeatedEvents {
     this.#literals = literals;
   }
 
-  /** Forgets the last event, because something else was read. */
+  /** Discards the last event, because other data was read after it. */
   forget(): void {
     this.#literals = null;
   }

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../contract/plugin/requests/endpoint.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 
-/** Nearly all paths have none of these characters and need no further check. */
+/** Nearly all paths lack these characters and need no further check. */
 const suspicious = /\.\.|%2e|%25/i;
 
 /** Maximum number of times that a provider or a proxy in front of it may decode a path. */

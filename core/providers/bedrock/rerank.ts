@@ -18,7 +18,7 @@ export const rerank: Operation = {
   fromProvider: rerankReply,
   usage: () => null,
   usageOfCall: (call) => unitUsage('search_units', searchUnits(call.params), null),
-  // Never streamed, but the contract requires a reader.
+  // The replies are never streamed, but the contract requires a reader.
   streamReader: () => typedEventsReader('bedrock', []),
 };
 

@@ -12,7 +12,7 @@ export const createSpeech: Operation = {
   passesBytes: true,
   usage: () => null,
   usageOfCall: spokenCharacters,
-  // Never streamed as events, but the contract requires a reader.
+  // The replies are never streamed as events, but the contract requires a reader.
   streamReader: () => typedEventsReader('deepgram', []),
 };
 

@@ -16,7 +16,7 @@ export const createTranscription: Operation = {
   fromProvider: transcriptReply,
   toBytes: (reply, call) => writtenTranscript(transcriptionOf(reply), call.params.response_format),
   usage: durationUsage,
-  // Never streamed as events, but the contract requires a reader.
+  // The replies are never streamed as events, but the contract requires a reader.
   streamReader: () => typedEventsReader('deepgram', []),
 };
 

@@ -51,7 +51,7 @@ function imageRequest(params: JsonObject, call: OperationCall): JsonObject {
 
 function editRequest(params: JsonObject, call: OperationCall): JsonObject {
   const { image, images, mask: _mask, n, output_compression: compression, stream, ...others } = imageRequest(params, call);
-  // Without a mask, the whole image may change.
+  // An edit without a mask may change the whole image.
   if (sentImages(params, call, 'mask').length > 0) throw badParam('mask', 'openrouter does not support masks');
   const urls = call.form ? sentImages(params, call).map(dataUrl) : jsonImages(images ?? image);
   if (urls.length === 0) throw badParam('image', 'the image that is to be edited is expected');

@@ -15,7 +15,7 @@ export const embed: Operation = {
   toProvider: embedRequest,
   fromProvider: embedReply,
   usage: embedUsage,
-  // Never streamed, but the contract requires a reader.
+  // The replies are never streamed, but the contract requires a reader.
   streamReader: () => typedEventsReader('pinecone', []),
 };
 

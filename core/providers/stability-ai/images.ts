@@ -19,7 +19,7 @@ export const imageGenerate: Operation = {
   toContent: (params, call) => (isEngine(call.model) ? null : { kind: 'form', parts: generationForm(params, call) }),
   fromProvider: imageReply,
   usage: imageUsage,
-  // Never streamed, but the contract requires a reader.
+  // The replies are never streamed, but the contract requires a reader.
   streamReader: () => typedEventsReader('stability-ai', []),
 };
 

@@ -29,7 +29,7 @@ export const rerank: Operation = {
     const count = Array.isArray(params.documents) ? params.documents.length : 0;
     return count > 0 ? unitUsage('search_units', Math.ceil(count / recordsOfQuery), null) : null;
   },
-  // Never streamed, but the contract requires a reader.
+  // The replies are never streamed, but the contract requires a reader.
   streamReader: () => typedEventsReader('vertex-ai', []),
 };
 

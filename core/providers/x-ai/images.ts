@@ -55,7 +55,7 @@ function shapeOf(size: unknown, params: JsonObject, call: OperationCall): JsonOb
 
 function editRequest(params: JsonObject, call: OperationCall): JsonObject {
   const { image, images: list, mask: _mask, n, ...others } = shapedRequest(params, call);
-  // Without a mask, the whole image may change.
+  // An edit without a mask may change the whole image.
   if (sentImages(params, call, 'mask').length > 0)
     throw badParam('mask', 'x-ai does not support masks. Describe the change in the prompt');
   const sent = call.form ? sentImages(params, call).map((one) => urlPart(dataUrl(one))) : jsonImages(list ?? image);

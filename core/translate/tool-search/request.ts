@@ -3,7 +3,7 @@ import { isObject, type JsonObject, objectsIn } from '../../contract/values/json
 import { noteOnce } from '../../formats/note-once.ts';
 import { flatName } from '../tool-namespaces/flat-name.ts';
 
-/** Name of the function that stands for the search. Models of OpenAI know the search by this name. */
+/** Name of the function that stands for the search. Models of OpenAI expect this name. */
 export const searchName = 'tool_search';
 
 /**

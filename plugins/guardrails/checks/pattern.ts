@@ -24,7 +24,7 @@ export function patternWindow(
   given: { pattern: string; flags: string; replacement: string | null; fails: boolean; isOnce: boolean },
 ): WindowSearch | string {
   const { pattern, flags, replacement, fails, isOnce } = given;
-  // Both tasks run inline.
+  // Both tasks run in the calling thread.
   const { least, most, instructions } = tasks.run('measure-pattern', { pattern, flags }) as PatternReach;
   if (most === null) return 'the length of a match has no bound. Use {1,n} in place of + and {0,n} in place of *';
   if (least === 0) return 'the pattern matches the empty text';

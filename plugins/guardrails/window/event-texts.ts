@@ -113,7 +113,7 @@ function contentOf(value: unknown): JsonObject[] {
   return items.flatMap((item) => objectsIn(item.content));
 }
 
-/** Returns true if an event without these texts says nothing: a delta that was held back. */
+/** Returns true if an event is empty without these texts, as a delta that is held back. */
 export function isEmptyDelta(format: StreamFormat, event: JsonObject): boolean {
   if (format === 'messages') return event.type === 'content_block_delta';
   if (format === 'responses') return typeof event.type === 'string' && event.type.endsWith('.delta');

@@ -3,7 +3,7 @@ import { headerValuePattern, notHeaderValue } from '../../../../core/contract/va
 
 const refusedHeaders =
   /^(host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|expect|cookie|proxy-.*|x-svc-.*|svc-internal-.*)$/i;
-/** They carry the integration's own credential. */
+/** These headers carry the integration's own credential. */
 const credentialHeaders = /^(authorization|api-key|x-api-key)$/i;
 const setByGateway = 'this header is set by the gateway. Remove it';
 const anyHeaderName = v.pipe(

@@ -19,7 +19,7 @@ const configurations = v.pipe(
   v.check((value) => Object.keys(value).length > 0, 'must not be empty'),
 );
 
-/** One model as sent. Omitted fields stay. Null clears a field. */
+/** One model as sent. Omitted fields keep their value. Null clears a field. */
 const model = v.strictObject({
   slug: modelSlug,
   /** Display name; a model without one is shown under its slug. */

@@ -64,7 +64,7 @@ export async function resolveReference(
   throw unknownReference(`${path}.secret_reference_id`, 'Secret reference');
 }
 
-/** The same for an existing integration; undefined if the request contains no mappings. */
+/** Returns the mappings for an existing integration; undefined if the request contains none. */
 export async function mappingsToChange(
   em: EntityManager,
   row: Integration,
@@ -93,7 +93,7 @@ export async function mappingsOf(em: EntityManager, row: Integration): Promise<M
   return (await mappingsOfAll(em, row.organisationId, [row])).get(row.id) ?? [];
 }
 
-/** The same of many integrations, by their ids; those without any are left out. */
+/** Returns the mappings of many integrations, by id of the integration. Integrations without mappings are omitted. */
 export async function mappingsOfAll(
   em: EntityManager,
   organisationId: string,

@@ -9,7 +9,7 @@ export const mcpRestApis = defineEntity({
   properties: {
     integrationId: p.uuid().primary(),
     organisationId: p.uuid(),
-    /** In the form of OpenAPI 3.1. */
+    /** The document, converted to OpenAPI 3.1. */
     document: p.json().$type<OpenApiDocument>(),
     /** The selected operations as tools. */
     api: p.json().$type<RestApi>(),

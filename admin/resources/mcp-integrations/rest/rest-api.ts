@@ -34,7 +34,7 @@ export async function checkOpenApi(sent: SentOpenApi | undefined): Promise<ReadO
   if (sent === undefined) return undefined;
   const { operations } = sent;
   if (sent.document === undefined) return { document: undefined, operations, api: null, url: null };
-  // Before the transaction, because a large document takes seconds.
+  // Runs before the transaction, because a large document takes seconds.
   const { document, api } = await runOpenApiTask('read', { sent: sent.document, operations: operations ?? [] });
   return { document, operations, api, url: serverUrlOf(document) };
 }

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { invalid } from '../../../http/errors.ts';
 
-/** One result of a report with its time span, and where it stands in `data`. */
+/** One result of a report with its time span and its location in `data`. */
 export interface PageResult {
   readonly bucket: JsonObject;
   readonly result: JsonObject;
@@ -9,8 +9,8 @@ export interface PageResult {
 }
 
 /**
- * Returns the results of one page `{data: [{…, results: […]}]}`, or of an array of such pages. A page that says that another one follows is
- * only accepted before another one, so that no part of the bill is missing. Throws AB01.
+ * Returns the results of one page `{data: [{…, results: […]}]}`, or of an array of such pages. A page that announces another page must be
+ * followed by one, so that no part of the bill is missing. Throws AB01.
  */
 export function readPages(data: unknown): PageResult[] {
   const pages = Array.isArray(data) ? data : [data];

@@ -4,7 +4,7 @@ import { type CsvError, parse } from 'csv-parse';
 import { invalid } from '../../../http/errors.ts';
 import { flatMapInTurns } from './in-turns.ts';
 
-/** One row of a CSV text by column, and where it stands. */
+/** One row of a CSV text by column, and its location. */
 export interface TableRow {
   readonly cells: ReadonlyMap<string, string>;
   /** `data: line 2`, the last line of the row. */

@@ -27,7 +27,7 @@ export const agentRecord = v.object({
 });
 export type AgentRecord = v.InferOutput<typeof agentRecord>;
 
-/** The A2A call of a request. The endpoint's handler sets the fields as it learns them. */
+/** The A2A call of a request. The endpoint's handler sets the fields step by step. */
 export interface AgentCall extends AgentRecord {
   /** Id of the JSON-RPC request; null for REST and before the message is read. */
   id: string | number | null;

@@ -32,7 +32,7 @@ export const batchFileFields = [
 
 /** Returns true for the body of a pass-through request that creates a batch of a file. */
 export function namesBatchFile(body: JsonObject): boolean {
-  // Gemini has a level in between.
+  // Gemini has one level more.
   const parts = [body, body.batch].filter(isObject);
   return parts.some((part) => [...batchFileFields, 'input_config'].some((name) => Object.hasOwn(part, name)));
 }

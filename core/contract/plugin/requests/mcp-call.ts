@@ -32,7 +32,7 @@ export const mcpRecord = v.object({
 });
 export type McpRecord = v.InferOutput<typeof mcpRecord>;
 
-/** The MCP call of a request. The endpoint's handler sets the fields as it learns them. */
+/** The MCP call of a request. The endpoint's handler sets the fields step by step. */
 export interface McpCall extends McpRecord {
   /** Id of the JSON-RPC request; null for notifications and streams. */
   id: string | number | null;

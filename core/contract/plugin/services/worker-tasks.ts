@@ -45,7 +45,7 @@ export interface Scans {
   readonly 'has-upper-case': boolean;
   /** The words behind the fences of code blocks, each once. */
   readonly 'code-languages': readonly string[];
-  /** Each once. */
+  /** The URLs without repetition. */
   readonly urls: readonly string[];
   /** The JSON object or list of the first code block that has one, otherwise of the first brace; null if there is none. */
   readonly json: unknown;

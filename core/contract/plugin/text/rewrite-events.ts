@@ -35,7 +35,7 @@ class OpenTexts {
     return rewriter.next(piece);
   }
 
-  /** Returns what is held back of a text and forgets it; '' if there is no such text. */
+  /** Removes and returns the held part of a text; '' if there is no such text. */
   end(location: string): string {
     const rewriter = this.#open.get(location);
     this.#open.delete(location);

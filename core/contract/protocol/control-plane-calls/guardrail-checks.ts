@@ -15,7 +15,7 @@ export const guardrailTestsPath = '/internal/v1/guardrail-tests';
 
 /** Milliseconds within which a gateway must reply. */
 export const guardrailChecksMs = 2_000;
-/** The same for tests, which may call other services. */
+/** Milliseconds for tests of guardrails, which may call other services. */
 export const guardrailTestsMs = 20_000;
 
 /** Most characters of the text of a test or an invocation. */

@@ -24,7 +24,7 @@ const condition = v.object({ key: v.string(), value: texts, excludes: v.optional
 
 const shared = {
   id: v.string(),
-  /** All of them must match. */
+  /** All conditions must match. */
   conditions: v.array(condition),
   /** Each combination of the values of these keys has a counter of its own. */
   groupBy: v.array(v.string()),

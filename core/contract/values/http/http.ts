@@ -46,7 +46,7 @@ export interface RequestBody {
    * `onChunk` is called with each chunk, which is valid during the call only. An error that either throws rejects the body.
    */
   bytes(maxBytes: number, onGrow?: (bytes: number) => void, onChunk?: (chunk: Uint8Array) => void): Promise<Uint8Array>;
-  /** Streams the body to `to` as it arrives, without copying more than the chunk in hand. Call once, instead of `bytes`. */
+  /** Streams the body to `to` as it arrives, without copying more than the current chunk. Call once, instead of `bytes`. */
   pipe(to: BodyConsumer, maxBytes: number): BodyControl;
 }
 

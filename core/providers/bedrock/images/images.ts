@@ -18,7 +18,7 @@ export const imageGenerate: Operation = {
   },
   fromProvider: imageReply,
   usage: imageUsage,
-  // Never streamed, but the contract requires a reader.
+  // The replies are never streamed, but the contract requires a reader.
   streamReader: () => typedEventsReader('bedrock', []),
 };
 

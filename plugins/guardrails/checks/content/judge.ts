@@ -7,7 +7,7 @@ import { askProvider, providerCall } from './ask-provider.ts';
 
 const { model: _optional, ...call } = providerCall();
 
-/** `svc.judge`: a model of a stored provider says that the text meets the criteria. */
+/** `svc.judge`: a model of a stored provider decides whether the text meets the criteria. */
 export const judge: Check = defineCheck({
   id: 'svc.judge',
   sides: bothSides,
@@ -37,7 +37,7 @@ export const judge: Check = defineCheck({
   },
 });
 
-/** The text stands between marks that it cannot know, so that it cannot end before its end. */
+/** The text stands between random marks, so that it cannot contain the closing one. */
 function messagesFor(criteria: string, text: string) {
   const mark = `TEXT-${randomBytes(12).toString('hex')}`;
   const task = [

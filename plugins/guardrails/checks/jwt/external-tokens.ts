@@ -8,7 +8,7 @@ import { createIntrospection } from './introspection.ts';
 import { createKeys } from './keys.ts';
 import { verify } from './verify.ts';
 
-/** Returns the validation of external tokens by these rules. It remembers keys and verdicts. */
+/** Returns the validation of external tokens by these rules. It caches keys and verdicts. */
 export function createExternalTokens(rules: ExternalTokenRules, services: CheckServices): ExternalTokens {
   const keys = createKeys(rules, services);
   const introspect = createIntrospection(rules, services);

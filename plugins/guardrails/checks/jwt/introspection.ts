@@ -29,8 +29,8 @@ export function rememberedMs(maxAgeSeconds: number, { exp }: Claims, nowMs: numb
 }
 
 /**
- * Asks an endpoint whether a token is active (RFC 7662). Active tokens are remembered by their SHA-256. Inactive ones are not: a token may
- * become active. Rejects if the endpoint gives no reply.
+ * Asks an endpoint whether a token is active (RFC 7662). Active tokens are cached by their SHA-256. Inactive tokens are not cached, because
+ * they may become active. Rejects if the endpoint gives no reply.
  */
 export function createIntrospection(
   { introspectEndpoint, introspectContentType, introspectCacheMaxAge, introspectClientId, introspectClientSecret = '' }: Rules,
