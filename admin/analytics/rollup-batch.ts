@@ -78,8 +78,8 @@ export class RollupBatch {
   }
 
   /**
-   * Adds a request with its cost and what it saved, or subtracts it with `sign` -1. Requests without an organisation are not counted,
-   * because no tenant may read them.
+   * Adds a request with its cost and the cost that the cache saved, or subtracts it with `sign` -1. Requests without an organisation are
+   * not counted, because no tenant may read them.
    */
   add(record: RequestRecord, costNano: number | null, savedNano = 0, sign: 1 | -1 = 1): void {
     const { organisationId, durationMs, retryAttemptCount } = record;

@@ -106,7 +106,7 @@ export interface AdminServices {
   readonly logRejection: LogRejection;
   /** Reasons why the control plane cannot serve now. Empty when it is ready. Shown by /ready: no address or secret. */
   unready(): Promise<readonly { readonly dependency: string; readonly message: string }[]>;
-  /** Returns the numbers of gateways that report in time and that do not. Rejects if the database is away. */
+  /** Returns the numbers of gateways that report in time and that do not. Rejects if the database is unreachable. */
   instances(): Promise<{ readonly healthy: number; readonly unhealthy: number }>;
   readonly database: Database;
   readonly vault: Vault;

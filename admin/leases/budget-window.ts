@@ -17,7 +17,7 @@ export function ruleOf({ periodicReset, periodicResetDays, nextUsageResetAt, res
   return { periodicReset, periodicResetDays, nextUsageResetAt, resetAt };
 }
 
-/** Returns the current window. A reset by hand starts one, and so does every period that has passed. */
+/** Returns the current window. A manual reset and the end of each period start a new one. */
 export function windowOf(row: Pick<BudgetRow, 'start_ms'>, rule: BudgetRule, nowMs: number): Window {
   const knownMs = Number(row.start_ms);
   const { startMs, endMs } = budgetWindow(rule, Math.max(knownMs, resetMs(rule)), nowMs);

@@ -15,8 +15,8 @@ export interface OwnEntry {
 }
 
 /**
- * Returns whether the entries of a record are stored apart. A record shows what it used of which window, except for sessions, whose
- * usage may belong to several windows, and for reservations without a window.
+ * Returns true if the entries of a record are stored separately. The record itself states its usage of each window, except for sessions,
+ * whose usage may belong to several windows, and for reservations without a window.
  */
 export function hasOwnEntries({ session }: RequestRecord, startMs: number): boolean {
   return (session !== undefined && session !== null) || startMs === 0;

@@ -9,7 +9,7 @@ type OnUnavailable = 'allow' | 'deny';
 export interface UsageLimits {
   readonly id: string;
   readonly type: 'cost' | 'tokens';
-  /** The request named no type, so replies omit it, because clients compare what they read with what they sent. */
+  /** The request named no type, so replies omit it: clients compare the reply with their request. */
   readonly typeIsImplied?: true;
   /** US dollars for `cost`, tokens for `tokens`; null: no limit. */
   readonly creditLimit: number | null;

@@ -8,7 +8,7 @@ import { type ObjectStore, ObjectStoreError } from './object-store.ts';
 import type { ObjectStoreSettings } from './s3-identity.ts';
 import { createS3Store } from './s3-store.ts';
 
-/** Time after a failed write in which further writes fail at once, so that none waits for a store that is away. */
+/** Time after a failed write in which further writes fail at once, so that none waits for an unreachable store. */
 const restMs = 30_000;
 
 /** Returns the store that OBJECT_STORE names; null if it is unset. Opens no connection. */

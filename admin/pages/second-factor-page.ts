@@ -107,7 +107,7 @@ export function appPage(
   state: Html | '' = '',
   message: string | null = null,
 ): Promise<Response> {
-  // The URI may come back from the form, so nothing but the known scheme is drawn.
+  // A client can send another URI with the form, so only the known scheme is drawn.
   const code = app.uri.startsWith('otpauth://') && app.uri.length <= 1_024 ? raw(renderSVG(app.uri)) : '';
   const body = html`${alertOf(message)}
 <p>Scan this code with your app, or enter the key by hand. Then enter the code that the app shows.</p>

@@ -8,7 +8,7 @@ import { appendEvents, type ChangeEvent } from './append-events.ts';
 /** Context of a change: access to rows, and the documents it touched. */
 export interface Change {
   readonly tx: EntityManager;
-  /** Names a document that gateways must read again (or forget). Repeating one is harmless. */
+  /** Adds an event for a document that gateways must read again or discard. Repetition is harmless. */
   emit(event: ChangeEvent): void;
   /** Sets the row that the audit entry names. */
   about(resourceId: string): void;

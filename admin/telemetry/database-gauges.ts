@@ -63,7 +63,9 @@ async function read(database: Database): Promise<DatabaseState> {
   return { budgets, topBudgets, jobs, unpublished: outbox?.count ?? 0, waitingBodies: waiting?.count ?? 0, copies };
 }
 
-/** Returns a reader of samples from this state. It returns none if the database is away, so that the other metrics are still served. */
+/**
+ * Returns a reader of samples from this state. It returns none if the database is unreachable, so that the other metrics are still served.
+ */
 export function fromState<State>(state: () => Promise<State>, read: (state: State) => Sample[]): () => Promise<Sample[]> {
   return () => state().then(read, () => []);
 }

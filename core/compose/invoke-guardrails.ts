@@ -93,7 +93,7 @@ async function savedRules(
   return plans.rulesOf(references, loaded, side);
 }
 
-/** A chat completion: what the guardrails see. */
+/** The text as a chat completion, for the guardrails. */
 function contextOf({ match, plans, services, prefixes }: Parts, request: InboundRequest, model: string | null): RequestContext {
   const id = services.newId();
   const ctx = new RequestContext({

@@ -77,7 +77,7 @@ export function startInstanceReports(options: InstanceOptions): InstanceReports 
         );
       wasRejected = isRejected;
     } catch (error) {
-      // The follower of changes already warns when the control plane is away.
+      // The follower of changes already warns when the control plane is unreachable.
       log.debug({ reason: messageOf(error) }, 'cannot report this gateway to the control plane');
     }
   }

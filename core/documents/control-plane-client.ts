@@ -20,7 +20,7 @@ import { createKeyLookUps } from './key-look-ups.ts';
 
 /** The reading half of the internal API. Every failure is a GatewayError `unavailable`. */
 export interface ControlPlaneClient {
-  /** `mayWait`: while the control plane is away, waits for the next trial call instead of failing at once. Default false. */
+  /** `mayWait`: while the control plane is unreachable, waits for the next trial call instead of failing at once. Default false. */
   document(kind: DocumentKind, id: string, mayWait?: boolean): Promise<DocumentReply>;
   /** `mark` of an earlier reply. Null: unknown. */
   changes(after: number, mark: string | null): Promise<ChangesReply>;

@@ -27,7 +27,7 @@ const secretForms: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]*?(?:-----END \1-----|$)/g, `-----BEGIN $1-----${masked}`],
 ];
 
-/** Masks what the settings name and what looks like a credential. */
+/** Masks the fields that the settings name, and values that look like credentials. */
 export interface Masks {
   /** Returns the headers by name with values of credentials masked. */
   headers(list: readonly string[]): Record<string, string>;

@@ -8,7 +8,7 @@ import { join, sideOf } from './prepare-side.ts';
 /** Assembles the reply of a stream from its events. Null if it cannot be assembled. */
 export type MergeStream = (operation: string | null, events: string) => JsonObject | null;
 
-/** Turns the bytes of a finished request into what is stored: decoded, streams merged, vectors left out, credentials masked. */
+/** Converts the bytes of a finished request to their stored form: decoded, streams merged, vectors omitted, credentials masked. */
 export function prepareContent(
   content: CapturedContent,
   masks: Masks,

@@ -25,13 +25,10 @@ interface Checked extends CheckedToken {
   readonly identities: Map<string, { readonly found: TokenIdentity; readonly verified: VerifiedToken }>;
 }
 
-/**
- * Maximum number of remembered tokens, and of their characters in total. The data stored for a token is not longer than the
- * token.
- */
+/** Maximum number of cached JWTs, and of their characters in total. The data stored for a token is not longer than the token. */
 const tokensMax = 10_000;
 const charactersMax = 32 * 1024 * 1024;
-/** Maximum number of workspaces remembered for one token. */
+/** Maximum number of workspaces cached for one JWT. */
 const identitiesMax = 16;
 
 /** Creates the verifier of a gateway process. Tokens are stored by the SHA-256 of their text, never as text. */

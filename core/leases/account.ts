@@ -44,7 +44,7 @@ export class Account implements LeaseAccount {
   #spec: LimitSpec;
   startMs = 0;
   endMs = 0;
-  /** Units in hand. Negative after a call used more than it took. */
+  /** Unused units of the lease. Negative after a call used more than it took. */
   available = 0;
   asking = false;
   heldElsewhere = 0;

@@ -34,7 +34,7 @@ export interface LeasesOptions {
 
 export interface LeaseClient extends Leases {
   readonly counts: { readonly asks: number; readonly failures: number; readonly accounts: number };
-  /** Gives back all units. Units that cannot be given back expire. */
+  /** Returns all units to the ledger. Units that cannot be returned expire. */
   close(): Promise<void>;
 }
 

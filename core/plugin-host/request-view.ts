@@ -32,7 +32,7 @@ export function targetView(target: Target): PluginTarget {
 
 const targetViews = new WeakMap<Target, PluginTarget>();
 
-/** Reads and writes a request. What it does not name, plugins cannot reach. */
+/** Reads and writes a request. Plugins can access only the members listed here. */
 class RequestView implements PluginContext {
   readonly #ctx: RequestContext;
   readonly #hidden: HiddenNames;

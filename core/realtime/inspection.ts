@@ -5,7 +5,7 @@ import { isPromise, type Maybe } from '../contract/values/json/json.ts';
 import type { Reading } from './reading.ts';
 
 export interface InspectionOptions {
-  /** Returns what is to happen with a message; undefined: it is forwarded. */
+  /** Returns the decision about a message; undefined: it is forwarded. */
   inspect(message: SessionMessage): Maybe<SessionDecision | undefined>;
   /** Called for each decision, in the order of the messages. */
   decided(message: SessionMessage, decision: SessionDecision | undefined): void;

@@ -26,7 +26,7 @@ export function refused(message: string): SecretError {
 /** Returns the error for a status other than 200 of a manager. `word` is the manager's own error code. */
 export function statusError(who: string, status: number, word: string | null): SecretError {
   const summary = `${who} responded with ${status}${word === null ? '' : ` ${word}`}`;
-  // Redirects are never followed. A node that hands over to another responds with one for a while.
+  // Redirects are never followed. A node that is being replaced by another responds with redirects for a while.
   return isPassing(status) ? away(summary) : refused(summary);
 }
 

@@ -15,7 +15,7 @@ export interface FakeRequest {
   prepare: (sink: FakeSink) => void;
 }
 
-/** A reply sink that keeps what it was given, and can be left by its client at any time. */
+/** A reply sink that stores the reply. Tests can disconnect its client at any time. */
 export class FakeSink implements ReplySink {
   aborted = false;
   started = false;

@@ -11,7 +11,7 @@ export function toUpstreamError(error: unknown, phase: Phase): GatewayError {
   if (error instanceof GatewayError) return error;
   const code = codeOf(error);
   const detail = `${code ?? 'no code'}: ${messageOf(error)}`;
-  // undici asserts some of what a response has to be: a status of at least 100, and no upgrade that the request did not ask for.
+  // undici throws assertion errors for some invalid responses: a status of at least 100, and no upgrade that the request did not ask for.
   if (code === 'ERR_ASSERTION' && phase !== 'connect') return new GatewayError('upstream_invalid', { detail, cause: error });
   if (code === null || ourErrors.has(code)) return new GatewayError('internal', { detail, cause: error });
   if (phase === 'connect') return new GatewayError('upstream_connect', { detail, cause: error });

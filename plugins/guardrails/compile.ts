@@ -30,7 +30,7 @@ export interface PreparedCheck {
   readonly changes: boolean;
   /** True: it redacts, so that the guardrail denies if it has an error. */
   readonly redacts: boolean;
-  /** True: it runs after the checks before it, on what they have left of the body. */
+  /** True: it runs after the previous checks, on the body that they returned. */
   readonly isChained: boolean;
   /** The check for streams whose text is decided in a window; null: the guardrail has another mode. */
   readonly window: WindowSearch | null;

@@ -45,7 +45,7 @@ export function denialOf(results: HookResults): Reply {
   };
 }
 
-/** JSON of the results of a denial. Those of the response hold no text of it: what was denied must not leave this way. */
+/** JSON of the results of a denial. Results of the response contain no text of it, because the client must not receive denied text. */
 export function deniedResults({ before, after }: HookResults): string {
   return `{"before_request_hooks":${listJson(before)},"after_request_hooks":${listJson(after, withoutText)}}`;
 }

@@ -5,7 +5,7 @@ import { PolicyIndex } from './policy-index.ts';
 import { compileCondition, compileGroup } from './policy-matcher.ts';
 import type { PolicyCall } from './policy-values.ts';
 
-/** Meters that a policy keeps at hand, one per counter. Beyond this number they are created again when they are needed. */
+/** Maximum number of meters of a policy in memory, one per counter. Beyond this number they are created again when they are needed. */
 const metersMax = 10_000;
 
 /** The policies of one workspace, compiled from one version of its document. */

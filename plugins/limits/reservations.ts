@@ -130,7 +130,7 @@ export class Reservations {
     }
   }
 
-  /** Gives back the units taken for a target that has not replied. A request whose provider was called stays counted. */
+  /** Returns the units taken for a target that has not replied. Requests count if their provider was called. */
   leaveTarget(): void {
     const isCalled = this.#isTargetCalled();
     for (const hold of this.ofTarget.splice(0)) {
@@ -177,7 +177,7 @@ export class Reservations {
     this.#ctx.reservations = records.length === 0 ? null : records;
   }
 
-  /** Gives back all unused units, and notes the used ones for the record. */
+  /** Returns all unused units to their leases, and adds the used ones to the record. */
   settle(outcome: Outcome): void {
     const ctx = this.#ctx;
     for (const account of this.#entered) this.#outputs.leave(account, this);

@@ -4,7 +4,7 @@ import { seedText } from '../language/seed-text.ts';
 /** Texts with fewer Latin letters are not rated. */
 const lettersMin = 12;
 
-/** Logarithms of the probability that a letter follows two others. Learnt when the file is loaded. */
+/** Logarithms of the probability that a letter follows two others. Computed when the file is loaded. */
 const model = learn(seedText);
 
 /**

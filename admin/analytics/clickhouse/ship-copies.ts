@@ -33,9 +33,9 @@ const batchesMax = 20;
 const [firstWaitMs, waitMsMax, pollMs] = [500, 30_000, 2_000];
 
 /**
- * Starts sending. A copy is deleted after ClickHouse stored it. If the process ends in between, or several control planes send the same copy,
- * ClickHouse keeps one of them. While ClickHouse is away the copies wait in the database. A batch that ClickHouse refuses, although it accepts
- * others of the same time, is marked and left in the database, so that it does not block them.
+ * Starts sending. A copy is deleted after ClickHouse stored it. If the process ends in between, or several control planes send the same
+ * copy, ClickHouse keeps one of them. While ClickHouse is unreachable, the copies wait in the database. A batch that ClickHouse refuses,
+ * although it accepts others of the same time, is marked and left in the database, so that it does not block them.
  */
 export function startShipper(database: Pick<Database, 'em'>, clickhouse: ClickHouse, log: Log): CopyShipper {
   let [isReady, isAwake, isClosed] = [false, false, false];

@@ -13,7 +13,7 @@ export interface GatewayQuestion<Reply> {
 }
 
 /**
- * Asks a gateway what only gateways know: plugins and checks are loaded there. Throws AB10 if no gateway replies in time or the reply has
+ * Sends a question to a gateway, because only gateways load plugins and checks. Throws AB10 if no gateway replies in time or the reply has
  * another form.
  */
 export async function askGateway<Reply>(

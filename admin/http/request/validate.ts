@@ -3,8 +3,8 @@ import { issueTexts, listsReadAsObjects } from '../../../core/contract/values/er
 import { AdminError } from '../errors.ts';
 
 /**
- * Returns the schema's output. Throws AB01 with one `path: what is wrong` per issue. `root` stands for the input as a whole,
- * `prefix` precedes each path inside it. The texts contain no values, which may be secrets.
+ * Returns the schema's output. Throws AB01 with one `path: reason` per issue. `root` stands for the input as a whole, `prefix` precedes
+ * each path inside it. The texts contain no values, which may be secrets.
  */
 export function validate<Schema extends v.GenericSchema>(
   schema: Schema,

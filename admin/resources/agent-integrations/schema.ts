@@ -22,7 +22,7 @@ const configurations = v.nullish(
 );
 export type SentConfigurations = v.InferOutput<typeof configurations>;
 
-/** Settings as they are stored: without header values. */
+/** Settings in their stored form, without header values. */
 export interface AgentConfigurations extends ToolGuardrailSettings {
   forward_headers?: SentForwardHeaders;
   /** Milliseconds. */

@@ -121,7 +121,10 @@ function sumsFor(columns: readonly ColumnName[]): Readonly<Record<string, string
   return Object.fromEntries(Object.entries(everySum).filter(([name]) => name === 'requests' || needed.includes(name)));
 }
 
-/** A group collects this from its rows `s`; a query returns the packed counts of latencies in what was collected. */
+/**
+ * `collected` is an expression that each group aggregates over its rows `s`. `unnested` is the query that reads the packed counts of
+ * latencies from the aggregate.
+ */
 const countsOfRollups = {
   collected: 's.ctid',
   unnested: 'select unnest(r.latency) as packed from unnest(g.collected) at(id) join usage_rollups r on r.ctid = at.id',

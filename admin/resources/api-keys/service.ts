@@ -99,7 +99,7 @@ export async function updateApiKey(change: Change, actor: Actor, row: ApiKey, bo
   }
 }
 
-/** A higher limit or a reset by hand re-enables a key with an exhausted budget. */
+/** A higher limit or a manual reset re-enables a key with an exhausted budget. */
 function updateUsage(row: ApiKey, body: UpdateBody, now: Date): void {
   if (body.usage_limits !== undefined) {
     const before = row.usageLimits ?? null;

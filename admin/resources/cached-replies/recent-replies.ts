@@ -23,7 +23,7 @@ interface Entry extends StoredReply {
 
 /** A read of a row in progress. */
 interface Read {
-  /** True if the row is replaced meanwhile. What was read may be the old one, and is not kept. */
+  /** True if the row is replaced meanwhile. The read row may be the old one, so it is not cached. */
   overtaken: boolean;
 }
 

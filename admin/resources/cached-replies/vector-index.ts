@@ -23,7 +23,7 @@ export interface VectorIndex {
   nearest(em: EntityManager, question: NearestQuestion): Promise<Nearest | null>;
 }
 
-/** Bytes of vectors in memory. Partitions that were not asked for longest are dropped, and read again when they are. */
+/** Bytes of vectors in memory. The least recently used partitions are dropped, and read again on the next use. */
 const bytesMax = 64 * 1024 * 1024;
 /** Entries of a partition that are searched: the newest. */
 const entriesMax = 5_000;

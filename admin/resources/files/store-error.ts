@@ -23,7 +23,7 @@ export function noSuch(what: 'file' | 'batch', id: string): StoreError {
   return new StoreError(404, `No such ${what}: ${id.slice(0, 80)}`, 'id');
 }
 
-/** Converts any thrown value to an error reply. Unknown errors become 500 (503 if the database is away) without their text. */
+/** Converts any thrown value to an error reply. Unknown errors become 500 (503 if the database is unreachable) without their text. */
 export function storeErrorReply(thrown: unknown): Response {
   const known = thrown instanceof StoreError ? thrown : null;
   const other = known ? null : toAdminError(thrown);

@@ -35,7 +35,7 @@ import { toDetail, toReceipt, toRow, toVersion } from './to-reply.ts';
 
 const shared = { tenant: 'either', resource: 'guardrails', query: tenantQuery, body: null } as const;
 
-/** Guardrails of workspaces and those of the organisation have scopes of their own. The handler asks for the right one. */
+/** Guardrails of workspaces and those of the organisation have scopes of their own. The handler checks the right one. */
 const scopes = (action: string) => [`guardrails.${action}`, `organisation_guardrails.${action}`];
 
 /** Routes of saved guardrails. */

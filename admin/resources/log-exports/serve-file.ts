@@ -43,7 +43,7 @@ async function findSigned({ settings, clock, database }: AdminServices, c: Conte
   return row;
 }
 
-/** Reads the first piece before the reply, so that a store that is away gives an error instead of a file that is cut. */
+/** Reads the first piece before the reply, so that an unreachable store gives an error instead of a file that is cut. */
 async function toResponse({ database, vault, objects: store }: AdminServices, row: LogExport): Promise<Response> {
   const objects = store && limitedReads(store, pieceReadMs);
   const pieces = piecesOf({ newManager: () => database.emOf(row.organisationId), vault, objects, row });

@@ -48,8 +48,8 @@ export async function storeContents(
 }
 
 /**
- * Stores contents, each once: in the object store if LOG_BODIES selects it. If it is away they wait in the database, and a job moves them
- * later.
+ * Stores contents, each once: in the object store if LOG_BODIES selects it. If it is unreachable, they wait in the database, and a job
+ * moves them later.
  */
 export async function insertContents(
   em: EntityManager,
@@ -185,7 +185,7 @@ export function shownExchange(log: Log, exchange: ExchangeContent | undefined) {
 const notStored = { headers: {}, body: null, omitted: 'not_stored' } as const;
 const leftOut = { headers: {}, body: null, omitted: null } as const;
 
-/** The content of a log that was asked for without it. */
+/** Content of a log that was read without its bodies. */
 export const contentLeftOut: LogContent = { request: leftOut, response: leftOut };
 
 const stored = v.pick(recordContent, ['request', 'response', 'prompt', 'exchange']);

@@ -40,8 +40,8 @@ export async function setFlags(change: Change, row: McpIntegration, sent: SentFl
 const undefinedTool = { definition: null, approvedDefinition: null, approvedAt: null, approvedBy: null };
 
 /**
- * Stores what the server listed. New capabilities are enabled. Capabilities that the server no longer lists are removed unless they are
- * disabled or approved: a capability that returns is as before.
+ * Stores the capabilities that the server listed. New capabilities are enabled. Capabilities that the server no longer lists are removed
+ * unless they are disabled or approved: a capability that returns is as before.
  */
 export async function storeSync(
   change: Change,
@@ -97,7 +97,7 @@ export async function storeListed(
   return [...gone.values()];
 }
 
-/** Notes that the server could not be asked. What is stored stays. */
+/** Records that the server could not be reached. Stored capabilities stay unchanged. */
 export function storeFailedSync(change: Change, row: McpIntegration, error: string): void {
   row.syncStatus = 'failed';
   row.syncError = error.slice(0, 1_000);

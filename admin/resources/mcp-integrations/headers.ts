@@ -89,7 +89,7 @@ export function shownSettings({ configurations, headerNames, clientSecret }: Mcp
 
 type Sent = Headers | null | undefined;
 
-/** Returns what was sent under either name; null removes all, undefined changes nothing. */
+/** Returns the headers that were sent under either name; null removes all, undefined changes nothing. */
 function pick<Name extends string>(groups: { readonly [K in Name]?: Sent }, name: Name, alias: Name): Sent {
   if (groups[name] !== undefined && groups[alias] !== undefined) {
     throw invalid(`configurations.${alias}: is another name of ${name}. Send one of them`);

@@ -61,7 +61,7 @@ const configurations = v.nullish(
 );
 export type SentConfigurations = v.InferOutput<typeof configurations>;
 
-/** Settings as they are stored: without header values. */
+/** Settings in their stored form, without header values. */
 export interface McpSettings extends CallSettings, ToolGuardrailSettings {
   forward_headers?: SentForwardHeaders;
   oauth_metadata?: Omit<SentOauthMetadata, 'client_secret'>;

@@ -25,7 +25,7 @@ const registerBody = v.looseObject({
   application_type: text,
 });
 
-/** Dynamic registration of clients (RFC 7591). All clients are public, whatever they ask for. */
+/** Dynamic registration of clients (RFC 7591). All clients are public, also if they request another type. */
 export const registerRoute: PublicRoute = definePublicRoute({
   method: 'POST',
   path: '/oauth/register',

@@ -33,7 +33,7 @@ export const usagePolicies = defineEntity({
     periodicReset: p.text().$type<'weekly' | 'monthly'>().nullable(),
     periodicResetDays: p.integer().nullable(),
     nextUsageResetAt: p.datetime().nullable(),
-    /** Last reset of a counter by hand. */
+    /** Last manual reset of a counter. */
     lastResetAt: p.datetime().nullable(),
     revision: revision(),
   },

@@ -12,7 +12,7 @@ const schema = v.object({
   checkResults: v.array(v.record(v.string(), v.unknown())),
 });
 
-/** The part of a result that holds what the model wrote. It is sealed like the bodies of logs. */
+/** The part of a result that contains the model's output. It is sealed like the bodies of logs. */
 export type ResultContent = v.InferOutput<typeof schema>;
 
 export interface OpenedContent extends ResultContent {

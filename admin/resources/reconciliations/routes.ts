@@ -70,7 +70,7 @@ const percent = v.pipe(
   v.check((value) => value >= 0 && value <= 100, 'a number from 0 to 100 is expected'),
 );
 
-/** Routes that compare what a provider billed with what was recorded. Costs belong to integrations, and so do their scopes. */
+/** Routes that compare a provider's bill with the records. They need the scopes of integrations, because costs belong to integrations. */
 export const reconciliationRoutes: readonly AdminRoute[] = [
   defineRoute({
     ...shared,

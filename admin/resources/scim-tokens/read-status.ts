@@ -38,7 +38,7 @@ type Counts = Readonly<
 
 type Activity = Readonly<Record<'last_minute' | 'last_hour' | 'refused', number>>;
 
-/** Returns what the directories of an organisation have written, and from the audit log how fast they proceed. */
+/** Returns the numbers of users and groups that directories have written, and their rate of writes from the audit log. */
 export async function readStatus(
   em: EntityManager,
   organisationId: string,

@@ -42,7 +42,7 @@ export async function oidcClient(em: EntityManager, services: ClientServices, co
   return made;
 }
 
-/** Forgets metadata and keys of a provider, so that the next sign-in reads them again. */
+/** Discards metadata and keys of a provider, so that the next sign-in reads them again. */
 export function forgetOidcClient(services: ClientServices, connection: SsoConnection): void {
   cacheOf(services.database).delete(`${connection.id} ${connection.revision}`);
 }

@@ -70,7 +70,7 @@ export async function finishOidc(
   }
 }
 
-/** Reads what the ID token lacks from the user-info endpoint, if the provider has one. */
+/** Reads claims that the ID token lacks from the user-info endpoint, if the provider has one. */
 async function completed(
   client: Configuration,
   user: UserClaims,

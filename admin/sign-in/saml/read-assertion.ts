@@ -7,7 +7,7 @@ import type { Expected } from './verify-response.ts';
 export interface Assertion {
   /** Unique at the provider. Each assertion is accepted once. */
   readonly id: string;
-  /** Milliseconds; the id must be remembered until then. */
+  /** Time until which the id must be stored, in milliseconds. */
   readonly expiresAt: number;
   readonly subject: string;
   readonly subjectFormat: string;

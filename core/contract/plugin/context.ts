@@ -74,7 +74,7 @@ export interface Identity extends KeyOptions {
 /** Budgets and rate limits of one entity, as its document has them. */
 export interface EntityLimits {
   readonly usageLimits: readonly UsageLimitsDocument[];
-  /** ISO time of the last reset by hand. */
+  /** ISO time of the last manual reset. */
   readonly usageResetAt: string | null;
   readonly rateLimits: readonly RateLimitDocument[];
 }
@@ -363,7 +363,7 @@ export class RequestContext {
     this.usage = sumUsage(this.usage === null ? this.deniedUsage : [...this.deniedUsage, this.usage]);
   }
 
-  /** Notes for the record what was decided about a target. */
+  /** Adds the decision about a target to the record. */
   decide(targetPath: string, decision: DecisionRecord['decision']): void {
     this.decisions ??= [];
     if (this.decisions.length < decisionsMax) this.decisions.push({ targetPath, decision });

@@ -51,7 +51,7 @@ const files = { tag: 'Files', format: 'chat', body: 'none' } as const;
 const batches = { tag: 'Batches', format: 'chat', body: 'none' } as const;
 const tuning = { tag: 'Fine-tuning', format: 'chat', body: 'none' } as const;
 const clientSecrets = { body: 'json', format: 'plain', tag: 'Realtime' } as const;
-/** Tags of routes about what is stored at a provider. */
+/** Tags of routes about stored resources of a provider. */
 const storedTags: ReadonlySet<string> = new Set([files.tag, batches.tag, tuning.tag]);
 const hello = [{ role: 'user', content: 'Say hello.' }];
 

@@ -4,7 +4,7 @@ import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import { notCached } from '../revisions/translated-reader.ts';
 import { statelessRevision } from '../sessions/own-client.ts';
 
-/** The first one is offered to clients that ask for another. */
+/** The first revision is offered to clients that request an unsupported one. */
 const revisions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26'];
 
 /** Description of a server that is implemented by the gateway, for the reply to `initialize`. */
@@ -90,7 +90,7 @@ export function textReply(message: ClientMessage, text: string): AttemptReply {
 
 /** The reply with a result. */
 export function resultReply({ id, params }: ClientMessage, result: JsonObject): Extract<AttemptReply, { kind: 'replaced' }> {
-  // Clients of earlier revisions refuse members that they do not know in some results.
+  // In some results, clients of earlier revisions refuse unknown members.
   const isStateless = isObject(params._meta) && params._meta['io.modelcontextprotocol/protocolVersion'] !== undefined;
   const sent = isStateless ? { ...result, resultType: 'complete' } : result;
   const body = JSON.stringify({ jsonrpc: '2.0', id, result: sent });

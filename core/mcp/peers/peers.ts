@@ -35,7 +35,7 @@ const message = v.object({
 type Message = v.InferOutput<typeof message>;
 
 export interface Question {
-  /** Receives what the other process sends before its reply. */
+  /** Receives the messages that the other process sends before its reply. */
   onEvent(event: JsonObject): void;
   /** Called once with a function that cancels the question at the other process. */
   onCancel(cancel: () => void): void;

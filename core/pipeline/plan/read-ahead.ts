@@ -10,7 +10,7 @@ const readFor = new WeakMap<Plan, string>();
 
 /**
  * Reads the stored providers that a request with this plan may need, in the background. Without it a process that has served only cached
- * replies, or only the first target of a fallback, could not call them while the control plane is away. For plans with `readsAhead`.
+ * replies, or only the first target of a fallback, could not call them while the control plane is unreachable. For plans with `readsAhead`.
  * `requestProvider`: the provider that the request names. Never throws.
  */
 export function readAhead(

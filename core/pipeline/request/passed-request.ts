@@ -43,8 +43,8 @@ const names: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads what plan and limits need to know of a pass-through request before its call: the body, its parameters, or the facts about its
- * price. Rejects with what the body fails with, `body_too_large`, or `overloaded`.
+ * Reads the data of a pass-through request that plan and limits need before its call: the body, its parameters, or the facts about its
+ * price. Rejects with the error of the body, `body_too_large`, or `overloaded`.
  */
 export async function readPassedRequest(ctx: RequestContext, limits: BodyLimits): Promise<void> {
   if (ctx.body === null && mustBuffer(ctx, limits.jsonBytesMax)) ctx.body = await ctx.readBytes(limits.jsonBytesMax);
@@ -62,7 +62,7 @@ function mustBuffer({ request, plan }: RequestContext, bytesMax: number): boolea
   if (length === 0) return false;
   if (plan.readsBody || (length > 0 && length <= smallBodyBytes)) return true;
   const [first] = plan.targets;
-  // A body that is sent a second time, or looked for in the cache, has to be at hand.
+  // A body that may be sent a second time, or is part of a cache key, must be in memory.
   const again = plan.targets.length > 1 || (first?.retry?.attempts ?? 0) > 0 || (first?.cache ?? null) !== null;
   return again && length > 0 && length <= bytesMax;
 }

@@ -135,7 +135,7 @@ const textField = /"(?:content|text|thinking|reasoning|reasoning_content|argumen
 /** Bytes of a reply that are searched; the rest is taken to hold as much text. Searching 64 MiB would block other requests. */
 const searchedBytesMax = 1024 * 1024;
 
-/** Characters of what the model wrote, in JSON that may end anywhere. */
+/** Number of characters of the model's output, in JSON that may end anywhere. */
 function textLength(body: Uint8Array): number {
   let length = 0;
   const searched = Math.min(body.byteLength, searchedBytesMax);

@@ -83,7 +83,7 @@ export class OtlpExporter<Item> {
     else if (this.#cancelTimer === null) this.#schedule(delayMs);
   }
 
-  /** Sends what is queued, for at most `withinMs`. The rest is lost. */
+  /** Sends the queue for at most `withinMs`. The rest is lost. */
   async close(withinMs: number): Promise<void> {
     this.#closing = true;
     const { timers } = this.#options;

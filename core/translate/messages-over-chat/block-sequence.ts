@@ -9,7 +9,7 @@ import { WholeObject } from '../whole-object.ts';
 
 /** Converts pieces of a reply, in any order, to the content block events of a Messages stream. */
 export interface BlockSequence extends MessageSink {
-  /** Closes what is open. */
+  /** Closes the open items. */
   finish(): JsonObject[];
   callsTools(): boolean;
   refuses(): boolean;

@@ -21,7 +21,7 @@ export interface OutputItem {
 
 /** Converts pieces of a reply, in any order, to output items and the events of a Responses stream. */
 export interface OutputItems extends MessageSink {
-  /** Closes what is open. */
+  /** Closes the open items. */
   finish(cut: boolean): JsonObject[];
   /** The items so far, in their order. */
   output(): JsonObject[];

@@ -66,7 +66,10 @@ export interface Check<Parameters = unknown> {
   readonly sides: readonly Side[];
   /** True: it reads no text, so that it runs on routes without text too. */
   readonly readsNoText?: true;
-  /** True, or true for these parameters: it can change the body. Such checks of one side run one after the other, each on what the one before has left. */
+  /**
+   * True, or true for these parameters: it can change the body. Such checks of one side run one after the other, each on the body that the
+   * previous one returned.
+   */
   readonly changes?: true | ((parameters: Parameters) => boolean);
   /**
    * Returns true if these parameters redact personal data or secrets. If such a check has an error, the guardrail denies, unless

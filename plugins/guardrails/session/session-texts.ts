@@ -25,7 +25,7 @@ export function contentOfClient(event: JsonObject): MessageContent {
   return contentOf([settingsTexts(response), input === 'nothing' ? [] : input.texts]);
 }
 
-/** Returns the transcript of what the user said, if the event holds one. */
+/** Returns the transcript of the user's speech, if the event holds one. */
 export function transcriptOf({ type, transcript }: JsonObject): string | null {
   const isTranscript = type === 'conversation.item.input_audio_transcription.completed';
   return isTranscript ? textOrNull(transcript) : null;

@@ -3,7 +3,10 @@ import type { Guardrail } from '../compile.ts';
 import type { GuardrailResult } from '../run.ts';
 import type { WindowCheck } from './stream-window.ts';
 
-/** Returns the checks that a stream passes through: first those that judge the text as it came, then each on what the one before has left. */
+/**
+ * Returns the checks that a stream passes through: first those that decide about the unchanged text, then those that change it, each on the
+ * text that the previous one returned.
+ */
 export function windowChecks(guardrails: readonly Guardrail[]): WindowCheck[] {
   const checks = guardrails.flatMap((guardrail, at) =>
     guardrail.checks.flatMap((check) => (check.window ? [{ guardrail, at, check, search: check.window, findings: 0 }] : [])),

@@ -29,7 +29,7 @@ export interface ReadOpenApi {
   readonly url: string | null;
 }
 
-/** Checks what was sent in `configurations.openapi`. Throws AB01. */
+/** Checks `configurations.openapi` of a request. Throws AB01. */
 export async function checkOpenApi(sent: SentOpenApi | undefined): Promise<ReadOpenApi | undefined> {
   if (sent === undefined) return undefined;
   const { operations } = sent;

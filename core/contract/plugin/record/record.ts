@@ -272,7 +272,7 @@ export type AttemptRecord = v.InferOutput<typeof attemptRecord>;
 export type SdkRecord = v.InferOutput<typeof sdkRecord>;
 export type SessionRecord = v.InferOutput<typeof sessionRecord>;
 
-/** A record without a caller, a provider and usage. Replace what is known. */
+/** A record without a caller, a provider and usage. Callers replace the known fields. */
 export const emptyRecord: Omit<RequestRecord, 'id' | 'traceId' | 'createdAt'> = {
   spanId: null,
   parentSpanId: null,

@@ -25,7 +25,7 @@ export interface BreakerSettings {
   readonly failurePercent: number | null;
   /** Minimum number of calls before the share counts. */
   readonly requestsMin: number;
-  /** Time for which it stays open, and for which failures are remembered after the first one. */
+  /** Time for which a circuit stays open, and for which failures count after the first one. */
   readonly cooldownMs: number;
   /** Statuses that are failures; null = 500 and above. */
   readonly statusCodes: readonly number[] | null;

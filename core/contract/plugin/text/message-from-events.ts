@@ -45,7 +45,7 @@ export function messageFromEvents(events: readonly JsonObject[]): JsonObject | n
 
 const objectOf = (value: unknown): JsonObject => (isObject(value) ? value : {});
 
-/** Adds what the last event states: why the message ended, and its usage. */
+/** Adds the stop reason and the usage from the last event. */
 function addEnd(message: JsonObject, delta: JsonObject, usage: unknown): JsonObject {
   return { ...message, ...delta, usage: { ...objectOf(message.usage), ...objectOf(usage) } };
 }

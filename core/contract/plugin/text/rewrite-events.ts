@@ -8,7 +8,7 @@ import { rewriteWhole, type TextFormat, type TextRewriter } from './text-rewrite
 export interface EventRewriter {
   /** Changes the event in place and returns the events to send before it. */
   rewrite(event: JsonObject): JsonObject[];
-  /** Returns events with what is held back, before the end mark of a stream. */
+  /** Returns events with the held text, before the end mark of a stream. */
   end(): JsonObject[];
 }
 

@@ -2,7 +2,7 @@
 export interface TextRewriter {
   /** Takes the next piece and returns the text to send now. It may hold back an end that is not decided yet, and return ''. */
   next(piece: string): string;
-  /** Returns what is still held back. Called once, when the text is complete; not for a stream that is cut. */
+  /** Returns the text that is still held. Called once, when the text is complete; not for a stream that is cut. */
   end(): string;
 }
 

@@ -23,7 +23,7 @@ export const budgetRules = v.object({
   periodicReset: v.nullable(v.picklist(['weekly', 'monthly'])),
   periodicResetDays: v.nullable(v.number()),
   nextUsageResetAt: v.nullable(v.string()),
-  /** ISO time of the last reset by hand. */
+  /** ISO time of the last manual reset. */
   resetAt: v.nullable(v.string()),
 });
 

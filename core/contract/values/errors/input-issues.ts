@@ -8,8 +8,8 @@ export function pathOf(issue: v.BaseIssue<unknown>, root: string): string {
 }
 
 /**
- * Returns `path: what is wrong` of an issue. The text says what is expected and never repeats the value, which may be a secret. With
- * the schema it also names the key that an unknown key is probably a misspelling of.
+ * Returns an issue as `path: reason`. The text says what is expected and never repeats the value, which may be a secret. With the schema it
+ * also names the key that an unknown key is probably a misspelling of.
  */
 export function issueText(issue: v.BaseIssue<unknown>, root: string, schema?: unknown): string {
   const items = issue.path ?? [];

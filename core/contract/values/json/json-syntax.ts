@@ -14,7 +14,7 @@ const texts: Readonly<Record<string, string>> = {
   InvalidCharacter: 'a string with a raw control character',
 };
 
-/** Returns what is wrong with a JSON text, for an error of jsonc-parser `at` this character. Repeats nothing of the text. */
+/** Describes an error of jsonc-parser `at` this character of a JSON text. The description contains no part of the text. */
 export function jsonSyntaxText(code: ParseErrorCode, at: number, length: number): string {
   if (at >= length) return 'the text ends too early';
   return texts[printParseErrorCode(code)] ?? 'expected a value or a key in double quotes';

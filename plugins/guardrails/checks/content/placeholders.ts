@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../../../core/contract/plugin/context.ts';
 
-/** Placeholders of requests that ask for restoring, with the texts that they stand for. They are forgotten with the request. */
+/** Placeholders of requests that ask for restoring, with the texts that they stand for. They are discarded with the request. */
 const remembered = new WeakMap<RequestContext, Map<string, string>>();
 
 /** Returns the placeholders of a request, to be added to. */

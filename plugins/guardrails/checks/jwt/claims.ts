@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 
 export type Claims = Readonly<JsonObject>;
 
-/** Returns what is wrong with the claims, and a summary per parameter that was used. */
+/** Returns the errors of the claims, and a summary per parameter that was used. */
 export function claimFaults(
   claims: Claims,
   { requiredClaims, claimValues, headerPayloadMatch }: ClaimRules,

@@ -19,10 +19,10 @@ interface Rules {
   readonly introspectClientSecret?: string | undefined;
 }
 
-/** Maximum seconds for which a reply is remembered, whatever the setting: a token may be revoked. */
+/** Maximum seconds for which a reply is cached, regardless of the setting, because a token may be revoked. */
 const rememberedSecondsMax = 300;
 
-/** Returns the milliseconds for which an active token is remembered: the setting, at most 5 minutes, and never beyond its expiry. */
+/** Returns the milliseconds for which an active token is cached: the setting, at most 5 minutes, and never beyond its expiry. */
 export function rememberedMs(maxAgeSeconds: number, { exp }: Claims, nowMs: number): number {
   const most = Math.min(maxAgeSeconds, rememberedSecondsMax) * 1_000;
   return typeof exp === 'number' ? Math.min(most, exp * 1_000 - nowMs) : most;

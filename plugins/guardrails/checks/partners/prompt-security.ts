@@ -30,7 +30,7 @@ const protect = (id: string, side: Side, key: 'prompt' | 'response'): Check =>
     }),
     toVerdict({ result }, { parameters: { redact, monitorOnly } }) {
       const judged = result[key];
-      // A reply that does not judge what was sent is no verdict.
+      // A reply that does not cover the sent text is no verdict.
       if (!judged) throw new Error('no verdict');
       const { passed, modified_text: modified, violations } = judged;
       const data = { passed, violations: violations ?? null };
