@@ -33,7 +33,7 @@ export async function callService(
     if (thrown instanceof CallError) throw thrown;
     if (isBlocked(thrown)) throw new BlockedAddress('The service of the check was not called: this address may not be called');
     throw new CallError(
-      'FetchError',
+      'TypeError',
       'fetch failed',
       `${new URL(url).host}: ${thrown instanceof GatewayError ? thrown.code : 'fetch failed'}`,
     );

@@ -2,7 +2,7 @@ import type { GenericSchema } from 'valibot';
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
 import type { GuardrailSide } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 import type { AddedCheck } from '../../../core/contract/plugin/guardrails/plugin-check.ts';
-import type { Services } from '../../../core/contract/plugin/plugin.ts';
+import type { DocumentReader, Services } from '../../../core/contract/plugin/plugin.ts';
 import type { CallProvider } from '../../../core/contract/plugin/services/provider-call.ts';
 import type { SignAws } from '../../../core/contract/plugin/services/sign-aws.ts';
 import type { TaskRunner } from '../../../core/contract/plugin/services/worker-tasks.ts';
@@ -49,6 +49,8 @@ export interface CheckServices {
   readonly fetch: Services['fetch'];
   /** Absent where configs are only checked. */
   readonly log?: Log;
+  /** Absent where no request is served. */
+  readonly documents?: DocumentReader;
   /** Calls a stored provider; absent where no request is served. */
   readonly callProvider?: CallProvider;
   /** Signs calls to AWS; absent where no request is served. */

@@ -1,11 +1,12 @@
 import type { HeaderList } from '../../../core/contract/values/http/http.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { textParts } from '../texts.ts';
-import type { Subject } from './check.ts';
+import { askedProvider } from './asked-providers.ts';
+import type { CheckServices, Subject } from './check.ts';
 import { traceIdHeader } from './outgoing-headers.ts';
 
 /** Returns a request or response as services receive it. It holds no header and no credential. */
-export function eventOf(subject: Subject): JsonObject {
+export async function eventOf(subject: Subject, services: CheckServices): Promise<JsonObject> {
   const { ctx, side, body, text, requestType, metadata } = subject;
   const isRequest = side !== 'output';
   return {
@@ -18,7 +19,7 @@ export function eventOf(subject: Subject): JsonObject {
     response: isRequest
       ? { json: {}, text: '', statusCode: null, isTransformed: false }
       : { json: body, text, statusCode: 200, isTransformed: false },
-    provider: ctx.provider ?? '',
+    provider: (await askedProvider(subject, services)) ?? '',
     requestType,
     ...(requestType === 'proxy' ? { requestInfo: requestInfoOf(ctx) } : {}),
     metadata,

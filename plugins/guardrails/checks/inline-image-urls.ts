@@ -3,6 +3,7 @@ import { findHeader } from '../../../core/contract/values/http/http.ts';
 import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
 import { counted } from '../../../core/contract/values/text/counted.ts';
 import { within } from '../../../core/contract/values/time/within.ts';
+import { askedProviders } from './asked-providers.ts';
 import { BlockedAddress, CallError, isBlocked } from './call-service.ts';
 import { type Check, type CheckServices, defineCheck, type Outcome, type Subject } from './check.ts';
 
@@ -30,8 +31,10 @@ export const inlineImageUrls: Check = defineCheck({
   readsNoText: true,
   parameters,
   prepare: (given, services) => async (subject) => {
-    const provider = providerOf(subject);
-    if (given.providers.length > 0 && (provider === null || !given.providers.includes(provider))) {
+    const asked = await askedProviders(subject, services);
+    const provider = asked.length === 1 ? (asked[0] as string) : null;
+    const names = [...asked, ...subject.ctx.plan.targets.map((target) => target.provider)];
+    if (given.providers.length > 0 && !names.some((name) => name !== null && given.providers.includes(name))) {
       return { verdict: true, data: { imagesConverted: 0, errors: [], provider } };
     }
     return convert(given, services, subject, provider);
@@ -109,9 +112,4 @@ function isRemote(url: unknown): url is string {
 
 function dataUrl({ type, base64 }: Image): string {
   return `data:${type};base64,${base64}`;
-}
-
-/** The provider of the attempt, or that of the only target if the guardrail runs before one is chosen. */
-function providerOf({ ctx }: Subject): string | null {
-  return ctx.provider ?? (ctx.plan.targets.length === 1 ? (ctx.plan.targets[0]?.provider ?? null) : null);
 }

@@ -15,7 +15,8 @@ export const log: Check = defineCheck({
     refuseOwnHeaders({ headers }, services);
     return async (subject): Promise<Outcome> => {
       try {
-        await callService(services, { url, headers: headersOf(subject, headers, []), body: eventOf(subject), timeoutMs });
+        const body = await eventOf(subject, services);
+        await callService(services, { url, headers: headersOf(subject, headers, []), body, timeoutMs });
         return { verdict: true, data: { message: `Logged the request to ${url}` } };
       } catch (thrown) {
         return callFailed(thrown, null);

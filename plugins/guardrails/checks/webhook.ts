@@ -36,7 +36,8 @@ async function ask(given: Parameters, services: CheckServices, subject: Subject)
   const context = { webhookUrl: url, requestContext: { timeout } };
   let responseData: JsonObject = {};
   try {
-    const call = { url, headers: headersOf(subject, headers, forwardHeaders), body: eventOf(subject), timeoutMs: timeout };
+    const event = await eventOf(subject, services);
+    const call = { url, headers: headersOf(subject, headers, forwardHeaders), body: event, timeoutMs: timeout };
     const { status, body } = await callService(services, call);
     const reply = parseObject(body);
     if (status < 200 || status > 299) {

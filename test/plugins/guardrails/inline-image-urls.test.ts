@@ -43,7 +43,7 @@ describe('default.inlineImageUrls', () => {
     expect([status, urls]).toEqual([200, [url]]);
     const changed = { type: 'image_url', image_url: { url: inlined, detail: 'low', mime_type: 'image/png' } };
     expect(sent).toMatchObject(chat(changed, changed, image(inlined)));
-    expect(check?.data).toEqual({ imagesConverted: 1, errors: [], provider: '@one' });
+    expect(check?.data).toEqual({ imagesConverted: 1, errors: [], provider: 'openai' });
   });
 
   it.each<[string, JsonObject, JsonObject]>([
@@ -90,7 +90,12 @@ describe('default.inlineImageUrls', () => {
   });
 
   it('leaves requests to other providers alone', async () => {
-    const { urls, check } = await ask({ providers: ['@two'] }, chat(image('https://i.example.com/a.png')));
+    const { urls, check } = await ask({ providers: ['anthropic'] }, chat(image('https://i.example.com/a.png')));
     expect([urls, check?.verdict]).toEqual([[], true]);
+  });
+
+  it.each([['openai'], ['@one']])('providers: %s is a type, or a provider as the target names it', async (name) => {
+    const { urls } = await ask({ providers: [name] }, chat(image('https://i.example.com/a.png')));
+    expect(urls).toEqual(['https://i.example.com/a.png']);
   });
 });

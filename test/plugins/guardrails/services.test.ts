@@ -89,13 +89,30 @@ describe('default.webhook', () => {
             isTransformed: false,
           },
           response: { json: {}, text: '', statusCode: null, isTransformed: false },
-          provider: '',
+          provider: 'openai',
           requestType: 'chatComplete',
           metadata: { team: 'a' },
           eventType: 'beforeRequestHook',
         },
       },
     ]);
+  });
+
+  it.each<[string, JsonObject, JsonObject, string]>([
+    ['of the config', { provider: 'anthropic', api_key: 'k' }, {}, 'anthropic'],
+    ['of the model', {}, { model: '@one/m' }, 'openai'],
+    ['of all targets', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] }, {}, 'openai'],
+    [
+      'none if targets differ',
+      { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@claude' }] },
+      {},
+      '',
+    ],
+    ['none if it is not known', { provider: '@absent' }, {}, ''],
+  ])('receives the provider before one is chosen: %s', async (_name, config, body, provider) => {
+    const given = { provider: undefined, ...config, ...input() };
+    const { calls } = await ask(given, { json: { verdict: false } }, { body: { model: 'm', messages: [], ...body } });
+    expect(calls[0]?.body).toMatchObject({ provider });
   });
 
   it.each([[true], [false], [undefined]])('runs on pass-through requests with executeOnProxy %s', async (executeOnProxy) => {
@@ -185,7 +202,7 @@ describe('default.log', () => {
   const config = { output_guardrails: [{ 'default.log': { logURL: url }, deny: true }] };
   it.each<[string, Reply, JsonObject]>([
     ['sent', { status: 500, text: '' }, { verdict: true, data: { message: `Logged the request to ${url}` } }],
-    ['receiver down', 'down', { verdict: false, error: { name: 'FetchError', message: 'fetch failed' } }],
+    ['receiver down', 'down', { verdict: false, error: { name: 'TypeError', message: 'fetch failed' } }],
   ])('%s: the reply passes', async (_name, response, expected) => {
     const { status, reply, calls } = await ask(config, response);
     expect([status, calls.length]).toEqual([200, 1]);
