@@ -13,7 +13,7 @@ interface HeldEvent {
 export class HeldStream {
   readonly #events: HeldEvent[];
   readonly #format: 'chat' | 'messages' | 'responses';
-  /** The content of the reply: `choices`, `content` or `output`. */
+  /** The whole reply: its content (`choices`, `content` or `output`), and what the events tell about the rest of it. */
   readonly body: JsonObject;
 
   constructor(format: 'chat' | 'messages' | 'responses', stream: string) {
@@ -35,7 +35,8 @@ export class HeldStream {
       written.add(key);
       return text;
     };
-    const isText = JSON.stringify(withoutTexts(this.body, old)) === JSON.stringify(withoutTexts(changed, texts));
+    const name = contentOf[this.#format];
+    const isText = withoutTexts(this.body[name], old) === withoutTexts(changed[name], texts);
     if (!isText) return null;
     return this.#events
       .map(({ frame, json }) => {
@@ -63,8 +64,16 @@ const bodies = {
       choices[index] = known;
       if (isObject(choice.delta) && isObject(known.message)) addDelta(known.message, choice.delta);
       else known.text = string(known.text) + string(choice.text);
+      if (typeof choice.finish_reason === 'string') known.finish_reason = choice.finish_reason;
     }
-    return { choices: Object.values(choices) };
+    const { object, choices: _choices, ...head } = events.find((event) => Array.isArray(event.choices)) ?? {};
+    const usage = events.findLast((event) => isObject(event.usage))?.usage;
+    return {
+      ...head,
+      ...(typeof object === 'string' ? { object: object.replace(/\.chunk$/, '') } : {}),
+      choices: Object.values(choices),
+      ...(usage === undefined ? {} : { usage }),
+    };
   },
   messages(events: readonly JsonObject[]): JsonObject {
     const content: Accumulated = {};
@@ -77,13 +86,23 @@ const bodies = {
         if (key !== 'type' && key !== 'signature') block[key] = string(block[key]) + string(value);
       }
     }
-    return { content: Object.values(content) };
+    const { message } = events.find(({ type }) => type === 'message_start') ?? {};
+    const { delta, usage } = events.findLast(({ type }) => type === 'message_delta') ?? {};
+    const head = isObject(message) ? message : {};
+    return {
+      ...head,
+      content: Object.values(content),
+      ...(isObject(delta) ? delta : {}),
+      ...(isObject(usage) ? { usage: { ...(isObject(head.usage) ? head.usage : {}), ...usage } } : {}),
+    };
   },
   responses(events: readonly JsonObject[]): JsonObject {
     const last = events.findLast(({ response }) => isObject(response) && Array.isArray(response.output));
-    return { output: isObject(last?.response) ? last.response.output : [] };
+    return isObject(last?.response) ? last.response : { output: [] };
   },
 };
+
+const contentOf = { chat: 'choices', messages: 'content', responses: 'output' } as const;
 
 function addDelta(message: JsonObject, delta: JsonObject): void {
   for (const [key, value] of Object.entries(delta)) {
@@ -124,13 +143,11 @@ function textsOf(format: 'chat' | 'messages' | 'responses', body: JsonObject): M
   return texts;
 }
 
-/** Returns a copy without the texts, to compare everything else. */
-function withoutTexts(body: JsonObject, texts: ReadonlyMap<string, string>): unknown {
+/** Returns the JSON of a content without the texts, to compare everything else. */
+function withoutTexts(content: unknown, texts: ReadonlyMap<string, string>): string | undefined {
   const known = new Set(texts.values());
-  return JSON.parse(
-    JSON.stringify(body, (key, value: unknown) =>
-      (key === 'content' || key === 'text') && known.has(value as string) ? '' : value,
-    ),
+  return JSON.stringify(content, (key, value: unknown) =>
+    (key === 'content' || key === 'text') && known.has(value as string) ? '' : value,
   );
 }
 
