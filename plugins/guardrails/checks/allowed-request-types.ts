@@ -63,7 +63,16 @@ export const allowedRequestTypes: Check = defineCheck({
         return result(isAllowed, explanation, 'allowlist', { allowedTypes });
       }
       if (blockedTypes.length > 0) return result(true, `${name} is allowed.`, 'blocklist', { blockedTypes });
-      return result(true, `${name} is allowed (no restrictions configured).`, 'unrestricted', {});
+      const explanation = `${name} is allowed (no restrictions configured).`;
+      const data = {
+        currentRequestType,
+        allowedTypes: ['all'],
+        verdict: true,
+        explanation,
+        source: 'default',
+        mode: 'unrestricted',
+      };
+      return { verdict: true, data };
     },
 });
 

@@ -384,6 +384,11 @@ describe('verdict and explanation of each check', () => {
     expect([outcome.verdict, outcome.data?.explanation]).toEqual([verdict, explanation]);
   });
 
+  it('allowedRequestTypes: without lists the result allows all types by default', async () => {
+    const { data } = await run('allowedRequestTypes', {}, chat('x'));
+    expect(data).toMatchObject({ allowedTypes: ['all'], source: 'default', mode: 'unrestricted' });
+  });
+
   it.each<[string, JsonObject, JsonObject, string]>([
     ['regexMatch', { rule: 'x' }, reply(null), 'Missing text to match'],
     ['modelWhitelist', { models: ['m'] }, { messages: [] }, 'Missing model in request'],
