@@ -1,7 +1,7 @@
 import { capabilitiesMax } from '../../contract/protocol/mcp/mcp-sync.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import type { ServerSettings } from '../server/server-settings.ts';
-import { type OwnClientParts, type OwnSession, request } from '../sessions/own-client.ts';
+import { type OwnClientParts, type OwnSession, request, UnknownMethod } from '../sessions/own-client.ts';
 import type { OwnSessions } from '../sessions/own-sessions.ts';
 import { lists } from './capabilities.ts';
 
@@ -20,7 +20,7 @@ export async function listItems(parts: OwnClientParts, session: OwnSession, meth
   let cursor: unknown;
   let length = 0;
   do {
-    const result = await request(parts, session, method, cursor === undefined ? {} : { cursor });
+    const result = await request(parts, session, method, cursor === undefined ? {} : { cursor }).catch(emptyIfUnknown);
     const items = result[member];
     if (Array.isArray(items)) for (const item of items) if (isObject(item)) all.push(item);
     cursor = result.nextCursor;
@@ -29,6 +29,12 @@ export async function listItems(parts: OwnClientParts, session: OwnSession, meth
     length += JSON.stringify(result).length;
   } while (all.length < capabilitiesMax && cursors.size < pagesMax && length < listLengthMax);
   return all.slice(0, capabilitiesMax);
+}
+
+/** Many servers announce resources and have no method for their templates. */
+function emptyIfUnknown(thrown: unknown): JsonObject {
+  if (thrown instanceof UnknownMethod) return {};
+  throw thrown;
 }
 
 /**

@@ -89,6 +89,13 @@ async function initializeSse(parts: OwnClientParts, params: JsonObject, onMessag
   }
 }
 
+/** The server does not have the method (-32601). */
+export class UnknownMethod extends GatewayError {
+  constructor(message: string) {
+    super('upstream_invalid', { message });
+  }
+}
+
 /** Sends a request in a session, and returns its result. Throws GatewayError `upstream_…`. */
 export async function request(
   parts: OwnClientParts,
@@ -237,7 +244,8 @@ function tooLarge(): GatewayError {
 
 function resultOf(message: JsonObject | null): JsonObject {
   if (isObject(message?.result)) return message.result;
-  const text = isObject(message?.error) && typeof message.error.message === 'string' ? message.error.message.slice(0, 500) : null;
-  const why = text === null ? 'sent no result' : `replied with an error: ${text}`;
-  throw new GatewayError('upstream_invalid', { message: `The MCP server ${why}` });
+  const error = isObject(message?.error) ? message.error : {};
+  const text = typeof error.message === 'string' ? error.message.slice(0, 500) : null;
+  const why = `The MCP server ${text === null ? 'sent no result' : `replied with an error: ${text}`}`;
+  throw error.code === -32601 ? new UnknownMethod(why) : new GatewayError('upstream_invalid', { message: why });
 }
