@@ -82,8 +82,8 @@ function received(format: StreamFormat, stream: string): { text: string; whole: 
   let text = '';
   const whole: string[] = [];
   let sequence = 0;
-  for (const block of stream.split('\n\n')) {
-    const line = block.split('\n').find((each) => each.startsWith('data: '));
+  for (const block of stream.split(/\r?\n\r?\n/)) {
+    const line = block.split(/\r?\n/).find((each) => each.startsWith('data: '));
     if (!line || line === 'data: [DONE]') continue;
     // biome-ignore lint/suspicious/noExplicitAny: events of three formats
     const event = JSON.parse(line.slice(6)) as any;
