@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, objectsIn, parseObject } from '../../core/contract/values/json/json.ts';
 import { framesOf } from '../../core/contract/values/text/event-frames.ts';
-import { dataOf, withData } from '../../core/contract/values/text/event-text.ts';
+import { dataOf, hasMarkedLine, withData } from '../../core/contract/values/text/event-text.ts';
 import { removeLogprobs } from './window/event-texts.ts';
 
 /** One event of a held stream. `json` is null for `[DONE]` and comments. */
@@ -13,20 +13,22 @@ interface HeldEvent {
 export class HeldStream {
   readonly #events: HeldEvent[];
   readonly #format: 'chat' | 'messages' | 'responses';
-  /** The whole reply: its content (`choices`, `content` or `output`), and what the events tell about the rest of it. */
-  readonly body: JsonObject;
+  /** The whole reply: its content (`choices`, `content` or `output`), and its other members. Null: an event cannot be read. */
+  readonly body: JsonObject | null;
 
   constructor(format: 'chat' | 'messages' | 'responses', stream: string) {
     this.#format = format;
     this.#events = framesOf(stream).map((frame) => ({ frame, json: parseObject(dataOf(frame) ?? '') }));
-    this.body = bodies[format](this.#events.flatMap(({ json }) => (json === null ? [] : [json])));
+    const isReadable = this.#events.every(({ frame, json }) => !hasMarkedLine(frame) && (json !== null || hasNoText(frame)));
+    this.body = isReadable ? bodies[format](this.#events.flatMap(({ json }) => (json === null ? [] : [json]))) : null;
   }
 
   /**
    * Returns the stream with the texts of a changed `body`: the first delta of a text holds the whole new text, its other deltas are empty.
-   * Null if something else than the text of the reply was changed.
+   * Null if something else than the text of the reply was changed, or if the stream cannot be read.
    */
   withBody(changed: JsonObject): string | null {
+    if (this.body === null) return null;
     const old = textsOf(this.#format, this.body);
     const texts = textsOf(this.#format, changed);
     const written = new Set<string>();
@@ -47,6 +49,12 @@ export class HeldStream {
       })
       .join('');
   }
+}
+
+/** Returns true for comments, empty events and the end mark. */
+function hasNoText(frame: string): boolean {
+  const data = dataOf(frame)?.trim() ?? '';
+  return data === '' || data === '[DONE]';
 }
 
 const string = (value: unknown): string => (typeof value === 'string' ? value : '');

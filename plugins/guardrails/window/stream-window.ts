@@ -2,7 +2,7 @@ import type { StreamDenial, StreamFilter } from '../../../core/contract/plugin/s
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { type JsonObject, parseObject } from '../../../core/contract/values/json/json.ts';
 import { EventFrames } from '../../../core/contract/values/text/event-frames.ts';
-import { dataOf, typedEvent, withData } from '../../../core/contract/values/text/event-text.ts';
+import { dataOf, hasMarkedLine, typedEvent, withData } from '../../../core/contract/values/text/event-text.ts';
 import type { Guardrail, PreparedCheck } from '../compile.ts';
 import { type EventText, eventTexts, isEmptyDelta, removeLogprobs, type StreamFormat, textEvent } from './event-texts.ts';
 import type { WindowSearch } from './search.ts';
@@ -64,11 +64,12 @@ export class StreamWindow implements StreamFilter {
   }
 
   #frame(frame: string): string {
-    const text = dataOf(frame);
+    if (hasMarkedLine(frame)) throw unreadable();
+    const text = dataOf(frame)?.trim() ?? null;
     if (text === null) return frame;
     const event = parseObject(text);
     if (event !== null) return this.#event(event, frame);
-    const isEnd = text.trim() === '[DONE]';
+    const isEnd = text === '[DONE]';
     const before = isEnd ? this.#endTexts(null) : '';
     if (!isEnd && this.#whole(text) !== text) throw unreadable();
     return before + frame;
@@ -156,7 +157,7 @@ export class StreamWindow implements StreamFilter {
   }
 }
 
-/** The bytes of an event that is no JSON cannot be replaced in a way that a client would understand. */
+/** The bytes of such an event cannot be replaced in a way that every client would understand. */
 function unreadable(): GatewayError {
-  return new GatewayError('upstream_invalid', { message: 'The provider sent an event that is not JSON' });
+  return new GatewayError('upstream_invalid', { message: 'The provider sent an event that guardrails cannot read' });
 }

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { createHarness } from '../../../core/test-kit/pipeline-harness.ts';
 import { streamOf } from '../../../core/test-kit/provider-scripts.ts';
 import { ask, user } from './ask-gateway.ts';
 
@@ -27,4 +28,41 @@ it.each(forms)('stream in a window with %s: a check reads its texts', async (_, 
   const { sink } = await ask(config, { body: { ...user('hi'), stream: true }, scripts: [streamOf([text])] });
   expect(sink.text).toContain('a ***');
   expect(sink.text).not.toContain('secret');
+});
+
+/** Events of messages reach the client as the provider wrote them. Some clients read a field behind a mark, and others no line at all. */
+const delta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'a secret' } };
+const event = `data: ${JSON.stringify(delta)}\n\n`;
+const end = `event: message_stop\ndata: {"type":"message_stop"}\n\n`;
+const unreadable: [string, string][] = [
+  ['two byte order marks', `\ufeff\ufeff${event}${end}`],
+  ['a byte order mark before a later event', `${event.replace('a secret', '')}\ufeff${event}${end}`],
+  ['a byte order mark before a later line', `event: content_block_delta\r\ufeff${event}${end}`],
+  ['a second text behind a mark', `${event.replace('secret', 'sec\\u0072et').trimEnd()}\n\ufeffdata: x\n\n${end}`],
+];
+
+async function sendMessages(stream: string, text: string) {
+  const gateway = createHarness();
+  gateway.script(streamOf([text]));
+  const guardrail = { 'default.contains': { words: ['secret'], operator: 'none' }, deny: true, stream };
+  return gateway.send({
+    path: '/v1/messages',
+    headers: { 'x-svc-config': JSON.stringify({ provider: '@claude', output_guardrails: [guardrail] }) },
+    body: { ...user('hi'), max_tokens: 9, stream: true },
+  });
+}
+
+it.each(unreadable)('held stream with %s: is not sent', async (_, text) => {
+  const reply = await sendMessages('buffer', text);
+  expect([reply.status, reply.text]).toEqual([446, expect.not.stringContaining('text_delta')]);
+});
+
+it.each(unreadable)('stream in a window with %s: is not sent', async (_, text) => {
+  const reply = await sendMessages('window', text);
+  expect([reply.status, reply.text]).toEqual([502, expect.not.stringContaining('text_delta')]);
+});
+
+it.each(['buffer', 'window'])('stream with an event that is not JSON in the mode %s: is not sent', async (mode) => {
+  const reply = await sendMessages(mode, `data: a secret\n\n${end}`);
+  expect([reply.status, reply.text]).toEqual([446, expect.not.stringContaining('a secret')]);
 });

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../values/errors/errors.ts';
 import { parseObject } from '../../values/json/json.ts';
 import { EventFrames } from '../../values/text/event-frames.ts';
-import { dataOf, typedEvent, withData } from '../../values/text/event-text.ts';
+import { dataOf, hasMarkedLine, typedEvent, withData } from '../../values/text/event-text.ts';
 import type { EventRewriter } from './rewrite-events.ts';
 
 /** Characters of the longest end mark. */
@@ -28,15 +28,19 @@ export class StreamRewriter {
   }
 
   #rewriteFrame(frame: string): string {
+    if (hasMarkedLine(frame)) throw unreadable();
     const text = dataOf(frame)?.trimStart() ?? '';
     if (text === '') return frame;
     if (text === '[DONE]') return this.#events.end().map(typedEvent).join('') + frame;
     const event = parseObject(text);
-    if (event === null)
-      throw new GatewayError('upstream_invalid', {
-        message: 'An event of the reply is not JSON, so that its text cannot be rewritten',
-      });
+    if (event === null) throw unreadable();
     const before = this.#events.rewrite(event).map(typedEvent).join('');
     return before + withData(frame, JSON.stringify(event));
   }
+}
+
+function unreadable(): GatewayError {
+  return new GatewayError('upstream_invalid', {
+    message: 'An event of the reply cannot be read, so that its text cannot be rewritten',
+  });
 }

@@ -21,6 +21,14 @@ export function withData(frame: string, data: string): string {
   return `${[...others, `data: ${data}`].join('\n')}\n\n`;
 }
 
+/**
+ * Returns true if a line begins with a byte order mark. Clients that decode each line by itself, as the SDKs of OpenAI and Anthropic do, remove the
+ * mark and read a field. Other clients ignore such a line.
+ */
+export function hasMarkedLine(text: string): boolean {
+  return text.includes('\ufeff') && /(?:^|[\r\n])\ufeff/.test(text);
+}
+
 function isData(line: string): boolean {
   return line === 'data' || line.startsWith('data:');
 }

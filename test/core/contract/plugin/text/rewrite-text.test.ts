@@ -249,7 +249,7 @@ describe('rewriteText: streams that cannot be rewritten', () => {
 
   it('fails for an event that is not JSON, and passes comments and empty data', () => {
     expect(Buffer.from(rewriter().next(Buffer.from(': ping\n\ndata:\n\n')) ?? []).toString()).toBe(': ping\n\ndata:\n\n');
-    expect(() => rewriter().next(Buffer.from(`data: ${word}\n\n`))).toThrow('not JSON');
+    expect(() => rewriter().next(Buffer.from(`data: ${word}\n\n`))).toThrow('cannot be read');
   });
 
   it('fails for an event of more than 32 MiB', () => {
@@ -257,6 +257,12 @@ describe('rewriteText: streams that cannot be rewritten', () => {
     const chunk = Buffer.alloc(1024 * 1024, 'x');
     for (let sent = 0; sent < 32; sent++) expect(stream.next(chunk)).toBeNull();
     expect(() => stream.next(chunk)).toThrow('more than');
+  });
+
+  it('fails for a line behind a byte order mark, which some clients read and others do not', () => {
+    const event = `data: ${JSON.stringify({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: word } })}\n\n`;
+    const rewriter = new StreamRewriter(createEventRewriter('messages', maskWord));
+    expect(() => rewriter.next(Buffer.from(`event: ping\n\n\ufeff${event}`))).toThrow('cannot be rewritten');
   });
 });
 
