@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../../contract/values/json/json.ts';
 import { badParam } from '../../bad-param.ts';
 import { noteOnce } from '../../note-once.ts';
 import { toolNameOf } from '../../tool-name.ts';
@@ -21,7 +21,7 @@ const ownTools = new Map(
  * without other members. Throws `bad_request` for tools of other kinds.
  */
 export function toolParams(params: JsonObject, call: OperationCall, options: GeminiRequestOptions): JsonObject {
-  const { mode, only, filter } = toolChoice(params);
+  const { mode, only, filter } = withoutOwnTools(toolChoice(params), params.tools, call);
   let functions = functionList(params, call);
   if (filter) {
     noteOnce(call.adapted, 'tool_choice');
@@ -112,4 +112,14 @@ function toolChoice(params: JsonObject): Choice {
     return { mode: forced ? 'ANY' : 'AUTO', only, filter: !forced };
   }
   return { mode: 'ANY', only: [toolNameOf(asked)], filter: false };
+}
+
+/** Gemini cannot be forced to use its own tools, and rejects their names among those of functions. */
+function withoutOwnTools(choice: Choice, tools: unknown, call: OperationCall): Choice {
+  const functions = objectsIn(tools).flatMap(({ function: fn }) => (isObject(fn) ? [fn] : []));
+  const own = new Set(functions.filter((fn) => ownToolOf(fn) !== null).map(({ name }) => name));
+  const only = choice.only.filter((name) => !own.has(name));
+  if (only.length === choice.only.length) return choice;
+  noteOnce(call.adapted, 'tool_choice');
+  return only.length > 0 || choice.filter ? { ...choice, only } : { mode: 'AUTO', only, filter: false };
 }

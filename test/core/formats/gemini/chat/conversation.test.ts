@@ -146,6 +146,22 @@ describe('functions that stand for Google tools', () => {
     const own = { name: 'google_search', description: 'Searches our index.' };
     expect(sentTools(own)).toEqual([{ functionDeclarations: [own] }]);
   });
+
+  const named = (name: string) => ({ type: 'function', function: { name } });
+  it.each<[string, JsonObject, JsonObject]>([
+    ['a forced one', named('google_search'), { mode: 'AUTO' }],
+    [
+      'one of several',
+      { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [named('google_search'), named('f')] } },
+      { mode: 'ANY', allowedFunctionNames: ['f'] },
+    ],
+  ])('are not named in the choice, because Gemini only knows functions there: %s', (_, choice, expected) => {
+    const tools = [named('google_search'), named('f')];
+    const messages = [{ role: 'user', content: 'x' }];
+    const call = callOf({ model: 'gemini-2.5-flash', messages, tools, tool_choice: choice }, {}, {});
+    const { toolConfig } = chatRequest(call.params, call, { isGeminiApi: true });
+    expect([toolConfig, call.adapted]).toEqual([{ functionCallingConfig: expected }, ['tool_choice']]);
+  });
 });
 
 describe('Google tools together with functions', () => {
