@@ -159,15 +159,16 @@ const savedCall = v.object({
 });
 export type SavedCall = v.InferOutput<typeof savedCall>;
 
-/**
- * A span of a client. `spanIds`: its own id and those of the spans inside it that were sent with it. `callId`: id of the gateway's record of the same call,
- * which has the usage; absent if the call did not pass the gateway, as far as is known.
- */
 const sdkRecord = v.object({
   runtime: v.nullable(v.string()),
   runtimeVersion: v.nullable(v.string()),
   version: v.nullable(v.string()),
 });
+
+/**
+ * A span of a client. `spanIds`: its own id and those of the spans inside it that were sent with it. `callId`: id of the gateway's record of the same call,
+ * which has the usage; absent if the call did not pass the gateway, as far as is known.
+ */
 const clientSpan = v.object({ spanIds: v.array(v.string()), callId: v.optional(v.pipe(v.string(), v.uuid())) });
 
 /**

@@ -1,4 +1,5 @@
 import { textOf } from '../text/utf8.ts';
+
 /** JSON values. `unknown` inside makes readers check the fields they use and pass the others on unchanged. */
 export type JsonObject = Record<string, unknown>;
 
