@@ -12,6 +12,8 @@ export function shapeParams(params: JsonObject, target: Target): JsonObject {
     shaped = structuredClone(shaped);
     for (const path of target.dropParams) dropPath(shaped, parsePath(path));
   }
+  // Providers reject options of a stream in a call that the target has made plain.
+  if (params.stream === true && shaped.stream !== true) delete shaped.stream_options;
   return shaped;
 }
 

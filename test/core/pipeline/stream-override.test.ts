@@ -34,6 +34,17 @@ describe('the parameter stream of a target', () => {
     expect(gateway.records[0]).toMatchObject({ stream: false });
   });
 
+  it('leaves out the options of the stream that the request asked for', async () => {
+    const gateway = createHarness();
+    gateway.script(replyWith(500, {}), streamed);
+    const targets = [{ provider: '@one', override_params: { stream: false } }, { provider: '@two' }];
+    const body = { stream: true, stream_options: { include_usage: true } };
+    await send(gateway, { strategy: { mode: 'fallback' }, targets }, body);
+    const [plain, next] = gateway.calls.map((call) => JSON.parse(Buffer.from(call.body as Uint8Array).toString()));
+    expect(plain).not.toHaveProperty('stream_options');
+    expect(next).toMatchObject(body);
+  });
+
   it('does not apply to the next target', async () => {
     const gateway = createHarness();
     gateway.script(replyWith(500, {}), replyWith(200, chatReply('hello')));
