@@ -63,13 +63,9 @@ async function endStream(options: PipelineOptions, ctx: RequestContext, sink: Re
   if (!reply.error) {
     const finishCount = countUsage(ctx, options.services, null);
     if (finishCount) await finishCount();
-    for (const hook of ctx.plan.onStreamEnd) {
-      const given = hook(ctx);
-      const last = isPromise(given) ? await given : given;
-      if (ctx.aborted) return;
-      if (last !== '') sink.write(Buffer.from(last));
-    }
     const outcome: Outcome = { kind: reply.status < 400 ? 'success' : 'failed', status: reply.status, error: null };
+    if (!ctx.ended && ctx.plan.onStreamEnd.length > 0) await sendLastEvents(options, ctx, sink, outcome);
+    if (ctx.ended) return;
     return finish(options, ctx, outcome, () => sink.end());
   }
   logInternal(options, ctx, reply.error);
@@ -82,6 +78,24 @@ async function endStream(options: PipelineOptions, ctx: RequestContext, sink: Re
   }
   if (!reply.errorSent) sink.write(Buffer.from(streamError(reply.error, format, ctx.streamEvents)));
   finish(options, ctx, outcome, () => sink.end());
+}
+
+/**
+ * Sends the events of plugins after the last one of the provider. A request whose client leaves meanwhile, as some clients do behind `[DONE]`, or
+ * whose process stops, is complete.
+ */
+async function sendLastEvents(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, outcome: Outcome): Promise<void> {
+  ctx.abortUpstream = () => end(options, ctx, outcome);
+  ctx.endStream = () => {
+    end(options, ctx, outcome);
+    options.services.journal.whenSafe(() => sink.end());
+  };
+  for (const hook of ctx.plan.onStreamEnd) {
+    const given = hook(ctx);
+    const last = isPromise(given) ? await given : given;
+    if (ctx.ended) return;
+    if (last !== '') sink.write(Buffer.from(last));
+  }
 }
 
 function sendReply(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, given: Reply): void {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { chatStream, createHarness } from '../../../core/test-kit/pipeline-harness.ts';
+import { chatStream, createHarness, type FakeSink } from '../../../core/test-kit/pipeline-harness.ts';
 import { responsesStream } from '../../../core/test-kit/provider-scripts.ts';
 
 const failing = { 'default.contains': { words: ['never said'], operator: 'any' }, id: 'must-say' };
@@ -82,4 +82,30 @@ describe('results of a stream', () => {
   it('are not shown for asynchronous guardrails', async () => {
     expect(last((await ask({ ...failing, async: true })).text)).toBe('data: [DONE]');
   });
+});
+
+it.each<[string, (sink: FakeSink) => void]>([
+  ['its client leaves', (sink) => sink.leave()],
+  ['its process stops', (sink) => sink.shutDown()],
+])('a stream that waits for its results is complete if %s', async (_, interrupt) => {
+  let interrupted: () => void = () => {};
+  const service = {
+    send: () => {
+      setImmediate(() => interrupted());
+      return { resume: () => {}, abort: () => {} };
+    },
+    close: async () => {},
+  };
+  const gateway = createHarness({ services: service });
+  gateway.script(chatStream(['a fine', ' day']));
+  const webhook = { 'default.webhook': { webhookURL: 'https://8.8.8.8/check' }, stream: 'observe' };
+  const reply = await gateway.send({
+    headers: { 'x-svc-config': JSON.stringify({ provider: '@one', output_guardrails: [webhook] }), ...strict },
+    body: { model: 'm', stream: true, messages: user },
+    prepare: (sink) => {
+      interrupted = () => interrupt(sink);
+    },
+  });
+  expect([last(reply.text), reply.destroyed]).toEqual(['data: [DONE]', false]);
+  expect(gateway.records).toMatchObject([{ outcome: 'success', status: 200 }]);
 });
