@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import { GatewayError } from '../core/contract/values/errors/errors.ts';
-import type { Maybe } from '../core/contract/values/json/json.ts';
 import type { Log } from '../core/contract/values/log/log.ts';
+import type { Maybe } from '../core/contract/values/maybe.ts';
 
 /** A named task. */
 export interface Task<Input, Output> {

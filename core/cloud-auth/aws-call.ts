@@ -2,7 +2,7 @@ import type { Credentials, OutgoingCall, ProviderSettings } from '../contract/pr
 import type { SignServices } from '../contract/provider/sign-services.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import type { HeaderList } from '../contract/values/http/http.ts';
-import { isPromise, type Maybe } from '../contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../contract/values/maybe.ts';
 import { awsEventStreamType } from './aws-event-frames.ts';
 import { authTypeOf, awsIdentity } from './aws-identity.ts';
 import { regionOf } from './aws-region.ts';

@@ -2,7 +2,7 @@ import type { Credentials, ProviderSettings } from '../contract/provider/provide
 import type { SignServices, Token } from '../contract/provider/sign-services.ts';
 import { Secret } from '../contract/values/credentials/secret.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
-import { isPromise, type Maybe } from '../contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../contract/values/maybe.ts';
 import { assumeRole } from './aws-assume-role.ts';
 import { machineIdentity } from './aws-machine-identity.ts';
 import { regionOf } from './aws-region.ts';

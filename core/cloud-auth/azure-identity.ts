@@ -3,7 +3,8 @@ import type { Credentials, OutgoingCall, ProviderSettings } from '../contract/pr
 import type { SignServices, Token } from '../contract/provider/sign-services.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import type { HeaderList } from '../contract/values/http/http.ts';
-import { isPromise, type Maybe, textOrNull } from '../contract/values/json/json.ts';
+import { textOrNull } from '../contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../contract/values/maybe.ts';
 import { requireShownTo } from './machine-token.ts';
 import { askForToken, postForToken } from './oauth-token.ts';
 import { tokenKey } from './token-cache.ts';

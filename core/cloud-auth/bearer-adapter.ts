@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
 import type { Credentials, OutgoingCall, ProviderAdapter, ProviderSettings } from '../contract/provider/provider.ts';
 import type { SignServices, Token } from '../contract/provider/sign-services.ts';
-import { isPromise, type Maybe } from '../contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../contract/values/maybe.ts';
 
 /**
  * The adapter with a bearer token instead of its own credential. `tokenOf` throws GatewayError `invalid_config` if the settings are

@@ -4,8 +4,8 @@ import { type DocumentKind, type DocumentOf, documentKinds, documentSchemas } fr
 import type { DocumentReply } from '../contract/protocol/internal-api.ts';
 import type { ChangeNotice } from '../contract/protocol/notices/change-notice.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
-import type { Maybe } from '../contract/values/json/json.ts';
 import type { Log } from '../contract/values/log/log.ts';
+import type { Maybe } from '../contract/values/maybe.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import type { ControlPlaneClient } from './control-plane-client.ts';
 import { createShelf, Entry, type Flight, type Shelf } from './document-shelf.ts';

@@ -1,4 +1,4 @@
-import { isPromise, type Maybe } from '../contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../contract/values/maybe.ts';
 import { dataOf, linesOf, withData } from '../contract/values/text/event-text.ts';
 
 /** Reads the messages of a server or an agent that reply to one request. */

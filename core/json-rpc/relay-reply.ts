@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { RequestContext } from '../contract/plugin/context.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList, type ReplySink } from '../contract/values/http/http.ts';
-import { isPromise } from '../contract/values/json/json.ts';
+import { isPromise } from '../contract/values/maybe.ts';
 import { EventFrames } from '../contract/values/text/event-frames.ts';
 import { dataOf, eventText } from '../contract/values/text/event-text.ts';
 import { textOf } from '../contract/values/text/utf8.ts';

@@ -4,8 +4,8 @@ import { checkJwk } from '../contract/protocol/credentials/key-set.ts';
 import type { OrganisationDocument } from '../contract/protocol/documents.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { messageOf } from '../contract/values/errors/message-of.ts';
-import type { Maybe } from '../contract/values/json/json.ts';
 import type { Log } from '../contract/values/log/log.ts';
+import type { Maybe } from '../contract/values/maybe.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 
 /** Returns the keys at a URL by `kid`. Rejects if they cannot be read. */

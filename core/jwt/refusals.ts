@@ -4,8 +4,8 @@ import type { TokenAsk, TokenRefusal, TokenUse } from '../contract/protocol/cred
 import type { OrganisationDocument } from '../contract/protocol/documents.ts';
 import { type InternalFetch, internalPaths } from '../contract/protocol/internal-api.ts';
 import type { GatewayError } from '../contract/values/errors/errors.ts';
-import { isPromise } from '../contract/values/json/json.ts';
 import type { Log } from '../contract/values/log/log.ts';
+import { isPromise } from '../contract/values/maybe.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import { describeToken } from './read-token.ts';
 

@@ -3,7 +3,7 @@ import type { DocumentReader } from '../contract/plugin/plugin.ts';
 import type { DocumentKind, DocumentOf, OrganisationDocument, UserDocument } from '../contract/protocol/documents.ts';
 import { defaultPrefix } from '../contract/protocol/header-names.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
-import { isPromise } from '../contract/values/json/json.ts';
+import { isPromise } from '../contract/values/maybe.ts';
 import { isUuid } from '../contract/values/text/uuid.ts';
 import type { Claims } from './claims.ts';
 

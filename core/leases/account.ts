@@ -8,7 +8,7 @@ import {
   unavailable,
 } from '../contract/protocol/limits/leases.ts';
 import { windowStartMs } from '../contract/protocol/limits/limit-window.ts';
-import type { Maybe } from '../contract/values/json/json.ts';
+import type { Maybe } from '../contract/values/maybe.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import { Lease, rulesOf } from './lease.ts';
 import { LeftLeases } from './left-leases.ts';

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import * as v from 'valibot';
 import { type InternalFetch, internalPaths } from '../contract/protocol/internal-api.ts';
 import { type ModelRates, type PricedCall, ratesReply } from '../contract/protocol/limits/leases.ts';
-import type { Maybe } from '../contract/values/json/json.ts';
+import type { Maybe } from '../contract/values/maybe.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 
 /** Time for which a price is cached. Prices here serve estimates only: the control plane computes the billed amount. */

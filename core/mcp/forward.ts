@@ -1,7 +1,8 @@
 import type { Identity } from '../contract/plugin/context.ts';
 import type { McpCall } from '../contract/plugin/requests/mcp-call.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
-import { isPromise, type JsonObject } from '../contract/values/json/json.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
+import { isPromise } from '../contract/values/maybe.ts';
 import { type ClientMessage, nameOf, parseMessage, RpcError, rpcCodes } from '../json-rpc/messages.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import { JsonLimits } from '../pipeline/request/json-limits.ts';

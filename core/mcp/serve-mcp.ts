@@ -1,7 +1,7 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import { isVirtual } from '../contract/protocol/mcp/mcp-virtual.ts';
 import { toGatewayError } from '../contract/values/errors/errors.ts';
-import { isPromise } from '../contract/values/json/json.ts';
+import { isPromise } from '../contract/values/maybe.ts';
 import { type ClientMessage, RpcError, rpcCodes } from '../json-rpc/messages.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import type { EndpointHandler } from '../pipeline/run.ts';

@@ -4,7 +4,7 @@ import { withClientPrefix } from '../contract/protocol/header-names.ts';
 import { GatewayError, reasonOf, wasCalled } from '../contract/values/errors/errors.ts';
 import { stackOf } from '../contract/values/errors/stack-of.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http/http.ts';
-import { isPromise } from '../contract/values/json/json.ts';
+import { isPromise } from '../contract/values/maybe.ts';
 import { addGatewayHeaders } from './attempt/reply-headers.ts';
 import { streamError } from './attempt/stream-error.ts';
 import type { AttemptReply, StreamedReply } from './attempt-reply.ts';

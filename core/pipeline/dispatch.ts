@@ -7,7 +7,7 @@ import type { SignServices } from '../contract/provider/sign-services.ts';
 import type { UpstreamSender } from '../contract/provider/upstream.ts';
 import { GatewayError, reasonOf, toGatewayError } from '../contract/values/errors/errors.ts';
 import type { ReplySink } from '../contract/values/http/http.ts';
-import { isPromise, type Maybe } from '../contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../contract/values/maybe.ts';
 import type { Timers } from '../contract/values/time/timers.ts';
 import type { LogFailedCall } from './attempt/failed-call-log.ts';
 import type { OutgoingOptions } from './attempt/outgoing-call.ts';

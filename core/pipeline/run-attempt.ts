@@ -6,7 +6,7 @@ import type { OutgoingCall, StepReply, StepServices } from '../contract/provider
 import type { UpstreamSender } from '../contract/provider/upstream.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http/http.ts';
-import { isPromise, type Maybe } from '../contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../contract/values/maybe.ts';
 import { roughTokens } from '../contract/values/models/prompt-text.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import { DenialError } from './attempt/denial-error.ts';

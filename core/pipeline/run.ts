@@ -9,7 +9,7 @@ import { headerParam } from '../contract/protocol/header-names.ts';
 import type { BodyMemory } from '../contract/values/bodies/body-memory.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import type { InboundRequest, ReplySink } from '../contract/values/http/http.ts';
-import { isPromise, type Maybe } from '../contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../contract/values/maybe.ts';
 import { adoptHandshakeKeys } from './attempt/socket-protocols.ts';
 import type { AttemptReply } from './attempt-reply.ts';
 import { deliver, end, refuse } from './deliver.ts';

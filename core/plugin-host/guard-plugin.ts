@@ -4,7 +4,7 @@ import type { CoreHooks, CorePlugin, CoreServices } from '../contract/plugin/cor
 import type { Plan, Target } from '../contract/plugin/plan.ts';
 import { type HookName, type Hooks, hookNames, type Plugin } from '../contract/plugin/plugin.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
-import { isPromise } from '../contract/values/json/json.ts';
+import { isPromise } from '../contract/values/maybe.ts';
 import { checkHooks } from './check-plugin.ts';
 import { type HiddenNames, hiddenNames } from './hidden-names.ts';
 import { checkHead, readChunk, readHeaders, readReply, readReplyOrDenial, readVerdict } from './hook-results.ts';

@@ -2,7 +2,7 @@ import type { RequestContext } from '../contract/plugin/context.ts';
 import type { CoreHooks, CorePlugin } from '../contract/plugin/core-plugin.ts';
 import { type HookName, hookNames } from '../contract/plugin/plugin.ts';
 import type { PluginTime } from '../contract/plugin/record/plugin-time.ts';
-import { isPromise } from '../contract/values/json/json.ts';
+import { isPromise } from '../contract/values/maybe.ts';
 
 /** Returns the same plugin, whose hooks add the time of their calls to `ctx.pluginTimes`. */
 export function timePlugin(plugin: CorePlugin): CorePlugin {

@@ -1,7 +1,8 @@
 import type { DocumentReader } from '../contract/plugin/plugin.ts';
 import type { DocumentKind } from '../contract/protocol/documents.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
-import { isPromise, type JsonObject, type Maybe } from '../contract/values/json/json.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../contract/values/maybe.ts';
 import type { TemplatePartial } from './compile-template.ts';
 import { type FoundPartial, findPartial, type Home } from './find-prompt.ts';
 import type { Template } from './template.ts';

@@ -2,7 +2,7 @@ import type { Identity } from '../contract/plugin/context.ts';
 import type { DocumentReader } from '../contract/plugin/plugin.ts';
 import type { PromptDocument, PromptPartialDocument, PromptVersionDocument } from '../contract/protocol/prompts.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
-import { after, type Maybe } from '../contract/values/json/json.ts';
+import { after, type Maybe } from '../contract/values/maybe.ts';
 import { compileTemplate, TemplatePartial } from './compile-template.ts';
 import type { Template } from './template.ts';
 import { TemplateError } from './template-error.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { heldBytesOf, toHeld } from '../contract/plugin/sessions/held-messages.ts';
 import type { SessionDecision, SessionMessage } from '../contract/plugin/sessions/web-socket.ts';
-import { isPromise, type Maybe } from '../contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../contract/values/maybe.ts';
 import type { Reading } from './reading.ts';
 
 export interface InspectionOptions {

@@ -5,7 +5,7 @@ import { namesModelInMessages, sessionTraffic } from '../contract/plugin/request
 import type { SessionOutcome, SessionStart, Sessions } from '../contract/plugin/sessions/web-socket.ts';
 import { GatewayError, reasonOf } from '../contract/values/errors/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http/http.ts';
-import { isPromise } from '../contract/values/json/json.ts';
+import { isPromise } from '../contract/values/maybe.ts';
 import { joinsCall } from '../pipeline/attempt/passed-call.ts';
 import { addGatewayHeaders } from '../pipeline/attempt/reply-headers.ts';
 import { chosenProtocol } from '../pipeline/attempt/socket-protocols.ts';

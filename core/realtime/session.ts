@@ -7,7 +7,7 @@ import {
   type SessionStart,
 } from '../contract/plugin/sessions/web-socket.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
-import type { Maybe } from '../contract/values/json/json.ts';
+import type { Maybe } from '../contract/values/maybe.ts';
 import type { Usage } from '../contract/values/models/usage.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { SecretManagerType } from '../contract/protocol/credentials/secret-reference.ts';
-import type { Maybe } from '../contract/values/json/json.ts';
 import type { Log } from '../contract/values/log/log.ts';
+import type { Maybe } from '../contract/values/maybe.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import { realTimers, type Timers } from '../contract/values/time/timers.ts';
 import { away, errorOf, type SecretError } from './secret-error.ts';

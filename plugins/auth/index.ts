@@ -10,7 +10,7 @@ import { type ApiKeyDocument, keyOptionsOf } from '../../core/contract/protocol/
 import { ownBatchPrefix } from '../../core/contract/provider/own-store.ts';
 import { type ParsedApiKey, parseApiKey, type StoredKey, verifyApiKey } from '../../core/contract/values/credentials/api-key.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
-import { isPromise, type Maybe } from '../../core/contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../../core/contract/values/maybe.ts';
 import { requireScope } from './access.ts';
 import { findCredential } from './credential.ts';
 import { FailureLimit } from './failure-limit.ts';

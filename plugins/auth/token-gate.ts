@@ -3,7 +3,7 @@ import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { TokenAsk, VerifiedToken } from '../../core/contract/protocol/credentials/tokens.ts';
 import { Secret } from '../../core/contract/values/credentials/secret.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
-import { isPromise, type Maybe } from '../../core/contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../../core/contract/values/maybe.ts';
 import { requireScope } from './access.ts';
 import type { FailureLimit } from './failure-limit.ts';
 

@@ -3,7 +3,7 @@ import { type CoreHooks, type CorePlugin, defineCorePlugin } from '../../core/co
 import type { CacheRule } from '../../core/contract/plugin/plan.ts';
 import type { Reply, Slot } from '../../core/contract/plugin/plugin.ts';
 import type { CachedReply, CacheKey, Joined, ReplyCache } from '../../core/contract/protocol/cached-replies.ts';
-import { isPromise, type Maybe } from '../../core/contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../../core/contract/values/maybe.ts';
 import { type Collecting, collectingHooks, collectReply, labelsOf, leave } from './collect.ts';
 import { convertReply, formOf } from './forms/convert.ts';
 import { isCached } from './is-cached.ts';

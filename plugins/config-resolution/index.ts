@@ -4,7 +4,7 @@ import { type CoreHooks, type CorePlugin, type CoreServices, defineCorePlugin } 
 import type { ConfigDocument, WorkspaceDocument } from '../../core/contract/protocol/documents.ts';
 import { defaultPrefix, headerParam } from '../../core/contract/protocol/header-names.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
-import { isPromise, type Maybe } from '../../core/contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../../core/contract/values/maybe.ts';
 import { type MetadataHeaders, readMetadata } from './metadata.ts';
 import { askedCacheMode, checkRequestOptions } from './request-options.ts';
 import { readRequestTarget, type SettingHeaders, settingHeadersOf, stripModelSlug } from './request-target.ts';

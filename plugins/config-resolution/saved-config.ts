@@ -3,7 +3,7 @@ import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { ConfigDocument } from '../../core/contract/protocol/documents.ts';
 import { headerParam } from '../../core/contract/protocol/header-names.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
-import { isPromise, type Maybe } from '../../core/contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../../core/contract/values/maybe.ts';
 import { isUuid } from '../../core/contract/values/text/uuid.ts';
 
 type Documents = CoreServices['documents'];

@@ -4,8 +4,9 @@ import type { CheckRule, GuardrailRule, StreamMode } from '../../core/contract/p
 import type { Secret } from '../../core/contract/values/credentials/secret.ts';
 import { issueTexts } from '../../core/contract/values/errors/input-issues.ts';
 import { messageOf } from '../../core/contract/values/errors/message-of.ts';
-import { isObject, type JsonObject, type Maybe } from '../../core/contract/values/json/json.ts';
+import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
 import { pointerKeys, valueAt } from '../../core/contract/values/json/json-pointer.ts';
+import type { Maybe } from '../../core/contract/values/maybe.ts';
 import { fromPlugin } from './checks/added.ts';
 import type { Check, CheckServices, Outcome, Side, Subject } from './checks/check.ts';
 import { checks } from './checks/index.ts';

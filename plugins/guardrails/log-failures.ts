@@ -1,6 +1,6 @@
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
-import { isPromise, type Maybe } from '../../core/contract/values/json/json.ts';
 import type { Log } from '../../core/contract/values/log/log.ts';
+import { isPromise, type Maybe } from '../../core/contract/values/maybe.ts';
 import { BlockedAddress, CallError } from './checks/call-service.ts';
 import type { Outcome, Subject } from './checks/check.ts';
 

@@ -1,6 +1,7 @@
 import { decodeBody } from '../../core/contract/values/bodies/content-decoder.ts';
 import { findHeader, type HeaderList } from '../../core/contract/values/http/http.ts';
-import { after, isObject, type JsonObject, type Maybe } from '../../core/contract/values/json/json.ts';
+import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
+import { after, type Maybe } from '../../core/contract/values/maybe.ts';
 import { textOf } from '../../core/contract/values/text/utf8.ts';
 import { deltaTexts } from './texts.ts';
 

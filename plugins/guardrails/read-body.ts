@@ -1,7 +1,8 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { AttemptResponse } from '../../core/contract/plugin/plugin.ts';
 import { findHeader } from '../../core/contract/values/http/http.ts';
-import { after, isObject, type JsonObject, type Maybe } from '../../core/contract/values/json/json.ts';
+import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
+import { after, type Maybe } from '../../core/contract/values/maybe.ts';
 import { isEventStream } from '../../core/contract/values/text/event-text.ts';
 import { textOf } from '../../core/contract/values/text/utf8.ts';
 import { HeldStream } from './held-stream.ts';

@@ -1,7 +1,8 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { AttemptResponse, Reply, Slot } from '../../core/contract/plugin/plugin.ts';
-import { isPromise, type JsonObject } from '../../core/contract/values/json/json.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { isPromise } from '../../core/contract/values/maybe.ts';
 import type { Clock } from '../../core/contract/values/time/clock.ts';
 import type { BatchGuard } from './batch-guard.ts';
 import type { Guardrail } from './compile.ts';

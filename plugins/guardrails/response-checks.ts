@@ -3,7 +3,7 @@ import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { AttemptResponse, Verdict } from '../../core/contract/plugin/plugin.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
-import { after, type Maybe } from '../../core/contract/values/json/json.ts';
+import { after, type Maybe } from '../../core/contract/values/maybe.ts';
 import type { Guardrail } from './compile.ts';
 import { type Compiled, noGuardrails } from './guardrail-lists.ts';
 import { denialOf, denialText, eventOf, isDenied } from './hook-results.ts';

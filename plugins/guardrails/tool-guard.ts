@@ -8,7 +8,8 @@ import type {
 } from '../../core/contract/plugin/guardrails/tool-guard.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 import { messageOf } from '../../core/contract/values/errors/message-of.ts';
-import { after, isPromise, type JsonObject, type Maybe } from '../../core/contract/values/json/json.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { after, isPromise, type Maybe } from '../../core/contract/values/maybe.ts';
 import { compileGuardrails, type Guardrail } from './compile.ts';
 import { isDenied, recordResults } from './hook-results.ts';
 import { type BodyFacts, type GuardrailResult, runGuardrails } from './run.ts';

@@ -6,7 +6,7 @@ import type { ProviderDocument } from '../../core/contract/protocol/documents.ts
 import type { Leases, ModelRates } from '../../core/contract/protocol/limits/leases.ts';
 import type { WorkspacePoliciesDocument } from '../../core/contract/protocol/limits/policies.ts';
 import type { GatewayError } from '../../core/contract/values/errors/errors.ts';
-import { isPromise, type Maybe } from '../../core/contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../../core/contract/values/maybe.ts';
 import { DocumentMeters } from './document-meters.ts';
 import type { Meter } from './meters.ts';
 import { OpenOutputs } from './open-outputs.ts';

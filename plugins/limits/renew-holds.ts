@@ -2,7 +2,7 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { ReservationRecord } from '../../core/contract/plugin/record/record.ts';
 import { type ModelRates, refused, unavailable } from '../../core/contract/protocol/limits/leases.ts';
 import type { GatewayError } from '../../core/contract/values/errors/errors.ts';
-import { isPromise, type Maybe } from '../../core/contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../../core/contract/values/maybe.ts';
 import { usedUnits } from './estimate.ts';
 import { type Hold, reservationOf, use } from './hold.ts';
 import type { Meter } from './meters.ts';

@@ -4,7 +4,7 @@ import type { Clock } from '../../core/contract/plugin/plugin.ts';
 import type { ReservationRecord } from '../../core/contract/plugin/record/record.ts';
 import { type LeaseAccount, type ModelRates, refused, unavailable } from '../../core/contract/protocol/limits/leases.ts';
 import { type GatewayError, wasCalled } from '../../core/contract/values/errors/errors.ts';
-import { isPromise, type Maybe } from '../../core/contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../../core/contract/values/maybe.ts';
 import { estimatedCost, estimateTokens, type TokenEstimate, usedUnits } from './estimate.ts';
 import { counted, giveUp, type Hold, keep, reservationOf, use } from './hold.ts';
 import type { Meter } from './meters.ts';

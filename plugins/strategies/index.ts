@@ -13,7 +13,7 @@ import {
 } from '../../core/contract/plugin/core-plugin.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { BreakerSettings } from '../../core/contract/plugin/services/circuits.ts';
-import { isPromise } from '../../core/contract/values/json/json.ts';
+import { isPromise } from '../../core/contract/values/maybe.ts';
 import { inheritedBreaker, watchBreaker } from './breakers.ts';
 import { candidatesOf, openWhenAllAre } from './candidates.ts';
 import { conditional } from './conditional.ts';

@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import { reasonOf } from '../../core/contract/values/errors/errors.ts';
-import { isPromise, type Maybe } from '../../core/contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../../core/contract/values/maybe.ts';
 import { promptTexts } from '../../core/contract/values/models/prompt-text.ts';
 
 /** For shorter texts the rough estimate is precise enough for routing, and needs no thread. */

@@ -4,7 +4,7 @@ import type { TokenVerifier } from '../protocol/credentials/tokens.ts';
 import type { Leases } from '../protocol/limits/leases.ts';
 import type { SettingNames } from '../provider/setting-names.ts';
 import type { GatewayError } from '../values/errors/errors.ts';
-import type { Maybe } from '../values/json/json.ts';
+import type { Maybe } from '../values/maybe.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import type { RouteExplanation } from './config/route-explanation.ts';
 import type { AttemptResult, RequestContext } from './context.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { SavedCall } from '../plugin/record/record.ts';
-import type { Maybe } from '../values/json/json.ts';
+import type { Maybe } from '../values/maybe.ts';
 
 /** A reply that the cache repeats. */
 export interface CachedReply {

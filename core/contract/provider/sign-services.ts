@@ -1,6 +1,6 @@
 import type { Secret } from '../values/credentials/secret.ts';
 import type { HeaderList } from '../values/http/http.ts';
-import type { Maybe } from '../values/json/json.ts';
+import type { Maybe } from '../values/maybe.ts';
 
 /** Services for schemes that request a token from another service. */
 export interface SignServices extends TokenFetch {

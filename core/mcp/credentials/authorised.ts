@@ -1,5 +1,5 @@
 import type { Identity } from '../../contract/plugin/context.ts';
-import type { Maybe } from '../../contract/values/json/json.ts';
+import type { Maybe } from '../../contract/values/maybe.ts';
 import { admit } from '../admit.ts';
 import type { Work } from '../exchange.ts';
 import type { ServerSettings } from '../server/server-settings.ts';

@@ -1,4 +1,5 @@
-import { isObject, isPromise, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { isPromise } from '../../contract/values/maybe.ts';
 import type { MessageReader } from '../../json-rpc/message-reader.ts';
 import { errorBody, type RpcId, rpcCodes } from '../../json-rpc/messages.ts';
 

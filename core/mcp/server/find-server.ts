@@ -4,7 +4,7 @@ import { hasAccess } from '../../contract/protocol/access-list.ts';
 import type { McpServerDocument } from '../../contract/protocol/mcp/mcp.ts';
 import { isVirtual, type McpEndpointDocument } from '../../contract/protocol/mcp/mcp-virtual.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
-import { isPromise, type Maybe } from '../../contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../../contract/values/maybe.ts';
 import { Refusal } from '../refusals.ts';
 
 /**

@@ -1,7 +1,8 @@
 import type { McpCall } from '../../contract/plugin/requests/mcp-call.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { hasDuplicateKeys } from '../../contract/values/json/duplicate-keys.ts';
-import { isObject, isPromise, type JsonObject, type Maybe, parseObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../../contract/values/maybe.ts';
 import type { MessageReader } from '../../json-rpc/message-reader.ts';
 import { errorBody, isAmbiguous, otherMember, RpcError } from '../../json-rpc/messages.ts';
 import type { ToolChecks } from '../../json-rpc/tool-guardrails.ts';

@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
-import { isPromise, type JsonObject } from '../../contract/values/json/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
+import { isPromise } from '../../contract/values/maybe.ts';
 import { eventText } from '../../contract/values/text/event-text.ts';
 import type { MessageReader } from '../../json-rpc/message-reader.ts';
 import { errorBody, RpcError, type RpcId, rpcCodes } from '../../json-rpc/messages.ts';

@@ -1,6 +1,6 @@
 import type { UpstreamCall, UpstreamSender } from '../../contract/provider/upstream.ts';
 import type { BodyConsumer, HeaderList, RequestBody } from '../../contract/values/http/http.ts';
-import { isPromise, type Maybe } from '../../contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../../contract/values/maybe.ts';
 
 /** One exchange whose reply its consumer reads chunk by chunk. */
 export interface ExchangeStream {

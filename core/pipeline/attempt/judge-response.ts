@@ -4,7 +4,7 @@ import type { AttemptResponse, Reply, Verdict } from '../../contract/plugin/plug
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { withoutHeader } from '../../contract/values/http/http.ts';
-import { isPromise, type Maybe } from '../../contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../../contract/values/maybe.ts';
 import type { Clock } from '../../contract/values/time/clock.ts';
 import type { AttemptReply, PlainReply } from '../attempt-reply.ts';
 import { countRoughly } from '../usage/estimate-usage.ts';

@@ -4,7 +4,8 @@ import { contextLengthCode } from '../../contract/values/errors/context-length.t
 import { errorTable, GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
 import { messagesErrorType } from '../../contract/values/errors/messages-errors.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
-import { isObject, type JsonObject, type Maybe, parseObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import type { Maybe } from '../../contract/values/maybe.ts';
 import type { Usage } from '../../contract/values/models/usage.ts';
 import type { AttemptReply, PlainReply } from '../attempt-reply.ts';
 import { encodeSteps } from '../request/large-json/encode-steps.ts';

@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { Reply, ReplyHead } from '../../contract/plugin/plugin.ts';
 import type { HeaderList, ReplySink } from '../../contract/values/http/http.ts';
-import { isPromise, type Maybe } from '../../contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../../contract/values/maybe.ts';
 import type { Clock } from '../../contract/values/time/clock.ts';
 import type { AttemptReply } from '../attempt-reply.ts';
 

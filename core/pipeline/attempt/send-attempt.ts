@@ -7,7 +7,7 @@ import type { UpstreamExchange, UpstreamHandler, UpstreamSender } from '../../co
 import type { ArrivingBody } from '../../contract/values/bodies/body-intake.ts';
 import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
 import type { HeaderList, ReplySink } from '../../contract/values/http/http.ts';
-import { isPromise } from '../../contract/values/json/json.ts';
+import { isPromise } from '../../contract/values/maybe.ts';
 import type { Usage } from '../../contract/values/models/usage.ts';
 import type { Clock } from '../../contract/values/time/clock.ts';
 import type { AttemptReply } from '../attempt-reply.ts';

@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
-import { isPromise } from '../../contract/values/json/json.ts';
+import { isPromise } from '../../contract/values/maybe.ts';
 import type { Chain } from './compile-plan.ts';
 
 /**

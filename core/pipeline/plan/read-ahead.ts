@@ -1,6 +1,6 @@
 import type { Plan } from '../../contract/plugin/plan.ts';
 import type { DocumentReader } from '../../contract/plugin/plugin.ts';
-import { isPromise } from '../../contract/values/json/json.ts';
+import { isPromise } from '../../contract/values/maybe.ts';
 
 /** Maximum number of providers that are read for one plan: inline configs must not multiply requests to the control plane. */
 const readsMax = 20;

@@ -12,7 +12,7 @@ import type { GuardrailDocument, WorkspaceDocument } from '../../contract/protoc
 import { headerParam } from '../../contract/protocol/header-names.ts';
 import type { Secret } from '../../contract/values/credentials/secret.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
-import { isPromise, type Maybe } from '../../contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../../contract/values/maybe.ts';
 
 /** The saved guardrails of one plan. Two plans with the same documents are equal. */
 export interface SavedGuardrails {

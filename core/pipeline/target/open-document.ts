@@ -3,7 +3,7 @@ import type { ProviderDocument } from '../../contract/protocol/documents.ts';
 import type { Credentials } from '../../contract/provider/provider.ts';
 import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
 import { notHeaderValue } from '../../contract/values/http/http.ts';
-import { isPromise, type Maybe } from '../../contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../../contract/values/maybe.ts';
 import type { ResolvedTarget } from './build-target.ts';
 
 /** Opens the document of a stored provider: its settings and credentials. */

@@ -3,7 +3,8 @@ import { isEstimable, makesImages, makesSpeech, type PassedRequest } from '../..
 import type { Locations, PassedUsage } from '../../contract/provider/passed-usage.ts';
 import type { StreamDecoder } from '../../contract/provider/stream-event.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
-import { isObject, type JsonObject, type Maybe } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import type { Maybe } from '../../contract/values/maybe.ts';
 import { emptyUsage, type Usage } from '../../contract/values/models/usage.ts';
 import { JsonScanner, type ScanTable, scanTable, type TextKind } from '../request/json-scanner.ts';
 import { bytesPerToken } from '../request/passed-request.ts';

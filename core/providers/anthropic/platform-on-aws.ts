@@ -5,7 +5,7 @@ import type { Labels } from '../../cloud-auth/aws-session-tags.ts';
 import type { Credentials, OutgoingCall, ProviderAdapter, ProviderSettings } from '../../contract/provider/provider.ts';
 import type { SignServices } from '../../contract/provider/sign-services.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
-import type { Maybe } from '../../contract/values/json/json.ts';
+import type { Maybe } from '../../contract/values/maybe.ts';
 import { anthropicChat } from '../../formats/anthropic/chat-completions.ts';
 import { anthropicCompletions } from '../../formats/anthropic/completions.ts';
 import { anthropicError } from '../../formats/anthropic/errors.ts';

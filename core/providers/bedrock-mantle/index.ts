@@ -5,7 +5,7 @@ import type { Labels } from '../../cloud-auth/aws-session-tags.ts';
 import type { Credentials, OutgoingCall, ProviderAdapter, ProviderSettings } from '../../contract/provider/provider.ts';
 import type { SignServices } from '../../contract/provider/sign-services.ts';
 import { findHeader } from '../../contract/values/http/http.ts';
-import type { Maybe } from '../../contract/values/json/json.ts';
+import type { Maybe } from '../../contract/values/maybe.ts';
 import { providerError } from '../../formats/openai/provider-error.ts';
 import { declared } from '../../provider-settings/declaration.ts';
 import type { ChatExtras } from '../../translate/messages-over-chat/request.ts';

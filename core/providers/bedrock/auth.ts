@@ -5,7 +5,7 @@ import { type Labels, refuseTagsWithoutRole } from '../../cloud-auth/aws-session
 import type { Credentials, OutgoingCall, ProviderSettings } from '../../contract/provider/provider.ts';
 import type { SignServices } from '../../contract/provider/sign-services.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
-import type { Maybe } from '../../contract/values/json/json.ts';
+import type { Maybe } from '../../contract/values/maybe.ts';
 
 /** Selects the service endpoint of the call and signs the call for it, unless it carries an API key. */
 export function signCall(

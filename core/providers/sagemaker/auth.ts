@@ -3,7 +3,7 @@ import { authTypeOf } from '../../cloud-auth/aws-identity.ts';
 import type { Labels } from '../../cloud-auth/aws-session-tags.ts';
 import type { Credentials, OutgoingCall, ProviderSettings } from '../../contract/provider/provider.ts';
 import type { SignServices } from '../../contract/provider/sign-services.ts';
-import type { Maybe } from '../../contract/values/json/json.ts';
+import type { Maybe } from '../../contract/values/maybe.ts';
 
 /** Signs a call of any kind. Throws `invalid_config` naming the missing setting. */
 export function signCall(

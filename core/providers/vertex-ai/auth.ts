@@ -4,7 +4,7 @@ import type { SignServices, Token } from '../../contract/provider/sign-services.
 import type { Secret } from '../../contract/values/credentials/secret.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
-import { isPromise, type Maybe } from '../../contract/values/json/json.ts';
+import { isPromise, type Maybe } from '../../contract/values/maybe.ts';
 import { withProject } from './address.ts';
 import { type CredentialFile, projectIn, readCredentialFile } from './credential-file.ts';
 import { withRankingHost } from './rerank.ts';

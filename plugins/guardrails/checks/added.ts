@@ -1,5 +1,5 @@
 import type { AddedCheck } from '../../../core/contract/plugin/guardrails/plugin-check.ts';
-import { after, all } from '../../../core/contract/values/json/json.ts';
+import { after, all } from '../../../core/contract/values/maybe.ts';
 import { withTexts } from '../texts.ts';
 import type { Check } from './check.ts';
 

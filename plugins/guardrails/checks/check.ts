@@ -7,8 +7,9 @@ import type { CallProvider } from '../../../core/contract/plugin/services/provid
 import type { SignAws } from '../../../core/contract/plugin/services/sign-aws.ts';
 import type { TaskRunner } from '../../../core/contract/plugin/services/worker-tasks.ts';
 import type { OperationName } from '../../../core/contract/provider/provider.ts';
-import type { JsonObject, Maybe } from '../../../core/contract/values/json/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import type { Log } from '../../../core/contract/values/log/log.ts';
+import type { Maybe } from '../../../core/contract/values/maybe.ts';
 import type { TextPart } from '../texts.ts';
 import type { WindowSearch } from '../window/search.ts';
 

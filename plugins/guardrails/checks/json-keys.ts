@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { after, isObject } from '../../../core/contract/values/json/json.ts';
+import { isObject } from '../../../core/contract/values/json/json.ts';
+import { after } from '../../../core/contract/values/maybe.ts';
 import { type Check, defineCheck, excerpt } from './check.ts';
 import { scan } from './scan.ts';
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { messageOf } from '../../../core/contract/values/errors/message-of.ts';
-import { after } from '../../../core/contract/values/json/json.ts';
+import { after } from '../../../core/contract/values/maybe.ts';
 import { type Check, defineCheck } from './check.ts';
 import { scan } from './scan.ts';
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { PatternOutput } from '../../../core/contract/plugin/services/worker-tasks.ts';
-import { after } from '../../../core/contract/values/json/json.ts';
+import { after } from '../../../core/contract/values/maybe.ts';
 import type { TextPart } from '../texts.ts';
 import { bothSides, type Check, defineCheck, excerpt, noText } from './check.ts';
 import { patternWindow, preparePattern, rule } from './pattern.ts';

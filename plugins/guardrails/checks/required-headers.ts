@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { after } from '../../../core/contract/values/json/json.ts';
+import { after } from '../../../core/contract/values/maybe.ts';
 import { type Check, defineCheck, requestSides } from './check.ts';
 import { matchType, operator, prepareValues, wantedValues } from './wanted-values.ts';
 

@@ -1,5 +1,5 @@
 import type { Scans, TaskRunner } from '../../../core/contract/plugin/services/worker-tasks.ts';
-import { after, type Maybe } from '../../../core/contract/values/json/json.ts';
+import { after, type Maybe } from '../../../core/contract/values/maybe.ts';
 
 /** Reads a whole text, in a worker thread if it is large. */
 export function scan<Name extends keyof Scans>(tasks: TaskRunner, name: Name, text: string): Maybe<Scans[Name]> {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { TaskRunner } from '../../../core/contract/plugin/services/worker-tasks.ts';
-import { after, all, type Maybe } from '../../../core/contract/values/json/json.ts';
+import { after, all, type Maybe } from '../../../core/contract/values/maybe.ts';
 import { preparePattern } from './pattern.ts';
 
 export const operator = v.optional(v.picklist(['all', 'any', 'none']), 'all');

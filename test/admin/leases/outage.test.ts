@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import type { BudgetSpec, LeaseAccount } from '../../../core/contract/protocol/limits/leases.ts';
-import type { Maybe } from '../../../core/contract/values/json/json.ts';
+import type { Maybe } from '../../../core/contract/values/maybe.ts';
 import { type LeaseClient, startLeases } from '../../../core/leases/start-leases.ts';
 import { newFakeTime } from '../../support/fakes/fake-time.ts';
 import { newMemoryLog } from '../../support/fakes/memory-log.ts';

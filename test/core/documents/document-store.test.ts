@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
-import { isPromise } from '../../../core/contract/values/json/json.ts';
+import { isPromise } from '../../../core/contract/values/maybe.ts';
 import { createControlPlaneClient } from '../../../core/documents/control-plane-client.ts';
 import { DocumentStore } from '../../../core/documents/document-store.ts';
 import { type FakeControlPlane, startFakeControlPlane } from '../../support/fakes/fake-control-plane.ts';

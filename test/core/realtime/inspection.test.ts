@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { toHeld } from '../../../core/contract/plugin/sessions/held-messages.ts';
 import type { SessionMessage } from '../../../core/contract/plugin/sessions/web-socket.ts';
-import type { Maybe } from '../../../core/contract/values/json/json.ts';
+import type { Maybe } from '../../../core/contract/values/maybe.ts';
 import { Inspection } from '../../../core/realtime/inspection.ts';
 import { Reading } from '../../../core/realtime/reading.ts';
 import { newGate } from '../../support/gate.ts';

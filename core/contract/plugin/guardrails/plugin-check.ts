@@ -1,5 +1,6 @@
 import type { GenericSchema } from 'valibot';
-import type { JsonObject, Maybe } from '../../values/json/json.ts';
+import type { JsonObject } from '../../values/json/json.ts';
+import type { Maybe } from '../../values/maybe.ts';
 import type { Services } from '../plugin.ts';
 import type { GuardrailSide } from './guardrail-config.ts';
 

@@ -1,4 +1,5 @@
-import type { JsonObject, Maybe } from '../../values/json/json.ts';
+import type { JsonObject } from '../../values/json/json.ts';
+import type { Maybe } from '../../values/maybe.ts';
 import type { RequestContext } from '../context.ts';
 import type { GuardrailRule } from './guardrail-config.ts';
 

@@ -1,5 +1,6 @@
 import type { OperationName } from '../../provider/provider.ts';
-import { isObject, type JsonObject, type Maybe } from '../../values/json/json.ts';
+import { isObject, type JsonObject } from '../../values/json/json.ts';
+import type { Maybe } from '../../values/maybe.ts';
 import type { Denial } from '../plugin.ts';
 
 /** One request of a batch that a provider runs. */

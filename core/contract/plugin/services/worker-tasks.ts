@@ -1,4 +1,4 @@
-import type { Maybe } from '../../values/json/json.ts';
+import type { Maybe } from '../../values/maybe.ts';
 import type { PiiCategory } from '../guardrails/pii-categories.ts';
 
 /** Tasks that can run off the main thread, with their inputs and outputs. Both are plain data that can be copied to a thread. */

@@ -1,6 +1,7 @@
 import type { GatewayError } from '../../values/errors/errors.ts';
 import type { HeaderList, InboundRequest } from '../../values/http/http.ts';
-import type { JsonObject, Maybe } from '../../values/json/json.ts';
+import type { JsonObject } from '../../values/json/json.ts';
+import type { Maybe } from '../../values/maybe.ts';
 import type { Usage } from '../../values/models/usage.ts';
 import type { Identity, RequestContext } from '../context.ts';
 

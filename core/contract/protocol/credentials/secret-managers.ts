@@ -1,5 +1,6 @@
 import type { Credentials } from '../../provider/provider.ts';
-import type { JsonObject, Maybe } from '../../values/json/json.ts';
+import type { JsonObject } from '../../values/json/json.ts';
+import type { Maybe } from '../../values/maybe.ts';
 import type { MappedSecretDocument } from './secret-reference.ts';
 
 /**

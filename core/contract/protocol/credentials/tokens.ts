@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Identity } from '../../plugin/context.ts';
 import type { GatewayError } from '../../values/errors/errors.ts';
-import type { Maybe } from '../../values/json/json.ts';
+import type { Maybe } from '../../values/maybe.ts';
 
 /** Longest token, in characters. */
 export const tokenLengthMax = 16_384;

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Maybe } from '../../values/json/json.ts';
+import type { Maybe } from '../../values/maybe.ts';
 import { type BudgetRules, budgetRules, limitUnits as units } from './budget-rules.ts';
 
 const timeMs = v.pipe(v.number(), v.safeInteger(), v.minValue(0));

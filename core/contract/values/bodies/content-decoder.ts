@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
-import type { Maybe } from '../json/json.ts';
+import type { Maybe } from '../maybe.ts';
 
 export type Decoder = zlib.Gunzip | zlib.BrotliDecompress;
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { after } from '../../../../core/contract/values/json/json.ts';
+import { after } from '../../../../core/contract/values/maybe.ts';
 import { bothSides, type Check, defineCheck, excerpt, noText } from '../check.ts';
 
 /** Languages of the reference, which names them by language and script, with their ISO 639-1 codes. */

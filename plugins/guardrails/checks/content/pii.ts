@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { piiCategories } from '../../../../core/contract/plugin/guardrails/pii-categories.ts';
-import { after } from '../../../../core/contract/values/json/json.ts';
+import { after } from '../../../../core/contract/values/maybe.ts';
 import { bothSides, type Check, defineCheck } from '../check.ts';
 import { concludeFindings } from './findings.ts';
 import { rememberedOf } from './placeholders.ts';

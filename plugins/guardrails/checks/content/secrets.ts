@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { after } from '../../../../core/contract/values/json/json.ts';
+import { after } from '../../../../core/contract/values/maybe.ts';
 import { bothSides, type Check, defineCheck } from '../check.ts';
 import { concludeFindings } from './findings.ts';
 
