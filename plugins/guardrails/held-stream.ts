@@ -88,8 +88,10 @@ const bodies = {
     for (const event of events) {
       const at = indexOf(event);
       if (event.type === 'content_block_start' && isObject(event.content_block)) content[at] = { ...event.content_block };
-      const block = content[at];
-      if (event.type !== 'content_block_delta' || !isObject(event.delta) || !block) continue;
+      if (event.type !== 'content_block_delta' || !isObject(event.delta)) continue;
+      // Clients that read deltas also read those of a block that no event has started.
+      const block = content[at] ?? { type: 'text', text: '' };
+      content[at] = block;
       for (const [key, value] of Object.entries(event.delta)) {
         if (key !== 'type' && key !== 'signature') block[key] = string(block[key]) + string(value);
       }
@@ -99,8 +101,9 @@ const bodies = {
     const head = isObject(message) ? message : {};
     return {
       ...head,
-      content: Object.values(content),
       ...(isObject(delta) ? delta : {}),
+      // The events of the blocks decide, whatever `content` the other events state.
+      content: Object.values(content),
       ...(isObject(usage) ? { usage: { ...(isObject(head.usage) ? head.usage : {}), ...usage } } : {}),
     };
   },

@@ -41,6 +41,17 @@ const unreadable: [string, string][] = [
   ['a second text behind a mark', `${event.replace('secret', 'sec\\u0072et').trimEnd()}\n\ufeffdata: x\n\n${end}`],
 ];
 
+const start = `data: ${JSON.stringify({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } })}\n\n`;
+const shadow = `data: ${JSON.stringify({ type: 'message_delta', delta: { stop_reason: 'end_turn', content: [] } })}\n\n`;
+
+it.each([
+  ['of a block without a start', `${event}${end}`],
+  ['beside another content in the last event', `${start}${event}${shadow}${end}`],
+])('held stream with a text %s: a check reads it', async (_, text) => {
+  const reply = await sendMessages('buffer', text);
+  expect([reply.status, reply.text]).toEqual([446, expect.not.stringContaining('text_delta')]);
+});
+
 async function sendMessages(stream: string, text: string) {
   const gateway = createHarness();
   gateway.script(streamOf([text]));
