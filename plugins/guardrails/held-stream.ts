@@ -108,8 +108,23 @@ const bodies = {
     };
   },
   responses(events: readonly JsonObject[]): JsonObject {
-    const last = events.findLast(({ response }) => isObject(response) && Array.isArray(response.output));
-    return isObject(last?.response) ? last.response : { output: [] };
+    const last = events.findLast(({ response }) => isObject(response) && Array.isArray(response.output))?.response;
+    const response = isObject(last) ? last : {};
+    const items = objectsIn(response.output);
+    // Some servers send items and texts that the last event does not repeat.
+    if (items.length === 0) {
+      for (const { type, item } of events) if (type === 'response.output_item.done' && isObject(item)) items.push(item);
+    }
+    const texts = new Map<string, string>();
+    for (const event of events) {
+      if (event.type !== 'response.output_text.delta') continue;
+      const key = `${indexOf(event, 'output_index')}.${indexOf(event, 'content_index')}`;
+      texts.set(key, (texts.get(key) ?? '') + string(event.delta));
+    }
+    const known = new Set(textsOf('responses', { output: items }).values());
+    const others = [...texts.values()].filter((text) => !known.has(text)).map((text) => ({ type: 'output_text', text }));
+    if (others.length > 0) items.push({ type: 'message', role: 'assistant', content: others });
+    return { ...response, output: items };
   },
 };
 

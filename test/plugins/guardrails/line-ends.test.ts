@@ -52,6 +52,29 @@ it.each([
   expect([reply.status, reply.text]).toEqual([446, expect.not.stringContaining('text_delta')]);
 });
 
+it.each([
+  ['in deltas alone', { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'a secret' }],
+  [
+    'in an item alone',
+    {
+      type: 'response.output_item.done',
+      output_index: 0,
+      item: { type: 'message', content: [{ type: 'output_text', text: 'a secret' }] },
+    },
+  ],
+])('held stream of Responses with a text %s: a check reads it', async (_, sent) => {
+  const gateway = createHarness();
+  const completed = { type: 'response.completed', response: { id: 'r', object: 'response', status: 'completed', output: [] } };
+  gateway.script(streamOf([sent, completed].map((data) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`)));
+  const guardrail = { 'default.contains': { words: ['secret'], operator: 'none' }, deny: true };
+  const reply = await gateway.send({
+    path: '/v1/responses',
+    headers: { 'x-svc-config': JSON.stringify({ provider: '@one', output_guardrails: [guardrail] }) },
+    body: { model: 'gpt-5', input: 'hi', stream: true },
+  });
+  expect([reply.status, reply.text]).toEqual([446, expect.not.stringContaining('response.output')]);
+});
+
 async function sendMessages(stream: string, text: string) {
   const gateway = createHarness();
   gateway.script(streamOf([text]));
