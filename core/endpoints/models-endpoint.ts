@@ -1,5 +1,6 @@
 import type { Endpoint } from '../contract/plugin/requests/endpoint.ts';
 import { splitModelSlug } from '../contract/values/models/model-slug.ts';
+import { percentDecoded } from '../contract/values/text/percent-decoded.ts';
 
 /**
  * The endpoint of `GET /models/@<slug>/<model>`, an entry of the workspace's catalogue, also if its slashes are escaped, as SDKs do it. Null
@@ -7,8 +8,8 @@ import { splitModelSlug } from '../contract/values/models/model-slug.ts';
  */
 export function catalogueModelEndpoint(method: string, below: string): Endpoint | null {
   if (method !== 'GET' || !below.startsWith('/models/')) return null;
-  const model = decoded(below.slice('/models/'.length));
-  return model === null || splitModelSlug(model) === null ? null : { ...modelsEndpoint, pathParams: { model } };
+  const model = percentDecoded(below.slice('/models/'.length));
+  return splitModelSlug(model) === null ? null : { ...modelsEndpoint, pathParams: { model } };
 }
 
 /** The endpoint of `GET /models`. */
@@ -20,11 +21,3 @@ export const modelsEndpoint: Endpoint = {
   format: 'plain',
   proxyPath: '/models',
 };
-
-function decoded(segment: string): string | null {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return null;
-  }
-}

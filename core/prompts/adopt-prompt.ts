@@ -4,6 +4,7 @@ import type { RenderedPrompt, RequestPrompt } from '../contract/plugin/requests/
 import { headerParam } from '../contract/protocol/header-names.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { splitModelSlug } from '../contract/values/models/model-slug.ts';
+import { percentDecoded } from '../contract/values/text/percent-decoded.ts';
 import { encode } from '../pipeline/attempt/outgoing-body.ts';
 import type { PipelineOptions, PromptSteps } from '../pipeline/run.ts';
 import { findPrompt } from './find-prompt.ts';
@@ -18,12 +19,7 @@ export function servicesOf({ services, bodies }: Pick<PipelineOptions, 'services
 
 /** Returns the reference in the path: `pp-id`, `pp-id@12`. Some clients encode the `@`. */
 export function referenceOf(ctx: RequestContext): string {
-  const segment = ctx.endpoint?.pathParams?.id ?? '';
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
+  return percentDecoded(ctx.endpoint?.pathParams?.id ?? '');
 }
 
 async function open(options: PipelineOptions, ctx: RequestContext): Promise<void> {

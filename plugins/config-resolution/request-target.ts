@@ -8,6 +8,7 @@ import { Secret } from '../../core/contract/values/credentials/secret.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { splitModelSlug } from '../../core/contract/values/models/model-slug.ts';
+import { percentDecoded } from '../../core/contract/values/text/percent-decoded.ts';
 
 /** An entry of `x-svc-beta`: the older name of the setting `use_responses_api`, with any date. */
 const asksForResponsesApi = /(^|,)\s*use-responses-api(-\d{4}-\d{2}-\d{2})?\s*(,|$)/;
@@ -171,19 +172,11 @@ function stripQueryModel(ctx: RequestContext): string | null {
   let slug: string | null = null;
   const parts = ctx.query.split('&').map((part) => {
     if (!part.startsWith('model=')) return part;
-    const split = splitModelSlug(safeDecode(part.slice('model='.length)));
+    const split = splitModelSlug(percentDecoded(part.slice('model='.length)));
     if (!split) return part;
     slug = split.slug;
     return `model=${encodeURIComponent(split.model)}`;
   });
   if (slug !== null) ctx.query = parts.join('&');
   return slug;
-}
-
-function safeDecode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

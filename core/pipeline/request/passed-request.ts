@@ -3,6 +3,7 @@ import { makesSpeech, type PassedRequest } from '../../contract/plugin/requests/
 import type { Locations } from '../../contract/provider/passed-usage.ts';
 import type { BodyConsumer, RequestBody } from '../../contract/values/http/http.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { percentDecoded } from '../../contract/values/text/percent-decoded.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
 import { fieldsInHead, formHeadBytes, paramsOfForm } from './form-data.ts';
 import { checkJsonLimits } from './json-limits.ts';
@@ -187,12 +188,7 @@ export function meteredBody(facts: PassedRequest | null, body: RequestBody): Req
 export function modelInPath(path: string): string | null {
   const match = /\/(?:models\/([^/:?]+):|model\/([^/?]+)\/|deployments\/([^/?]+)\/)/.exec(path);
   const name = match?.[1] ?? match?.[2] ?? match?.[3];
-  if (name === undefined) return null;
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
+  return name === undefined ? null : percentDecoded(name);
 }
 
 /** Returns the model in the first part of a form with this name that has at most 20 further headers; null if there is none. */

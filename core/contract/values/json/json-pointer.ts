@@ -1,3 +1,4 @@
+import { percentDecoded } from '../text/percent-decoded.ts';
 import { isObject } from './json.ts';
 
 /** Returns a key as a step of a JSON pointer (RFC 6901). */
@@ -15,7 +16,7 @@ export function referenced(root: unknown, reference: string): unknown {
   if (reference === '#') return root;
   if (!reference.startsWith('#/')) return undefined;
   // A fragment is percent-encoded. It is decoded before the escapes of the pointer, as `%7E1` is one of them.
-  return valueAt(root, reference.slice(2).split('/').map(decoded).map(keyOf));
+  return valueAt(root, reference.slice(2).split('/').map(percentDecoded).map(keyOf));
 }
 
 /** Returns the value at these keys; undefined if there is none. */
@@ -30,12 +31,4 @@ export function valueAt(value: unknown, keys: readonly string[]): unknown {
 
 function keyOf(step: string): string {
   return step.replaceAll('~1', '/').replaceAll('~0', '~');
-}
-
-function decoded(step: string): string {
-  try {
-    return decodeURIComponent(step);
-  } catch {
-    return step;
-  }
 }
