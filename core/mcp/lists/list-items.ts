@@ -1,7 +1,7 @@
 import { capabilitiesMax } from '../../contract/protocol/mcp/mcp-sync.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import type { ServerSettings } from '../server/server-settings.ts';
-import { type OwnClientParts, type OwnSession, request, UnknownMethod } from '../sessions/own-client.ts';
+import { isRefused, type OwnClientParts, type OwnSession, request, UnknownMethod } from '../sessions/own-client.ts';
 import type { OwnSessions } from '../sessions/own-sessions.ts';
 import { lists } from './capabilities.ts';
 
@@ -54,7 +54,7 @@ export async function readItems(
   try {
     return await sessions.call(server, (parts) => listItems(parts, own, method));
   } catch (thrown) {
-    if (own.sessionId === null) throw thrown;
+    if (own.sessionId === null && !isRefused(thrown)) throw thrown;
     sessions.drop(server, caller, own);
     const again = await sessions.get(server, caller);
     return sessions.call(server, (parts) => listItems(parts, again, method));

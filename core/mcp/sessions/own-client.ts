@@ -57,11 +57,15 @@ export async function initializeOrDiscover(parts: OwnClientParts): Promise<OwnSe
   try {
     return await initialize(parts);
   } catch (thrown) {
-    const isRefused = thrown instanceof GatewayError && thrown.detail === refusedDetail;
-    const discovered = isRefused ? await discover(parts) : null;
+    const discovered = isRefused(thrown) ? await discover(parts) : null;
     if (discovered === null) throw thrown;
     return { revision: statelessRevision, sessionId: null, opened: discovered };
   }
+}
+
+/** True for the error of a message that the server refused as invalid. Servers with sessions refuse messages without one so. */
+export function isRefused(thrown: unknown): boolean {
+  return thrown instanceof GatewayError && thrown.detail === refusedDetail;
 }
 
 /** Opens a session with `initialize`. `onMessage`: as for `openSse`. Throws GatewayError `upstream_…`. */

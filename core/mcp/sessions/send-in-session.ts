@@ -83,7 +83,7 @@ async function sendInSession(work: Work, outgoing: Outgoing, named: SessionState
   const own = await sessions.get(server, caller);
   const first = await sendIn(own);
   if (ctx.aborted) return first;
-  if (first.status === 400 && own.sessionId !== null) {
+  if (first.status === 400) {
     const body = (await first.stream.whole(messageBytesMax)) ?? new Uint8Array();
     if (!reportsLostSession(textOf(body), work.call.id)) return { ...first, stream: streamOf(first.stream, body) };
   } else if (first.status !== 401 && (first.status !== 404 || own.sessionId === null)) return first;

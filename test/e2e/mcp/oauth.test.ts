@@ -195,7 +195,9 @@ describe('an MCP server with OAuth', () => {
     const demanded = (await post(bob.key, 'tools/call', { name: 'erase' })).message.error;
     expect(demanded).toMatchObject({ code: -32000, data: { type: 'oauth_required', scope: 'admin', authorizationUrl: url } });
     upstream.override = null;
-    expect((await post(ada.key, 'tools/list')).message.result.tools.length).toBeGreaterThan(0);
+    expect((await post(ada.key, 'tools/list')).message).toMatchObject({
+      result: { tools: [{ name: 'echo' }, ...new Array(6).fill({})] },
+    });
 
     // A deleted connection is not used again.
     await gateway.admin.delete(`/mcp-servers/${serverId}/connections?user_id=${ada.id}&workspace_id=${gateway.workspaceId}`);
