@@ -92,6 +92,7 @@ export function errorChecks({ host, credential }: CallFields, error: GatewayErro
     case 'upstream_invalid':
       return [{ field: host, status: 'failed', message: 'the server does not reply with valid HTTP' }];
     case 'internal':
+    case 'overloaded':
       return [{ field: host, status: 'unknown', message: 'the gateway could not make the call' }];
     default:
       return [{ field: credential, status: 'failed', message: error.message }];

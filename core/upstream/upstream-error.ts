@@ -14,7 +14,13 @@ export function toUpstreamError(error: unknown, phase: Phase): GatewayError {
   // undici throws assertion errors for some invalid responses: a status of at least 100, and no upgrade that the request did not ask for.
   if (code === 'ERR_ASSERTION' && phase !== 'connect') return new GatewayError('upstream_invalid', { detail, cause: error });
   if (code === null || ourErrors.has(code)) return new GatewayError('internal', { detail, cause: error });
-  if (phase === 'connect') return new GatewayError('upstream_connect', { detail, cause: error });
+  if (phase === 'connect') {
+    const isOwnLimit = ownLimits.has(code);
+    return new GatewayError(isOwnLimit ? 'overloaded' : 'upstream_connect', {
+      ...(isOwnLimit ? { retryAfterMs: ownLimitRetryMs } : {}),
+      ...{ detail, cause: error },
+    });
+  }
   if (isInvalidReply(code, error as Error, phase)) return new GatewayError('upstream_invalid', { detail, cause: error });
   if (phase === 'head') return new GatewayError('upstream_reset', { detail, cause: error });
   return new GatewayError('upstream_reset', { message: cutShort, detail, cause: error });
@@ -51,6 +57,10 @@ function codeOf(error: unknown): string | null {
 
 const parserError = 'HPE';
 const cutShort = 'The provider closed the connection before its reply was complete';
+
+/** This machine opens no further socket: the limit of open files, ports or memory is reached. The provider has not been called. */
+const ownLimits: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM']);
+const ownLimitRetryMs = 1_000;
 
 /** undici rejected our input, or failed internally. */
 const ourErrors: ReadonlySet<string> = new Set([

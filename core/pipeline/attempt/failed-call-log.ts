@@ -10,7 +10,9 @@ export type LogFailedCall = (
   traceId: string,
 ) => void;
 
-const logged: ReadonlySet<string> = new Set(['invalid_custom_host', 'upstream_connect', 'upstream_invalid', 'upstream_reset']);
+const logged: ReadonlySet<string> = new Set([
+  ...['invalid_custom_host', 'overloaded', 'upstream_connect', 'upstream_invalid', 'upstream_reset'],
+]);
 
 /**
  * Returns what writes one line per failed call with the text of the runtime (refused connection, unknown host, bad certificate), which

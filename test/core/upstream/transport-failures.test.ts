@@ -44,6 +44,19 @@ describe('a provider that cannot be reached', () => {
     await local.close();
   });
 
+  it.each(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM'])(
+    'is overloaded, and no failure of the provider, if this machine opens no socket (%s)',
+    async (code) => {
+      const refused = Object.assign(new Error(`connect ${code}`), { code });
+      const local = localTransport({ resolve: (_name, callback) => setImmediate(() => callback(refused, [])) });
+      expect(await send(local, { origin: 'http://provider.example' }).error).toMatchObject({
+        ...{ code: 'overloaded', status: 503, source: 'gateway', retryAfterMs: 1_000 },
+        detail: `${code}: connect ${code}`,
+      });
+      await local.close();
+    },
+  );
+
   it('leaves a streamed body unread, so that another target can get it', async () => {
     const body = bodyOf([Buffer.from('x')], 1);
     const sent = send(transport, { origin: `http://127.0.0.1:${await freePort()}`, method: 'POST', body });

@@ -52,7 +52,8 @@ const gatewayActions: Readonly<Record<ErrorCode, string>> = {
   request_denied: 'Change the request. The body or the log names the guardrails that failed.',
   response_denied: 'Change the request. The record names the plugin in `verdicts`.',
   stream_incomplete: 'Discard the partial reply and send the request again.',
-  overloaded: 'Wait for `retry-after`. Add gateway processes, or raise `BODY_MEMORY_MAX`.',
+  overloaded:
+    'Wait for `retry-after`. Add gateway processes, or raise `BODY_MEMORY_MAX`. If the log names `EMFILE`, raise the limit of open files.',
   unavailable: 'Retry. Check `/ready` and the log: control plane, spool or keys.',
   secret_unavailable: 'Test the integration: the reply names the reference and the reason.',
   draining: 'Retry: another process serves the request.',
