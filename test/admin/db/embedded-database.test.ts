@@ -119,11 +119,13 @@ describe('the embedded database in its thread', () => {
     const crashed = new Promise<Error>((resolve) => {
       crashWith = resolve;
     });
-    const options = { onCrash: crashWith, slowMs: 100, freeBytes: async () => free };
+    let freeNow = Number.POSITIVE_INFINITY;
+    const options = { onCrash: crashWith, slowMs: 100, freeBytes: async () => freeNow };
     const crashing = await openEmbeddedDatabase({ dataDir, startParams: [] }, options);
     await crashing.query('create table things (id int primary key, at timestamptz, bytes bytea)');
     // The next file of the log cannot be created, as on a full disk.
     await rm(join(dataDir, 'pg_wal'), { recursive: true });
+    freeNow = free;
     const failing = expect(crashing.query(statement)).rejects.toThrow(message);
     expect((await crashed).message).toContain(message);
     await failing;
