@@ -46,7 +46,7 @@ export class BatchGuard {
     const ofOutput = unreadable(denying, 'The results of a batch that its provider runs are not checked', clock);
     if (ofOutput.some(isDenied)) {
       record(ofOutput);
-      return () => this.#denial({ before: [], after: ofOutput });
+      return () => this.#denial(ctx, { before: [], after: ofOutput });
     }
     return (line) => this.#checkLine(ctx, line);
   }
@@ -59,13 +59,13 @@ export class BatchGuard {
     this.#note((await runGuardrails(this.#later, ctx, body, clock, facts)).results);
     const { results, body: changed } = await runGuardrails(this.#first, ctx, body, clock, facts);
     this.#note(results);
-    if (results.some(isDenied)) return this.#denial({ before: results, after: [] });
+    if (results.some(isDenied)) return this.#denial(ctx, { before: results, after: [] });
     return changed === body ? undefined : { action: 'change', body: changed };
   }
 
-  #denial(results: HookResults): Denial {
+  #denial(ctx: RequestContext, results: HookResults): Denial {
     this.#options.onDenial();
-    return { action: 'deny', reply: denialOf(results) };
+    return { action: 'deny', reply: denialOf(results, ctx) };
   }
 
   #note(results: readonly GuardrailResult[]): void {

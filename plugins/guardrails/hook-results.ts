@@ -34,14 +34,15 @@ export function mayDeny({ deny, checks }: Guardrail): boolean {
   return deny || checks.some(({ redacts }) => redacts);
 }
 
-/** The reply with status 446. */
-export function denialOf(results: HookResults): Reply {
+/** The reply with status 446. Clients of the Messages API show the message of an error only if its body has `"type": "error"`. */
+export function denialOf(results: HookResults, { endpoint }: Pick<RequestContext, 'endpoint'>): Reply {
   const message = ownText([...results.before, ...results.after]) ?? failedText + seeResults;
   const error = { message, type: 'hooks_failed', param: null, code: null };
+  const type = endpoint?.format === 'messages' ? '"type":"error",' : '';
   return {
     status: 446,
     headers: ['content-type', 'application/json'],
-    body: `{"error":${JSON.stringify(error)},"hook_results":${deniedResults(results)}}`,
+    body: `{${type}"error":${JSON.stringify(error)},"hook_results":${deniedResults(results)}}`,
   };
 }
 

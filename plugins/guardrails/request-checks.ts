@@ -41,7 +41,7 @@ export class RequestChecks {
   /** Returns the reply of a request that is denied before a target was chosen. */
   #denied(ctx: RequestContext, state: State, results: readonly GuardrailResult[]): Reply {
     deny(state, results);
-    return softReplyOf(ctx, state, this.#services.clock) ?? denialOf(state);
+    return softReplyOf(ctx, state, this.#services.clock) ?? denialOf(state, ctx);
   }
 
   onRequest(ctx: RequestContext, isShared: boolean): Maybe<Reply | undefined> {
@@ -118,7 +118,7 @@ export class RequestChecks {
       if (!results.some(isDenied)) return undefined;
       if (targetPath === null) return this.#denied(ctx, state, results);
       deny(state, results);
-      return denialOf(state);
+      return denialOf(state, ctx);
     });
   }
 }

@@ -63,7 +63,7 @@ export class ResponseChecks {
       this.#states.record(ctx, results, target.path);
       if (results.some(isDenied)) {
         deny(state, results);
-        return { action: 'deny', reply: denialOf(state), reason: reasonOf(results) };
+        return { action: 'deny', reply: denialOf(state, ctx), reason: reasonOf(results) };
       }
       if (read.body === null || ctx.endpoint?.operation === null || body === read.body)
         return this.#failedVerdict(ctx, state, response);
@@ -82,7 +82,7 @@ export class ResponseChecks {
       state.after = this.#closeWindow(ctx, state, target.path);
       deny(state, state.after);
       const lastEvents = state.isSoft ? softEndOf(ctx, denialText(state.after), last) : null;
-      return { reply: denialOf(state), lastEvents };
+      return { reply: denialOf(state, ctx), lastEvents };
     });
     return state.windowed;
   }

@@ -6,11 +6,11 @@ const body = { model: 'm', messages: [{ role: 'user', content: 'a secret' }] };
 const common = /^The guardrail checks defined in the config failed\. You can find more/;
 const contains = { 'default.contains': { words: ['secret'], operator: 'none' } };
 
-async function send(guardrails: JsonObject) {
+async function send(guardrails: JsonObject, path = '/v1/chat/completions') {
   const gateway = createHarness();
   gateway.script(replyWith(200, chatReply('the secret')));
   const headers = { 'x-svc-config': JSON.stringify({ provider: '@one', ...guardrails }) };
-  return await gateway.send({ path: '/v1/chat/completions', headers, body });
+  return await gateway.send({ path, headers, body });
 }
 
 describe('message of a guardrail', () => {
@@ -19,6 +19,18 @@ describe('message of a guardrail', () => {
     expect(sink.status).toBe(446);
     expect(sink.json).toMatchObject({ error: { message: 'Ask the help desk.', type: 'hooks_failed' } });
   });
+
+  it.each([['input_guardrails'], ['output_guardrails']])(
+    '%s: a denied Messages call has the body of an Anthropic error',
+    async (list) => {
+      const { status, json } = await send(
+        { [list]: [{ ...contains, deny: true, message: 'Ask the help desk.' }] },
+        '/v1/messages',
+      );
+      expect(status).toBe(446);
+      expect(json).toMatchObject({ type: 'error', error: { type: 'hooks_failed', message: 'Ask the help desk.' } });
+    },
+  );
 
   it('is the text of a denial with soft_deny_200', async () => {
     const sink = await send({
