@@ -77,6 +77,10 @@ it.each([
   [529, 'overloaded_error', 'overloaded_error'],
   [403, 'permission_error', 'permission_error'],
   [402, 'insufficient_quota', 'billing_error'],
+  [400, 'invalid_request_error', 'invalid_request_error'],
+  [401, 'invalid_request_error', 'authentication_error'],
+  [404, 'invalid_request_error', 'not_found_error'],
+  [413, 'invalid_request_error', 'request_too_large'],
 ])('provider errors: status %i with type %s has the Messages type %s', async (status, given, type) => {
   expect(messagesErrorType(status, given)).toBe(type);
   const gateway = createHarness();

@@ -12,9 +12,12 @@ const typeOfStatus: Readonly<Record<number, string>> = {
   504: 'timeout_error',
   529: 'overloaded_error',
 };
-const types: ReadonlySet<string> = new Set([...Object.values(typeOfStatus), 'invalid_request_error', 'api_error']);
+const types: ReadonlySet<string> = new Set([...Object.values(typeOfStatus), 'api_error']);
 
-/** Returns the `error.type` of a Messages error: `given` if the Anthropic API has that type, otherwise the type of the status. */
+/**
+ * Returns the `error.type` of a Messages error: `given` if the Anthropic API has that type, otherwise the type of the status. OpenAI uses
+ * `invalid_request_error` for most statuses, such as 401 and 404, for which the Anthropic API has types of their own.
+ */
 export function messagesErrorType(status: number, given: string | null = null): string {
   if (given !== null && types.has(given)) return given;
   return typeOfStatus[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
