@@ -161,6 +161,8 @@ function logInternal({ services }: PipelineOptions, ctx: RequestContext, { code,
 function explained(options: PipelineOptions, ctx: RequestContext, error: GatewayError): GatewayError {
   const isExplained = error.code === 'missing_provider' || error.code === 'forbidden';
   if (!isExplained || ctx.endpoint?.traffic === undefined) return error;
+  // Sessions begin with GET on any path, so the method is right.
+  if (ctx.request.webSocketProtocols) return error;
   return options.explainPath(ctx.request.method, ctx.request.path) ?? error;
 }
 

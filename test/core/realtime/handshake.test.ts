@@ -150,6 +150,11 @@ describe('the session handshake', () => {
     expect([status, json.error.message]).toEqual([401, expect.stringContaining('keys of this gateway begin with svc_')]);
   });
 
+  it('names the missing provider of a session at the path of a route with POST', async () => {
+    const { status, json } = await refusal('/responses', { 'x-svc-api-key': gateway.workspaceKey });
+    expect([status, json.error.name]).toEqual([400, 'missing_provider']);
+  });
+
   it('is rejected for a key without the scope', async () => {
     const { key } = await gateway.admin.createKey({ scopes: ['logs.view'] });
     expect((await refusal(realtimePath, { 'x-svc-api-key': key })).status).toBe(403);
