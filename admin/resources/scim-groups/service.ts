@@ -154,6 +154,8 @@ class GroupEdit {
   async #applyToMembers({ op, path, value }: PatchStep): Promise<void> {
     const { tx } = this.#change;
     if (!this.#effects.hasMembers) return;
+    // `members.display` must not be read as `members`, which would empty the group.
+    if (path.sub !== null) throw new ScimError('mutability', `members.${path.sub}: read-only. Add or remove whole members`);
     if (path.filter !== null) {
       if (op !== 'remove') throw new ScimError('noTarget', 'members: elements can be added, replaced as a whole, or removed');
       const { sql, values } = filterToSql({ op: '[]', attrPath: 'members', valFilter: path.filter }, elementColumns, groupSchema);

@@ -33,7 +33,7 @@ function apply(user: Attributes, step: PatchStep): void {
   const { op, path } = step;
   const [attribute = '', dotted] = path.attribute.split('.');
   const sub = path.sub ?? dotted ?? null;
-  if (attribute === 'groups' && Array.isArray(user.groups)) return patchGroups(user, step);
+  if (attribute === 'groups' && Array.isArray(user.groups)) return patchGroups(user, step, sub);
   if (readOnly.has(attribute)) {
     if (step.isNamed) throw new ScimError('mutability', `${attribute}: read-only`);
     return;
@@ -70,7 +70,8 @@ function patchName(user: Attributes, { op, value }: PatchStep, sub: string | nul
   else Object.assign(name, partsOf(value, nameParts, 'name'));
 }
 
-function patchGroups(user: Attributes, { op, path, value }: PatchStep): void {
+function patchGroups(user: Attributes, { op, path, value }: PatchStep, sub: string | null): void {
+  if (sub !== null) throw new ScimError('mutability', `groups.${sub}: read-only. Add or remove whole groups`);
   const groups = user.groups as Attributes[];
   const sent = value === undefined || value === null ? [] : listOf(value);
   requireFew('groups', groups.length + sent.length, groupsMax);
@@ -78,7 +79,8 @@ function patchGroups(user: Attributes, { op, path, value }: PatchStep): void {
   const isSent = ({ value: id }: Attributes) => ids.has(id);
   if (path.filter !== null) {
     if (op !== 'remove') throw new ScimError('noTarget', 'groups: elements can be added, replaced as a whole, or removed');
-    user.groups = groups.filter((one) => !matcher(path.filter as Filter)(one));
+    const test = elementTest(path.filter);
+    user.groups = groups.filter((one) => !test(one));
   } else if (op === 'remove') user.groups = sent.length === 0 ? [] : groups.filter((one) => !isSent(one));
   else user.groups = op === 'replace' ? sent : [...groups, ...sent];
 }
@@ -90,16 +92,16 @@ function patchEmails(user: Attributes, { op, path, value }: PatchStep, sub: stri
     requireFew('emails', emails.length + (sent?.length ?? 0), emailsMax);
     if (op === 'replace') user.emails = sent;
     else if (op === 'remove')
-      user.emails = sent === null ? [] : emails.filter((one) => !sent.some((other) => other.value === one.value));
+      user.emails = sent === null ? [] : emails.filter((one) => !sent.some((other) => isSameAddress(one, other)));
     else for (const one of sent ?? []) addEmail(emails, one);
     return;
   }
-  const test = path.filter === null ? () => true : matcher(withBooleans(path.filter));
+  const test = path.filter === null ? () => true : elementTest(path.filter);
   const chosen = emails.filter(test);
   if (op === 'remove') {
-    const part = sub === null ? undefined : emailParts.get(sub);
-    if (part === undefined || part === 'value') user.emails = emails.filter((one) => !chosen.includes(one));
-    else for (const one of chosen) delete one[part];
+    const part = sub === null ? 'value' : emailParts.get(sub);
+    if (part === 'value') user.emails = emails.filter((one) => !chosen.includes(one));
+    else if (part !== undefined) for (const one of chosen) delete one[part];
     return;
   }
   const change =
@@ -130,10 +132,14 @@ function requireFew(attribute: string, count: number, max: number): void {
 }
 
 function addEmail(emails: Attributes[], one: Attributes): void {
-  const same = emails.find((other) => String(other.value).toLowerCase() === String(one.value).toLowerCase());
+  const same = emails.find((other) => isSameAddress(other, one));
   if (same) Object.assign(same, one);
   else emails.push(one);
   if (one.primary !== undefined && v.is(directoryBoolean, one.primary)) keepOnePrimary(emails, same ?? one);
+}
+
+function isSameAddress(one: Attributes, other: Attributes): boolean {
+  return String(one.value).toLowerCase() === String(other.value).toLowerCase();
 }
 
 function keepOnePrimary(emails: readonly Attributes[], chosen: Attributes): void {
@@ -160,10 +166,19 @@ function partsOf(value: unknown, parts: Names, field: string): Attributes {
   );
 }
 
+/** Returns the test of a filter on an element of a list. Texts match in any case (RFC 7643 §4.1.2); the parser's own test is exact. */
+function elementTest(filter: Filter): (element: Attributes) => boolean {
+  const test = matcher(inLowerCase(filter));
+  const lower = (value: unknown) => (typeof value === 'string' ? value.toLowerCase() : value);
+  return (element) => test(Object.fromEntries(Object.entries(element).map(([name, value]) => [name, lower(value)])));
+}
+
 /** `primary eq "True"` compares a text; the stored value is a boolean. */
-function withBooleans(filter: Filter): Filter {
-  if ('filters' in filter) return { ...filter, filters: filter.filters.map(withBooleans) };
-  if ('filter' in filter) return { ...filter, filter: withBooleans(filter.filter) };
-  if (!('compValue' in filter) || filter.attrPath.toLowerCase() !== 'primary') return filter;
-  return { ...filter, compValue: String(filter.compValue).toLowerCase() === 'true' };
+function inLowerCase(filter: Filter): Filter {
+  if ('filters' in filter) return { ...filter, filters: filter.filters.map(inLowerCase) };
+  if ('filter' in filter) return { ...filter, filter: inLowerCase(filter.filter) };
+  if (!('compValue' in filter)) return filter;
+  const text = String(filter.compValue).toLowerCase();
+  if (filter.attrPath.toLowerCase() === 'primary') return { ...filter, compValue: text === 'true' };
+  return typeof filter.compValue === 'string' ? { ...filter, compValue: text } : filter;
 }

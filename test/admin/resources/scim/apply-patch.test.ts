@@ -1,11 +1,11 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { applyPatch } from '../../../../admin/resources/scim-users/apply-patch.ts';
 import type { DirectoryUser } from '../../../../admin/resources/scim-users/attributes.ts';
 import { patchSteps } from '../../../../admin/scim/patch.ts';
 import { userSchema } from '../../../../admin/scim/urns.ts';
 
 const user = { userName: 'a@example.com', emails: [{ value: 'a@example.com', primary: true }], groups: [] } as DirectoryUser;
-const patch = (...Operations: { op: 'add' | 'remove' | 'replace'; path: string; value: unknown }[]) =>
+const patch = (...Operations: { op: 'add' | 'remove' | 'replace'; path: string; value?: unknown }[]) =>
   applyPatch(user, patchSteps({ Operations }, userSchema));
 const addresses = (count: number, from = 0) => Array.from({ length: count }, (_, i) => ({ value: `b${from + i}@example.com` }));
 
@@ -40,4 +40,41 @@ it('operations on a user of a directory: ordinary lists are changed', () => {
   expect(
     patch({ op: 'add', path: 'groups', value: values }, { op: 'remove', path: 'groups', value: [values[1]] }).groups,
   ).toEqual([values[0], values[2]]);
+});
+
+describe('operations on the addresses of a user', () => {
+  const [work, home] = [
+    { value: 'a@example.com', type: 'Work', primary: true },
+    { value: 'b@example.com', type: 'home' },
+  ];
+  const change = (op: 'add' | 'remove' | 'replace', path: string, value?: unknown) =>
+    applyPatch({ ...user, emails: [work, home] }, patchSteps({ Operations: [{ op, path, value }] }, userSchema)).emails;
+
+  it.each([
+    'type eq "work"',
+    'TYPE Eq "WORK"',
+    'value eq "A@Example.com"',
+    'value sw "A@" and primary eq "True"',
+    'not (type eq "HOME")',
+  ])('select in any case: %s', (filter) => {
+    expect(change('remove', `emails[${filter}]`)).toEqual([home]);
+    expect(change('replace', `emails[${filter}].value`, 'c@example.com')).toEqual([{ ...work, value: 'c@example.com' }, home]);
+  });
+
+  it('remove an address that is sent in another case', () => {
+    expect(change('remove', 'emails', [{ value: 'B@EXAMPLE.com' }])).toEqual([work]);
+  });
+
+  it('keep an address if a part of it is removed that is not stored', () => {
+    expect(change('remove', 'emails[type eq "home"].display')).toEqual([work, home]);
+  });
+});
+
+it('operations on a user of a directory: a part of a group is not read as the whole list', () => {
+  const groups = [{ value: 'one' }, { value: 'two' }];
+  const remove = (path: string) =>
+    applyPatch({ ...user, groups }, patchSteps({ Operations: [{ op: 'remove', path }] }, userSchema));
+  expect(() => remove('groups.display')).toThrow('groups.display: read-only');
+  expect(() => remove('groups[value eq "one"].display')).toThrow('groups.display: read-only');
+  expect(remove('groups[value eq "ONE"]').groups).toEqual([{ value: 'two' }]);
 });

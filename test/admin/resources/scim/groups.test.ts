@@ -294,6 +294,15 @@ describe.each(ruleDatabases)('SCIM groups, on %s', (database) => {
     expect(ended.map(({ id }) => id).sort()).toEqual(left.map((key) => key.publicId).sort());
   });
 
+  it('keep their members if a part of a member is to be removed', async () => {
+    const group = await newGroup('Parts', refs(0, 1));
+    for (const path of ['members.display', `members[value eq "${refs(0)[0]?.value}"].display`]) {
+      const reply = await scim('PATCH', `/Groups/${group.id}`, patch({ op: 'remove', path }));
+      expect(reply).toMatchObject({ status: 400, body: { scimType: 'mutability' } });
+    }
+    expect(await membersOf(group.id)).toEqual([0, 1]);
+  });
+
   it('take no users and groups of other organisations', async () => {
     const other = await plane.newTenant();
     const theirs = await scimClient(plane, other);
