@@ -13,8 +13,8 @@ export const refreshMetadataKind = 'refresh-saml-metadata';
 
 const everyMs = 3_600_000;
 const afterFailureMs = 300_000;
-/** A refused response causes at most one look in this time. */
-const soonMs = 300_000;
+/** Refused responses cause at most one look in this time. */
+const soonMs = 60_000;
 
 /** Plans the next look at the metadata of a connection with `metadata_url`. */
 export async function planRefresh({ tx }: Pick<Change, 'tx'>, row: SsoConnection): Promise<void> {
@@ -23,17 +23,18 @@ export async function planRefresh({ tx }: Pick<Change, 'tx'>, row: SsoConnection
   await addJob(tx, { kind: refreshMetadataKind, key: row.id, organisationId: row.organisationId, runAt });
 }
 
-/** Looks at the metadata again after a response was refused, without delaying the reply. */
+/** Plans a look at the metadata after a response was refused, without delaying the reply. */
 export function refreshSoon(
   { services, afterwards }: Pick<PublicCall<never>, 'services' | 'afterwards'>,
   row: SsoConnection,
 ): void {
-  const checkedAt = row.metadataCheckedAt?.getTime() ?? 0;
-  if (!metadataUrlOf(row) || services.clock.now() - checkedAt < soonMs) return;
+  if (!metadataUrlOf(row)) return;
   const { organisationId, id: key } = row;
+  const checkedAt = row.metadataCheckedAt?.getTime() ?? 0;
+  const runAt = new Date(Math.max(services.clock.now(), checkedAt + soonMs));
   afterwards(async () => {
     const em = services.database.emOf(organisationId);
-    await em.transactional((tx) => addJob(tx, { kind: refreshMetadataKind, key, organisationId }));
+    await em.transactional((tx) => addJob(tx, { kind: refreshMetadataKind, key, organisationId, runAt }));
     services.wakeJobs();
   });
 }
