@@ -20,31 +20,39 @@ import { connectionSecrets } from '../../resources/sso-connections/secrets.ts';
 
 export type ClientServices = Pick<AdminServices, 'settings' | 'log' | 'vault' | 'database'>;
 
-/** Clients with the provider's metadata and keys, of each control plane in this process. */
+/** Clients with the provider's metadata, of each control plane in this process. */
 const caches = new WeakMap<object, LRUCache<string, Promise<Configuration>>>();
-/** New keys of a provider are fetched when a token names one, so this only limits the age of its addresses. */
 const cachedMs = 10 * 60_000;
 /** Tolerated difference between the clocks, in seconds. */
 const skewSeconds = 30;
 
 /**
- * Returns the OpenID Connect client of a connection. It discovers the provider on first use and checks the signatures of ID tokens. All
- * its requests go through a gateway. Rejects if the provider cannot be reached or names another issuer.
+ * Returns the OpenID Connect client of a connection, which knows the addresses of the provider. All its requests go through a gateway.
+ * Rejects if the provider cannot be reached or names another issuer.
  */
 export async function oidcClient(em: EntityManager, services: ClientServices, connection: SsoConnection): Promise<Configuration> {
+  return cacheOf(services.database).get(keyOf(connection)) ?? freshOidcClient(em, services, connection);
+}
+
+/**
+ * Like `oidcClient`, and reads the provider's metadata and keys again. For ID tokens: the library looks for an unknown key once a minute
+ * at most, so the first sign-in after a rotation would fail, and its code cannot be used again.
+ */
+export async function freshOidcClient(
+  em: EntityManager,
+  services: ClientServices,
+  connection: SsoConnection,
+): Promise<Configuration> {
   const cache = cacheOf(services.database);
-  const key = `${connection.id} ${connection.revision}`;
-  const cached = cache.get(key);
-  if (cached) return cached;
+  const key = keyOf(connection);
   const made = discover(em, services, connection);
   cache.set(key, made);
   made.catch(() => cache.delete(key));
   return made;
 }
 
-/** Discards metadata and keys of a provider, so that the next sign-in reads them again. */
-export function forgetOidcClient(services: ClientServices, connection: SsoConnection): void {
-  cacheOf(services.database).delete(`${connection.id} ${connection.revision}`);
+function keyOf({ id, revision }: SsoConnection): string {
+  return `${id} ${revision}`;
 }
 
 function cacheOf(database: object): LRUCache<string, Promise<Configuration>> {

@@ -13,7 +13,7 @@ import type { VerifiedIdentity } from '../finish-sign-in.ts';
 import { SignInRefusal } from '../refusal.ts';
 import { asRefusal } from './as-refusal.ts';
 import { oidcAttempt } from './begin.ts';
-import { forgetOidcClient, oidcClient } from './client.ts';
+import { freshOidcClient } from './client.ts';
 import { type Claims, checkAccessTokenHash, checkIds, readClaims, type UserClaims } from './read-claims.ts';
 
 /** The parameters with which the provider sent the browser back. */
@@ -36,38 +36,32 @@ export async function finishOidc(
   if (own.shared_callback && query.iss === undefined) {
     throw new SignInRefusal('invalid_response', 'iss: required with shared_callback, but the identity provider did not send it');
   }
-  const client = await asRefusal(() => oidcClient(call.em, call.services, connection));
+  const client = await asRefusal(() => freshOidcClient(call.em, call.services, connection));
   const { redirect_uri: address } = oidcAddresses(call.services.settings, connection);
   const checks = { pkceCodeVerifier: data.verifier, expectedNonce: data.nonce, expectedState: query.state ?? '' };
-  try {
-    const url = new URL(`${address}?${new URLSearchParams(query)}`);
-    const tokens = await asRefusal(() => authorizationCodeGrant(client, url, { ...checks, idTokenExpected: true }));
-    const claims = tokens.claims();
-    const idToken = tokens.id_token;
-    if (!claims || idToken === undefined)
-      throw new SignInRefusal('invalid_response', 'id_token: missing in the reply of the provider');
-    checkIds(claims);
-    // openid-client checks it if there are several audiences only (OpenID Connect Core §3.1.3.7).
-    if (claims.azp !== undefined && claims.azp !== client.clientMetadata().client_id)
-      throw new SignInRefusal('invalid_response', 'azp: the ID token was issued for another client');
-    checkAccessTokenHash(idToken, claims, tokens.access_token);
-    const user = await completed(client, readClaims(claims, own), own, { claims, accessToken: tokens.access_token });
-    return {
-      organisationId: connection.organisationId,
-      connectionId: connection.id,
-      type: 'oidc',
-      issuer: claims.iss,
-      subject: claims.sub,
-      ...user,
-      groups: user.groups ?? [],
-      providerSession: typeof claims.sid === 'string' ? claims.sid : null,
-      logoutHint: idToken,
-    };
-  } catch (error) {
-    // The keys or addresses may be outdated.
-    if (error instanceof SignInRefusal) forgetOidcClient(call.services, connection);
-    throw error;
-  }
+  const url = new URL(`${address}?${new URLSearchParams(query)}`);
+  const tokens = await asRefusal(() => authorizationCodeGrant(client, url, { ...checks, idTokenExpected: true }));
+  const claims = tokens.claims();
+  const idToken = tokens.id_token;
+  if (!claims || idToken === undefined)
+    throw new SignInRefusal('invalid_response', 'id_token: missing in the reply of the provider');
+  checkIds(claims);
+  // openid-client checks it if there are several audiences only (OpenID Connect Core §3.1.3.7).
+  if (claims.azp !== undefined && claims.azp !== client.clientMetadata().client_id)
+    throw new SignInRefusal('invalid_response', 'azp: the ID token was issued for another client');
+  checkAccessTokenHash(idToken, claims, tokens.access_token);
+  const user = await completed(client, readClaims(claims, own), own, { claims, accessToken: tokens.access_token });
+  return {
+    organisationId: connection.organisationId,
+    connectionId: connection.id,
+    type: 'oidc',
+    issuer: claims.iss,
+    subject: claims.sub,
+    ...user,
+    groups: user.groups ?? [],
+    providerSession: typeof claims.sid === 'string' ? claims.sid : null,
+    logoutHint: idToken,
+  };
 }
 
 /** Reads claims that the ID token lacks from the user-info endpoint, if the provider has one. */

@@ -316,12 +316,10 @@ describe.each(ruleDatabases)('sign-in with OpenID Connect, on %s', (database) =>
     expect([reply.status, reply.body.data.message]).toEqual([401, expect.stringMatching(/not valid/)]);
   });
 
-  it('accepts rotated keys', async () => {
+  it('accepts the first token after a rotation of keys, also directly after another sign-in', async () => {
     expect((await signIn('ada')).status).toBe(200);
     await provider.rotate();
-    // Within a minute of the last look-up the first token with a new key is rejected; then keys are read anew.
-    const statuses = [(await signIn('ada')).status, (await signIn('ada')).status];
-    expect(statuses[1]).toBe(200);
+    expect((await signIn('ada')).status).toBe(200);
   });
 
   it('authenticates the client in the way of the connection', async () => {
