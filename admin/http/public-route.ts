@@ -3,6 +3,8 @@ import type * as v from 'valibot';
 import type { EntityManager } from '../db/open-database.ts';
 import type { Change } from '../publish/write-change.ts';
 import type { RequestOrigin } from './caller/same-origin.ts';
+import type { AdminError } from './errors.ts';
+import type { RawReply } from './reply/raw-reply.ts';
 import type { AdminServices } from './route.ts';
 
 /** A route without authentication: sign-in, and single-use links. Data, like `AdminRoute`. */
@@ -18,6 +20,8 @@ export interface PublicRoute {
   readonly reply: v.GenericSchema;
   /** Media type of a reply that is a `RawReply`. */
   readonly alsoProduces?: string;
+  /** Converts an error to a page for browsers (`accept: text/html`). Absent: they receive JSON, as programs do. */
+  readonly errorPage?: (error: AdminError) => Promise<RawReply>;
   /** True if errors have the form of RFC 6749. */
   readonly hasOAuthErrors?: true;
   /** Absent: the query is ignored. */

@@ -50,7 +50,13 @@ export function servePublicRoute(route: PublicRoute, services: AdminServices): (
         const pattern = `${route.method} ${route.path}`;
         services.logRejection(error, { route: pattern, requestId, keyId: null, workspaceId: null, durationMs });
       }
-      return (route.hasOAuthErrors ? oauthErrorReply : errorReply)(error, headers);
+      const failed = (route.hasOAuthErrors ? oauthErrorReply : errorReply)(error, headers);
+      if (!route.errorPage || !c.req.header('accept')?.includes('text/html')) return failed;
+      const page = await route.errorPage(error);
+      return new Response(page.body, {
+        status: error.status,
+        headers: { ...Object.fromEntries(failed.headers), ...page.headers },
+      });
     } finally {
       clearTimeout(timer);
     }

@@ -127,7 +127,7 @@ export function failuresOf(route: Replying): Record<string, JsonSchema> {
 }
 
 /** Statuses of errors that routes for browsers send as pages. */
-const pageStatuses: ReadonlySet<number> = new Set([400, 401, 403, 404, 502, 503]);
+const pageStatuses: ReadonlySet<number> = new Set([400, 401, 403, 404, 409, 413, 429, 500, 502, 503]);
 
 /** Returns the replies of a route for browsers: redirects, and errors as pages or as JSON. */
 export function browserRepliesOf(route: Replying, described: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> {

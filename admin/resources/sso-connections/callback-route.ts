@@ -8,7 +8,7 @@ import { finishSignIn } from '../../sign-in/finish-sign-in.ts';
 import { finishOidc } from '../../sign-in/oidc/finish.ts';
 import { auditRefusals, SignInRefusal } from '../../sign-in/refusal.ts';
 import { ssoConnections } from './entity.ts';
-import { rejectedPage } from './rejected-page.ts';
+import { rejectedSignIn } from './rejected-page.ts';
 
 const parameter = v.optional(v.pipe(v.string(), v.maxLength(8_192, 'at most 8,192 characters')));
 
@@ -24,6 +24,7 @@ const shared = {
   action: 'login',
   reply: v.strictObject(signedInEntries),
   alsoProduces: 'text/html',
+  errorPage: rejectedSignIn,
   query: callbackQuery,
   body: null,
 } as const;
@@ -46,16 +47,11 @@ export const ssoCallbackRoutes: readonly PublicRoute[] = [
 
 type Call = PublicCall<undefined, v.InferOutput<typeof callbackQuery>>;
 
-/** Browsers get a page, also for a rejected sign-in. `callback` is the connection whose address the provider used; null: the shared one. */
+/** Browsers are redirected. `callback` is the connection whose address the provider used; null: the shared one. */
 async function finish(call: Call, callback: string | null): Promise<unknown> {
-  if (!call.requestHeader('accept')?.includes('text/html')) return (await sessionOf(call, callback)).session;
-  try {
-    const { returnTo } = await sessionOf(call, callback);
-    return new RawReply('', { location: returnTo ?? '/v1/auth/signed-in' }, 303);
-  } catch (error) {
-    if (!(error instanceof SignInRefusal)) throw error;
-    return rejectedPage(error);
-  }
+  const { session, returnTo } = await sessionOf(call, callback);
+  if (!call.requestHeader('accept')?.includes('text/html')) return session;
+  return new RawReply('', { location: returnTo ?? '/v1/auth/signed-in' }, 303);
 }
 
 /** Throws SignInRefusal, with an audit entry if the address names a connection. */

@@ -6,7 +6,7 @@ import { emptyReply } from '../../http/reply/reply-schemas.ts';
 import { readForm } from '../../http/request/read-form.ts';
 import { pagesRoot, routePage } from '../../pages/layout.ts';
 import { endProviderSessions } from '../../sign-in/end-sessions.ts';
-import { auditRefusals, SignInRefusal } from '../../sign-in/refusal.ts';
+import { auditRefusals } from '../../sign-in/refusal.ts';
 import { samlLogoutReplyUrl } from '../../sign-in/saml/logout.ts';
 import {
   type ExpectedLogout,
@@ -18,7 +18,7 @@ import {
 import { samlAddresses } from './addresses.ts';
 import type { SsoConnection } from './entity.ts';
 import { findSamlConnection } from './find-saml-connection.ts';
-import { rejectedPage } from './rejected-page.ts';
+import { rejectedLogout } from './rejected-page.ts';
 import { samlSettingsOf } from './saml-settings.ts';
 
 const relayState = v.optional(v.pipe(v.string(), v.maxLength(512, 'at most 512 characters')), '');
@@ -30,6 +30,7 @@ const shared = {
   action: 'saml_logout',
   reply: emptyReply,
   alsoProduces: 'text/html',
+  errorPage: rejectedLogout,
 } as const;
 
 /** The address of single logout with SAML, for both bindings: requests of the provider, and its replies to ours. */
@@ -64,21 +65,16 @@ async function receive(call: Call, state: string, read: (expected: ExpectedLogou
   const { organisationId, id: connectionId } = connection;
   const settings = samlSettingsOf(connection);
   const { logout_url: logoutUrl } = samlAddresses(services.settings, address);
-  try {
-    const received = await auditRefusals(call, { organisationId, connectionId }, () =>
-      read({ settings, logoutUrl, now: services.clock.now() }),
-    );
-    // The session here ended when the user signed out. Only the page depends on the reply.
-    if ('isSuccess' in received) return signedOutPage(received.isSuccess);
-    await endSessionsOf(call, connection, received.request);
-    const to = await samlLogoutReplyUrl(em, services, connection, {
-      ...{ requestId: received.request.id, relayState: state, address },
-    });
-    return to === null ? signedOutPage(true) : new RawReply('', { location: to, 'cache-control': 'no-store' }, 303);
-  } catch (error) {
-    if (!(error instanceof SignInRefusal) || !call.requestHeader('accept')?.includes('text/html')) throw error;
-    return rejectedPage(error, 'The logout was rejected');
-  }
+  const received = await auditRefusals(call, { organisationId, connectionId }, () =>
+    read({ settings, logoutUrl, now: services.clock.now() }),
+  );
+  // The session here ended when the user signed out. Only the page depends on the reply.
+  if ('isSuccess' in received) return signedOutPage(received.isSuccess);
+  await endSessionsOf(call, connection, received.request);
+  const to = await samlLogoutReplyUrl(em, services, connection, {
+    ...{ requestId: received.request.id, relayState: state, address },
+  });
+  return to === null ? signedOutPage(true) : new RawReply('', { location: to, 'cache-control': 'no-store' }, 303);
 }
 
 function endSessionsOf(call: Call, connection: SsoConnection, request: LogoutRequest): Promise<void> {

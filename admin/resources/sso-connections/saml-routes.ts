@@ -12,7 +12,7 @@ import { finishSaml } from '../../sign-in/saml/finish.ts';
 import { samlAddresses } from './addresses.ts';
 import { findSamlConnection } from './find-saml-connection.ts';
 import { refreshSoon } from './refresh-metadata.ts';
-import { rejectedPage } from './rejected-page.ts';
+import { rejectedSignIn } from './rejected-page.ts';
 import { type SamlSettings, samlSettingsOf } from './saml-settings.ts';
 import { connectionSecrets } from './secrets.ts';
 
@@ -38,6 +38,7 @@ export const samlRoutes: readonly PublicRoute[] = [
       'Finish a sign-in at a SAML provider (assertion consumer service); browsers are redirected, other clients get the session',
     reply: v.strictObject(signedInEntries),
     alsoProduces: 'text/html',
+    errorPage: rejectedSignIn,
     body: responseForm,
     readBody: readForm,
     handle: receive,
@@ -83,16 +84,11 @@ function certificatesOf({ own_certificate: current, next_certificate: next, prev
 }
 
 async function receive(call: Call): Promise<unknown> {
-  const isBrowser = call.requestHeader('accept')?.includes('text/html') ?? false;
   // Browsers send the cookie of the sign-in only with requests from our own pages, so one of them sends the form once more.
   if (call.origin === 'cross') return resendPage(call.body);
-  try {
-    const { session, returnTo } = await signedIn(call);
-    return isBrowser ? new RawReply('', { location: returnTo ?? '/v1/auth/account' }, 303) : session;
-  } catch (thrown) {
-    if (!isBrowser || !(thrown instanceof SignInRefusal)) throw thrown;
-    return rejectedPage(thrown);
-  }
+  const { session, returnTo } = await signedIn(call);
+  if (!call.requestHeader('accept')?.includes('text/html')) return session;
+  return new RawReply('', { location: returnTo ?? '/v1/auth/account' }, 303);
 }
 
 async function signedIn(call: Call) {
