@@ -79,8 +79,9 @@ export const samlRoutes: readonly PublicRoute[] = [
   }),
 ];
 
+/** The current certificate is the last one. Keycloak keeps one only, and takes the last. */
 function certificatesOf({ own_certificate: current, next_certificate: next, previous_certificate: previous }: SamlSettings) {
-  return [current, next, previous].flatMap((certificate) => certificate ?? []);
+  return [next, previous, current].flatMap((certificate) => certificate ?? []);
 }
 
 async function receive(call: Call): Promise<unknown> {

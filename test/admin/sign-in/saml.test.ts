@@ -187,12 +187,12 @@ describe.each(ruleDatabases)('sign-in with SAML, on %s', (database) => {
     expect(added).toMatchObject({ own_certificate: old, previous_certificate: null });
     expect(next).not.toBe(old);
     expect((await rotate('add')).status).toBe(409);
-    const both = await published();
-    expect(both).toEqual({ signing: [old, next].map(inMetadata), encryption: [inMetadata(next)] });
+    expect(await published()).toEqual({ signing: [next, old].map(inMetadata), encryption: [inMetadata(next)] });
     expect([await isSignedWith(old), await isSignedWith(next)]).toEqual([true, false]);
     for (const certificate of [old, next]) await accepts(certificate);
 
     expect((await rotate('activate')).body.saml).toMatchObject({ own_certificate: next, previous_certificate: old });
+    expect((await published()).signing).toEqual([old, next].map(inMetadata));
     expect([await isSignedWith(old), await isSignedWith(next)]).toEqual([false, true]);
     for (const certificate of [old, next]) await accepts(certificate);
 
