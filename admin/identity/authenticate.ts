@@ -13,6 +13,7 @@ import { AccessRefusal, AdminError, invalid, notFound } from '../http/errors.ts'
 import type { AdminServices } from '../http/route.ts';
 import { type ApiKey, apiKeys } from '../resources/api-keys/entity.ts';
 import { organisations } from '../resources/organisations/entity.ts';
+import { isScimPath } from '../scim/no-route.ts';
 import { authenticateDirectory, scimTokenPrefix } from './authenticate-directory.ts';
 import { authenticateToken } from './jwt/authenticate-token.ts';
 import { readSessionCookie } from './session-cookie.ts';
@@ -40,7 +41,12 @@ export async function authenticate(
   if (credential !== null && isToken(credential)) return authenticateToken(em, credential, credentials, services);
   if (credential !== null) return authenticateKey(em, credential, services.apiKeyPepper);
   const cookie = readSessionCookie(credentials.header('cookie'), settings);
-  if (cookie === null) return { refused: unauthorised('An API key is required. Send it in x-svc-api-key'), known: null };
+  if (cookie === null) {
+    const missing = isScimPath(credentials.path)
+      ? 'A SCIM token is required. Send it as a bearer token'
+      : 'An API key is required. Send it in x-svc-api-key';
+    return { refused: unauthorised(missing), known: null };
+  }
   if (credentials.method !== 'GET' && requestOrigin(credentials.header, settings) !== 'same') {
     const refused = new AccessRefusal(
       'AB03',

@@ -48,6 +48,8 @@ export function scimErrorReply(error: AdminError, extraHeaders: Record<string, s
     detail: error.errors && error.errors.length > 1 ? error.errors.join('; ') : error.message,
   };
   const headers: Record<string, string> = { 'content-type': mediaType, ...extraHeaders };
+  // RFC 6750 §3.
+  if (error.status === 401) headers['www-authenticate'] = 'Bearer';
   if (error.status === 503) headers['retry-after'] = '1';
   if (error instanceof TooManyRequests) headers['retry-after'] = String(error.retryAfterSeconds);
   return new Response(JSON.stringify(body), { status: error.status, headers });

@@ -209,6 +209,14 @@ describe.each(ruleDatabases)('SCIM users, on %s', (database) => {
     }
   });
 
+  it('need a SCIM token, and say so in the way of bearer tokens', async () => {
+    for (const authorization of ['', 'Basic YTpi', `Bearer svc_scim_${'a'.repeat(43)}`]) {
+      const reply = await scim('GET', '/Users', undefined, { authorization });
+      expect([reply.status, reply.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+      expect(reply.body.detail).toContain('SCIM token');
+    }
+  });
+
   it('belong to the organisation of the token, which reaches nothing else', async () => {
     const other = await plane.newTenant();
     const theirs = await scimClient(plane, other);
