@@ -15,12 +15,16 @@ export async function submitSignIn({ c, api }: PageCall, form: Form): Promise<Re
   const [email, next] = [form('email'), nextPage(form('return_to'))];
   const usesSso = form('method') === 'sso';
   const organisation = form('organisation_id').trim();
+  const connection = form('sso_client_id');
   const reply = await api(c, 'POST', '/auth/login', {
     email,
     ...(usesSso ? { return_to: next } : { password: form('password') }),
     ...(organisation === '' ? {} : { organisation_id: organisation }),
+    ...(connection === '' ? {} : { sso_client_id: connection }),
   });
   if (!reply.ok) return signInPage({ next, email, message: reply.message });
+  const connections: readonly Connection[] = reply.body.linked_sso ?? [];
+  if (connections.length > 1) return choicePage(connections, { next, email, organisation });
   return afterPassword(reply, next);
 }
 
@@ -43,6 +47,26 @@ export async function providerPage(
   });
   for (const cookie of cookies) page.headers.append('set-cookie', cookie);
   return page;
+}
+
+interface Connection {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Asks which of several connections to use. The same form is sent again with the chosen one. */
+function choicePage(
+  connections: readonly Connection[],
+  { next, email, organisation }: { readonly next: string; readonly email: string; readonly organisation: string },
+): Promise<Response> {
+  const body = html`<form method="post" action="sign-in">
+${hidden('return_to', next)}
+${hidden('email', email)}
+${hidden('organisation_id', organisation)}
+${hidden('method', 'sso')}
+${connections.map(({ id, name }) => html`<p><button name="sso_client_id" value="${id}">${name}</button></p>`)}
+</form>`;
+  return pageReply({ title: 'Choose where to sign in', body });
 }
 
 interface SignInState {
