@@ -39,8 +39,8 @@ export const mediaOperations: Readonly<Record<MediaOperation, Build>> = {
     imageGenerations(row.id, (call) => `${prefix(call.settings)}${row.images?.path ?? '/images/generations'}`, row.images),
   imageEdit: (row, prefix) => images(row.id, (call) => `${prefix(call.settings)}/images/edits`),
   imageVariation: (row, prefix) => images(row.id, (call) => `${prefix(call.settings)}/images/variations`),
-  moderate: (_row, prefix) => moderations((call) => `${prefix(call.settings)}/moderations`),
-  rerank: (row, prefix) => rerank((call) => `${prefix(call.settings)}/rerank`, row.rerank),
+  moderate: (row, prefix) => moderations(row.id, (call) => `${prefix(call.settings)}/moderations`),
+  rerank: (row, prefix) => rerank(row.id, (call) => `${prefix(call.settings)}/rerank`, row.rerank),
   createDecision: (row, prefix) => decisions(row.id, (call) => `${prefix(call.settings)}/decisions`),
-  ocr: (_row, prefix) => ocr((call) => `${prefix(call.settings)}/ocr`),
+  ocr: (row, prefix) => ocr(row.id, (call) => `${prefix(call.settings)}/ocr`),
 };

@@ -2,6 +2,7 @@ import type { BytesReply, Operation, OperationCall } from '../../contract/provid
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import type { Usage } from '../../contract/values/models/usage.ts';
 import { withoutRefused, withRenames } from '../openai/chat-request.ts';
+import { refuseError } from '../openai/provider-error.ts';
 import { typedEventsReader } from '../typed-events-reader.ts';
 import { mediaUsage, withUnit } from './media-usage.ts';
 
@@ -31,7 +32,7 @@ export function imageGenerations(id: string, path: (call: OperationCall) => stri
       const body = withoutRefused(withRenames(params, quirks, call), quirks, call);
       return quirks.request ? quirks.request(body, call) : body;
     },
-    fromProvider: (reply, call) => (quirks.reply ? quirks.reply(reply, call) : reply),
+    fromProvider: (reply, call) => refuseError(id, quirks.reply ? quirks.reply(reply, call) : reply, 'data'),
     usage: (reply) => imageUsage(reply),
   };
 }
@@ -40,6 +41,7 @@ export function imageGenerations(id: string, path: (call: OperationCall) => stri
 export function images(id: string, path: (call: OperationCall) => string): Operation {
   return {
     path,
+    fromProvider: (reply) => refuseError(id, reply, 'data'),
     usage: imageUsage,
     streamReader: () =>
       typedEventsReader(id, ['image_generation.completed', 'image_edit.completed'], (raw, ends) =>

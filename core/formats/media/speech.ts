@@ -1,5 +1,6 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import { isObject } from '../../contract/values/json/json.ts';
+import { refuseError } from '../openai/provider-error.ts';
 import { typedEventsReader } from '../typed-events-reader.ts';
 import { mediaUsage, spokenCharacters } from './media-usage.ts';
 
@@ -11,6 +12,7 @@ export function speech(id: string, path: (call: OperationCall) => string): Opera
   return {
     path,
     passesBytes: true,
+    fromProvider: (reply) => refuseError(id, reply, 'audio'),
     usage: (reply) => (isObject(reply.usage) ? mediaUsage(reply.usage) : null),
     usageOfCall: spokenCharacters,
     streamReader: () => typedEventsReader(id, ['speech.audio.done']),

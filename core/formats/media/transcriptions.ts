@@ -1,6 +1,7 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import type { Usage } from '../../contract/values/models/usage.ts';
+import { refuseError } from '../openai/provider-error.ts';
 import { typedEventsReader } from '../typed-events-reader.ts';
 import { mediaUsage, unitUsage } from './media-usage.ts';
 
@@ -13,6 +14,7 @@ export function transcriptions(id: string, path: (call: OperationCall) => string
   return {
     path,
     passesBytes: true,
+    fromProvider: (reply) => refuseError(id, reply, 'text'),
     usage: transcriptionUsage,
     streamReader: () => typedEventsReader(id, ['transcript.text.done']),
   };

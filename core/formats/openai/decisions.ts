@@ -1,6 +1,7 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import { isObject } from '../../contract/values/json/json.ts';
 import { typedEventsReader } from '../typed-events-reader.ts';
+import { refuseError } from './provider-error.ts';
 import { responsesUsage } from './responses.ts';
 
 /**
@@ -11,6 +12,7 @@ import { responsesUsage } from './responses.ts';
 export function decisions(id: string, path: (call: OperationCall) => string): Operation {
   return {
     path,
+    fromProvider: (reply) => refuseError(id, reply, 'answers'),
     usage: ({ usage }) => (isObject(usage) ? responsesUsage(usage) : null),
     // Never streamed, but the contract requires a reader.
     streamReader: () => typedEventsReader(id, []),

@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { withoutRefused, withRenames } from './chat-request.ts';
 import { chatStreamReader } from './chat-stream-reader.ts';
 import { chatUsage } from './chat-usage.ts';
+import { refuseError } from './provider-error.ts';
 
 /** Differences between a provider's embeddings and OpenAI's. An absent field means no difference. */
 export interface EmbedQuirks {
@@ -24,16 +25,16 @@ export interface EmbedQuirks {
  * Embeddings of an OpenAI-compatible provider (https://platform.openai.com/docs/api-reference/embeddings). Bytes pass unchanged
  * in both directions.
  */
-export function embeddings(path: (call: OperationCall) => string, quirks: EmbedQuirks = {}): Operation {
+export function embeddings(id: string, path: (call: OperationCall) => string, quirks: EmbedQuirks = {}): Operation {
   return {
     path: quirks.pathOf ?? path,
     toProvider: (params, call) => {
       const body = withoutRefused(withRenames(params, quirks, call), quirks, call);
       return quirks.request ? quirks.request(body, call) : body;
     },
-    fromProvider: (reply, call) => (quirks.reply ? quirks.reply(reply, call) : reply),
+    fromProvider: (reply, call) => refuseError(id, quirks.reply ? quirks.reply(reply, call) : reply, 'data'),
     usage: (reply) => (isObject(reply.usage) ? chatUsage(reply.usage) : null),
     // Embeddings are never streamed, but the contract requires a reader.
-    streamReader: () => chatStreamReader('embeddings'),
+    streamReader: () => chatStreamReader(id),
   };
 }

@@ -3,16 +3,18 @@ import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import type { Usage } from '../../contract/values/models/usage.ts';
 import { unitUsage } from '../media/media-usage.ts';
 import { typedEventsReader } from '../typed-events-reader.ts';
+import { refuseError } from './provider-error.ts';
 
 /**
  * OCR in Mistral's format (https://docs.mistral.ai/api/#tag/ocr). Bytes pass unchanged in both directions. Usage counts pages.
  */
-export function ocr(path: (call: OperationCall) => string): Operation {
+export function ocr(id: string, path: (call: OperationCall) => string): Operation {
   return {
     path,
+    fromProvider: (reply) => refuseError(id, reply, 'pages'),
     usage: ocrUsage,
     // Never streamed, but the contract requires a reader.
-    streamReader: () => typedEventsReader('ocr', []),
+    streamReader: () => typedEventsReader(id, []),
   };
 }
 

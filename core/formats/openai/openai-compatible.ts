@@ -113,7 +113,7 @@ const build: Record<CompatibleOperation, (row: CompatibleProvider, prefix: Prefi
     const { completesByChat } = row;
     return completesByChat ? completionsOrChat(own, build.chatComplete(row, prefix), row.id, completesByChat) : own;
   },
-  embed: (row, prefix) => embeddings((call) => `${prefix(call.settings)}${row.embed?.path ?? '/embeddings'}`, row.embed),
+  embed: (row, prefix) => embeddings(row.id, (call) => `${prefix(call.settings)}${row.embed?.path ?? '/embeddings'}`, row.embed),
   createModelResponse: (row, prefix) =>
     responses(row.id, (call) => row.proxyPath?.('/responses', call.settings) ?? `${prefix(call.settings)}/responses`),
   ...mediaOperations,

@@ -34,11 +34,12 @@ export function streamError(id: string, error: unknown): GatewayError {
 }
 
 /**
- * Throws the error of an accepted response that has one in place of this list, as OpenRouter reports failed models and LM Studio unknown
- * ones.
+ * Throws the error of an accepted response that has one in place of this member, as OpenRouter reports failed models and LM Studio unknown
+ * ones. Returns the response otherwise.
  */
-export function refuseError(id: string, response: JsonObject, list: 'choices' | 'output'): void {
-  if (response.error && !Array.isArray(response[list])) throw streamError(id, response.error);
+export function refuseError(id: string, response: JsonObject, member: string): JsonObject {
+  if (response.error && !response[member]) throw streamError(id, response.error);
+  return response;
 }
 
 /** Returns the status of errors that clients wait for and repeat. */

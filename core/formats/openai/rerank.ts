@@ -5,6 +5,7 @@ import { unitUsage } from '../media/media-usage.ts';
 import { typedEventsReader } from '../typed-events-reader.ts';
 import { withoutRefused, withRenames } from './chat-request.ts';
 import { chatUsage } from './chat-usage.ts';
+import { refuseError } from './provider-error.ts';
 
 /** Differences between a provider's rerank and the route's, which is Cohere's. An absent field means no difference. */
 export interface RerankQuirks {
@@ -16,17 +17,17 @@ export interface RerankQuirks {
 }
 
 /** Rerank in Cohere's shape (https://docs.cohere.com/reference/rerank): `{model, query, documents, top_n}` → `{results}`. */
-export function rerank(path: (call: OperationCall) => string, quirks: RerankQuirks = {}): Operation {
+export function rerank(id: string, path: (call: OperationCall) => string, quirks: RerankQuirks = {}): Operation {
   return {
     path,
     toProvider: (params, call) => {
       const body = withoutRefused(withRenames(params, quirks, call), quirks, call);
       return quirks.request ? quirks.request(body, call) : body;
     },
-    fromProvider: (reply, call) => (quirks.reply ? quirks.reply(reply, call) : reply),
+    fromProvider: (reply, call) => refuseError(id, quirks.reply ? quirks.reply(reply, call) : reply, 'results'),
     usage: rerankUsage,
     // Never streamed, but the contract requires a reader.
-    streamReader: () => typedEventsReader('rerank', []),
+    streamReader: () => typedEventsReader(id, []),
   };
 }
 

@@ -17,10 +17,7 @@ export function responses(id: string, path: (call: OperationCall) => string): Op
   return {
     path,
     toProvider: withReadableReasoning,
-    fromProvider: (reply) => {
-      refuseError(id, reply, 'output');
-      return reply;
-    },
+    fromProvider: (reply) => refuseError(id, reply, 'output'),
     usage: (reply) => (isObject(reply.usage) ? responsesUsage(reply.usage, reply.service_tier) : null),
     streamReader: () => responsesStreamReader(id),
   };

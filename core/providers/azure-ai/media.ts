@@ -47,11 +47,11 @@ export const imageEdit: Operation = {
 
 /** Cohere's rerank models, in Cohere's own format. */
 export const rerank: Operation = forDeployment(
-  cohereRerank((call) => makerPath(call.settings, '/cohere/v2/rerank', '/v2/rerank')),
+  cohereRerank(id, (call) => makerPath(call.settings, '/cohere/v2/rerank', '/v2/rerank')),
 );
 
 /** Mistral's document models, in Mistral's own format. */
-export const ocr: Operation = forDeployment(mistralOcr((call) => makerPath(call.settings, '/mistral/azure/ocr', '/v1/ocr')));
+export const ocr: Operation = forDeployment(mistralOcr(id, (call) => makerPath(call.settings, '/mistral/azure/ocr', '/v1/ocr')));
 
 function isFlux2(call: OperationCall): boolean {
   return /^flux\.2/i.test(call.model);

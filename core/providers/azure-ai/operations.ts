@@ -44,7 +44,7 @@ export const chatExtras = (call: OperationCall): readonly ChatExtra[] => (isClau
 
 export const complete = forDeployment(completions(id, quirks, pathOf('/completions')));
 
-export const embed = forDeployment(embeddings(pathOf('/embeddings')));
+export const embed = forDeployment(embeddings(id, pathOf('/embeddings')));
 
 /** Anthropic's models have an API of their own on the same resource. */
 function isClaude(call: OperationCall): boolean {

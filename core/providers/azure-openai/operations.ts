@@ -34,7 +34,7 @@ const ownComplete: Operation = {
   toProvider: (params, call) => forDeployment(withUsage(params, call), call),
 };
 
-export const embed: Operation = { ...embeddings(pathOf('/embeddings')), toProvider: forDeployment };
+export const embed: Operation = { ...embeddings('azure-openai', pathOf('/embeddings')), toProvider: forDeployment };
 
 export const createModelResponse: Operation = {
   ...responses('azure-openai', (call) => responsesPath(call.settings, deploymentOfCall(call))),

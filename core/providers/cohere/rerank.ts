@@ -9,7 +9,7 @@ import { withReturnedDocuments } from '../../formats/openai/returned-documents.t
  * that it lacks are implemented here: objects as documents, `rank_fields`, `return_documents`.
  */
 export const rerank: Operation = {
-  ...cohereShape(() => '/v2/rerank', { refuses: ['max_chunks_per_doc'], request: rerankRequest, reply: rerankReply }),
+  ...cohereShape('cohere', () => '/v2/rerank', { refuses: ['max_chunks_per_doc'], request: rerankRequest, reply: rerankReply }),
 };
 
 function rerankRequest(params: JsonObject, call: OperationCall): JsonObject {

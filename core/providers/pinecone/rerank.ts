@@ -7,7 +7,7 @@ import { rerank as cohereShape } from '../../formats/openai/rerank.ts';
 
 /** https://docs.pinecone.io/reference/api/2026-07/inference/rerank-results */
 export const rerank: Operation = {
-  ...cohereShape(() => '/rerank', {
+  ...cohereShape('pinecone', () => '/rerank', {
     refuses: ['max_tokens_per_doc', 'max_chunks_per_doc', 'priority'],
     request: rerankRequest,
     reply: rerankReply,

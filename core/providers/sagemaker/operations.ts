@@ -18,7 +18,7 @@ const container: ChatQuirks = {
 /** Chat, completions and embeddings of containers that take OpenAI's bodies at `/invocations` (vLLM, SGLang, LMI, TGI). */
 export const chatComplete = invoked(chatCompletions('sagemaker', container, invocationPath));
 export const complete = invoked(completions('sagemaker', container, invocationPath));
-export const embed = invoked(embeddings(invocationPath));
+export const embed = invoked(embeddings('sagemaker', invocationPath));
 
 /** Adapts an operation to its endpoint: the container's name for its model, and framed streams. */
 function invoked(operation: Operation): Operation {
