@@ -20,6 +20,9 @@ export class StreamRewriter {
   next(chunk: Uint8Array): Uint8Array | null {
     let sent = '';
     for (const frame of this.#frames.push(chunk)) sent += this.#rewriteFrame(frame);
+    // Hooks are not called at the end of a stream: the last event would never be sent.
+    const ended = this.#frames.ended();
+    if (ended !== '') sent += this.#rewriteFrame(ended);
     // Some providers end the stream without the blank line behind the end mark.
     if (/^data: ?\[DONE\]\r?\n$/.test(this.#frames.unfinished(endMarkMax) ?? '')) {
       sent += this.#rewriteFrame(`${this.#frames.rest()}\n`);

@@ -64,6 +64,11 @@ export class EventFrames {
     return this.#length > charactersMax ? null : this.#parts.join('');
   }
 
+  /** Removes and returns the unfinished frame if only an LF may follow that belongs to its last CR. Empty otherwise. */
+  ended(): string {
+    return /[\r\n]\r$/.test(this.#tail) ? this.#take() : '';
+  }
+
   /** Removes and returns the unfinished frame at the end of the stream. */
   rest(): string {
     this.#decodeHeld();

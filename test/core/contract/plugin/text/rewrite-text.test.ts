@@ -244,6 +244,29 @@ describe('rewriteText: streams', () => {
   });
 });
 
+describe('rewriteText: line ends with CR', () => {
+  const rewritten = (stream: string, size: number): string => {
+    const rewriter = new StreamRewriter(createEventRewriter('chat', maskWord));
+    const bytes = Buffer.from(stream);
+    let text = '';
+    for (let at = 0; at < bytes.length; at += size) text += Buffer.from(rewriter.next(bytes.subarray(at, at + size)) ?? []);
+    return text;
+  };
+
+  it.each([1, 2, 3, 1000])('sends the last event without waiting for an LF, in chunks of %i bytes', (size) => {
+    const events = `${chunk({ delta: { content: `x ${word.slice(0, 2)}` } })}data: [DONE]\n\n`;
+    const text = rewritten(events.replaceAll('\n', '\r'), size);
+    expect(text).toContain(`"content":"${word.slice(0, 2)}"`);
+    expect(text.endsWith('data: [DONE]\r\r')).toBe(true);
+  });
+
+  it.each([1, 2, 3, 5, 1000])('ends each event once if its last LF comes later, in chunks of %i bytes', (size) => {
+    const text = rewritten('data: {"a":1}\r\n\r\ndata: {"a":2}\r\n\r\ndata: [DONE]\r\n\r\n', size);
+    const events = text.split(/(?:\r\n|\r|\n){2,}/);
+    expect(events).toEqual(['data: {"a":1}', 'data: {"a":2}', 'data: [DONE]', '']);
+  });
+});
+
 describe('rewriteText: streams that cannot be rewritten', () => {
   const rewriter = () => new StreamRewriter(createEventRewriter('chat', maskWord));
 
