@@ -6,7 +6,7 @@ import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
 import { authHeaders } from './auth.ts';
 import { modelList } from './model-list.ts';
 import { operations } from './operations.ts';
-import { proxyPath } from './paths.ts';
+import { proxyPath, versionedMedia } from './paths.ts';
 import { declaration } from './settings.ts';
 
 /** Google's Gemini API, and its translation for OpenAI's text, embedding, image and audio routes. See README.md. */
@@ -15,6 +15,9 @@ export const google: ProviderAdapter & { readonly chatExtras: readonly ChatExtra
   baseUrl: () => 'https://generativelanguage.googleapis.com',
   headers: authHeaders,
   proxyPath,
+  adjustProxyCall: (call) => {
+    call.path = versionedMedia(call.path);
+  },
   models: modelList,
   operations,
   chatExtras: geminiChatExtras,

@@ -15,8 +15,13 @@ export function modelPath(call: OperationCall): string {
  * always send a version; it is left out if the base URL has one.
  */
 export function proxyPath(path: string, settings: ProviderSettings = {}): string {
-  if (versionPath(settings) === '') return path.replace(/^\/v\d[a-z0-9]*(?=\/)/, '');
+  if (versionPath(settings) === '') return path.replace(/^(\/(?:upload|download))?\/v\d[a-z0-9]*(?=\/)/, '$1');
   return /^\/(v\d[a-z0-9]*|upload|download|static|ws)(\/|$)/.test(path) ? path : versionPath(settings) + path;
+}
+
+/** Moves the version of a base URL behind `upload` and `download`: `/upload/v1beta/files`. */
+export function versionedMedia(path: string): string {
+  return path.replace(/^([^?]*?)(\/v\d[a-z0-9]*)(\/(?:upload|download))(?=\/)/, '$1$3$2');
 }
 
 /** Previews and most settings are only in `v1beta`. A version in the base URL takes precedence. */

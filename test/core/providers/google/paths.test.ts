@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { google } from '../../../../core/providers/google/index.ts';
+import { createHarness, providerDocument, replyWith, workspaceId } from '../../../../core/test-kit/pipeline-harness.ts';
 import { callOf } from '../contract-suite.ts';
 
 const path = (model: string, settings = {}) => google.operations.chatComplete?.path(callOf({ model }, {}, settings));
@@ -43,6 +44,21 @@ it.each([
   ['/v1beta/models/m:generateContent', '/models/m:generateContent'],
   ['/models', '/models'],
   ['/ws/google.ai.Service', '/ws/google.ai.Service'],
+  ['/upload/v1beta/files', '/upload/files'],
 ])('google paths: passes %s through as %s below a base URL with a version', (from, to) => {
   expect(google.proxyPath?.(from, { custom_host: 'https://proxy.example.com/v1beta' })).toBe(to);
+});
+
+it.each([
+  ['/upload/v1beta/files', '/gemini/upload/v1beta/files'],
+  ['/upload/files', '/gemini/upload/v1beta/files'],
+  ['/download/v1beta/files/f:download', '/gemini/download/v1beta/files/f:download'],
+  ['/v1beta/files/upload', '/gemini/v1beta/files/upload'],
+])('google paths: sends %s to %s of a base URL with a version', async (from, to) => {
+  const gateway = createHarness();
+  const settings = { custom_host: 'https://proxy.example.com/gemini/v1beta' };
+  gateway.documents.set(`provider ${workspaceId}/gem`, { ...providerDocument('gem', 'google'), settings });
+  gateway.script(replyWith(200, {}));
+  await gateway.send({ path: `/v1${from}`, headers: { 'x-svc-provider': '@gem' }, body: { a: 1 } });
+  expect(gateway.calls[0]?.path).toBe(to);
 });
