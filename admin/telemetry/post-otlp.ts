@@ -1,3 +1,4 @@
+import { retryAfterMs } from '../../core/contract/values/http/retry-after.ts';
 import type { Post } from '../../core/telemetry/otlp/exporter.ts';
 import type { OutboundFetch } from '../outbound-fetch.ts';
 
@@ -17,7 +18,7 @@ export function postOtlpWith(fetch: OutboundFetch): Post {
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
     });
-    return { status: response.status, retryAfter: response.headers.get('retry-after'), body: await readShort(response) };
+    return { status: response.status, retryAfterMs: retryAfterMs([...response.headers].flat()), body: await readShort(response) };
   };
 }
 

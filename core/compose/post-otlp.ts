@@ -1,5 +1,6 @@
 import { internalTenant, type UpstreamTransport } from '../contract/provider/upstream.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
+import { retryAfterMs } from '../contract/values/http/retry-after.ts';
 import { readWholeReply } from '../pipeline/attempt/whole-reply.ts';
 import type { Post } from '../telemetry/otlp/exporter.ts';
 
@@ -24,7 +25,6 @@ export function otlpPoster(transport: UpstreamTransport): Post {
       responseBytesMax,
       () => new GatewayError('upstream_invalid', { detail: 'the response of the collector is too large' }),
     );
-    const at = response.headers.indexOf('retry-after');
-    return { status: response.status, retryAfter: at === -1 ? null : (response.headers[at + 1] ?? null), body: response.body };
+    return { status: response.status, retryAfterMs: retryAfterMs(response.headers), body: response.body };
   };
 }

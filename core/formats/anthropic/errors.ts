@@ -1,8 +1,8 @@
 import type { ProviderError } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
+import { retryAfterMs } from '../../contract/values/http/retry-after.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
-import { retryAfterMs } from '../retry-after.ts';
 
 /**
  * The statuses of the error types, for errors that come inside a stream whose own status was 200

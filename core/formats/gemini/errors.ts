@@ -1,8 +1,8 @@
 import type { ProviderError } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
+import { retryAfterMs } from '../../contract/values/http/retry-after.ts';
 import { isObject, type JsonObject, objectsIn, textOrNull } from '../../contract/values/json/json.ts';
-import { retryAfterMs } from '../retry-after.ts';
 
 /**
  * Converts an error reply of a Google API, `{error: {code, message, status, details}}` (https://google.aip.dev/193), to a

@@ -1,8 +1,8 @@
 import type { ProviderError } from '../../contract/provider/provider.ts';
 import { errorTable, GatewayError } from '../../contract/values/errors/errors.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
+import { retryAfterMs } from '../../contract/values/http/retry-after.ts';
 import { isObject, type JsonObject, textOrNull } from '../../contract/values/json/json.ts';
-import { retryAfterMs } from '../retry-after.ts';
 
 /**
  * Reads errors of OpenAI-compatible providers, in each of their forms: `{error: {message, type, param, code}}`, `{error: "text",

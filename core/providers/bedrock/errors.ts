@@ -2,8 +2,8 @@ import type { ProviderError } from '../../contract/provider/provider.ts';
 import type { StreamEvent } from '../../contract/provider/stream-event.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
+import { retryAfterMs } from '../../contract/values/http/retry-after.ts';
 import { isObject, isText, type JsonObject } from '../../contract/values/json/json.ts';
-import { retryAfterMs } from '../../formats/retry-after.ts';
 
 /**
  * Statuses of exceptions that come inside a stream whose own status was 200

@@ -1,7 +1,7 @@
 import type { ProviderError } from '../../contract/provider/provider.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
+import { retryAfterMs } from '../../contract/values/http/retry-after.ts';
 import { isText, type JsonObject } from '../../contract/values/json/json.ts';
-import { retryAfterMs } from '../../formats/retry-after.ts';
 
 /** `{err_code, err_msg, request_id}`, and of newer parts `{category, message, details, request_id}`. */
 export function errorOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderError {

@@ -1,7 +1,7 @@
 import type { ProviderError } from '../../contract/provider/provider.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
+import { retryAfterMs } from '../../contract/values/http/retry-after.ts';
 import { isObject, type JsonObject, parseObject, textOrNull } from '../../contract/values/json/json.ts';
-import { retryAfterMs } from '../../formats/retry-after.ts';
 
 /**
  * Converts the service's own errors (`{Message}` or `{message}`, their type in `x-amzn-errortype`) and those of the container.

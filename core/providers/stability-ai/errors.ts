@@ -1,7 +1,7 @@
 import type { ProviderError } from '../../contract/provider/provider.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
+import { retryAfterMs } from '../../contract/values/http/retry-after.ts';
 import { type JsonObject, textOrNull } from '../../contract/values/json/json.ts';
-import { retryAfterMs } from '../../formats/retry-after.ts';
 
 /** `{id, name, errors: [texts]}`, and `{id, name, message}` of engines. */
 export function errorOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderError {

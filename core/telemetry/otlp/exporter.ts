@@ -15,7 +15,7 @@ export type Post = (
   headers: Readonly<Record<string, string>>,
   body: Uint8Array,
   timeoutMs: number,
-) => Promise<{ readonly status: number; readonly retryAfter: string | null; readonly body: Uint8Array }>;
+) => Promise<{ readonly status: number; readonly retryAfterMs: number | null; readonly body: Uint8Array }>;
 
 export interface ExporterOptions<Item> {
   readonly signal: Signal;
@@ -42,6 +42,8 @@ export interface ExporterCounts {
 
 const compress = promisify(gzip);
 const backoff = { firstMs: 1_000, maxMs: 30_000 };
+/** Longer delays that a collector asks for have no effect. */
+const askedMsMax = 10_000_000;
 /** The protocol's list of statuses after which the same request may succeed. */
 const retried: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
@@ -127,16 +129,16 @@ export class OtlpExporter<Item> {
     const { batchMax } = this.#options.otlp;
     do {
       const batch = this.#queue.slice(0, batchMax);
-      let retryAfter: string | null = null;
+      let askedMs = 0;
       try {
         const response = await this.#post(batch);
         if (retried.has(response.status)) {
-          retryAfter = response.retryAfter;
+          askedMs = response.retryAfterMs ?? 0;
           throw new Error(`the collector replied with ${response.status}`);
         }
         this.#finish(batch.length, response);
       } catch (error) {
-        return this.#fail(error, retryAfter);
+        return this.#fail(error, askedMs);
       }
     } while (this.#queue.length >= batchMax);
     return null;
@@ -179,13 +181,12 @@ export class OtlpExporter<Item> {
     }
   }
 
-  #fail(error: unknown, retryAfter: string | null): number {
+  #fail(error: unknown, askedMs: number): number {
     const { log, signal, url, random } = this.#options;
     this.#failed += 1;
     if (this.#failed === 1)
       log.warn({ signal, url: withoutQuery(url), reason: reasonOf(error) }, 'cannot send telemetry; it waits in memory');
-    const askedMs = retryAfter !== null && /^\d{1,4}$/.test(retryAfter) ? Number(retryAfter) * 1000 : 0;
-    return Math.max(askedMs, backoffMs(backoff, this.#failed, random));
+    return Math.max(askedMs < askedMsMax ? askedMs : 0, backoffMs(backoff, this.#failed, random));
   }
 }
 

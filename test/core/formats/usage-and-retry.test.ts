@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { retryAfterMs } from '../../../core/contract/values/http/retry-after.ts';
 import { emptyUsage, totalTokens } from '../../../core/contract/values/models/usage.ts';
 import { chatUsage } from '../../../core/formats/openai/chat-usage.ts';
-import { retryAfterMs } from '../../../core/formats/retry-after.ts';
 
 describe('chat token counts', () => {
   it('are never negative, and never count a token twice if the provider contradicts itself', () => {

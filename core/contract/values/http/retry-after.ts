@@ -1,7 +1,7 @@
-import { findHeader, type HeaderList } from '../contract/values/http/http.ts';
+import { findHeader, type HeaderList } from './http.ts';
 
 /**
- * Returns the provider's retry delay, in milliseconds from its reply: `retry-after-ms`, `x-ms-retry-after-ms`, then `retry-after`
+ * Returns the retry delay that a server states, in milliseconds from its reply: `retry-after-ms`, `x-ms-retry-after-ms`, then `retry-after`
  * in seconds or as a date (RFC 9110 §10.2.3). Null if there is no readable value.
  */
 export function retryAfterMs(headers: HeaderList): number | null {
@@ -14,7 +14,7 @@ export function retryAfterMs(headers: HeaderList): number | null {
   if (seconds !== null) return Math.round(seconds * 1000);
   const until = value === undefined ? Number.NaN : Date.parse(value);
   if (Number.isNaN(until)) return null;
-  // Uses the provider's clock if its reply has a date, because the gateway's clock may differ.
+  // Uses the server's clock if its reply has a date, because the gateway's clock may differ.
   const date = Date.parse(findHeader(headers, 'date') ?? '');
   return Math.max(0, until - (Number.isNaN(date) ? Date.now() : date));
 }

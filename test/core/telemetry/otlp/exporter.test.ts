@@ -125,8 +125,10 @@ it.each([
   ['60', 60_000],
   ['99999', 500],
   ['soon', 500],
+  ['Sun, 06 Nov 2033 08:51:37 GMT', 120_000],
+  ['Sun, 06 Nov 2033 08:49:36 GMT', 500],
 ])('exporter: after 429 with retry-after %j the next attempt follows in %i ms', async (retryAfter, pauseMs) => {
-  const refused = { status: 429, headers: { 'retry-after': retryAfter } };
+  const refused = { status: 429, headers: { 'retry-after': retryAfter, date: 'Sun, 06 Nov 2033 08:49:37 GMT' } };
   const collector = await collectorThat((_, number) => (number === 1 ? refused : { status: 200 }));
   const { exporter, delays } = exporterTo(collector.url);
   exporter.add(sampleRecord());
