@@ -76,9 +76,35 @@ export function eventOf(
   side: 'before' | 'after',
   results: readonly GuardrailResult[],
 ): string {
-  const data = `data: {"hook_results":{"${side}_request_hooks":${listJson(results)}}}\n\n`;
+  // Helpers of OpenAI's SDKs read the choices of every event of a chat.
+  const choices = format === 'chat' ? ',"choices":[]' : '';
+  const data = `data: {${resultsMember(side, results)}${choices}}\n\n`;
   return format === 'messages' ? `event: hook_results\n${data}` : data;
 }
+
+/** Returns the member `hook_results` of an event with the results of one side. */
+export function resultsMember(side: 'before' | 'after', results: readonly GuardrailResult[]): string {
+  return `"hook_results":{"${side}_request_hooks":${listJson(results)}}`;
+}
+
+/**
+ * Returns the bytes of a stream with the member added to the first event that begins in them, and unchanged if none does. `member`: JSON of a
+ * member.
+ */
+export function withMember(chunk: Uint8Array, member: string): Uint8Array {
+  const found = firstData.exec(
+    Buffer.from(chunk.buffer, chunk.byteOffset, Math.min(chunk.length, searchedBytes)).toString('latin1'),
+  );
+  if (found === null) return chunk;
+  const at = found.index + found[0].length;
+  return Buffer.concat([chunk.subarray(0, at), Buffer.from(`${member},`), chunk.subarray(at)]);
+}
+
+/** Comments in front of the first event are shorter. A held stream is one chunk. */
+const searchedBytes = 64 * 1024;
+
+/** Matches the beginning of an event whose data is an object with members. */
+const firstData = /(?:^|[\r\n])data: ?\{(?=")/;
 
 const openBrace = 0x7b;
 const brace = 0x7d;

@@ -30,6 +30,8 @@ export interface State {
   showsResults: boolean;
   /** Event with the results of the request, to be sent before the first event of a stream. */
   firstEvent: string | null;
+  /** Member of the first event of a stream; null if there is none or it was sent. */
+  firstMember: string | null;
   /** Event with the results of the response, to be sent after the last event of a held stream. */
   lastEvent: string | null;
   /** True if the results of the response are sent after the last event of its stream. */
@@ -87,6 +89,7 @@ export class RequestStates {
         isSoft: false,
         showsResults: false,
         firstEvent: null,
+        firstMember: null,
         lastEvent: null,
         showsEnd: false,
         observed: null,

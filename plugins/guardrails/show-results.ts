@@ -3,7 +3,7 @@ import type { Reply, ReplyHead } from '../../core/contract/plugin/plugin.ts';
 import { findHeader } from '../../core/contract/values/http/http.ts';
 import { isEventStream } from '../../core/contract/values/text/event-text.ts';
 import type { Clock } from '../../core/contract/values/time/clock.ts';
-import { eventOf, withHookResults } from './hook-results.ts';
+import { eventOf, resultsMember, withHookResults, withMember } from './hook-results.ts';
 import { hasFailed, type Observed, observedBytesMax, type State, softReplyOf } from './request-state.ts';
 
 /** Sets status 246 on a reply with failed guardrails, and decides how it shows the results. Returns the reply of a soft denial. */
@@ -19,7 +19,7 @@ export function onReply(ctx: RequestContext, state: State, head: ReplyHead, cloc
   // Streams that are not held have their own status until here.
   if (head.status === 200 && hasFailed(state)) head.status = 246;
   if (isShownStream) {
-    if (state.before.length > 0) state.firstEvent = eventOf(format, 'before', state.before);
+    if (state.before.length > 0) showFirst(state, format);
     if (state.after.length > 0 && state.showsEnd) state.lastEvent = eventOf(format, 'after', state.after);
   }
   state.showsResults = /^application\/json\b/i.test(type) && findHeader(head.headers, 'content-encoding') === undefined;
@@ -35,14 +35,21 @@ export function onOwnReply(ctx: RequestContext, { before, isDenied }: State, rep
   const status = before.some(({ verdict }) => !verdict) ? 246 : 200;
   if (/^application\/json\b/i.test(type)) return { ...reply, status, body: withHookResults(body, { before }) };
   if (!isEventStream(type) || isStrict(ctx)) return { ...reply, status };
-  return {
-    ...reply,
-    status,
-    body: Buffer.concat([Buffer.from(eventOf(ctx.endpoint?.format ?? 'plain', 'before', before)), body]),
-  };
+  const format = ctx.endpoint?.format ?? 'plain';
+  const shown =
+    format === 'responses'
+      ? withMember(body, resultsMember('before', before))
+      : Buffer.concat([Buffer.from(eventOf(format, 'before', before)), body]);
+  return { ...reply, status, body: shown };
 }
 
-/** Adds the results to a stream before its first event and, if it is held, after its last one, or to a plain reply. */
+/** Has a stream show the results of the request. Clients of Responses throw for an event of another type, so its first event gets a member. */
+function showFirst(state: State, format: NonNullable<RequestContext['endpoint']>['format']): void {
+  if (format === 'responses') state.firstMember = resultsMember('before', state.before);
+  else state.firstEvent = eventOf(format, 'before', state.before);
+}
+
+/** Adds the results to a stream before its first event, or in it, and, if the stream is held, after its last one, or to a plain reply. */
 export function onChunk(state: State, chunk: Uint8Array): Uint8Array {
   if (state.observed) observe(state.observed, chunk);
   const { firstEvent, lastEvent } = state;
@@ -50,6 +57,11 @@ export function onChunk(state: State, chunk: Uint8Array): Uint8Array {
     state.firstEvent = null;
     state.lastEvent = null;
     return Buffer.concat([Buffer.from(firstEvent ?? ''), chunk, Buffer.from(lastEvent ?? '')]);
+  }
+  if (state.firstMember !== null) {
+    const shown = withMember(chunk, state.firstMember);
+    if (shown !== chunk) state.firstMember = null;
+    return shown;
   }
   if (!state.showsResults) return chunk;
   state.showsResults = false;

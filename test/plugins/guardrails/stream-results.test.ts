@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { chatStream, createHarness, type FakeSink } from '../../../core/test-kit/pipeline-harness.ts';
-import { responsesStream } from '../../../core/test-kit/provider-scripts.ts';
+import { responsesStream, streamOf } from '../../../core/test-kit/provider-scripts.ts';
+import { openAiOver } from '../../support/clients/clients-over-harness.ts';
 
 const failing = { 'default.contains': { words: ['never said'], operator: 'any' }, id: 'must-say' };
 const strict = { 'x-svc-strict-open-ai-compliance': 'false' };
@@ -81,6 +82,41 @@ describe('results of a stream', () => {
 
   it('are not shown for asynchronous guardrails', async () => {
     expect(last((await ask({ ...failing, async: true })).text)).toBe('data: [DONE]');
+  });
+});
+
+describe('results in streams for the helpers of OpenAI’s SDK', () => {
+  const guarded = { 'default.contains': { words: ['hi'], operator: 'any' }, id: 'says-hi' };
+  const client = (stream: typeof chatStream) => {
+    const gateway = createHarness();
+    gateway.script(stream(['a fine', ' day']));
+    const config = { provider: '@one', cache: { mode: 'simple' }, input_guardrails: [guarded] };
+    return openAiOver(gateway, { 'x-svc-config': JSON.stringify(config), ...strict });
+  };
+  const shown = { hook_results: { before_request_hooks: [{ id: 'says-hi', verdict: true }] } };
+
+  it('chat completions have an event without choices', async () => {
+    const chunk = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' };
+    const message = { role: 'assistant', content: 'a fine day' };
+    const choice = { ...chunk, choices: [{ index: 0, delta: message, finish_reason: 'stop' }] };
+    const whole = () => streamOf([`data: ${JSON.stringify(choice)}\n\n`, 'data: [DONE]\n\n']);
+    const stream = client(whole).chat.completions.stream({ model: 'm', messages: [{ role: 'user', content: 'hi' }] });
+    const chunks: unknown[] = [];
+    stream.on('chunk', (chunk) => chunks.push(chunk));
+    expect((await stream.finalChatCompletion()).choices[0]?.message.content).toBe('a fine day');
+    expect(chunks[0]).toMatchObject({ ...shown, choices: [] });
+  });
+
+  it('the first event of Responses has a member, also from the cache', async () => {
+    const openai = client(responsesStream);
+    for (const _from of ['provider', 'cache']) {
+      const stream = openai.responses.stream({ model: 'm', input: 'hi' });
+      const events: unknown[] = [];
+      stream.on('event', (event) => events.push(event));
+      expect((await stream.finalResponse()).output_text).toBe('a fine day');
+      expect(events[0]).toMatchObject({ type: 'response.created', ...shown });
+      expect(events.filter((event) => JSON.stringify(event).includes('hook_results'))).toHaveLength(1);
+    }
   });
 });
 
