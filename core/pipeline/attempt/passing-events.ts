@@ -2,8 +2,13 @@ import type { Operation, OperationCall } from '../../contract/provider/provider.
 import type { StreamReader } from '../../contract/provider/stream-event.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { Usage } from '../../contract/values/models/usage.ts';
+import type { Clock } from '../../contract/values/time/clock.ts';
 import { EventStream } from './event-stream.ts';
 import { lateNotes } from './reply-headers.ts';
+
+/** Bounds of what waits for the first event. Proxies close connections that are silent for a minute. */
+const waitingMsMax = 15_000;
+const waitingBytesMax = 64 * 1024;
 
 /** The end of an event stream. */
 export interface StreamEnd {
@@ -23,14 +28,19 @@ export class PassingEvents {
   readonly #call: OperationCall;
   readonly #operation: Operation;
   readonly #headed: { readonly dropped: number; readonly adapted: number };
-  #begun = false;
+  /** The bytes before the first event; null once bytes have been returned. */
+  #waiting: Uint8Array[] | null = [];
+  #waitingBytes = 0;
+  #waitingSinceMs = 0;
+  readonly #clock: Pick<Clock, 'elapsed'>;
   #failed = false;
 
   /**
    * Construct it when the reply's headers are written: what `call` notes later is reported at the end of the stream. `onGrow` is called
    * with the memory that an unfinished event takes beyond the largest one so far.
    */
-  constructor(operation: Operation, call: OperationCall, onGrow: (length: number) => void) {
+  constructor(operation: Operation, call: OperationCall, clock: Pick<Clock, 'elapsed'>, onGrow: (length: number) => void) {
+    this.#clock = clock;
     const translator = operation.translateStream?.(call) ?? null;
     this.isTranslated = translator !== null;
     this.#call = call;
@@ -57,16 +67,36 @@ export class PassingEvents {
 
   /**
    * Returns the bytes for the client, or null if there are none yet. Throws if an event has no end. Throws the provider's error
-   * if the stream begins with one: no byte has left at that point, so another target can still be called.
+   * if the stream begins with one: no byte has left at that point, so another target can still be called. Comments before the first event
+   * wait for it, for a limited time.
    */
   push(chunk: Uint8Array): Uint8Array | null {
-    if (!this.isTranslated) return this.#unchanged(chunk);
+    const bytes = this.isTranslated ? this.#translated(chunk) : this.#unchanged(chunk);
+    return this.#waiting === null || bytes === null ? bytes : this.#begin(bytes, this.#waiting);
+  }
+
+  #translated(chunk: Uint8Array): Uint8Array | null {
     const text = this.#events.push(chunk);
-    const error = this.#begun ? null : (this.#reader.error?.() ?? null);
+    const error = this.#waiting === null ? null : (this.#reader.error?.() ?? null);
     if (error !== null) throw error;
-    if (text === '') return null;
-    this.#begun = true;
-    return Buffer.from(text);
+    return text === '' ? null : Buffer.from(text);
+  }
+
+  #begin(bytes: Uint8Array, waiting: Uint8Array[]): Uint8Array | null {
+    if (this.count === 0 && this.#mayWait(bytes)) {
+      waiting.push(bytes);
+      return null;
+    }
+    this.#waiting = null;
+    return waiting.length === 0 ? bytes : Buffer.concat([...waiting, bytes]);
+  }
+
+  /** The time is limited, because comments keep the connection open at proxies and clients. */
+  #mayWait({ length }: Uint8Array): boolean {
+    const nowMs = this.#clock.elapsed();
+    if (this.#waitingBytes === 0) this.#waitingSinceMs = nowMs;
+    this.#waitingBytes += length;
+    return this.#waitingBytes <= waitingBytesMax && nowMs - this.#waitingSinceMs < waitingMsMax;
   }
 
   /** Returns the chunk itself, or with the provider's error in the client's form if it holds the whole event. */
@@ -74,8 +104,7 @@ export class PassingEvents {
     const beginsWithEvent = this.#events.endsWithEvent;
     this.#events.push(chunk);
     const error = this.#failed ? null : (this.#reader.error?.() ?? null);
-    if (error !== null && !this.#begun) throw error;
-    this.#begun = true;
+    if (error !== null && this.#waiting !== null) throw error;
     if (error === null) return chunk;
     this.#failed = true;
     return beginsWithEvent && this.#reader.errorEvent?.() ? this.#withErrorEvent(chunk) : chunk;
@@ -98,7 +127,8 @@ export class PassingEvents {
   /** `prefix` is the prefix of the reply's own headers. */
   end(provider: string, prefix: string): StreamEnd {
     const text = this.#events.end();
-    const rest = this.isTranslated ? text + lateNotes(prefix, this.#call, this.#headed) : '';
+    const waiting = Buffer.concat(this.#waiting ?? []).toString();
+    const rest = waiting + (this.isTranslated ? text + lateNotes(prefix, this.#call, this.#headed) : '');
     const error = this.#reader.error?.() ?? null;
     if (error !== null || this.#reader.complete()) return { rest, error, errorSent: error !== null };
     const message = `${provider} ended the stream before it was complete`;

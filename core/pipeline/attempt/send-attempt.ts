@@ -141,7 +141,8 @@ class Attempt implements UpstreamHandler, ArrivingBody {
         if (operation.passesBytes && (operation.passesJson || !isJson(headers))) this.#openBytes(headers);
         return;
       }
-      this.#events = new PassingEvents(operation, operationCall, (length) => this.#ctx.holdBytes(length, 'response'));
+      const { clock } = this.#options;
+      this.#events = new PassingEvents(operation, operationCall, clock, (length) => this.#ctx.holdBytes(length, 'response'));
       this.#open(passedHeaders(headers, this.#events.isTranslated ? 'text/event-stream; charset=utf-8' : null), undefined);
     } else if (ok ? !this.#ctx.endpoint?.namesResults : this.#options.isFinal(status)) this.#openBytes(headers);
   }
