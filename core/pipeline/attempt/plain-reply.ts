@@ -14,7 +14,7 @@ import { JsonStepError, parseSteps } from '../request/large-json/parse-steps.ts'
 import { unfinishedUsage, usageOfCall } from '../usage/estimate-usage.ts';
 import { EventStream } from './event-stream.ts';
 import type { Outgoing } from './outgoing-call.ts';
-import { excerpt, isJson, isStream } from './reply-body.ts';
+import { eventStreamType, excerpt, isJson, isStream } from './reply-body.ts';
 import { passedHeaders } from './reply-headers.ts';
 import { resultsAtGateway } from './results-address.ts';
 import type { WholeReply } from './whole-reply.ts';
@@ -150,7 +150,7 @@ function streamReply(
     return { kind: 'error', error };
   }
   count(usage, events.count);
-  const passed = passedHeaders(headers, translator ? 'text/event-stream; charset=utf-8' : null);
+  const passed = passedHeaders(headers, translator ? eventStreamType : null);
   return plain(given, passed, translator ? Buffer.from(text) : body, null, call);
 }
 

@@ -1,5 +1,5 @@
 import type { Operation } from '../../contract/provider/provider.ts';
-import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
+import { findHeader, type HeaderList, withoutHeader } from '../../contract/values/http/http.ts';
 import { isEventStream } from '../../contract/values/text/event-text.ts';
 
 /** A reply without a content type counts as JSON, because shaped routes request JSON. */
@@ -13,6 +13,19 @@ export function isStream(headers: HeaderList, operation: Operation): boolean {
   const type = findHeader(headers, 'content-type');
   const framed = operation.decodeStream?.contentType;
   return framed === undefined ? isEventStream(type) : (type?.toLowerCase().startsWith(framed) ?? false);
+}
+
+/** True if these bytes begin with a line of an event, which no JSON does. The line must be whole up to its colon. */
+export function beginsWithEvent(body: Uint8Array): boolean {
+  const beginning = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, 64)).toString('utf8');
+  return /^\ufeff?[\r\n]*(?:data|event|id|retry)?:/.test(beginning);
+}
+
+export const eventStreamType = 'text/event-stream; charset=utf-8';
+
+/** Returns the headers with the content type of events. */
+export function withEventStreamType(headers: HeaderList): HeaderList {
+  return [...withoutHeader(headers, 'content-type'), 'content-type', eventStreamType];
 }
 
 /** Returns the beginning of an unreadable reply for the error message. */

@@ -3,6 +3,7 @@ import type { Reply } from '../../contract/plugin/plugin.ts';
 import type { CapturedExchange } from '../../contract/plugin/record/content-capture.ts';
 import type { FrameSocket } from '../../contract/plugin/sessions/web-socket.ts';
 import type { StreamDenial } from '../../contract/plugin/stream-filter.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import type { UpstreamExchange, UpstreamHandler, UpstreamSender } from '../../contract/provider/upstream.ts';
 import type { ArrivingBody } from '../../contract/values/bodies/body-intake.ts';
 import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
@@ -20,7 +21,7 @@ import { deniedResponse, isHeld, type Judge } from './judge-response.ts';
 import type { Outgoing } from './outgoing-call.ts';
 import { PassingEvents } from './passing-events.ts';
 import { plainReply } from './plain-reply.ts';
-import { contentLength, isJson, isStream } from './reply-body.ts';
+import { beginsWithEvent, contentLength, eventStreamType, isJson, isStream, withEventStreamType } from './reply-body.ts';
 import { addGatewayHeaders, passedHeaders } from './reply-headers.ts';
 import { ReplyStream } from './reply-stream.ts';
 
@@ -137,13 +138,8 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     const { operation, operationCall } = this.#outgoing;
     if (operation && operationCall) {
       if (!ok) return;
-      if (!operationCall.stream || !isStream(headers, operation)) {
-        if (operation.passesBytes && (operation.passesJson || !isJson(headers))) this.#openBytes(headers);
-        return;
-      }
-      const { clock } = this.#options;
-      this.#events = new PassingEvents(operation, operationCall, clock, (length) => this.#ctx.holdBytes(length, 'response'));
-      this.#open(passedHeaders(headers, this.#events.isTranslated ? 'text/event-stream; charset=utf-8' : null), undefined);
+      if (operationCall.stream && isStream(headers, operation)) this.#openEvents(operation, operationCall);
+      else if (operation.passesBytes && (operation.passesJson || !isJson(headers))) this.#openBytes(headers);
     } else if (ok ? !this.#ctx.endpoint?.namesResults : this.#options.isFinal(status)) this.#openBytes(headers);
   }
 
@@ -254,6 +250,24 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     else if (replacement) this.#replace(replacement);
   }
 
+  #openEvents(operation: Operation, call: OperationCall): void {
+    const { clock } = this.#options;
+    this.#events = new PassingEvents(operation, call, clock, (length) => this.#ctx.holdBytes(length, 'response'));
+    this.#open(passedHeaders(this.#headers, this.#events.isTranslated ? eventStreamType : null), undefined);
+  }
+
+  /**
+   * Gives events with another content type, or none, as some local servers and proxies send them, the content type of events, so that
+   * plugins and clients read them as every other stream. Returns true if it did.
+   */
+  #nameStream(beginning: Uint8Array): boolean {
+    const { operation, operationCall } = this.#outgoing;
+    if (!this.#isAccepted || !operationCall?.stream || !operation || operation.decodeStream) return false;
+    if (isStream(this.#headers, operation) || !beginsWithEvent(beginning)) return false;
+    this.#headers = withEventStreamType(this.#headers);
+    return true;
+  }
+
   /** Sends the provider's bytes unchanged and with their length. */
   #openBytes(headers: HeaderList): void {
     this.#open(passedHeaders(headers, null), contentLength(headers));
@@ -274,6 +288,10 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   }
 
   #keep(chunk: Uint8Array): boolean {
+    if (this.#held === null && this.#nameStream(chunk) && !isHeld(this.#ctx)) {
+      this.#openEvents(this.#outgoing.operation as Operation, this.#outgoing.operationCall as OperationCall);
+      return this.#pass(chunk);
+    }
     this.#held ??= new HeldReply();
     this.#ctx.holdBytes(chunk.length, 'response');
     if (this.#held.push(this.#status, chunk, this.#resolved.adapter.id)) return true;
@@ -285,6 +303,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
 
   #endPlain(): void {
     const body = this.#held?.body ?? noBytes;
+    this.#nameStream(body);
     const reply = { status: this.#status, headers: this.#headers, body };
     const attemptReply = plainReply(this.#ctx, this.#resolved.adapter, this.#outgoing, reply, this.#count);
     if (isPromise(attemptReply)) void attemptReply.then((given) => this.#settleParsed(given));
