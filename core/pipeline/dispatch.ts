@@ -157,8 +157,13 @@ async function runRetries(
   }
 }
 
-/** True if no attempt can follow: the reply has begun, a plugin gave it, or the streamed body of the request cannot be sent again. */
-function isSettled(ctx: RequestContext, { kind }: AttemptReply): boolean {
+/**
+ * True if no attempt can follow: the reply has begun, a plugin gave it, the streamed body of the request cannot be sent again, or this process
+ * has no memory for a response. Each further attempt would be billed too.
+ */
+function isSettled(ctx: RequestContext, reply: AttemptReply): boolean {
+  const { kind } = reply;
+  if (kind === 'error') return ctx.bodyTaken || reply.error.code === 'overloaded';
   return kind === 'streamed' || kind === 'replaced' || kind === 'upgraded' || ctx.bodyTaken;
 }
 
