@@ -5,16 +5,22 @@ import type { Usage } from '../contract/values/models/usage.ts';
 
 /**
  * Reads the usage of one event of a session: by the provider's own reader if it has one, else (and for Gemini) in any known
- * format. If the address names no model, the model of the first response is the session's.
+ * format. If the address names no model, the model of the first response is the session's. Notes a response of another model.
  */
 export function sessionReader(
   ctx: RequestContext,
   own: ((event: JsonObject) => Usage | null) | null,
   format: PassedUsage,
 ): (event: JsonObject) => Usage | null {
+  let stated: string | null = null;
   return (event) => {
     const response = isObject(event.response) ? event.response : event;
-    if (ctx.model === null && typeof response.model === 'string') ctx.nameModel(response.model);
+    if (typeof response.model === 'string') {
+      if (ctx.model === null) ctx.nameModel(response.model);
+      // Compared with that of other responses: requests may have an alias, such as a name without a date.
+      stated ??= response.model;
+      if (response.model !== stated) ctx.otherModel = response.model;
+    }
     if (own && !isObject(event.usageMetadata)) return own(event);
     const counts = [event.usageMetadata, event.usage, response.usage].find(isObject);
     return counts ? format.read(counts, response.service_tier) : null;

@@ -13,7 +13,7 @@ import { OpenOutputs } from './open-outputs.ts';
 import { modelOf } from './policy-values.ts';
 import { refusalHeaders, unknownLimit } from './refusal.ts';
 import { Reservations } from './reservations.ts';
-import { refuseDeferred, refuseUnmetered } from './unmetered.ts';
+import { otherModelUsed, refuseDeferred, refuseUnmetered } from './unmetered.ts';
 
 /** Budgets and rate limits of key, workspace, provider, integration and policies. Requests without any cost three comparisons. */
 export function limits(): CorePlugin {
@@ -84,6 +84,7 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
 
     onSessionUsage(ctx) {
       const state = slot.get(ctx);
+      if (ctx.otherModel !== null && state?.isPriced) return otherModelUsed(ctx);
       if (!state?.target || ctx.model === state.pricedModel) return state?.renew();
       // A session may name its model only after it has opened.
       state.pricedModel = ctx.model;

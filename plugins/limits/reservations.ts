@@ -47,6 +47,11 @@ export class Reservations {
     return this.own.some(({ meter }) => meter.unit === 'cost');
   }
 
+  /** True if a budget of cost applies. */
+  get isPriced(): boolean {
+    return this.hasCost || this.ofTarget.some(({ meter }) => meter.unit === 'cost');
+  }
+
   /**
    * Takes from each of these meters in turn. If one has too few units, everything taken in this call is returned and its error
    * thrown: a rejected request consumes nothing. If one has to ask the ledger, the request includes the others, so that a call whose

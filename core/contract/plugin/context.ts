@@ -210,6 +210,8 @@ export class RequestContext {
   reservedTokens: { readonly input: number; readonly output: number } | null = null;
   /** The batch that this request created or belongs to; null for most requests. */
   batch: BatchRecord | null = null;
+  /** A model that a WebSocket session has used after another one. Its usage is counted with that of the first. */
+  otherModel: string | null = null;
   /** Summary of a WebSocket session, set when it has ended. */
   session: SessionRecord | null = null;
   /** The reply as it is sent, for logs; null if the bodies of this request are not logged. */

@@ -103,6 +103,23 @@ it.each<[string, string, object | null, object[]]>([
   expect(client.messages).toHaveLength(events.length);
 });
 
+it.each([
+  ['cost', 1013],
+  ['tokens', 1000],
+])('a session that uses a second model under a budget of %s closes with %i', async (type, code) => {
+  const { gateway, open, logOf } = realtime;
+  const { key } = await gateway.admin.createKey({ usage_limits: { type, credit_limit: 1_000 } });
+  const { client, session } = await open('/responses', { 'x-svc-api-key': key, 'x-svc-provider': '@oai' });
+  const usage = { input_tokens: 1, output_tokens: 1 };
+  const models = ['gpt-4o-mini-2024-07-18', 'gpt-4o-mini-2024-07-18', 'gpt-4o-2024-11-20'];
+  for (const model of models) session.socket.send(JSON.stringify({ type: 'response.completed', response: { model, usage } }));
+  await client.received(3);
+  if (code === 1000) client.socket.close(1000);
+  const closed = await within(client.closed, 'the close');
+  expect(closed).toMatchObject({ code, reason: expect.stringContaining(code === 1013 ? 'Open a session for each model' : '') });
+  expect(await logOf(client)).toMatchObject({ metrics: { req_units: 3, res_units: 3 } });
+});
+
 it('a budget of tokens ends a session whose provider states no usage, by the size of its messages', async () => {
   const { gateway, open, logOf } = realtime;
   const { key } = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 1_500 } });
