@@ -53,6 +53,7 @@ export function readRequestTarget(
 ): RequestTarget | null {
   const headers = ctx.gatewayHeaders;
   const provider = providerOf(ctx, modelSlug, services);
+  // An empty host is rejected, unlike other empty options: without it, the request would go to the provider's public host.
   const customHost = headers.get('custom-host') ?? null;
   if (customHost !== null) {
     const issue = services.checkCustomHost(customHost);

@@ -18,6 +18,13 @@ it.each([
   expect([reply.status, gateway.calls.length]).toEqual([200, 1]);
 });
 
+it('x-svc-custom-host: rejects an empty value, so that no request goes to another host than intended', async () => {
+  const gateway = createHarness();
+  const reply = await gateway.send({ body, headers: { 'x-svc-custom-host': '' } });
+  expect([reply.status, gateway.calls.length]).toEqual([400, 0]);
+  expect(reply.json).toMatchObject({ error: { code: 'invalid_custom_host', param: 'x-svc-custom-host' } });
+});
+
 it.each([
   ['debug', 'no'],
   ['cache', 'full'],
