@@ -1,15 +1,16 @@
 import { isObject } from '../../core/contract/values/json/json.ts';
+import { maskCredentials } from '../../core/contract/values/text/mask-credentials.ts';
 import { plainName } from '../../core/contract/values/text/plain-name.ts';
 import { everySecretName } from '../../core/providers/declarations.ts';
 
 /**
  * Returns a copy of a request body in which every value under a secret-sounding name is `***`, at any depth, in snake and camel
- * case. Keys of this service and credentials in URLs are masked in every field. When in doubt, it masks: an audit trail must record
+ * case. Texts that look like credentials, and credentials in URLs, are masked in every field. When in doubt, it masks: an audit trail must record
  * that a key was changed, never its value.
  */
 export function maskSecrets<Value>(value: Value): Value;
 export function maskSecrets(value: unknown): unknown {
-  if (typeof value === 'string') return maskUrlCredentials(maskKeys(value));
+  if (typeof value === 'string') return maskCredentials(maskUrlCredentials(value));
   if (Array.isArray(value)) return value.map((inner) => maskSecrets(inner));
   if (!isObject(value)) return value;
   const out: Record<string, unknown> = {};
@@ -27,13 +28,8 @@ export function maskSecrets(value: unknown): unknown {
 export function maskValues(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(maskValues);
   if (isObject(value))
-    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [maskKeys(name), maskValues(inner)]));
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [maskCredentials(name), maskValues(inner)]));
   return value === null || value === undefined ? null : '***';
-}
-
-/** Masks secrets of keys, sessions and links of this service in a text, in case one was sent in the wrong field. */
-export function maskKeys(text: string): string {
-  return text.replace(/\b(svc_(?:[a-z]+_[0-9A-Za-z]{12}|session|refresh|browser|pending|invite|link|scim)_)[\w-]{32,}/g, '$1***');
 }
 
 /** Masks user names and passwords of URLs, and parameters of their queries with a secret-sounding name. */

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
 import type { ClientOrigin } from '../../core/contract/values/addresses/client-origin.ts';
+import { maskCredentials } from '../../core/contract/values/text/mask-credentials.ts';
 import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
-import { maskKeys, maskSecrets, maskValues } from '../audit/mask-secrets.ts';
+import { maskSecrets, maskValues } from '../audit/mask-secrets.ts';
 import { failureFields } from '../failure-fields.ts';
 import type { AuditActor } from './caller/actor.ts';
 import { clientOrigin } from './caller/client-address.ts';
@@ -42,7 +43,7 @@ export class RequestAudit {
       organisationId: actor.organisationId,
       workspaceId: this.workspaceId,
       method: route.method,
-      uri: maskKeys(readPath(this.#c.req.url)),
+      uri: maskCredentials(readPath(this.#c.req.url)),
       requestId: this.id,
       requestBody: mask(this.body),
       queryParams: mask(readQueryLeniently(this.#c.req.url)) as AuditDraft['queryParams'],

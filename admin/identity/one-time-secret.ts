@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { OwnSecretPrefix } from '../../core/contract/values/credentials/own-secret.ts';
 
-/** Returns 256 random bits as text that is safe in a URL and a cookie, after a prefix for its kind. */
-export function newSecret(prefix: string): string {
+/** Returns 256 random bits as text that is safe in a URL and a cookie, after a prefix for its kind. Ids of clients are public. */
+export function newSecret(prefix: OwnSecretPrefix | 'svc_client_' | ''): string {
   return prefix + randomBytes(32).toString('base64url');
 }
 

@@ -1,5 +1,5 @@
 import { isObject } from '../contract/values/json/json.ts';
-import { maskJwts, maskPasswords } from '../contract/values/text/mask-tokens.ts';
+import { maskCredentials } from '../contract/values/text/mask-credentials.ts';
 import { plainName } from '../contract/values/text/plain-name.ts';
 import { maskMembers } from './mask-members.ts';
 
@@ -12,20 +12,6 @@ const harmlessHeader = /tokens|^x-ratelimit-/;
 /** Fields of bodies that hold a credential. `token` is not among them: logprobs have fields of that name. */
 const secretField =
   /^(authorization|api_?key|access_?key|secret_?access_?key|aws_?secret_?access_?key|secret|client_?secret|password|passwd|passphrase|access_?token|refresh_?token|id_?token|session_?token|auth_?token|private_?key|credentials?)$/;
-
-/** Credentials by their form, anywhere in a text. The length avoids matches in ordinary sentences. */
-const secretForms: readonly (readonly [RegExp, string])[] = [
-  [/\bsvc_([a-z]+(?:_[0-9A-Za-z]{12})?)_[0-9A-Za-z_-]{16,}/g, `svc_$1_${masked}`],
-  [/\b(Bearer\s+)[A-Za-z0-9._~+/=-]{16,}/gi, `$1${masked}`],
-  [/\b(Basic\s+)[A-Za-z0-9+/]{15,}={0,2}(?![A-Za-z0-9+/])/g, `$1${masked}`],
-  [/\b((?:sk|pk|rk|ek|gsk|xai|pplx|r8|ghp|gho|ghs|hf|glpat|shpat|npm)[-_])[A-Za-z0-9_-]{16,}/g, `$1${masked}`],
-  [/\b(auth_tokens\/)[A-Za-z0-9_-]{16,}/g, `$1${masked}`],
-  [/\b(github_pat_)[A-Za-z0-9_]{20,}/g, `$1${masked}`],
-  [/\b(xox[abeprs]-)[A-Za-z0-9-]{10,}/g, `$1${masked}`],
-  [/\b(AIza)[A-Za-z0-9_-]{30,}/g, `$1${masked}`],
-  [/\b((?:AKIA|ASIA))[A-Z0-9]{12,}\b/g, `$1${masked}`],
-  [/-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]*?(?:-----END \1-----|$)/g, `-----BEGIN $1-----${masked}`],
-];
 
 /** Masks the fields that the settings name, and values that look like credentials. */
 export interface Masks {
@@ -59,7 +45,7 @@ export function createMasks(names: readonly string[], credentials: readonly stri
 
   /** `isSecret` decides about the members of this object alone. */
   function maskedValue(value: unknown, isSecret: (name: string) => boolean): unknown {
-    if (typeof value === 'string') return maskText(value);
+    if (typeof value === 'string') return maskCredentials(value);
     if (Array.isArray(value)) return value.map(body);
     if (!isObject(value)) return value;
     const out: Record<string, unknown> = {};
@@ -67,18 +53,18 @@ export function createMasks(names: readonly string[], credentials: readonly stri
       // The schema of a tool may describe a field of that name: only values are credentials.
       const isHidden = (isSecret(name) && typeof inner === 'string') || isHiddenField(name);
       const isOfInner = headerHolder.test(name.toLowerCase()) ? isSecretMember : isSecretField;
-      define(out, maskText(name), isHidden && inner !== null ? masked : maskedValue(inner, isOfInner));
+      define(out, maskCredentials(name), isHidden && inner !== null ? masked : maskedValue(inner, isOfInner));
     }
     return out;
   }
 
   const isSecretMember = (name: string): boolean => isSecretHeader(name.toLowerCase()) || isSecretField(name);
 
-  const text = (given: string): string => maskText(maskMembers(given, isSecretField, isHiddenField));
+  const text = (given: string): string => maskCredentials(maskMembers(given, isSecretField, isHiddenField));
 
   /** Configs and metadata are JSON in a header. A credential in them may have no form of its own. */
   function headerValue(value: string): string {
-    if (!/^\s*[[{]/.test(value)) return maskText(value);
+    if (!/^\s*[[{]/.test(value)) return maskCredentials(value);
     try {
       return JSON.stringify(body(JSON.parse(value)));
     } catch {
@@ -106,14 +92,6 @@ export function createMasks(names: readonly string[], credentials: readonly stri
 export function withoutVectors(body: unknown): unknown {
   if (!isObject(body) || !Array.isArray(body.data)) return body;
   return { ...body, data: body.data.map((one) => (isObject(one) && 'embedding' in one ? { ...one, embedding: null } : one)) };
-}
-
-function maskText(text: string): string {
-  // The shortest credential has more characters.
-  if (text.length < 14) return text;
-  let shown = text;
-  for (const [form, instead] of secretForms) shown = shown.replace(form, instead);
-  return maskPasswords(maskJwts(shown, masked), masked);
 }
 
 /** An assignment to `__proto__` would set the prototype instead of a field. */

@@ -5,7 +5,7 @@ import { GatewayError } from '../contract/values/errors/errors.ts';
 import { issueTexts, pathOf } from '../contract/values/errors/input-issues.ts';
 import { findHeader, type HeaderList, type InboundRequest } from '../contract/values/http/http.ts';
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
-import { maskPasswords } from '../contract/values/text/mask-tokens.ts';
+import { maskPasswords } from '../contract/values/text/mask-credentials.ts';
 import { credentialHeaders } from '../pipeline/attempt/passed-call.ts';
 import { chooseConfig } from '../pipeline/plan/choose-config.ts';
 import { isGatewayHeader, readGatewayHeaders } from '../pipeline/request/gateway-headers.ts';
@@ -158,5 +158,5 @@ function withoutCredentials(tool: unknown): unknown {
   if (!isObject(tool)) return tool;
   const { authorization: _, headers: __, ...shown } = tool;
   const { server_url: url } = shown;
-  return typeof url === 'string' ? { ...shown, server_url: maskPasswords(url, '***') } : shown;
+  return typeof url === 'string' ? { ...shown, server_url: maskPasswords(url) } : shown;
 }

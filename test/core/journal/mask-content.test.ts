@@ -1,37 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createMasks } from '../../../core/journal/mask-content.ts';
 import { everySecretName } from '../../../core/providers/declarations.ts';
+import { credentials, secretOf } from '../../support/samples/credentials.ts';
 import { randomFrom } from '../../support/samples/random-from.ts';
 
 const { headers, body, text } = createMasks(['x-user-email', 'patient_name'], everySecretName);
-const letters = (length: number) => randomBytes(length).toString('hex').slice(0, length);
-
-/** Credentials in the forms that callers and providers use. */
-const credentials: Readonly<Record<string, () => string>> = {
-  'a key of this service': () => `svc_ws_${letters(12)}_${letters(40)}`,
-  'an admin key': () => `svc_admin_${letters(12)}_${letters(40)}`,
-  'an OpenAI key': () => `sk-proj-${letters(40)}`,
-  'an Anthropic key': () => `sk-ant-api03-${letters(60)}`,
-  'a client secret of OpenAI': () => `ek_${letters(32)}`,
-  'a client secret of this service': () => `ek_svc_${letters(400)}`,
-  'a client secret of Gemini': () => `auth_tokens/${letters(64)}`,
-  'a Google key': () => `AIza${letters(35)}`,
-  'an AWS key id': () => `AKIA${letters(16).toUpperCase()}`,
-  'a GitHub token': () => `ghp_${letters(36)}`,
-  'a fine-grained GitHub token': () => `github_pat_${letters(22)}_${letters(50)}`,
-  'a Slack token': () => `xoxb-${letters(12)}-${letters(24)}`,
-  'a Hugging Face token': () => `hf_${letters(34)}`,
-  'a JWT': () => `eyJ${letters(30)}.${letters(60)}.${letters(40)}`,
-  'a bearer token': () => `Bearer ${letters(32)}`,
-  'a private key': () => `-----BEGIN PRIVATE KEY-----\n${letters(200)}\n-----END PRIVATE KEY-----`,
-};
-/** The part of a credential that must not appear anywhere. */
-const secretOf = (credential: string) =>
-  credential
-    .replace(/-----[^-]+-----/g, '')
-    .trim()
-    .slice(-16);
 
 describe('masks of logged headers and bodies', () => {
   it.each(Object.entries(credentials))('remove %s from every place of a body and from every header', (_, make) => {

@@ -38,8 +38,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'core/contract/values/addresses/trusted-hosts.ts': ['google'],
   'core/contract/values/http/unforwarded-headers.ts': ['google'],
   // Prefixes of providers' keys.
-  'core/journal/mask-content.ts': ['github', 'xai'],
-  'core/log/redact.ts': ['xai'],
+  'core/contract/values/text/mask-credentials.ts': ['github', 'xai'],
   'plugins/auth/malformed-key.ts': ['xai'],
   // Names of providers in the conventions of OpenTelemetry and OpenInference.
   'admin/resources/otel/vocabulary.ts': [

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { equalDigests } from './equal-digests.ts';
+import { ownSecretPrefix } from './own-secret.ts';
 import type { Secret } from './secret.ts';
 
 /**
@@ -28,10 +29,9 @@ export interface ParsedApiKey {
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** Begins the text of client secrets of realtime sessions. */
 export const clientSecretPrefix = 'ek_svc_';
-/** Includes tokens of sessions, jobs and OAuth clients: they are not API keys, but they must not reach a provider either. */
-const ownKinds = '(?:admin|ws|user|session|job|oauth|refresh)';
-const ownKey = new RegExp(`^svc_${ownKinds}_`);
-const ownKeyInside = new RegExp(`svc_${ownKinds}_[0-9A-Za-z]{12}|${clientSecretPrefix}[0-9A-Za-z_-]{12}`);
+/** Includes secrets that are not API keys, such as tokens of sessions: they must not reach a provider either. */
+const ownKey = new RegExp(`^${ownSecretPrefix}`);
+const ownKeyInside = new RegExp(`(?:${ownSecretPrefix}|${clientSecretPrefix})[0-9A-Za-z_-]{12}`);
 const pattern = /^svc_(admin|ws|user)_([0-9A-Za-z]{12})_([0-9A-Za-z]{32,64})([0-9A-Za-z]{6})$/;
 
 /** A fresh key of this kind with its parts. The text is shown once and stored nowhere. A rotated key keeps its public id. */

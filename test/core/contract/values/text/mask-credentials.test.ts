@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { maskSecrets } from '../../../../../admin/audit/mask-secrets.ts';
+import { createMasks } from '../../../../../core/journal/mask-content.ts';
+import { createLog } from '../../../../../core/log/log.ts';
+import { credentials, secretOf } from '../../../../support/samples/credentials.ts';
+
+function logged(text: string): string {
+  let out = '';
+  const log = createLog({ level: 'info', name: 'gateway', destination: { write: (line: string) => (out += line) } });
+  log.info({ text }, text);
+  return out;
+}
+
+describe.each(Object.entries(credentials))('%s', (_, make) => {
+  it.each<[string, (text: string) => string]>([
+    ['log lines', logged],
+    ['stored contents', (text) => JSON.stringify(createMasks([], []).body({ text }))],
+    ['stored contents that are not whole', (text) => createMasks([], []).text(`{"text":${JSON.stringify(text)}`)],
+    ['audit entries', (text) => JSON.stringify(maskSecrets({ description: text }))],
+  ])('is masked in %s, also behind a line end', (_place, shown) => {
+    const secret = make();
+    expect(shown(`the value is ${secret}, as sent`)).not.toContain(secretOf(secret));
+    expect(shown(`the value is\n${secret}\nas sent`)).not.toContain(secretOf(secret));
+  });
+});
+
+it('ids of files, batches and OAuth clients are not masked', () => {
+  const ids = {
+    file: `svc_file_${'a'.repeat(32)}`,
+    batch: `svc_batch_${'b'.repeat(32)}`,
+    client: `svc_client_${'c'.repeat(43)}`,
+  };
+  expect(createMasks([], []).body(ids)).toEqual(ids);
+  expect(maskSecrets(ids)).toEqual(ids);
+});
