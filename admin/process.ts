@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { loadSettings, SettingsError } from '../config/load-settings.ts';
-import { readSecretFiles } from '../config/secret-files.ts';
+import { readSettings } from '../config/read-settings.ts';
 import { type ChangeNotice, changesSubject } from '../core/contract/protocol/notices/change-notice.ts';
 import { databaseAwayMessage, exitCodes } from '../core/contract/protocol/processes/process-messages.ts';
 import { onStopRequests } from '../core/contract/protocol/processes/stop-requests.ts';
@@ -18,7 +17,7 @@ const warnEveryMs = 30_000;
 
 /** Runs the control plane as a process of its own, as a child of the supervisor or alone. Exits on a stop signal. */
 export async function runProcess(): Promise<void> {
-  const settings = readSettings();
+  const settings = readSettings(exitCodes.configuration);
   const { logLevel: level, logFormat: format, headerPrefix, headerPrefixAliases } = settings;
   const headerPrefixes = [headerPrefix, ...headerPrefixAliases];
   const log = createLog({ level, format, name: 'control-plane', headerPrefixes });
@@ -75,16 +74,6 @@ async function loadControlPlane(providers: readonly string[], log: ReturnType<ty
   } catch (error) {
     log.error(failureFields(error), 'the control plane cannot start');
     process.stderr.write(`the control plane cannot start: ${messageOf(error)}\n`);
-    process.exit(exitCodes.configuration);
-  }
-}
-
-function readSettings() {
-  try {
-    return loadSettings(readSecretFiles(process.env));
-  } catch (error) {
-    if (!(error instanceof SettingsError)) throw error;
-    process.stderr.write(`${error.issues.join('\n')}\n`);
     process.exit(exitCodes.configuration);
   }
 }

@@ -1,6 +1,5 @@
-import { loadSettings, SettingsError } from '../config/load-settings.ts';
-import { readSecretFiles, secretNames } from '../config/secret-files.ts';
-import type { Settings } from '../config/settings.ts';
+import { readSettings } from '../config/read-settings.ts';
+import { secretNames } from '../config/secret-files.ts';
 import type { Gateway } from './compose/gateway.ts';
 import { startFailure } from './compose/start-failure.ts';
 import { exitCodes } from './contract/protocol/processes/process-messages.ts';
@@ -14,7 +13,7 @@ import { startWatchdog } from './watchdog/start-watchdog.ts';
 
 /** One gateway process: child of the supervisor, or started alone. SLOT is its number among the gateways of the machine. */
 async function main(): Promise<void> {
-  const settings = readSettings();
+  const settings = readSettings(exitCodes.configuration);
   // Plugins run in this process and can read its environment, so keys and passwords are removed from it after they are read.
   for (const name of secretNames) for (const variable of [name, `${name}_FILE`, name.toLowerCase()]) delete process.env[variable];
   const slot = Number(process.env.SLOT ?? '0');
@@ -82,16 +81,6 @@ async function whenReady(gateway: Gateway, log: ProcessLog): Promise<void> {
   log.warn({ reasons: reasons.map(({ message }) => message) }, 'the gateway listens but is not ready');
   while (gateway.unready().length > 0) await new Promise((resolve) => setTimeout(resolve, readyPollMs));
   log.info({}, 'the gateway is ready');
-}
-
-function readSettings(): Settings {
-  try {
-    return loadSettings(readSecretFiles(process.env));
-  } catch (error) {
-    if (!(error instanceof SettingsError)) throw error;
-    process.stderr.write(`${error.issues.join('\n')}\n`);
-    process.exit(exitCodes.configuration);
-  }
 }
 
 await main();
