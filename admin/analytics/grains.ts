@@ -1,10 +1,8 @@
+import { dayMs, hourMs, minuteMs } from '../../core/contract/values/time/durations.ts';
 import { type Dimension, dimensions } from './dimensions.ts';
 
-export const minuteMs = 60_000;
-export const hourMs = 3_600_000;
 /** Quarter of a UTC day. */
 export const quarterMs = 21_600_000;
-export const dayMs = 86_400_000;
 /** Seven UTC days from a Thursday, because 1 January 1970 was one. */
 export const weekMs = 604_800_000;
 

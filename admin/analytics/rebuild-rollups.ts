@@ -1,7 +1,8 @@
+import { dayMs, hourMs } from '../../core/contract/values/time/durations.ts';
 import { executeBound } from '../db/execute-bound.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { dimensionSources, dimensions } from './dimensions.ts';
-import { dayMs, type Grain, hourMs, liveGrains } from './grains.ts';
+import { type Grain, liveGrains } from './grains.ts';
 import { measureNames } from './measures.ts';
 import { recordsAsRollups } from './records-as-rollups.ts';
 import { keyOf, summedSpans, writeSpan } from './sum-days.ts';

@@ -1,7 +1,8 @@
 import { isCounted, type RequestRecord } from '../../core/contract/plugin/record/record.ts';
 import { windowStartMs } from '../../core/contract/protocol/limits/limit-window.ts';
+import { dayMs } from '../../core/contract/values/time/durations.ts';
 import { type DimensionSource, dimensionSources, dimensions } from './dimensions.ts';
-import { dayGrains, dayMs, type Grain, liveGrains, quarterGrains, quarterMs, weekGrains, weekMs } from './grains.ts';
+import { dayGrains, type Grain, liveGrains, quarterGrains, quarterMs, weekGrains, weekMs } from './grains.ts';
 import { binOf } from './latency-bins.ts';
 import { type Measure, measures } from './measures.ts';
 

@@ -1,7 +1,8 @@
+import { dayMs, hourMs } from '../../core/contract/values/time/durations.ts';
 import { executeBound } from '../db/execute-bound.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
 import { type Dimension, dimensionSources, dimensions } from './dimensions.ts';
-import { dayMs, daysAndWeeks, type Grain, grains, hourMs, hoursAndDays, hoursAndQuarters, quarterMs, weekMs } from './grains.ts';
+import { daysAndWeeks, type Grain, grains, hoursAndDays, hoursAndQuarters, quarterMs, weekMs } from './grains.ts';
 import { measureNames } from './measures.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import { loadSettings } from '../../config/load-settings.ts';
 import { prepareKeys } from '../../config/prepare-keys.ts';
+import { dayMs, hourMs } from '../../core/contract/values/time/durations.ts';
 import { utcMs } from '../../core/contract/values/time/utc-time.ts';
 import { createLog } from '../../core/log/log.ts';
-import { dayMs, hourMs } from '../analytics/grains.ts';
 import { rebuildDay } from '../analytics/rebuild-rollups.ts';
 import { type EntityManager, openDatabase } from '../db/open-database.ts';
 import { keptSince, readRetention } from '../resources/logs/retention.ts';

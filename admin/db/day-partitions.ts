@@ -1,6 +1,5 @@
+import { dayMs } from '../../core/contract/values/time/durations.ts';
 import type { EntityManager } from './open-database.ts';
-
-const dayMs = 86_400_000;
 
 /**
  * A table that is partitioned by `created_at` with one partition per UTC day. `<table>_rest` is its default partition: it takes

@@ -1,11 +1,10 @@
 import type { RequestRecord } from '../../core/contract/plugin/record/record.ts';
+import { dayMs } from '../../core/contract/values/time/durations.ts';
 import { executeBound } from '../db/execute-bound.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import type { RecordWriter } from '../define-resource.ts';
 import { toNanoUsd } from '../pricing/nano-usd.ts';
 import { replaceRecords } from './record-rows.ts';
-
-const dayMs = 86_400_000;
 
 /**
  * Returns the records, without usage on client spans whose calls passed the gateway: the gateway's own records have that usage. Span and

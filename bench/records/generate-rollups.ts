@@ -1,8 +1,9 @@
-import { dayMs, type Grain, grains, liveGrains } from '../../admin/analytics/grains.ts';
+import { type Grain, grains, liveGrains } from '../../admin/analytics/grains.ts';
 import { logGamma } from '../../admin/analytics/latency-bins.ts';
 import { insertSums } from '../../admin/analytics/rebuild-rollups.ts';
 import { executeBound } from '../../admin/db/execute-bound.ts';
 import type { EntityManager } from '../../admin/db/open-database.ts';
+import { dayMs } from '../../core/contract/values/time/durations.ts';
 import { keys, models, type Tenant } from './new-batches.ts';
 
 /** Returns an SQL expression for one of the texts. Few of them are frequent, as in practice. */

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import * as v from 'valibot';
+import { dayMs } from '../contract/values/time/durations.ts';
 import { utcMs } from '../contract/values/time/utc-time.ts';
 import { fetchService, serviceAccess } from './service-access.ts';
 
@@ -13,7 +14,6 @@ SVC_ADMIN_KEY: an admin key with the scope analytics.view, by default the first 
 const reply = v.object({
   data: v.array(v.looseObject({ requests: v.number(), cost: v.number(), total_tokens: v.number(), object: v.string() })),
 });
-const dayMs = 86_400_000;
 
 async function main(): Promise<void> {
   const { values } = parseArgs({

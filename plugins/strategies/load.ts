@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/contract/plugin/plugin.ts';
+import { minuteMs } from '../../core/contract/values/time/durations.ts';
 import { judgedStatus } from './judged-status.ts';
 import type { Watch } from './watch.ts';
 
@@ -54,7 +55,6 @@ export class Load {
   }
 }
 
-const minuteMs = 60_000;
 /** Statuses below 500 that the caller did not cause: rejected credential, timeout, too many requests. */
 const targetIssues: ReadonlySet<number> = new Set([401, 402, 403, 408, 429]);
 /** Weight of the newest call in the average. */

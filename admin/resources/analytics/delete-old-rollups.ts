@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { dayMs, grains } from '../../analytics/grains.ts';
+import { dayMs } from '../../../core/contract/values/time/durations.ts';
+import { grains } from '../../analytics/grains.ts';
 import { expireWeeks } from '../../analytics/sum-days.ts';
 import type { HousekeepingServices } from '../../define-resource.ts';
 import { organisations } from '../organisations/entity.ts';

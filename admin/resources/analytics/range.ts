@@ -1,4 +1,4 @@
-import { dayMs, hourMs, minuteMs } from '../../analytics/grains.ts';
+import { dayMs, hourMs, minuteMs } from '../../../core/contract/values/time/durations.ts';
 import { invalid } from '../../http/errors.ts';
 import type { LogFilters } from '../logs/filters.ts';
 

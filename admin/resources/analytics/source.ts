@@ -1,5 +1,6 @@
+import { minuteMs } from '../../../core/contract/values/time/durations.ts';
 import type { Dimension } from '../../analytics/dimensions.ts';
-import { daysAndWeeks, type Grain, grains, hoursAndDays, hoursAndQuarters, minuteMs } from '../../analytics/grains.ts';
+import { daysAndWeeks, type Grain, grains, hoursAndDays, hoursAndQuarters } from '../../analytics/grains.ts';
 import { recordsAsRollups, selectRecords } from '../../analytics/records-as-rollups.ts';
 import type { SummedUntil } from '../../analytics/sum-days.ts';
 import { allOf, type Condition, compileFilters, type LogFilters, logFilterEntries } from '../logs/filters.ts';

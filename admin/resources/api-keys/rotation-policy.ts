@@ -1,4 +1,5 @@
 import { counted } from '../../../core/contract/values/text/counted.ts';
+import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import { invalid } from '../../http/errors.ts';
 import type { ApiKey } from './entity.ts';
 import type { RotationPolicyBody } from './schema.ts';
@@ -87,8 +88,6 @@ export function checkTransition(cadence: Cadence, transitionMs: number, path: st
 export function cadenceOf(row: RotationColumns): Cadence {
   return { period: row.rotationPeriod ?? null, days: row.rotationPeriodDays ?? null };
 }
-
-const dayMs = 86_400_000;
 
 /** Returns true if a date is sent back unchanged. */
 function isSame(sent: Date | null | undefined, before: Date | null | undefined): boolean {

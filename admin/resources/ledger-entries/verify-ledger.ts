@@ -1,5 +1,6 @@
 import { IsolationLevel } from '@mikro-orm/core';
-import { dayMs, type Grain, grains, hoursAndDays, weekMs } from '../../analytics/grains.ts';
+import { dayMs } from '../../../core/contract/values/time/durations.ts';
+import { type Grain, grains, hoursAndDays, weekMs } from '../../analytics/grains.ts';
 import { isCountedInSql, measuresInSql } from '../../analytics/measures.ts';
 import { days, type Spans, summedSpans, weeks } from '../../analytics/sum-days.ts';
 import { executeBound } from '../../db/execute-bound.ts';

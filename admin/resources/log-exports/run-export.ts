@@ -1,3 +1,4 @@
+import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import { ClickHouseError } from '../../clickhouse/clickhouse.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { AdminServices } from '../../http/route.ts';
@@ -23,7 +24,6 @@ const partCharsMax = 8 * 1024 * 1024;
 const groupRows = 50;
 /** Failures after which an export ends as failed. The job runner waits longer after each. */
 const failuresMax = 3;
-const dayMs = 86_400_000;
 
 /**
  * Job of one export. A part and the position after it are stored in one transaction, so that a run which is killed at any point

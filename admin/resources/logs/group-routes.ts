@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import { forbidden, invalid, missing } from '../../http/errors.ts';
 import { time } from '../../http/reply/reply-schemas.ts';
 import { pageEntries, pageOf, queryFlag, tenantEntries } from '../../http/request/schemas.ts';
@@ -13,7 +14,6 @@ const columnNames = Object.keys(groupColumns) as GroupColumn[];
 
 /** Default of `time_of_generation_min`: groups read every matching record. */
 const defaultDays = 7;
-const dayMs = 86_400_000;
 const keysMax = 1_000;
 
 const columns = v.optional(

@@ -1,7 +1,6 @@
 import type { Settings } from '../../../config/settings.ts';
+import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-
-const dayMs = 86_400_000;
 
 /** Times before which records are deleted. */
 export interface Retention {

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import { encodeProtobufResponse } from '../../../core/telemetry/otlp/protobuf.ts';
 import { RawReply } from '../../http/reply/raw-reply.ts';
 import { tenantQuery } from '../../http/request/schemas.ts';
@@ -8,7 +9,6 @@ import { itemsOf, type OtlpItem, spansInsideOf } from './items.ts';
 import { isProtobuf, readOtlpBody } from './read-otlp-body.ts';
 import { toRecord } from './to-record.ts';
 
-const dayMs = 86_400_000;
 /** Spans are stored by the day of their start. Older ones would not be kept long, and later ones are wrong. */
 const oldestMs = 7 * dayMs;
 /** Clocks of clients may be ahead. */

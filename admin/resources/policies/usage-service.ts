@@ -1,5 +1,6 @@
 import { LockMode } from '@mikro-orm/core';
 import type { PolicyTarget } from '../../../core/contract/protocol/limits/policies.ts';
+import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid, notFound } from '../../http/errors.ts';
@@ -10,7 +11,6 @@ import { type UsagePolicyRow, usagePolicies } from './entity.ts';
 import { announce, checkKeys, isFirstPolicy, policiesMax, requireSame, type Tenant } from './service.ts';
 import type { CreateUsage, UpdateUsage } from './usage-schema.ts';
 
-const dayMs = 86_400_000;
 /** Smallest and largest limit of each type: US dollars, tokens, requests. */
 const bounds = { cost: [1, 1e9], tokens: [100, 1e12], requests: [1, 1e12] } as const;
 

@@ -1,3 +1,4 @@
+import { dayMs } from '../../values/time/durations.ts';
 import type { RateLimitDocument, UsageLimitsDocument } from '../documents.ts';
 
 /** Milliseconds of each unit of a rate limit. */
@@ -13,8 +14,6 @@ export const rateWindowMs = {
 export function windowStartMs(nowMs: number, lengthMs: number): number {
   return Math.floor(nowMs / lengthMs) * lengthMs;
 }
-
-const dayMs = 86_400_000;
 
 /** The fields that determine when a budget resets. */
 export type ResetRule = Pick<UsageLimitsDocument, 'periodicReset' | 'periodicResetDays' | 'nextUsageResetAt'>;
