@@ -71,7 +71,7 @@ export function withHookResults(
 }
 
 /** The event that shows the results of the request before the first event of a stream, or those of the response after its last event. */
-export function eventOf(
+export function resultsEvent(
   format: 'chat' | 'messages' | 'responses' | 'plain',
   side: 'before' | 'after',
   results: readonly GuardrailResult[],

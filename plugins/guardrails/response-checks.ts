@@ -6,7 +6,7 @@ import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 import { after, type Maybe } from '../../core/contract/values/maybe.ts';
 import type { Guardrail } from './compile.ts';
 import { type Compiled, noGuardrails } from './guardrail-lists.ts';
-import { denialOf, denialText, eventOf, isDenied } from './hook-results.ts';
+import { denialOf, denialText, isDenied, resultsEvent } from './hook-results.ts';
 import { type ReadBody, readBody } from './read-body.ts';
 import { deny, hasFailed, observedBytesMax, type RequestStates, type State } from './request-state.ts';
 import { type GuardrailResult, runGuardrails } from './run.ts';
@@ -110,8 +110,8 @@ export class ResponseChecks {
     const { observed } = state;
     if (observed === null || observed.bytes > observedBytesMax) return lastEventOf(ctx, inWindow);
     state.observed = null;
-    const { headers, output, targetPath } = observed;
-    return after(readBody(ctx, { status: 200, headers, body: Buffer.concat(observed.chunks), json: null }), ({ body }) => {
+    const { output, targetPath } = observed;
+    return after(readObserved(ctx, observed), ({ body }) => {
       const shown = output.filter(({ async }) => !async);
       this.#states.runLater(
         ctx,
@@ -139,16 +139,21 @@ export class ResponseChecks {
           `guardrails did not check a stream of more than ${observedBytesMax} bytes`,
         );
       } else {
-        const response = { status: 200, headers: observed.headers, body: Buffer.concat(observed.chunks), json: null };
-        void after(readBody(ctx, response), ({ body }) => this.#states.runLater(ctx, observed.output, body, observed.targetPath));
+        void after(readObserved(ctx, observed), ({ body }) =>
+          this.#states.runLater(ctx, observed.output, body, observed.targetPath),
+        );
       }
     }
     state.isClosed = true;
   }
 }
 
+function readObserved(ctx: RequestContext, { headers, chunks }: NonNullable<State['observed']>): Maybe<ReadBody> {
+  return readBody(ctx, { status: 200, headers, body: Buffer.concat(chunks), json: null });
+}
+
 function lastEventOf({ endpoint }: RequestContext, results: readonly GuardrailResult[]): string {
-  return results.length === 0 ? '' : eventOf(endpoint?.format ?? 'plain', 'after', results);
+  return results.length === 0 ? '' : resultsEvent(endpoint?.format ?? 'plain', 'after', results);
 }
 
 /** Returns true if guardrails check responses with this status. Pass-through replies have the status that the provider chose. */

@@ -3,7 +3,7 @@ import type { Reply, ReplyHead } from '../../core/contract/plugin/plugin.ts';
 import { findHeader } from '../../core/contract/values/http/http.ts';
 import { isEventStream } from '../../core/contract/values/text/event-text.ts';
 import type { Clock } from '../../core/contract/values/time/clock.ts';
-import { eventOf, resultsMember, withHookResults, withMember } from './hook-results.ts';
+import { resultsEvent, resultsMember, withHookResults, withMember } from './hook-results.ts';
 import { hasFailed, type Observed, observedBytesMax, type State, softReplyOf } from './request-state.ts';
 
 /** Sets status 246 on a reply with failed guardrails, and decides how it shows the results. Returns the reply of a soft denial. */
@@ -20,7 +20,7 @@ export function onReply(ctx: RequestContext, state: State, head: ReplyHead, cloc
   if (head.status === 200 && hasFailed(state)) head.status = 246;
   if (isShownStream) {
     if (state.before.length > 0) showFirst(state, format);
-    if (state.after.length > 0 && state.showsEnd) state.lastEvent = eventOf(format, 'after', state.after);
+    if (state.after.length > 0 && state.showsEnd) state.lastEvent = resultsEvent(format, 'after', state.after);
   }
   state.showsResults = /^application\/json\b/i.test(type) && findHeader(head.headers, 'content-encoding') === undefined;
   return undefined;
@@ -39,14 +39,14 @@ export function onOwnReply(ctx: RequestContext, { before, isDenied }: State, rep
   const shown =
     format === 'responses'
       ? withMember(body, resultsMember('before', before))
-      : Buffer.concat([Buffer.from(eventOf(format, 'before', before)), body]);
+      : Buffer.concat([Buffer.from(resultsEvent(format, 'before', before)), body]);
   return { ...reply, status, body: shown };
 }
 
 /** Has a stream show the results of the request. Clients of Responses throw for an event of another type, so its first event gets a member. */
 function showFirst(state: State, format: NonNullable<RequestContext['endpoint']>['format']): void {
   if (format === 'responses') state.firstMember = resultsMember('before', state.before);
-  else state.firstEvent = eventOf(format, 'before', state.before);
+  else state.firstEvent = resultsEvent(format, 'before', state.before);
 }
 
 /** Adds the results to a stream before its first event, or in it, and, if the stream is held, after its last one, or to a plain reply. */

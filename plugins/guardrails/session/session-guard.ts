@@ -43,7 +43,7 @@ export class SessionGuard {
   }
 
   check(ctx: RequestContext, message: SessionMessage): Maybe<SessionDecision | undefined> {
-    const event = message.isBinary ? null : eventOf(message.data);
+    const event = message.isBinary ? null : parsedEvent(message.data);
     return message.isFromClient ? this.#checkClient(ctx, event) : this.#checkProvider(ctx, message, event);
   }
 
@@ -163,7 +163,7 @@ function responseIdOf({ response_id, response }: JsonObject): string | null {
   return typeof id === 'string' ? id : null;
 }
 
-function eventOf(data: Uint8Array): JsonObject | null {
+function parsedEvent(data: Uint8Array): JsonObject | null {
   return parseObject(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString());
 }
 
