@@ -53,8 +53,3 @@ type Addressed = Pick<AdminCall<unknown, unknown>, 'organisationId'> & {
 export function baseOf({ organisationId, services }: Addressed): string {
   return `${services.settings.publicUrl}/v1/scim/${organisationId}`;
 }
-
-/** True if the caller already has this revision (`if-none-match`). */
-export function isNotModified(call: Pick<AdminCall<unknown, unknown>, 'ifNoneMatch'>, revision: number): boolean {
-  return call.ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === `"${revision}"`);
-}

@@ -61,8 +61,11 @@ function pick(name: keyof Naming, query: Naming, body: Naming | readonly Naming[
 /** Throws AB12 unless `if-match` is absent or names the revision. */
 export function matchRevision(wanted: string | undefined, revision: number): void {
   if (wanted === undefined || wanted.trim() === '*') return;
-  // SCIM has weak tags. A revision identifies the item either way.
-  const named = wanted.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  if (!named.includes(`"${revision}"`))
+  if (!namesRevision(wanted, revision))
     throw new AdminError('AB12', 'if-match: the item has changed since this version. Read it again');
+}
+
+/** Returns true if a list of entity tags names the revision. SCIM has weak tags: a revision identifies the item either way. */
+export function namesRevision(tags: string, revision: number): boolean {
+  return tags.split(',').some((tag) => tag.trim().replace(/^W\//, '') === `"${revision}"`);
 }

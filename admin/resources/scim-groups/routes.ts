@@ -1,7 +1,8 @@
 import * as v from 'valibot';
+import { namesRevision } from '../../http/request/read-call.ts';
 import type { AdminCall, AdminRoute } from '../../http/route.ts';
 import type { Change } from '../../publish/write-change.ts';
-import { attributesQuery, baseOf, defineScimRoute, isNotModified } from '../../scim/define-scim-route.ts';
+import { attributesQuery, baseOf, defineScimRoute } from '../../scim/define-scim-route.ts';
 import { listQuery, searchBody } from '../../scim/list-query.ts';
 import { patchBody, patchSteps } from '../../scim/patch.ts';
 import { emptyReply, scimReply, versionOf } from '../../scim/reply.ts';
@@ -62,7 +63,7 @@ export const scimGroupRoutes: readonly AdminRoute[] = [
     body: null,
     async handle(call) {
       const row = await findGroup(call.em, call.organisationId, call.params.groupId ?? '');
-      if (isNotModified(call, row.revision)) return emptyReply({ etag: versionOf(row.revision) }, 304);
+      if (namesRevision(call.ifNoneMatch, row.revision)) return emptyReply({ etag: versionOf(row.revision) }, 304);
       return replyOf(call, row, 200);
     },
   }),
