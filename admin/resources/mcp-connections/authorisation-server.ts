@@ -1,7 +1,7 @@
 import * as oauth from 'oauth4webapi';
 import * as v from 'valibot';
 import { isObject } from '../../../core/contract/values/json/json.ts';
-import { OutboundError } from '../../http/gateways/outbound-fetch.ts';
+import { OutboundError } from '../../http/gateways/gateway-fetch.ts';
 import { OAuthIssue } from './oauth-issue.ts';
 
 interface Sent {

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { checkHost } from '../../http/gateways/check-host.ts';
-import { createOutboundFetch } from '../../http/gateways/outbound-fetch.ts';
+import { createGatewayFetch } from '../../http/gateways/gateway-fetch.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { hashOf, newSecret } from '../../identity/one-time-secret.ts';
 import type { Change } from '../../publish/write-change.ts';
@@ -31,7 +31,7 @@ type PendingAuthorisation = v.InferOutput<typeof pendingAuthorisation>;
 
 /** Returns a fetch for one organisation, in the form of the protocol library. */
 export function oauthFetch(services: Pick<AdminServices, 'settings' | 'log'>, organisationId: string): OAuthFetch {
-  const fetch = createOutboundFetch(services, organisationId);
+  const fetch = createGatewayFetch(services, organisationId);
   return (url, { method, headers, body }) =>
     fetch(url, {
       method: method === 'POST' ? 'POST' : 'GET',

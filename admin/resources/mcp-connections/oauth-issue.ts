@@ -4,7 +4,7 @@ import {
   ResponseBodyError,
   WWWAuthenticateChallengeError,
 } from 'oauth4webapi';
-import { OutboundError } from '../../http/gateways/outbound-fetch.ts';
+import { OutboundError } from '../../http/gateways/gateway-fetch.ts';
 
 /** A failure at the authorisation server. The message names the reason, without any credential. */
 export class OAuthIssue extends Error {

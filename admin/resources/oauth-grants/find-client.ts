@@ -4,7 +4,7 @@ import { issueText } from '../../../core/contract/values/errors/input-issues.ts'
 import type { EntityManager } from '../../db/open-database.ts';
 import { AdminError } from '../../http/errors.ts';
 import { checkHost } from '../../http/gateways/check-host.ts';
-import { createOutboundFetch, OutboundError } from '../../http/gateways/outbound-fetch.ts';
+import { createGatewayFetch, OutboundError } from '../../http/gateways/gateway-fetch.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { oauthClients } from './entity.ts';
 import { OAuthError } from './oauth-error.ts';
@@ -55,7 +55,7 @@ export function createFindClient(): (
 /** Reads a client ID metadata document. A signed-in user must have caused it, and a gateway checks the address. */
 async function readDocument(services: AdminServices, organisationId: string, clientId: string): Promise<Client> {
   const url = requireDocumentUrl(services, clientId);
-  const fetch = createOutboundFetch(services, organisationId);
+  const fetch = createGatewayFetch(services, organisationId);
   const reply = await fetch(clientId, { method: 'GET', headers: { accept: 'application/json' }, body: null }).catch(
     (thrown: unknown) => {
       if (thrown instanceof OutboundError) throw refused(`cannot be read: ${thrown.message}`);

@@ -1,7 +1,7 @@
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';
 import { checkHost } from '../../http/gateways/check-host.ts';
-import { createOutboundFetch, OutboundError } from '../../http/gateways/outbound-fetch.ts';
+import { createGatewayFetch, OutboundError } from '../../http/gateways/gateway-fetch.ts';
 import type { AdminServices } from '../../http/route.ts';
 import type { SsoConnection } from './entity.ts';
 import { newSamlKey, type SamlKey } from './saml-key.ts';
@@ -53,7 +53,7 @@ export async function readMetadata(
   if (sent?.metadata_xml !== undefined) return readProviderMetadata(sent.metadata_xml, 'saml.metadata_xml');
   if (url === undefined) return null;
   checkHost(services.settings, url, 'saml.metadata_url');
-  const reply = await createOutboundFetch(services, organisationId)(url, { method: 'GET', headers: {}, body: null }).catch(
+  const reply = await createGatewayFetch(services, organisationId)(url, { method: 'GET', headers: {}, body: null }).catch(
     (error) => {
       throw error instanceof OutboundError ? invalid(`saml.metadata_url: ${error.message}`) : error;
     },

@@ -2,7 +2,7 @@ import { AuthorizationResponseError, ResponseBodyError } from 'openid-client';
 import { messageOf } from '../../../core/contract/values/errors/message-of.ts';
 import { isObject } from '../../../core/contract/values/json/json.ts';
 import { AdminError } from '../../http/errors.ts';
-import { OutboundError } from '../../http/gateways/outbound-fetch.ts';
+import { OutboundError } from '../../http/gateways/gateway-fetch.ts';
 import { SignInRefusal } from '../refusal.ts';
 
 /**

@@ -13,7 +13,7 @@ import {
   PrivateKeyJwt,
 } from 'openid-client';
 import type { EntityManager } from '../../db/open-database.ts';
-import { createOutboundFetch } from '../../http/gateways/outbound-fetch.ts';
+import { createGatewayFetch } from '../../http/gateways/gateway-fetch.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { type OidcSettings, oidcSettingsOf, type SsoConnection } from '../../resources/sso-connections/entity.ts';
 import { connectionSecrets } from '../../resources/sso-connections/secrets.ts';
@@ -63,7 +63,7 @@ function cacheOf(database: object): LRUCache<string, Promise<Configuration>> {
 
 async function discover(em: EntityManager, services: ClientServices, connection: SsoConnection): Promise<Configuration> {
   const own = oidcSettingsOf(connection);
-  const send = createOutboundFetch(services, connection.organisationId);
+  const send = createGatewayFetch(services, connection.organisationId);
   const metadata = { id_token_signed_response_alg: own.id_token_signing_alg, [clockTolerance]: skewSeconds };
   const client = await discovery(
     new URL(own.issuer),

@@ -2,7 +2,7 @@ import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import { buildEndSessionUrl } from 'openid-client';
 import { isObject } from '../../../core/contract/values/json/json.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import { createOutboundFetch } from '../../http/gateways/outbound-fetch.ts';
+import { createGatewayFetch } from '../../http/gateways/gateway-fetch.ts';
 import { oidcAddresses } from '../../resources/sso-connections/addresses.ts';
 import { oidcSettingsOf, type SsoConnection } from '../../resources/sso-connections/entity.ts';
 import type { EndedAtProvider } from '../end-sessions.ts';
@@ -29,7 +29,7 @@ export async function verifyLogoutToken(
   const client = await asRefusal(() => oidcClient(em, services, connection));
   const own = oidcSettingsOf(connection);
   const { issuer, jwks_uri: address = '' } = client.serverMetadata();
-  const send = createOutboundFetch(services, connection.organisationId);
+  const send = createGatewayFetch(services, connection.organisationId);
   const claims = await asRefusal(async () => {
     const response = await send(address, { method: 'GET', headers: { accept: 'application/json' }, body: null });
     const keys = createLocalJWKSet((await response.json()) as JSONWebKeySet);

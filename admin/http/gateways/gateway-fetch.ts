@@ -22,7 +22,7 @@ export class OutboundError extends Error {
  * Returns a `fetch` whose requests a gateway sends, with the gateway's rules for addresses. It follows no redirects, and responses have
  * at most 1 MiB. Rejects with OutboundError, or with AdminError AB10 if no gateway can be reached.
  */
-export function createOutboundFetch(
+export function createGatewayFetch(
   services: Pick<AdminServices, 'settings' | 'log'>,
   organisationId: string,
 ): (url: string, request: Omit<OutboundRequest, 'url'>) => Promise<Response> {
