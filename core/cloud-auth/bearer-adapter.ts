@@ -1,6 +1,7 @@
 import type * as v from 'valibot';
 import type { Credentials, OutgoingCall, ProviderAdapter, ProviderSettings } from '../contract/provider/provider.ts';
 import type { SignServices, Token } from '../contract/provider/sign-services.ts';
+import { credentialHeaders } from '../contract/values/http/credential-headers.ts';
 import { isPromise, type Maybe } from '../contract/values/maybe.ts';
 
 /**
@@ -35,7 +36,7 @@ function setBearer(call: OutgoingCall, token: Token): void {
   const remaining: string[] = [];
   for (let i = 0; i < call.headers.length; i += 2) {
     const name = call.headers[i] as string;
-    if (!['authorization', 'x-api-key', 'api-key'].includes(name)) remaining.push(name, call.headers[i + 1] as string);
+    if (!credentialHeaders.has(name)) remaining.push(name, call.headers[i + 1] as string);
   }
   call.headers = [...remaining, 'authorization', `Bearer ${token.value.reveal()}`];
 }

@@ -2,8 +2,8 @@ import type { Reply } from '../contract/plugin/plugin.ts';
 import { internalTenant, type UpstreamTransport } from '../contract/provider/upstream.ts';
 import { countryHeader, vouchHeader } from '../contract/values/addresses/client-origin.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
+import { isConnectionHeader } from '../contract/values/http/connection-headers.ts';
 import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../contract/values/http/http.ts';
-import { forwardedHeaders } from '../pipeline/attempt/reply-headers.ts';
 
 export interface ForwardOptions {
   readonly transport: UpstreamTransport;
@@ -14,16 +14,8 @@ export interface ForwardOptions {
   errorReply(error: GatewayError, format: 'control-plane'): Reply;
 }
 
-const notForwarded: ReadonlySet<string> = new Set([
-  'host',
-  'connection',
-  'content-length',
-  'transfer-encoding',
-  'keep-alive',
-  'expect',
-  'upgrade',
-  'te',
-  'trailer',
+/** Headers that would state another origin of the request. */
+const originHeaders: ReadonlySet<string> = new Set([
   'forwarded',
   'x-forwarded-for',
   'x-forwarded-proto',
@@ -46,7 +38,8 @@ export function createForward(options: ForwardOptions): (request: InboundRequest
     if (host !== undefined) headers.push('x-forwarded-host', host);
     for (let i = 0; i < request.headers.length; i += 2) {
       const name = request.headers[i] as string;
-      if (!notForwarded.has(name)) headers.push(name, request.headers[i + 1] as string);
+      // The transport would also remove what `Connection` names, which may be a header of this gateway.
+      if (!isConnectionHeader(name) && !originHeaders.has(name)) headers.push(name, request.headers[i + 1] as string);
     }
     const exchange = options.transport.send(
       {
@@ -63,7 +56,7 @@ export function createForward(options: ForwardOptions): (request: InboundRequest
         onHead(status, replyHeaders) {
           const length = findHeader(replyHeaders, 'content-length');
           sink.onDrain(() => exchange.resume());
-          sink.start(status, forwardedHeaders(replyHeaders), length === undefined ? undefined : Number(length));
+          sink.start(status, replyHeaders, length === undefined ? undefined : Number(length));
         },
         onData: (chunk) => sink.write(chunk),
         onEnd: () => sink.end(),

@@ -1,20 +1,12 @@
 import type { HttpResponse } from 'uWebSockets.js';
+import { isHopByHop } from '../contract/values/http/connection-headers.ts';
 import type { HeaderList } from '../contract/values/http/http.ts';
 
 /** Not imported: an import of `node:http` reads its property `WebSocket`, for which Node loads its own copy of undici. */
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
-/** Headers that frame the message or belong to one connection, and those that the addon writes itself. */
-const notCarried: ReadonlySet<string> = new Set([
-  'content-length',
-  'transfer-encoding',
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'upgrade',
-  'date',
-  'uwebsockets',
-]);
+/** Headers that the addon writes itself. */
+const ownHeaders: ReadonlySet<string> = new Set(['content-length', 'date', 'uwebsockets']);
 
 /** Bytes that the addon adds (Date, its name, the framing header and the blank line), rounded up. */
 const addedBytes = 200;
@@ -103,7 +95,8 @@ function addAll(head: ReplyHead, headers: HeaderList): void {
     const name: unknown = headers[i];
     const text: unknown = headers[i + 1];
     // The list may come from code that is not type-checked. An exception here would end the process.
-    if (typeof name !== 'string' || typeof text !== 'string' || notCarried.has(name) || !isKnownToken(name)) continue;
+    if (typeof name !== 'string' || typeof text !== 'string') continue;
+    if (isHopByHop(name) || ownHeaders.has(name) || !isKnownToken(name)) continue;
     const value = wireValue(text);
     if (value === null) continue;
     head.headers.push(name, value);

@@ -1,3 +1,4 @@
+import { isCredentialHeader } from '../contract/values/http/credential-headers.ts';
 import { isObject } from '../contract/values/json/json.ts';
 import { maskCredentials } from '../contract/values/text/mask-credentials.ts';
 import { plainName } from '../contract/values/text/plain-name.ts';
@@ -5,9 +6,8 @@ import { maskMembers } from './mask-members.ts';
 
 const masked = '***';
 
-/** Headers whose names contain one of these hold a credential. */
-const secretHeader = /authorization|api-?key|access-?key|token|secret|password|cookie|credential|signature|private-?key/;
-const harmlessHeader = /tokens|^x-ratelimit-/;
+/** Headers that only sound like credentials. */
+const harmlessHeader = /tokens|^x-ratelimit-|^idempotency-key$|-virtual-key$|^www-authenticate$/;
 
 /** Fields of bodies that hold a credential. `token` is not among them: logprobs have fields of that name. */
 const secretField =
@@ -33,7 +33,7 @@ const headerHolder = /^(custom_?)?headers$/;
 export function createMasks(names: readonly string[], credentials: readonly string[]): Masks {
   const named = new Set(names);
   const declared = new Set(credentials.map(plainName));
-  const isSecretHeader = (name: string): boolean => named.has(name) || (secretHeader.test(name) && !harmlessHeader.test(name));
+  const isSecretHeader = (name: string): boolean => named.has(name) || (isCredentialHeader(name) && !harmlessHeader.test(name));
   /** True for fields that are masked with everything in them. */
   const isHiddenField = (name: string): boolean => named.has(name.toLowerCase()) || declared.has(plainName(name));
   const isSecretField = (name: string): boolean =>

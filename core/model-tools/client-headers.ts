@@ -1,3 +1,4 @@
+import { isHopByHop } from '../contract/values/http/connection-headers.ts';
 import type { HeaderList, InboundRequest } from '../contract/values/http/http.ts';
 import { readGatewayHeaders } from '../pipeline/request/gateway-headers.ts';
 import { traceIdOf } from '../pipeline/request/trace-id.ts';
@@ -5,9 +6,9 @@ import { traceIdOf } from '../pipeline/request/trace-id.ts';
 /** The entry of `x-svc-beta` that asks for tools of MCP servers, with any date. */
 const asksForTools = /^server-side-mcp(-\d{4}-\d{2}-\d{2})?$/;
 
-/** Headers of one body or one connection. */
+/** Headers of one body or one exchange. */
 const ofOneBody: ReadonlySet<string> = new Set([
-  ...['accept', 'connection', 'content-encoding', 'content-length', 'content-type', 'expect', 'transfer-encoding'],
+  ...['accept', 'content-encoding', 'content-length', 'content-type', 'expect'],
   ...['last-event-id', 'mcp-protocol-version', 'mcp-session-id'],
 ]);
 
@@ -23,7 +24,7 @@ export function clientHeaders(request: InboundRequest, prefixes: readonly string
   for (let i = 0; i < request.headers.length; i += 2) {
     const name = request.headers[i] as string;
     const isReplaced = prefixes.some((one) => name === `${one}beta` || name === `${one}trace-id`);
-    if (!isReplaced && !ofOneBody.has(name)) headers.push(name, request.headers[i + 1] as string);
+    if (!isReplaced && !isHopByHop(name) && !ofOneBody.has(name)) headers.push(name, request.headers[i + 1] as string);
   }
   const others = entriesOf(values.get('beta')).filter((entry) => !asksForTools.test(entry));
   if (others.length > 0) headers.push(`${prefix}beta`, others.join(', '));

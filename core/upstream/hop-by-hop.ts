@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { isConnectionHeader, isHopByHop } from '../contract/values/http/connection-headers.ts';
 import type { HeaderList } from '../contract/values/http/http.ts';
 
 /**
@@ -8,7 +9,7 @@ import type { HeaderList } from '../contract/values/http/http.ts';
  */
 export function withoutHopByHop(headers: HeaderList): HeaderList {
   for (let i = 0; i < headers.length; i += 2) {
-    if (isHopByHop(headers[i] as string) || isFraming(headers[i] as string)) return filtered(headers);
+    if (isConnectionHeader(headers[i] as string)) return filtered(headers);
   }
   return headers;
 }
@@ -35,7 +36,7 @@ function filtered(headers: HeaderList): HeaderList {
   const list: HeaderList = [];
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string;
-    if (!isHopByHop(name) && !isFraming(name) && !named?.has(name)) list.push(name, headers[i + 1] as string);
+    if (!isConnectionHeader(name) && !named?.has(name)) list.push(name, headers[i + 1] as string);
   }
   return list;
 }
@@ -45,39 +46,4 @@ function namedBy(connection: string | readonly string[] | undefined): Set<string
   if (connection === undefined || connection === 'keep-alive' || connection === 'close') return null;
   const text = typeof connection === 'string' ? connection : connection.join(',');
   return new Set(text.split(',').map((name) => name.trim().toLowerCase()));
-}
-
-// Lengths are compared first, because for nearly every header the length alone rules out a match.
-function isHopByHop(name: string): boolean {
-  switch (name.length) {
-    case 2:
-      return name === 'te';
-    case 7:
-      return name === 'trailer' || name === 'upgrade';
-    case 10:
-      return name === 'connection' || name === 'keep-alive';
-    case 16:
-      return name === 'proxy-connection';
-    case 17:
-      return name === 'transfer-encoding';
-    case 18:
-      return name === 'proxy-authenticate';
-    case 19:
-      return name === 'proxy-authorization';
-    default:
-      return false;
-  }
-}
-
-function isFraming(name: string): boolean {
-  switch (name.length) {
-    case 4:
-      return name === 'host';
-    case 6:
-      return name === 'expect';
-    case 14:
-      return name === 'content-length';
-    default:
-      return false;
-  }
 }

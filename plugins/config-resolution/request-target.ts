@@ -6,6 +6,7 @@ import type { SettingNames } from '../../core/contract/provider/setting-names.ts
 import { holdsCredential } from '../../core/contract/values/credentials/api-key.ts';
 import { Secret } from '../../core/contract/values/credentials/secret.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
+import { credentialHeaders } from '../../core/contract/values/http/credential-headers.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { splitModelSlug } from '../../core/contract/values/models/model-slug.ts';
 import { percentDecoded } from '../../core/contract/values/text/percent-decoded.ts';
@@ -112,7 +113,7 @@ function credentialsOf(ctx: RequestContext, known: SettingHeaders): Credentials 
   if (ctx.svcOptions?.has('authorization')) {
     return { ...credentials, api_key: keyIn(ctx.gatewayHeaders.get('authorization') as string) };
   }
-  for (const name of ['authorization', 'x-api-key', 'api-key']) {
+  for (const name of credentialHeaders) {
     if (name === ctx.keyHeader) continue;
     const value = ctx.request.header(name);
     if (value === undefined || holdsCredential(value, ctx.token)) continue;

@@ -4,7 +4,7 @@ import { privateParameters } from '../../../core/contract/protocol/credentials/k
 import { externalTokenRules } from '../../../core/contract/protocol/mcp/external-tokens.ts';
 import { identityMethods } from '../../../core/contract/protocol/mcp/mcp.ts';
 import { isProtocolHeader } from '../../../core/contract/protocol/mcp/mcp-headers.ts';
-import { isUnforwardedHeader } from '../../../core/contract/values/http/unforwarded-headers.ts';
+import { isUnforwardedHeader } from '../../../core/contract/values/http/connection-headers.ts';
 
 const headerName = v.pipe(
   v.string(),

@@ -3,7 +3,7 @@ import type { MappedValues, SecretManagers } from '../../contract/protocol/crede
 import type { McpServerDocument } from '../../contract/protocol/mcp/mcp.ts';
 import { isProtocolHeader } from '../../contract/protocol/mcp/mcp-headers.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
-import { isUnforwardedHeader } from '../../contract/values/http/unforwarded-headers.ts';
+import { isUnforwardedHeader } from '../../contract/values/http/connection-headers.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import type { ServerSettings } from '../server/server-settings.ts';
 

@@ -5,9 +5,10 @@ import type { UpstreamCall, UpstreamTimeouts } from '../../contract/provider/ups
 import type { FormPart } from '../../contract/values/bodies/form.ts';
 import { holdsCredential } from '../../contract/values/credentials/api-key.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { isUnforwardedHeader } from '../../contract/values/http/connection-headers.ts';
+import { credentialHeaders } from '../../contract/values/http/credential-headers.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
 import { childSpanId, w3cTraceId } from '../../contract/values/http/trace-ids.ts';
-import { isUnforwardedHeader } from '../../contract/values/http/unforwarded-headers.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
 import { isPromise, type Maybe } from '../../contract/values/maybe.ts';
 import { asksForStream } from '../request/asks-for-stream.ts';
@@ -17,7 +18,7 @@ import { encodeSteps } from '../request/large-json/encode-steps.ts';
 import { stepBytes } from '../request/large-json/json-steps.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { encode, shapedForm, withModel } from './outgoing-body.ts';
-import { carriesOurKey, credentialHeaders, hasHeader, passedCall } from './passed-call.ts';
+import { carriesOurKey, hasHeader, passedCall } from './passed-call.ts';
 import { leaveDefaults, shapeParams } from './shape-params.ts';
 
 export interface OutgoingOptions {

@@ -4,8 +4,9 @@ import type { OutgoingCall } from '../../contract/provider/provider.ts';
 import type { UpstreamTimeouts } from '../../contract/provider/upstream.ts';
 import { holdsCredential } from '../../contract/values/credentials/api-key.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { isConnectionHeader } from '../../contract/values/http/connection-headers.ts';
+import { credentialHeaders } from '../../contract/values/http/credential-headers.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
-import { isFramingHeader } from '../../contract/values/http/unforwarded-headers.ts';
 import { isGatewayHeader } from '../request/gateway-headers.ts';
 import { meteredBody } from '../request/passed-request.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
@@ -70,7 +71,7 @@ function passedClientHeaders(ctx: RequestContext, resolved: ResolvedTarget, pref
   for (let i = 0; i < sent.length; i += 2) {
     const name = sent[i] as string;
     const value = sent[i + 1] as string;
-    if (isFramingHeader(name) || isGatewayHeader(name, prefixes) || carriesOurKey(ctx, name, value)) continue;
+    if (isConnectionHeader(name) || isGatewayHeader(name, prefixes) || carriesOurKey(ctx, name, value)) continue;
     if (hopNames.includes(name)) continue;
     // Google rejects a key as bearer token, even beside the header that holds it.
     if (credentialHeaders.has(name) && value.replace(/^bearer\s+/i, '') === sentKey) continue;
@@ -88,9 +89,6 @@ function keyIn({ headers, credentials }: ResolvedTarget): string | null {
   const key = credentials.api_key?.reveal() ?? '';
   return key !== '' && headers.some((value) => value.includes(key)) ? key : null;
 }
-
-/** Headers in which a client sends its own provider credential. A stored provider replaces them with its own credential. */
-export const credentialHeaders: ReadonlySet<string> = new Set(['authorization', 'x-api-key', 'api-key']);
 
 /** Returns true if this client header holds a key of the gateway. Such a header is never sent. */
 export function carriesOurKey(ctx: RequestContext, name: string, value: string): boolean {

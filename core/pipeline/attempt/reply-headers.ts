@@ -4,24 +4,13 @@ import { ownStoreProvider } from '../../contract/provider/own-store.ts';
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
 
-/** Headers of a single connection. The gateway writes its own. */
-const hopHeaders: ReadonlySet<string> = new Set([
-  'content-length',
-  'transfer-encoding',
-  'connection',
-  'keep-alive',
-  'date',
-  'upgrade',
-  'trailer',
-  'te',
-  'proxy-authenticate',
-]);
-
 /**
  * Provider headers that would take effect on the gateway's own origin, where users have their sessions: cookies, storage, CORS,
- * browser policies and reports, and alternative services.
+ * browser policies and reports, and alternative services. Also those of which the gateway writes its own.
  */
-const originHeaders: ReadonlySet<string> = new Set([
+const notPassed: ReadonlySet<string> = new Set([
+  'content-length',
+  'date',
   'alt-svc',
   'clear-site-data',
   'content-security-policy',
@@ -42,9 +31,6 @@ const originHeaders: ReadonlySet<string> = new Set([
   'strict-transport-security',
 ]);
 
-/** Both sets in one, for a single look-up per header of a reply. */
-const notPassed: ReadonlySet<string> = new Set([...hopHeaders, ...originHeaders]);
-
 /** Name for a provider's `location`. Clients do not follow it, because a relative one would be a path of the gateway. */
 const movedLocation = `${defaultPrefix}upstream-location`;
 
@@ -61,17 +47,8 @@ const describesBytes: ReadonlySet<string> = new Set([
   'content-type',
 ]);
 
-/** Returns the headers of the control plane for the client. */
-export function forwardedHeaders(headers: HeaderList): HeaderList {
-  const passed: HeaderList = [];
-  for (let i = 0; i < headers.length; i += 2) {
-    if (!hopHeaders.has(headers[i] as string)) passed.push(headers[i] as string, headers[i + 1] as string);
-  }
-  return passed;
-}
-
 /**
- * Returns the provider's headers for the client, without the hop-by-hop and origin headers, and with `location` renamed. With
+ * Returns the provider's headers for the client, without those that would take effect on its origin, and with `location` renamed. With
  * `contentType` the body was rewritten, so the headers that describe the old bytes are removed too.
  */
 export function passedHeaders(headers: HeaderList, contentType: string | null): HeaderList {

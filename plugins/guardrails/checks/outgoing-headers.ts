@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { defaultPrefix, headerParam } from '../../../core/contract/protocol/header-names.ts';
-import { isUnforwardedHeader } from '../../../core/contract/values/http/unforwarded-headers.ts';
+import { isUnforwardedHeader } from '../../../core/contract/values/http/connection-headers.ts';
 import type { CheckServices } from './check.ts';
 
-const credentials = /^(?:authorization|cookie|set-cookie|.*api-key|ocp-apim-subscription-key|x-auth-.*|.*-token|.*secret.*)$/;
+const credentials = /^(?:authorization|cookie|set-cookie|.*api-?key|ocp-apim-subscription-key|x-auth-.*|.*-token|.*secret.*)$/;
 export const traceIdHeader = headerParam('trace-id');
 /** Headers of the gateway that carry no secret. */
 const tracing: ReadonlySet<string> = new Set([traceIdHeader, `${defaultPrefix}span-id`]);

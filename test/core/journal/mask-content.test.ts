@@ -37,6 +37,12 @@ describe('masks of logged headers and bodies', () => {
       'abc',
       'api-key',
       'abc',
+      'ocp-apim-subscription-key',
+      'abc',
+      'x-auth-code',
+      'abc',
+      'mcp-session-id',
+      'abc',
     ];
     expect(new Set(Object.values(headers(list)))).toEqual(new Set(['***']));
     expect(body({ api_key: 'abc', password: 'abc', nested: [{ clientSecret: 'abc', 'access-token': 'abc' }] })).toEqual({
@@ -91,8 +97,10 @@ describe('masks of logged headers and bodies', () => {
       __proto__x: 1,
     };
     expect(body(content)).toEqual(content);
-    const list = ['content-type', 'application/json', 'x-ratelimit-remaining-tokens', '5', 'accept', 'a', 'accept', 'b'];
+    const ids = ['idempotency-key', 'a', 'x-svc-virtual-key', 'openai'];
+    const list = ['content-type', 'application/json', 'x-ratelimit-remaining-tokens', '5', 'accept', 'a', 'accept', 'b', ...ids];
     expect(headers(list)).toEqual({
+      ...{ 'idempotency-key': 'a', 'x-svc-virtual-key': 'openai' },
       ...{ 'content-type': 'application/json', 'x-ratelimit-remaining-tokens': '5', accept: 'a, b' },
     });
     expect(Object.getPrototypeOf(body(JSON.parse('{"__proto__": {"a": 1}}')))).toBe(Object.prototype);

@@ -36,7 +36,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   // The metadata service of Google Cloud.
   'core/contract/provider/upstream.ts': ['google'],
   'core/contract/values/addresses/trusted-hosts.ts': ['google'],
-  'core/contract/values/http/unforwarded-headers.ts': ['google'],
+  'core/contract/values/http/connection-headers.ts': ['google'],
   // Prefixes of providers' keys.
   'core/contract/values/text/mask-credentials.ts': ['github', 'xai'],
   'plugins/auth/malformed-key.ts': ['xai'],

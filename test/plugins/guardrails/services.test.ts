@@ -167,6 +167,7 @@ describe('default.webhook', () => {
       'cookie',
       'x-api-key',
       'api-key',
+      'apikey',
       'ocp-apim-subscription-key',
       'proxy-authorization',
       'connection',

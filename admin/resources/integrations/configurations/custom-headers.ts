@@ -1,19 +1,20 @@
 import * as v from 'valibot';
+import { isUnforwardedHeader } from '../../../../core/contract/values/http/connection-headers.ts';
+import { credentialHeaders } from '../../../../core/contract/values/http/credential-headers.ts';
 import { headerValuePattern, notHeaderValue } from '../../../../core/contract/values/http/http.ts';
 
-const refusedHeaders =
-  /^(host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|expect|cookie|proxy-.*|x-svc-.*|svc-internal-.*)$/i;
-/** These headers carry the integration's own credential. */
-const credentialHeaders = /^(authorization|api-key|x-api-key)$/i;
+const ownHeaders = /^(cookie|x-svc-.*|svc-internal-.*)$/;
 const setByGateway = 'this header is set by the gateway. Remove it';
+const isSettable = (name: string) => !isUnforwardedHeader(name) && !ownHeaders.test(name);
 const anyHeaderName = v.pipe(
   v.string(),
   v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/, 'not a header name'),
-  v.check((value) => !refusedHeaders.test(value), setByGateway),
+  v.check((value) => isSettable(value.toLowerCase()), setByGateway),
 );
+/** Credential headers carry the integration's own credential. */
 const headerName = v.pipe(
   anyHeaderName,
-  v.check((value) => !credentialHeaders.test(value), setByGateway),
+  v.check((value) => !credentialHeaders.has(value.toLowerCase()), setByGateway),
 );
 const headerValue = v.pipe(v.string(), v.maxLength(4_096), v.regex(headerValuePattern, notHeaderValue));
 

@@ -1,10 +1,10 @@
-import { isUnforwardedHeader } from '../../values/http/unforwarded-headers.ts';
+import { isUnforwardedHeader } from '../../values/http/connection-headers.ts';
 
 /** Headers that the protocol sets. */
 const protocolHeader = /^(accept|content-type|mcp-.*|last-event-id)$/;
 /** Credentials and identities. */
 const protectedHeader =
-  /^(cookie|set-cookie|authorization|x-api-key|api-key|apikey|x-auth-token|x-access-token|x-user-claims|x-user-jwt)$/;
+  /^(cookie|set-cookie|authorization|x-api-key|api-key|apikey|x-goog-api-key|ocp-apim-subscription-key|x-auth-token|x-access-token|x-user-claims|x-user-jwt)$/;
 /** Headers about the connection of the client. */
 const clientHeader = /^(accept-encoding|origin|referer|forwarded|x-forwarded-.*|x-real-ip)$/;
 

@@ -1,3 +1,6 @@
+/** Headers in which a client sends its own provider credential. A stored provider replaces them with its own credential. */
+export const credentialHeaders: ReadonlySet<string> = new Set(['authorization', 'x-api-key', 'api-key']);
+
 /** Header name to value. */
 type Headers = Readonly<Record<string, string>>;
 

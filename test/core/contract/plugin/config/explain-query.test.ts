@@ -34,6 +34,10 @@ describe('explainQuery', () => {
     expect(String(clauses[1]?.actual)).toMatch(/^x{200}… \(500 characters\)$/);
   });
 
+  it.each(['headers.cookie2', 'headers.x-session', 'headers.x-passwd', 'headers.x-sign'])('masks the value of %s', (field) => {
+    expect(explainQuery({ [field]: 'abc' }, () => 'abc').clauses[0]).toMatchObject({ expected: '***', actual: '***' });
+  });
+
   it.each([
     { 'metadata.team': 'red' },
     { $or: [{ 'metadata.team': 'blue' }, { 'tokens.input': { $lt: 13 } }] },
