@@ -4,6 +4,7 @@ import type { GatewayError } from '../contract/values/errors/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http/http.ts';
 import type { CorkAnchor } from './cork-anchor.ts';
 import { Linger } from './linger.ts';
+import { BodyPause } from './pause-body.ts';
 import { addToHead, prepareHead, prepareUpgradeHead, type ReplyHead, writeHead, writeLargeHead } from './reply-head.ts';
 import type { BodySource, UwsRequestBody } from './request-body.ts';
 import type { Flushable, TurnClock } from './turn-clock.ts';
@@ -81,9 +82,7 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
   private blocked = false;
   private closing = false;
   private ending = false;
-  /** True while reading the body is to pause, and while it has paused. */
-  private bodyPaused = false;
-  private hasPaused = false;
+  private bodyPause: BodyPause | null = null;
   private cutting = false;
   private isDrainAwaited = false;
   /** Set while the reply waits for the upload, and afterwards. */
@@ -221,32 +220,13 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
     this.turn = this.edge.clock.mark();
   }
 
-  /**
-   * Stops reading, in a turn with bytes of this body when the turn ends: the addon reads on until then. Resuming sets the addon's idle
-   * timeout, which only the end of a body removes. A body that ends in the turn of its pause must therefore not be paused and
-   * resumed: its connection would be closed before a reply that takes longer.
-   */
   pauseBody(): void {
-    this.bodyPaused = true;
-    if (this.turn === this.edge.clock.now) setImmediate(UwsReplySink.pauseLater, this);
-    else this.pauseNow();
+    this.bodyPause ??= new BodyPause(() => this.res);
+    this.bodyPause.pause(this.turn === this.edge.clock.now);
   }
 
   resumeBody(): void {
-    this.bodyPaused = false;
-    if (!this.hasPaused) return;
-    this.hasPaused = false;
-    this.res?.resume();
-  }
-
-  private static readonly pauseLater = (sink: UwsReplySink): void => {
-    if (sink.bodyPaused) sink.pauseNow();
-  };
-
-  private pauseNow(): void {
-    if (this.res === null) return;
-    this.hasPaused = true;
-    this.res.pause();
+    this.bodyPause?.resume();
   }
 
   /**
