@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, objectsIn, parseObject } from '../../core/contract/values/json/json.ts';
 import { framesOf } from '../../core/contract/values/text/event-frames.ts';
 import { dataOf, hasMarkedLine, withData } from '../../core/contract/values/text/event-text.ts';
-import { removeLogprobs } from './window/event-texts.ts';
+import { eventTexts, isOfFormat, removeLogprobs, type StreamFormat } from './window/event-texts.ts';
 
 /** One event of a held stream. `json` is null for `[DONE]` and comments. */
 interface HeldEvent {
@@ -12,15 +12,26 @@ interface HeldEvent {
 /** A whole stream as the body that the same reply would have without streaming, for checks to read. */
 export class HeldStream {
   readonly #events: HeldEvent[];
-  readonly #format: 'chat' | 'messages' | 'responses';
+  readonly #format: StreamFormat;
+  /** Number of texts at the end of the content that only checks read: they cannot be written back. */
+  #onlyRead = 0;
   /** The whole reply: its content (`choices`, `content` or `output`), and its other members. Null: an event cannot be read. */
   readonly body: JsonObject | null;
 
-  constructor(format: 'chat' | 'messages' | 'responses', stream: string) {
+  constructor(format: StreamFormat, stream: string) {
     this.#format = format;
     this.#events = framesOf(stream).map((frame) => ({ frame, json: parseObject(dataOf(frame) ?? '') }));
     const isReadable = this.#events.every(({ frame, json }) => !hasMarkedLine(frame) && (json !== null || hasNoText(frame)));
-    this.body = isReadable ? bodies[format](this.#events.flatMap(({ json }) => (json === null ? [] : [json]))) : null;
+    this.body = isReadable ? this.#bodyOf(this.#events.flatMap(({ json }) => (json === null ? [] : [json]))) : null;
+  }
+
+  /** The reply, and behind its content each text that is in the events alone: clients may read it. */
+  #bodyOf(events: readonly JsonObject[]): JsonObject {
+    const body = bodies[this.#format](events);
+    const name = contentOf[this.#format];
+    const others = otherTexts(this.#format, events, body[name]);
+    this.#onlyRead = others.length;
+    return { ...body, [name]: [...(body[name] as unknown[]), ...others.map(holders[this.#format])] };
   }
 
   /**
@@ -39,7 +50,8 @@ export class HeldStream {
     };
     const name = contentOf[this.#format];
     const isText = withoutTexts(this.body[name], old) === withoutTexts(changed[name], texts);
-    if (!isText) return null;
+    const isSame = this.#onlyReadOf(this.body) === this.#onlyReadOf(changed);
+    if (!isText || !isSame) return null;
     return this.#events
       .map(({ frame, json }) => {
         if (json === null) return frame;
@@ -49,7 +61,40 @@ export class HeldStream {
       })
       .join('');
   }
+
+  #onlyReadOf(body: JsonObject): string {
+    const content = body[contentOf[this.#format]] as unknown[];
+    return JSON.stringify(content.slice(content.length - this.#onlyRead));
+  }
 }
+
+/** Returns the texts of the events that the content lacks, each once. */
+function otherTexts(format: StreamFormat, events: readonly JsonObject[], content: unknown): string[] {
+  const joined = new Map<string, string>();
+  const whole: string[] = [];
+  for (const event of events) {
+    if (!isOfFormat(format, event)) continue;
+    for (const { holder, field, key } of eventTexts(format, event).texts) {
+      const text = string(holder[field]);
+      if (key === null) whole.push(text);
+      else joined.set(key, string(joined.get(key)) + text);
+    }
+  }
+  const others = new Set([...joined.values(), ...whole]);
+  others.delete('');
+  JSON.stringify(content, (_, value: unknown) => {
+    if (typeof value === 'string') others.delete(value);
+    return value;
+  });
+  return [...others];
+}
+
+/** A text as an entry of the content. */
+const holders: Readonly<Record<StreamFormat, (text: string) => JsonObject>> = {
+  chat: (content) => ({ message: { role: 'assistant', content } }),
+  messages: (text) => ({ type: 'text', text }),
+  responses: (text) => ({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] }),
+};
 
 /** Returns true for comments, empty events and the end mark. */
 function hasNoText(frame: string): boolean {
@@ -92,9 +137,9 @@ const bodies = {
       // Clients that read deltas also read those of a block that no event has started.
       const block = content[at] ?? { type: 'text', text: '' };
       content[at] = block;
-      for (const [key, value] of Object.entries(event.delta)) {
-        if (key !== 'type' && key !== 'signature') block[key] = string(block[key]) + string(value);
-      }
+      const { type: _type, signature: _signature, citation, ...texts } = event.delta;
+      for (const [key, value] of Object.entries(texts)) join(block, key, value);
+      if (citation !== undefined) block.citations = [...objectsIn(block.citations), citation];
     }
     const { message } = events.find(({ type }) => type === 'message_start') ?? {};
     const { delta, usage } = events.findLast(({ type }) => type === 'message_delta') ?? {};
@@ -130,29 +175,39 @@ const bodies = {
 
 const contentOf = { chat: 'choices', messages: 'content', responses: 'output' } as const;
 
-function addDelta(message: JsonObject, delta: JsonObject): void {
-  for (const [key, value] of Object.entries(delta)) {
-    if (typeof value === 'string' && key !== 'role') message[key] = string(message[key]) + value;
-  }
-  for (const part of objectsIn(delta.content)) message.content = string(message.content) + string(part.text);
-  for (const call of objectsIn(delta.tool_calls)) {
-    const calls = (message.tool_calls ?? {}) as Accumulated;
-    message.tool_calls = calls;
-    const known = calls[indexOf(call)] ?? {};
-    calls[indexOf(call)] = known;
-    // Functions, and custom tools whose input is free text.
-    for (const kind of ['function', 'custom']) {
-      const piece = call[kind];
-      if (!isObject(piece)) continue;
-      const joined = isObject(known[kind]) ? known[kind] : {};
-      for (const [key, value] of Object.entries(piece)) if (typeof value === 'string') joined[key] = string(joined[key]) + value;
-      known[kind] = joined;
+function addDelta(message: JsonObject, { role: _role, content, ...delta }: JsonObject): void {
+  message.content = string(message.content) + string(content);
+  for (const part of objectsIn(content)) message.content += string(part.text);
+  for (const [key, value] of Object.entries(delta)) join(message, key, value);
+}
+
+/** Members that deltas repeat instead of continuing. */
+const repeated: ReadonlySet<string> = new Set(['id', 'index', 'type']);
+/** Checks read no deeper. */
+const depthMax = 32;
+
+/**
+ * Adds a piece of a delta to a member, joining texts at any depth. A list becomes an object by index, because the index of an entry can be any
+ * number. Under a name that also has a text, only the text counts.
+ */
+function join(all: JsonObject, key: string, piece: unknown, depth = 0): void {
+  // An assignment would set the prototype.
+  if (key === '__proto__') return;
+  const known = all[key];
+  if (typeof piece === 'string' && !repeated.has(key)) all[key] = string(known) + piece;
+  else if (typeof piece !== 'object' || piece === null || depth > depthMax) all[key] = known ?? piece;
+  else if (typeof known !== 'string') {
+    const inner: JsonObject = isObject(known) ? known : {};
+    all[key] = inner;
+    for (const [name, value] of Object.entries(piece)) {
+      const isNumbered = Array.isArray(piece) && isObject(value) && typeof value.index === 'number';
+      join(inner, isNumbered ? `${value.index}` : name, value, depth + 1);
     }
   }
 }
 
 /** The texts of a body by the key under which their deltas come. */
-function textsOf(format: 'chat' | 'messages' | 'responses', body: JsonObject): Map<string, string> {
+function textsOf(format: StreamFormat, body: JsonObject): Map<string, string> {
   const texts = new Map<string, string>();
   if (format === 'chat') {
     for (const choice of objectsIn(body.choices)) {

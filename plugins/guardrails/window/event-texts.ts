@@ -18,12 +18,15 @@ export interface EventTexts {
 
 /** Finds the texts of the reply in one event of a stream. Tool calls are no texts of the reply. */
 export function eventTexts(format: StreamFormat, event: JsonObject): EventTexts {
-  const isOfFormat = format === 'chat' ? Array.isArray(event.choices) : typeof event.type === 'string';
-  if (isOfFormat) return readers[format](event);
+  if (isOfFormat(format, event)) return readers[format](event);
   // A provider that sends events of another format must not get past the checks.
   const texts: EventText[] = [];
   everyText(event, texts, 0);
   return { texts, ended: [] };
+}
+
+export function isOfFormat(format: StreamFormat, event: JsonObject): boolean {
+  return format === 'chat' ? Array.isArray(event.choices) : typeof event.type === 'string';
 }
 
 const depthMax = 32;
