@@ -1,10 +1,10 @@
 import { GatewayError } from '../contract/values/errors/errors.ts';
-import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { isObject, type JsonObject, listOf } from '../contract/values/json/json.ts';
 import { resultBlock, shownBlock } from './messages-blocks.ts';
 import { createMessagesStream } from './messages-stream.ts';
 import { sumUsage, tokensOf } from './sum-usage.ts';
 import { type Conversation, type ModelTool, type NamedServer, serverPrefix, type ToolFormat } from './tool-format.ts';
-import { byName, modelName, refuseAsUrl, slugOf } from './tool-names.ts';
+import { amongNames, byName, isOurs, modelName, refuseAsUrl, slugOf } from './tool-names.ts';
 
 /** Messages: `mcp_servers: [{type: "url", name: "@svc-mcp/<server>"}]`, each with a tool `{type: "mcp_toolset", mcp_server_name}`. */
 export const messagesFormat: ToolFormat = {
@@ -16,7 +16,8 @@ export const messagesFormat: ToolFormat = {
         if (isObject(server)) refuseAsUrl(server.url, `mcp_servers[${index}].url`, 'name');
         return [];
       }
-      return [{ slug, path: `mcp_servers[${index}]`, allows: allowedBy((server as JsonObject).tool_configuration) }];
+      const path = `mcp_servers[${index}]`;
+      return [{ slug, path, allows: allowedBy((server as JsonObject).tool_configuration, `${path}.tool_configuration`) }];
     });
     const toolsets = listOf(body.tools).flatMap((tool, index): NamedServer[] => {
       const path = `tools[${index}]`;
@@ -121,11 +122,10 @@ function plainBlock(block: unknown): unknown {
 }
 
 /** `tool_configuration` of a server: `{enabled, allowed_tools}`. */
-function allowedBy(configuration: unknown): (tool: string) => boolean {
+function allowedBy(configuration: unknown, path: string): (tool: string) => boolean {
   if (!isObject(configuration)) return () => true;
   if (configuration.enabled === false) return () => false;
-  const { allowed_tools: allowed } = configuration;
-  return Array.isArray(allowed) ? (tool) => allowed.includes(tool) : () => true;
+  return amongNames(configuration.allowed_tools, `${path}.allowed_tools`);
 }
 
 /** `default_config` and `configs` of a toolset: `{enabled}`. */
@@ -143,12 +143,4 @@ function enabledBy(toolset: JsonObject, path: string): (tool: string) => boolean
 
 function isToolset(tool: unknown): tool is JsonObject {
   return isObject(tool) && tool.type === 'mcp_toolset';
-}
-
-function isOurs(name: unknown): boolean {
-  return typeof name === 'string' && name.startsWith(serverPrefix);
-}
-
-function listOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : [];
 }

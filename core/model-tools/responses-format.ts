@@ -1,10 +1,10 @@
 import { GatewayError } from '../contract/values/errors/errors.ts';
-import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { isObject, type JsonObject, listOf } from '../contract/values/json/json.ts';
 import { callItem, outcomeOf } from './responses-items.ts';
 import { createResponsesStream } from './responses-stream.ts';
 import { sumUsage, tokensOf } from './sum-usage.ts';
 import { type Conversation, type ModelTool, type NamedServer, serverPrefix, type ToolFormat } from './tool-format.ts';
-import { byName, modelName, refuseAsUrl, slugOf } from './tool-names.ts';
+import { amongNames, byName, isOurs, modelName, refuseAsUrl, slugOf } from './tool-names.ts';
 
 /** Responses: `tools: [{type: "mcp", server_label: "@svc-mcp/<server>"}]`. */
 export const responsesFormat: ToolFormat = {
@@ -156,19 +156,5 @@ function plainItems(item: unknown): unknown[] {
 }
 
 function allowedBy(allowed: unknown, path: string): (tool: string) => boolean {
-  if (allowed === undefined || allowed === null) return () => true;
-  const names = isObject(allowed) ? allowed.tool_names : allowed;
-  if (names === undefined) return () => true;
-  if (!Array.isArray(names)) {
-    throw new GatewayError('bad_request', { message: `${path}: a list of names of tools is expected`, param: path });
-  }
-  return (tool) => names.includes(tool);
-}
-
-function isOurs(label: unknown): boolean {
-  return typeof label === 'string' && label.startsWith(serverPrefix);
-}
-
-function listOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : [];
+  return amongNames(isObject(allowed) ? allowed.tool_names : allowed, path);
 }

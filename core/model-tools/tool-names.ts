@@ -19,7 +19,7 @@ export function modelName(server: string, tool: string): string {
 
 /** Returns the slug in the name of a server of the gateway; null for other names. Throws GatewayError `bad_request`. */
 export function slugOf(name: unknown, path: string): string | null {
-  if (typeof name !== 'string' || !name.startsWith(serverPrefix)) return null;
+  if (!isOurs(name)) return null;
   const slug = name.slice(serverPrefix.length);
   if (/^[A-Za-z0-9_-]{1,255}$/.test(slug)) return slug;
   throw new GatewayError('bad_request', {
@@ -30,7 +30,7 @@ export function slugOf(name: unknown, path: string): string | null {
 
 /** Throws GatewayError `bad_request` for a server of the gateway in the field of a URL, where a provider would receive it. */
 export function refuseAsUrl(url: unknown, path: string, nameField: string): void {
-  if (typeof url !== 'string' || !url.startsWith(serverPrefix)) return;
+  if (!isOurs(url)) return;
   throw new GatewayError('bad_request', {
     message: `${path}: a URL is expected. Send ${serverPrefix} and the slug of an MCP server in ${nameField}`,
     param: path,
@@ -40,4 +40,18 @@ export function refuseAsUrl(url: unknown, path: string, nameField: string): void
 /** Returns tools by their name for the model. */
 export function byName(tools: readonly ModelTool[]): ReadonlyMap<string, ModelTool> {
   return new Map(tools.map((tool) => [tool.name, tool]));
+}
+
+/** True for a name of a server whose tools the gateway calls itself. */
+export function isOurs(name: unknown): name is string {
+  return typeof name === 'string' && name.startsWith(serverPrefix);
+}
+
+/** Returns true for the tools of a list in a request, for every tool if there is no list. Throws `bad_request` for other values. */
+export function amongNames(names: unknown, path: string): (tool: string) => boolean {
+  if (names === undefined || names === null) return () => true;
+  if (!Array.isArray(names)) {
+    throw new GatewayError('bad_request', { message: `${path}: a list of names of tools is expected`, param: path });
+  }
+  return (tool) => names.includes(tool);
 }
