@@ -1,7 +1,7 @@
 import type { SignServices, Token, TokenRequest } from '../contract/provider/sign-services.ts';
 import { Secret } from '../contract/values/credentials/secret.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
-import { type HeaderList, headerValuePattern } from '../contract/values/http/http.ts';
+import { headerValuePattern } from '../contract/values/http/http.ts';
 import { isText, type JsonObject, parseObject } from '../contract/values/json/json.ts';
 
 /** Lifetime in seconds if the server sends none (RFC 6749 §5.1 only recommends that it does). */
@@ -16,14 +16,13 @@ export function postForToken(
   url: string,
   form: Readonly<Record<string, string>>,
   who: string,
-  headers: HeaderList = [],
 ): Promise<Token> {
   return askForToken(
     services,
     {
       url,
       method: 'POST',
-      headers: ['content-type', 'application/x-www-form-urlencoded', 'accept', 'application/json', ...headers],
+      headers: ['content-type', 'application/x-www-form-urlencoded', 'accept', 'application/json'],
       body: new URLSearchParams(form).toString(),
     },
     who,

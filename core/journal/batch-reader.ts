@@ -16,14 +16,15 @@ const comma = 0x2c;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
+const batchBytesMax = 1024 * 1024;
+
 /** Reads segments in large pieces. Lines are not parsed. Their newlines are replaced by the commas of the array, in place. */
 export class BatchReader {
-  readonly #buffer: Buffer;
+  readonly #buffer = Buffer.allocUnsafe(batchBytesMax);
   #file: FileHandle | null = null;
   #segment: Segment | null = null;
 
-  constructor(batchBytesMax = 1024 * 1024) {
-    this.#buffer = Buffer.allocUnsafe(batchBytesMax);
+  constructor() {
     this.#buffer[0] = openBracket;
   }
 

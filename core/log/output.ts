@@ -12,13 +12,15 @@ export interface Output {
 const waitingMax = 4 * 1024 * 1024;
 const retryMs = 100;
 const flushRetriesMax = 10;
+/** File descriptor. */
+const standardOutput = 1;
 
 /**
- * Opens standard output, or another file descriptor, for lines. Not pino's own destination: it ends the process if the disk of the log
+ * Opens standard output for lines. Not pino's own destination: it ends the process if the disk of the log
  * is full, and its `flushSync` (sonic-boom 4) then never returns. The service continues without a log: if the reader is gone (EPIPE),
  * lines are discarded, and other errors are tried again.
  */
-export function createOutput(fd = 1): Output {
+export function createOutput(): Output {
   let waiting = '';
   let writing: Buffer | null = null;
   /** False between two attempts of a write that failed. */
@@ -36,7 +38,7 @@ export function createOutput(fd = 1): Output {
   function step(bytes: Buffer): void {
     writing = bytes;
     isUnderWay = true;
-    writeLater(fd, bytes, 0, bytes.length, null, (error, written) => {
+    writeLater(standardOutput, bytes, 0, bytes.length, null, (error, written) => {
       isUnderWay = false;
       if (error) {
         if (isGone(error)) close();
@@ -75,7 +77,7 @@ export function createOutput(fd = 1): Output {
       if (!isUnderWay) writing = null;
       for (let retries = 0; bytes.length > 0 && !isClosed; ) {
         try {
-          bytes = bytes.subarray(writeSync(fd, bytes));
+          bytes = bytes.subarray(writeSync(standardOutput, bytes));
           retries = 0;
         } catch (error) {
           if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || ++retries > flushRetriesMax) return;
