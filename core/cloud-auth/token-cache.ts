@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Token, TokenCache, TokenCacheOptions, TokenCaches } from '../contract/provider/sign-services.ts';
 
+/** A token is replaced this long before its end, or in the last fifth of its lifetime if that is shorter. */
+const aheadMsMax = 300_000;
 /** A token is not returned in its last seconds, because the call it signs takes time to arrive, and clocks differ. */
 const marginMsMax = 10_000;
 /**
@@ -41,13 +43,13 @@ export function createTokenCaches(): TokenCaches {
 
 /** Access tokens in memory, one cache per scheme. Keys come from `tokenKey`, so that no secret is a key. */
 export function createTokenCache<Cached extends Token = Token>(options: TokenCacheOptions = {}): TokenCache<Cached> {
-  const { refreshAheadMs = 300_000, entriesMax = 2000 } = options;
+  const { entriesMax = 2000 } = options;
   const entries = new LRUCache<string, Entry<Cached>, Asking<Cached>>({
     max: entriesMax,
     async fetchMethod(_key, _old, { context: { nowMs, obtain } }) {
       const token = await obtain();
       const lifetimeMs = token.expiresAtMs - nowMs;
-      const aheadMs = Math.min(refreshAheadMs, lifetimeMs / 5);
+      const aheadMs = Math.min(aheadMsMax, lifetimeMs / 5);
       const marginMs = Math.min(marginMsMax, lifetimeMs * marginShareMax);
       return { token, refreshAtMs: token.expiresAtMs - aheadMs, usableUntilMs: token.expiresAtMs - marginMs };
     },

@@ -13,8 +13,6 @@ export interface ChangeFollowerOptions {
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   readonly log: Log;
-  /** Maximum time between two requests to the control plane. Default 5,000. */
-  readonly pollMs?: number;
 }
 
 /** Counts since start. `malformed`: bus messages that were no notices. */
@@ -25,6 +23,8 @@ export interface FollowerCounts {
   resets: number;
 }
 
+/** Maximum time between two requests to the control plane. */
+const pollMs = 5_000;
 const retryMs = 250;
 const noticeBytesMax = 4096;
 /** Beyond the newest revision: the reply is `reset` with the newest revision, where an empty store begins. */
@@ -145,7 +145,7 @@ export class ChangeFollower {
   }
 
   #delayMs(inStep: boolean): number {
-    const { client, random, pollMs = 5000 } = this.#options;
+    const { client, random } = this.#options;
     // The interval has jitter, because gateways that poll in step would all send requests at the same moment.
     if (inStep) return pollMs * (0.8 + random() / 5);
     return Math.max(client.waitMs(), retryMs * (0.5 + random() / 2));

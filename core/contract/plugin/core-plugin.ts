@@ -24,8 +24,6 @@ import type { SessionDecision, SessionMessage } from './sessions/web-socket.ts';
 /** A built-in plugin: like a third-party one, with hooks and services that are not part of the public contract. */
 export interface CorePlugin<Config = unknown> extends Omit<Plugin<Config>, 'apiVersion' | 'checks' | 'config' | 'onConfig'> {
   readonly config: GenericSchema<unknown, Config>;
-  /** Reads the plugin's settings from a config; absent: `plugins.<name>`. */
-  readonly slice?: (config: GatewayConfig) => unknown;
   onConfig(config: Config, scope: CorePlanScope, services: CoreServices): CoreHooks | null;
 }
 

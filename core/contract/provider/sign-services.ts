@@ -61,8 +61,6 @@ export interface TokenCache<Cached extends Token = Token> {
 }
 
 export interface TokenCacheOptions {
-  /** Milliseconds before its end at which a token is replaced. Default 5 minutes, and at most a fifth of its lifetime. */
-  readonly refreshAheadMs?: number;
   /** Maximum number of tokens. The least recently used one is removed first. Default 2000. */
   readonly entriesMax?: number;
 }

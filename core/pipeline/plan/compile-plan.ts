@@ -60,7 +60,7 @@ export function compileChain(plugins: readonly CorePlugin[], services: CoreServi
   let beforePlan = 0;
   for (const plugin of ordered) {
     if (!entryStages.has(plugin.stage)) continue;
-    const hooks = plugin.onConfig(parseSlice(plugin, {}), scope, services);
+    const hooks = plugin.onConfig(parseConfig(plugin, {}), scope, services);
     entryHooks.set(plugin.name, hooks);
     if (!hooks?.onRequest) continue;
     beforePlan++;
@@ -93,7 +93,7 @@ export function compilePlan(
   for (const plugin of chain.plugins) {
     const hooks = entryStages.has(plugin.stage)
       ? chain.entryHooks.get(plugin.name)
-      : plugin.onConfig(parseSlice(plugin, source.config), scope, services);
+      : plugin.onConfig(parseConfig(plugin, source.config), scope, services);
     if (!hooks) continue;
     all.push(hooks);
     if (plugin.reads?.response === 'body') readsReply = true;
@@ -157,9 +157,8 @@ export function invalidConfig(errors: readonly string[]): GatewayError {
   });
 }
 
-function parseSlice(plugin: CorePlugin, config: GatewayConfig): unknown {
-  const slice = plugin.slice ? plugin.slice(config) : config.plugins?.[plugin.name];
-  const result = v.safeParse(plugin.config, slice);
+function parseConfig(plugin: CorePlugin, config: GatewayConfig): unknown {
+  const result = v.safeParse(plugin.config, config.plugins?.[plugin.name]);
   if (result.success) return result.output;
   throw invalidConfig(result.issues.map((issue) => `plugins.${plugin.name}.${issueText(issue, 'config')}`));
 }

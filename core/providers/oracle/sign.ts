@@ -1,6 +1,7 @@
 import { createHash, createPrivateKey, type KeyObject, sign as rsaSign } from 'node:crypto';
 import type { Credentials, OutgoingCall, ProviderSettings } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { findHeader } from '../../contract/values/http/http.ts';
 
 /**
  * Signs a call as a user of Oracle Cloud: RSA-SHA256 over the headers that version 1 of its signature requires
@@ -23,7 +24,7 @@ export function signAsUser(call: OutgoingCall, settings: ProviderSettings, crede
     const body = call.body ?? new Uint8Array();
     signed.push(
       ['content-length', String(body.length)],
-      ['content-type', headerOf(call, 'content-type') ?? 'application/json'],
+      ['content-type', findHeader(call.headers, 'content-type') ?? 'application/json'],
       ['x-content-sha256', createHash('sha256').update(body).digest('base64')],
     );
   }
@@ -33,7 +34,7 @@ export function signAsUser(call: OutgoingCall, settings: ProviderSettings, crede
     const value = signed.find(([header]) => header === name)?.[1];
     if (value !== undefined) call.headers.push(name, value);
   }
-  if (call.body && headerOf(call, 'content-type') === undefined) call.headers.push('content-type', 'application/json');
+  if (call.body && findHeader(call.headers, 'content-type') === undefined) call.headers.push('content-type', 'application/json');
   const headers = signed.map(([name]) => name).join(' ');
   call.headers.push(
     'authorization',
@@ -71,9 +72,4 @@ function needed(settings: ProviderSettings, name: string): string {
 
 function missing(name: string): GatewayError {
   return new GatewayError('invalid_config', { message: `${name}: required by oracle where there is no api_key`, param: name });
-}
-
-function headerOf(call: OutgoingCall, name: string): string | undefined {
-  for (let at = 0; at < call.headers.length; at += 2) if (call.headers[at] === name) return call.headers[at + 1];
-  return undefined;
 }
