@@ -2,8 +2,11 @@ import { ownSecretShown } from '../credentials/own-secret.ts';
 
 const masked = '***';
 
-/** The beginning of a word. In a line of JSON the escape of a line end may stand before it: `\nsk-…`. */
-const wordStart = String.raw`(?:\b|(?<=\\[bfnrt]))`;
+/**
+ * The beginning of a word. In a line of JSON the escape of a line end may stand before it: `\nsk-…`. It is one negative lookbehind, because
+ * V8 searches for the literal behind an alternative of assertions character by character: 1 MB would take six times as long.
+ */
+const wordStart = String.raw`(?<!(?<!\\)\w|\\[^\Wbfnrt])`;
 
 /** Credentials by their form. The length avoids matches in ordinary sentences. */
 const forms: readonly (readonly [RegExp, string])[] = (
