@@ -290,7 +290,8 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   #keep(chunk: Uint8Array): boolean {
     if (this.#held === null && this.#nameStream(chunk) && !isHeld(this.#ctx)) {
       this.#openEvents(this.#outgoing.operation as Operation, this.#outgoing.operationCall as OperationCall);
-      return this.#pass(chunk);
+      // A hook or a verdict may have ended the attempt.
+      return this.settled || this.#pass(chunk);
     }
     this.#held ??= new HeldReply();
     this.#ctx.holdBytes(chunk.length, 'response');

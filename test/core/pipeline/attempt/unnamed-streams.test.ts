@@ -1,5 +1,8 @@
+import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
+import type { Plugin } from '../../../../core/contract/plugin/plugin.ts';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
+import { guardPlugin } from '../../../../core/plugin-host/guard-plugin.ts';
 import { createHarness, type Script } from '../../../../core/test-kit/pipeline-harness.ts';
 import { messagesStream, responsesStream } from '../../../../core/test-kit/provider-scripts.ts';
 
@@ -90,6 +93,19 @@ describe('a stream of events with another content type', () => {
       'text/event-stream; charset=utf-8',
       chat.join(''),
     ]);
+  });
+
+  it.each(['onReply', 'onAttemptResponse'] as const)('is not sent if the hook %s of a plugin fails', async (hook) => {
+    const fail = () => {
+      throw new Error('the check failed');
+    };
+    const base = { apiVersion: 1, name: 'check', stage: 'output-guardrails', config: v.optional(v.unknown()) } as const;
+    const plugin: Plugin = { ...base, onConfig: () => ({ [hook]: fail }) };
+    const gateway = createHarness({ plugins: [guardPlugin(plugin, { hookTimeoutMs: 5000 })] });
+    gateway.script(bytesOf(chat, 'text/plain'));
+    const reply = await gateway.send({ headers: { 'x-svc-provider': '@one' }, body: { model: 'm', stream: true, messages } });
+    expect(reply.status).toBe(500);
+    expect(reply.text).not.toContain('secret');
   });
 
   it('is cut with an error if it has no end', async () => {
