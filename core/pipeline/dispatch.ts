@@ -159,12 +159,13 @@ async function runRetries(
 
 /**
  * True if no attempt can follow: the reply has begun, a plugin gave it, the streamed body of the request cannot be sent again, or this process
- * has no memory for a response. Each further attempt would be billed too.
+ * has no memory for a response. Each further attempt would be billed too. A target that this machine could not connect to was not called.
  */
 function isSettled(ctx: RequestContext, reply: AttemptReply): boolean {
   const { kind } = reply;
-  if (kind === 'error') return ctx.bodyTaken || reply.error.code === 'overloaded';
-  return kind === 'streamed' || kind === 'replaced' || kind === 'upgraded' || ctx.bodyTaken;
+  if (kind !== 'error') return kind === 'streamed' || kind === 'replaced' || kind === 'upgraded' || ctx.bodyTaken;
+  const hasResponse = typeof ctx.attempts.at(-1)?.upstreamFirstByteMs === 'number';
+  return ctx.bodyTaken || (reply.error.code === 'overloaded' && hasResponse);
 }
 
 /** Resolves after `ms`, or as soon as the client has disconnected. */
