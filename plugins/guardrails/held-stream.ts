@@ -13,8 +13,6 @@ interface HeldEvent {
 export class HeldStream {
   readonly #events: HeldEvent[];
   readonly #format: StreamFormat;
-  /** Number of texts at the end of the content that only checks read: they cannot be written back. */
-  #onlyRead = 0;
   /** The whole reply: its content (`choices`, `content` or `output`), and its other members. Null: an event cannot be read. */
   readonly body: JsonObject | null;
 
@@ -29,8 +27,7 @@ export class HeldStream {
   #bodyOf(events: readonly JsonObject[]): JsonObject {
     const body = bodies[this.#format](events);
     const name = contentOf[this.#format];
-    const others = otherTexts(this.#format, events, body[name]);
-    this.#onlyRead = others.length;
+    const others = otherTexts(this.#format, events, body);
     return { ...body, [name]: [...(body[name] as unknown[]), ...others.map(holders[this.#format])] };
   }
 
@@ -40,6 +37,7 @@ export class HeldStream {
    */
   withBody(changed: JsonObject): string | null {
     if (this.body === null) return null;
+    removeLogprobs(changed);
     const old = textsOf(this.#format, this.body);
     const texts = textsOf(this.#format, changed);
     const written = new Set<string>();
@@ -48,45 +46,65 @@ export class HeldStream {
       written.add(key);
       return text;
     };
-    const name = contentOf[this.#format];
-    const isText = withoutTexts(this.body[name], old) === withoutTexts(changed[name], texts);
-    const isSame = this.#onlyReadOf(this.body) === this.#onlyReadOf(changed);
-    if (!isText || !isSame) return null;
-    return this.#events
+    const items = objectsIn(changed.output);
+    const stream = this.#events
       .map(({ frame, json }) => {
         if (json === null) return frame;
-        const rewritten = rewrite[this.#format](json, next, changed);
+        const given = this.#format === 'chat' ? withMessages(json, old, texts) : json;
+        const rewritten = rewrite[this.#format](given, next, items);
         removeLogprobs(rewritten);
         return withData(frame, JSON.stringify(rewritten));
       })
       .join('');
-  }
-
-  #onlyReadOf(body: JsonObject): string {
-    const content = body[contentOf[this.#format]] as unknown[];
-    return JSON.stringify(content.slice(content.length - this.#onlyRead));
+    // An old text may remain in an event that is not rewritten, such as the first one of a part. It must not be sent.
+    const name = contentOf[this.#format];
+    const sent = new HeldStream(this.#format, stream).body;
+    return JSON.stringify(sent?.[name]) === JSON.stringify(changed[name]) ? stream : null;
   }
 }
 
 /** Returns the texts of the events that the content lacks, each once. */
-function otherTexts(format: StreamFormat, events: readonly JsonObject[], content: unknown): string[] {
+function otherTexts(format: StreamFormat, events: readonly JsonObject[], body: JsonObject): string[] {
   const joined = new Map<string, string>();
   const whole: string[] = [];
+  const repeats = new Set<unknown>();
+  if (format === 'chat') {
+    const texts = textsOf(format, body);
+    const choices = events.flatMap((event) => objectsIn(event.choices));
+    for (const choice of choices) if (repeatsText(choice, texts)) repeats.add(choice.message);
+  }
   for (const event of events) {
     if (!isOfFormat(format, event)) continue;
     for (const { holder, field, key } of eventTexts(format, event).texts) {
       const text = string(holder[field]);
-      if (key === null) whole.push(text);
-      else joined.set(key, string(joined.get(key)) + text);
+      if (key !== null) joined.set(key, string(joined.get(key)) + text);
+      else if (field !== 'content' || !repeats.has(holder)) whole.push(text);
     }
   }
   const others = new Set([...joined.values(), ...whole]);
   others.delete('');
-  JSON.stringify(content, (_, value: unknown) => {
+  JSON.stringify(body[contentOf[format]], (_, value: unknown) => {
     if (typeof value === 'string') others.delete(value);
     return value;
   });
   return [...others];
+}
+
+/** True for a choice with all of its text so far beside the delta, as Perplexity sends in each chunk. */
+function repeatsText(choice: JsonObject, texts: ReadonlyMap<string, string>): boolean {
+  if (!isObject(choice.message) || typeof choice.message.content !== 'string') return false;
+  return (texts.get(`${indexOf(choice)}`) ?? '').startsWith(choice.message.content);
+}
+
+/** Returns a chunk of chat with the whole new text where it has all text so far. */
+function withMessages(json: JsonObject, old: ReadonlyMap<string, string>, texts: ReadonlyMap<string, string>): JsonObject {
+  const choices = objectsIn(json.choices);
+  if (!choices.some((choice) => repeatsText(choice, old))) return json;
+  const changed = choices.map((choice) => {
+    const content = texts.get(`${indexOf(choice)}`);
+    return repeatsText(choice, old) ? { ...choice, message: { ...(choice.message as JsonObject), content } } : choice;
+  });
+  return { ...json, choices: changed };
 }
 
 /** A text as an entry of the content. */
@@ -132,14 +150,19 @@ const bodies = {
     const content: Accumulated = {};
     for (const event of events) {
       const at = indexOf(event);
-      if (event.type === 'content_block_start' && isObject(event.content_block)) content[at] = { ...event.content_block };
+      if (event.type === 'content_block_start' && isObject(event.content_block)) {
+        const { citations } = event.content_block;
+        content[at] = { ...event.content_block, ...(Array.isArray(citations) ? { citations: [...citations] } : {}) };
+      }
       if (event.type !== 'content_block_delta' || !isObject(event.delta)) continue;
       // Clients that read deltas also read those of a block that no event has started.
       const block = content[at] ?? { type: 'text', text: '' };
       content[at] = block;
       const { type: _type, signature: _signature, citation, ...texts } = event.delta;
       for (const [key, value] of Object.entries(texts)) join(block, key, value);
-      if (citation !== undefined) block.citations = [...objectsIn(block.citations), citation];
+      if (citation === undefined) continue;
+      if (!Array.isArray(block.citations)) block.citations = [];
+      (block.citations as unknown[]).push(citation);
     }
     const { message } = events.find(({ type }) => type === 'message_start') ?? {};
     const { delta, usage } = events.findLast(({ type }) => type === 'message_delta') ?? {};
@@ -224,14 +247,6 @@ function textsOf(format: StreamFormat, body: JsonObject): Map<string, string> {
   return texts;
 }
 
-/** Returns the JSON of a content without the texts, to compare everything else. */
-function withoutTexts(content: unknown, texts: ReadonlyMap<string, string>): string | undefined {
-  const known = new Set(texts.values());
-  return JSON.stringify(content, (key, value: unknown) =>
-    (key === 'content' || key === 'text') && known.has(value as string) ? '' : value,
-  );
-}
-
 const rewrite = {
   chat(json: JsonObject, next: (key: string) => string): JsonObject {
     if (!Array.isArray(json.choices)) return json;
@@ -250,14 +265,16 @@ const rewrite = {
     return { ...json, choices };
   },
   messages(json: JsonObject, next: (key: string) => string): JsonObject {
-    const { delta } = json;
+    const { delta, content_block: block } = json;
+    if (isObject(block) && block.type === 'text' && string(block.text) !== '')
+      return { ...json, content_block: { ...block, text: next(`${indexOf(json)}`) } };
     if (!isObject(delta) || delta.type !== 'text_delta') return json;
     return { ...json, delta: { ...delta, text: next(`${indexOf(json)}`) } };
   },
-  responses(json: JsonObject, next: (key: string) => string, changed: JsonObject): JsonObject {
+  responses(json: JsonObject, next: (key: string) => string, items: readonly JsonObject[]): JsonObject {
     const at = indexOf(json, 'output_index');
     const part = indexOf(json, 'content_index');
-    const item = objectsIn(changed.output)[at];
+    const item = items[at];
     const content = objectsIn(item?.content)[part];
     switch (json.type) {
       case 'response.output_text.delta':
@@ -270,7 +287,7 @@ const rewrite = {
         return { ...json, item: item ?? null };
       default:
         return isObject(json.response) && objectsIn(json.response.output).length > 0
-          ? { ...json, response: { ...json.response, output: changed.output } }
+          ? { ...json, response: { ...json.response, output: items } }
           : json;
     }
   },

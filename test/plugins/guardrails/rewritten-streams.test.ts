@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { HeldStream } from '../../../plugins/guardrails/held-stream.ts';
+
+type Format = 'chat' | 'messages' | 'responses';
+
+const held = (format: Format, events: readonly JsonObject[]) =>
+  new HeldStream(format, events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
+
+/** Replaces a word in everything that checks read, as a redaction does. */
+function redacted(format: Format, events: readonly JsonObject[]): string | null {
+  const stream = held(format, events);
+  return stream.withBody(JSON.parse(JSON.stringify(stream.body).replaceAll('secret', '***')) as JsonObject);
+}
+
+const choice = (fields: JsonObject) => ({ choices: [{ index: 0, ...fields }] });
+const part = { output_index: 0, content_index: 0 };
+const delta = { ...part, type: 'response.output_text.delta', delta: 'a secret' };
+const text = { type: 'output_text', text: 'a secret' };
+const item = { type: 'message', content: [text] };
+const completed = { type: 'response.completed', response: { output: [item] } };
+const textDelta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'a secret' } };
+const start = (block: JsonObject) => ({ type: 'content_block_start', index: 0, content_block: { type: 'text', ...block } });
+/** Perplexity repeats the whole text so far in each chunk. */
+const repeating = ['a', 'a se', 'a secret'].map((content, i) =>
+  choice({ message: { role: 'assistant', content }, delta: { content: ['a', ' se', 'cret'][i] } }),
+);
+
+describe('redacted held stream', () => {
+  it.each<[string, Format, JsonObject[]]>([
+    [
+      'the first event of Messages',
+      'messages',
+      [{ type: 'message_start', message: { content: [text] } }, start({ text: '' }), textDelta],
+    ],
+    ['the start of a part', 'responses', [{ ...part, type: 'response.content_part.added', part: text }, delta, completed]],
+    ['the start of an item', 'responses', [{ output_index: 0, type: 'response.output_item.added', item }, delta, completed]],
+    ['an unknown event', 'responses', [{ type: 'response.x', content: 'a secret' }, delta, completed]],
+  ])('%s that repeats the text: the stream is not sent', (_, format, events) => {
+    expect(redacted(format, events)).toBeNull();
+  });
+
+  it.each<[string, Format, JsonObject[]]>([
+    [
+      'a last message beside deltas',
+      'chat',
+      [choice({ delta: { content: 'a secret' } }), choice({ message: { content: 'a secret' } })],
+    ],
+    ['messages with all text so far', 'chat', repeating],
+    ['the start of a block', 'messages', [start({ text: 'a secret' })]],
+    [
+      'the start of a block before a delta',
+      'messages',
+      [start({ text: 'a sec' }), { ...textDelta, delta: { type: 'text_delta', text: 'ret' } }],
+    ],
+  ])('%s: is redacted too', (_, format, events) => {
+    const stream = redacted(format, events);
+    expect(stream).toContain('a ***');
+    expect(stream).not.toContain('sec');
+  });
+});
+
+it('held stream: messages with all text so far are read once', () => {
+  expect(held('chat', repeating).body?.choices).toEqual([{ index: 0, message: { role: 'assistant', content: 'a secret' } }]);
+});
+
+it('held stream: citations of deltas follow those of the start of their block', () => {
+  const cite = (citation: JsonObject) => ({
+    type: 'content_block_delta',
+    index: 0,
+    delta: { type: 'citations_delta', citation },
+  });
+  const [one, two, three] = ['one', 'two', 'three'].map((cited_text) => ({ cited_text }));
+  const block = { text: 'hello', citations: [one] };
+  const events = [start(block), cite(two as JsonObject), cite(three as JsonObject)];
+  expect(held('messages', events).body?.content).toEqual([{ type: 'text', ...block, citations: [one, two, three] }]);
+});
