@@ -14,7 +14,9 @@ const forms: readonly (readonly [RegExp, string])[] = (
     [`(${ownSecretShown})[\\w-]{16,}`, 'g'],
     [`${wordStart}(Bearer\\s+)[A-Za-z0-9._~+/=-]{16,}`, 'gi'],
     [`${wordStart}(Basic\\s+)[A-Za-z0-9+/]{15,}={0,2}(?![A-Za-z0-9+/])`, 'g'],
-    [`${wordStart}((?:sk|pk|rk|ek|gsk|xai|pplx|r8|ghp|gho|ghs|hf|glpat|shpat|npm)[-_])[\\w-]{16,}`, 'g'],
+    // The separator is the one of the provider, and keys of some have no hyphen inside: slugs such as `hf-production-europe` stay readable.
+    [`${wordStart}((?:sk|pk)[-_]|glpat-|(?:rk|ek|gsk|r8|gh[oprsu]|hf|shpat|npm)_)[\\w-]{16,}`, 'g'],
+    [`${wordStart}((?:xai|pplx)-)[A-Za-z0-9]{16,}`, 'g'],
     [`${wordStart}(auth_tokens/)[\\w-]{16,}`, 'g'],
     [`${wordStart}(github_pat_)\\w{20,}`, 'g'],
     [`${wordStart}(xox[abeprs]-)[A-Za-z0-9-]{10,}`, 'g'],

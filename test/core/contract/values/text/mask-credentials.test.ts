@@ -33,3 +33,14 @@ it('ids of files, batches and OAuth clients are not masked', () => {
   expect(createMasks([], []).body(ids)).toEqual(ids);
   expect(maskSecrets(ids)).toEqual(ids);
 });
+
+it.each([
+  'hf-production-inference',
+  '/v1/integrations/xai-production-europe',
+  '@team-npm-package-builders/some-model',
+  'pplx-research-assistant-3f9a1c',
+  'r8-deployment-frankfurt',
+])('slugs that begin like a key are not masked: %s', (slug) => {
+  expect(maskSecrets({ slug })).toEqual({ slug });
+  expect(createMasks([], []).body({ slug })).toEqual({ slug });
+});
