@@ -31,7 +31,14 @@ const skewSeconds = 30;
  * Rejects if the provider cannot be reached or names another issuer.
  */
 export async function oidcClient(em: EntityManager, services: ClientServices, connection: SsoConnection): Promise<Configuration> {
-  return cacheOf(services.database).get(keyOf(connection)) ?? freshOidcClient(em, services, connection);
+  const cache = cacheOf(services.database);
+  const key = keyOf(connection);
+  const cached = cache.get(key);
+  if (cached) return cached;
+  const made = discover(em, services, connection);
+  cache.set(key, made);
+  made.catch(() => cache.delete(key));
+  return made;
 }
 
 /**
@@ -43,11 +50,9 @@ export async function freshOidcClient(
   services: ClientServices,
   connection: SsoConnection,
 ): Promise<Configuration> {
-  const cache = cacheOf(services.database);
-  const key = keyOf(connection);
-  const made = discover(em, services, connection);
-  cache.set(key, made);
-  made.catch(() => cache.delete(key));
+  const made = await discover(em, services, connection);
+  // Other sign-ins use the previous metadata until now, so that they neither wait nor fail if the provider does not send them.
+  cacheOf(services.database).set(keyOf(connection), Promise.resolve(made));
   return made;
 }
 

@@ -322,6 +322,15 @@ describe.each(ruleDatabases)('sign-in with OpenID Connect, on %s', (database) =>
     expect((await signIn('ada')).status).toBe(200);
   });
 
+  it('begins sign-ins with the known metadata if a sign-in that ends cannot read them', async () => {
+    const browser = newBrowser(plane);
+    const url = await browser.begin({ email: 'ada@example.com' });
+    await lying({ metadata: { issuer: 'https://other.example' } }, async () => {
+      await expectRefusal(await browser.open(provider.authorize(url, claimsOf('ada'))), 'invalid_response', /not valid/);
+      expect(await newBrowser(plane).begin({ email: 'ada@example.com' })).toMatch(provider.issuer);
+    });
+  });
+
   it('authenticates the client in the way of the connection', async () => {
     await connect('post-client', { token_endpoint_auth_method: 'client_secret_post' });
     const keyId = await connect('key-client', { token_endpoint_auth_method: 'private_key_jwt', client_secret: null });
