@@ -1,15 +1,17 @@
 import * as v from 'valibot';
-import { isUnforwardedHeader } from '../../../../core/contract/values/http/connection-headers.ts';
+import { isConnectionHeader, isUnforwardedHeader } from '../../../../core/contract/values/http/connection-headers.ts';
 import { credentialHeaders } from '../../../../core/contract/values/http/credential-headers.ts';
 import { headerValuePattern, notHeaderValue } from '../../../../core/contract/values/http/http.ts';
 
 const ownHeaders = /^(cookie|x-svc-.*|svc-internal-.*)$/;
 const setByGateway = 'this header is set by the gateway. Remove it';
-const isSettable = (name: string) => !isUnforwardedHeader(name) && !ownHeaders.test(name);
+const routesElsewhere = 'this header addresses a metadata service, a proxy or an internal router. Remove it';
+const isOwn = (name: string) => isConnectionHeader(name) || ownHeaders.test(name);
 const anyHeaderName = v.pipe(
   v.string(),
   v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/, 'not a header name'),
-  v.check((value) => isSettable(value.toLowerCase()), setByGateway),
+  v.check((value) => !isOwn(value.toLowerCase()), setByGateway),
+  v.check((value) => !isUnforwardedHeader(value.toLowerCase()), routesElsewhere),
 );
 /** Credential headers carry the integration's own credential. */
 const headerName = v.pipe(

@@ -43,6 +43,11 @@ describe.each(ruleDatabases)('rejected integrations, on %s', (database) => {
       'configurations.custom_headers.Host: this header is set by the gateway',
     ],
     [
+      'a custom header that addresses a metadata service',
+      { ...base, configurations: { custom_headers: { 'Metadata-Flavor': 'x' } } },
+      'configurations.custom_headers.Metadata-Flavor: this header addresses a metadata service, a proxy or an internal router. Remove it',
+    ],
+    [
       'a custom header that splits the request',
       { ...base, configurations: { custom_headers: { 'x-a': 'a\r\nb: c' } } },
       'configurations.custom_headers.x-a: contains characters that are not allowed in a header',
