@@ -27,7 +27,8 @@ export function invalidFilter(field: string, reason: string): ScimError {
   return new ScimError('invalidFilter', `${field}: ${reason}`);
 }
 
-function comparisonsOf(filter: Filter): number {
+/** Returns the number of comparisons with one item. */
+export function comparisonsOf(filter: Filter): number {
   if ('filters' in filter) return filter.filters.reduce((sum, one) => sum + comparisonsOf(one), 0);
   if ('filter' in filter) return comparisonsOf(filter.filter);
   if ('valFilter' in filter) return comparisonsOf(filter.valFilter);

@@ -78,3 +78,12 @@ it('operations on a user of a directory: a part of a group is not read as the wh
   expect(() => remove('groups[value eq "one"].display')).toThrow('groups.display: read-only');
   expect(remove('groups[value eq "ONE"]').groups).toEqual([{ value: 'two' }]);
 });
+
+it('operations on a user of a directory: filters that compare too many values are refused', () => {
+  const groups = Array.from({ length: 2_000 }, (_, index) => ({ value: `group-${index}` }));
+  const path = `groups[${Array.from({ length: 50 }, (_, index) => `value eq "${index}"`).join(' or ')}]`;
+  const removing = (count: number) =>
+    applyPatch({ ...user, groups }, patchSteps({ Operations: Array(count).fill({ op: 'remove', path }) }, userSchema));
+  expect(removing(5).groups).toHaveLength(2_000);
+  expect(() => removing(6)).toThrow('Operations: the filters compare too many values');
+});
