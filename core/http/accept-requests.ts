@@ -53,7 +53,10 @@ export function acceptRequests(options: HttpServerOptions, parts: RequestParts):
     anchor: parts.anchor,
     replyOver(sink: UwsReplySink): void {
       open.delete(sink);
-      if (sink.body !== null) uploads.end(sink);
+      if (sink.body !== null) {
+        uploads.end(sink);
+        sink.body.dropUnread();
+      }
       parts.replyEnded();
     },
     callbackFailed(error: unknown): void {

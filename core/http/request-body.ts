@@ -37,6 +37,8 @@ export class UwsRequestBody implements RequestBody, ArrivingBody {
   private readonly intake: BodyIntake;
   private held: Uint8Array[] = [];
   private heldBytes = 0;
+  /** The part of the held bytes that `intake` counts. */
+  private unreadBytes = 0;
   /** True while the reader has paused. */
   private paused = false;
   /** True while other requests have precedence. */
@@ -76,6 +78,7 @@ export class UwsRequestBody implements RequestBody, ArrivingBody {
   pipe(to: BodyConsumer, maxBytes: number): BodyControl {
     const pipe = new Pipe(to, maxBytes);
     this.consumer = pipe;
+    this.releaseUnread();
     if (this.length > maxBytes) this.fail(bodyTooLarge(maxBytes));
     // Deferred, because the consumer does not have its control object yet.
     process.nextTick(() => {
@@ -115,6 +118,7 @@ export class UwsRequestBody implements RequestBody, ArrivingBody {
       return;
     }
     if (chunk.byteLength > 0) {
+      if (this.consumer === null && !isSmall && !this.mayStore(chunk.byteLength)) return;
       this.held.push(copyOf(chunk));
       this.heldBytes += chunk.byteLength;
     }
@@ -177,6 +181,13 @@ export class UwsRequestBody implements RequestBody, ArrivingBody {
     this.consumer?.stop();
     this.takeHeld();
     this.unpause();
+  }
+
+  /** Drops what has arrived and will arrive if the body has no reader, because the reply has ended. */
+  dropUnread(): void {
+    if (this.consumer !== null || this.collector !== null) return;
+    this.discarded = true;
+    this.takeHeld();
   }
 
   /** Handles the usual small body, which has arrived completely in one chunk or has none. */
@@ -243,7 +254,26 @@ export class UwsRequestBody implements RequestBody, ArrivingBody {
     const held = this.held;
     this.held = [];
     this.heldBytes = 0;
+    this.releaseUnread();
     return held;
+  }
+
+  /** Counts bytes that arrive before a reader. Fails the body and returns false if there is no memory for them. */
+  private mayStore(bytes: number): boolean {
+    try {
+      this.intake.storeUnread(bytes);
+    } catch (refusal) {
+      this.fail(toGatewayError(refusal));
+      return false;
+    }
+    this.unreadBytes += bytes;
+    return true;
+  }
+
+  private releaseUnread(): void {
+    if (this.unreadBytes === 0) return;
+    this.intake.releaseUnread(this.unreadBytes);
+    this.unreadBytes = 0;
   }
 
   private pause(): void {

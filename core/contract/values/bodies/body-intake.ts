@@ -1,3 +1,5 @@
+import { noBodyMemory } from './no-body-memory.ts';
+
 /** A large body that is being received. Its reading can be interrupted between two reads of the socket. */
 export interface ArrivingBody {
   /** Stops reading the socket. */
@@ -24,10 +26,32 @@ const waitingPerTurn = 64;
  * later turn lets one go on, in their order; more than one if over 64 wait.
  */
 export class BodyIntake {
+  readonly #unreadBytesMax: number;
+  #unreadBytes = 0;
   readonly #reading = new Set<ArrivingBody>();
   readonly #waiting = new Set<ArrivingBody>();
   #turnBytes = 0;
   #isScheduled = false;
+
+  /** @param unreadBytesMax maximum bytes of all bodies that have no reader yet. Default: no limit. */
+  constructor(unreadBytesMax = Number.POSITIVE_INFINITY) {
+    this.#unreadBytesMax = unreadBytesMax;
+  }
+
+  /**
+   * Counts bytes that are stored before their body has a reader, such as those of a request that waits for its turn. A paused socket
+   * still delivers what the kernel holds for it, which can be megabytes. They are counted apart from the bodies that are read, because
+   * those must get memory before the ones that wait. Throws GatewayError `overloaded` above the limit.
+   */
+  storeUnread(bytes: number): void {
+    if (this.#unreadBytes + bytes > this.#unreadBytesMax) throw noBodyMemory();
+    this.#unreadBytes += bytes;
+  }
+
+  /** Ends the count of stored bytes, because they are read or dropped. */
+  releaseUnread(bytes: number): void {
+    this.#unreadBytes -= bytes;
+  }
 
   /**
    * Counts bytes that have arrived, or work that takes as long as copying so many. Returns false if the body is held back: the bytes

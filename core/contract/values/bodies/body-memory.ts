@@ -2,6 +2,7 @@ import { GatewayError } from '../errors/errors.ts';
 import { realTimers, type Timers } from '../time/timers.ts';
 import { BodyIntake } from './body-intake.ts';
 import { type BodyShare, BodyTurns } from './body-turns.ts';
+import { noBodyMemory } from './no-body-memory.ts';
 
 /** Requests for at most this many bytes may use the whole bound. */
 const smallBytes = 64 * 1024;
@@ -15,14 +16,15 @@ const countsPerBody = 3;
  */
 export class BodyMemory {
   readonly bytesMax: number;
-  /** Holds back bodies that arrive faster than the event loop can process them beside other requests. */
-  readonly intake = new BodyIntake();
+  /** Holds back bodies that arrive faster than the event loop can process them beside other requests, or than they are read. */
+  readonly intake: BodyIntake;
   usedBytes = 0;
   readonly #turns: BodyTurns;
   #lastTurn: Promise<void> = Promise.resolve();
 
   constructor(bytesMax: number, timers: Timers = realTimers) {
     this.bytesMax = bytesMax;
+    this.intake = new BodyIntake(bytesMax);
     this.#turns = new BodyTurns(() => this.largeBytesMax - this.usedBytes, timers);
   }
 
@@ -38,7 +40,7 @@ export class BodyMemory {
   take(bytes: number, heldBytes = Number.NEGATIVE_INFINITY): void {
     const bytesMax = bytes > smallBytes ? this.largeBytesMax : this.bytesMax;
     if (heldBytes + bytes > bytesMax) throw tooLarge(this.bytesMax);
-    if (this.usedBytes + bytes > bytesMax) throw noMemory();
+    if (this.usedBytes + bytes > bytesMax) throw noBodyMemory();
     this.usedBytes += bytes;
   }
 
@@ -61,7 +63,7 @@ export class BodyMemory {
   async admit(length: number): Promise<BodyShare> {
     if (length > this.largeBytesMax) throw tooLarge(this.bytesMax);
     const share = await this.#turns.enter(Math.min(countsPerBody * length, this.largeBytesMax));
-    if (share === null) throw noMemory();
+    if (share === null) throw noBodyMemory();
     return share;
   }
 
@@ -73,13 +75,6 @@ export class BodyMemory {
     this.#lastTurn = this.#lastTurn.then(() => new Promise((resolve) => setImmediate(resolve)));
     return this.#lastTurn;
   }
-}
-
-function noMemory(): GatewayError {
-  return new GatewayError('overloaded', {
-    message: 'The gateway has no memory for further bodies (BODY_MEMORY_MAX). Try again shortly',
-    retryAfterMs: 1000,
-  });
 }
 
 function tooLarge(bytesMax: number): GatewayError {
