@@ -6,19 +6,24 @@ export interface OutageLog extends Log {
   close(): void;
 }
 
-export type DatabaseProblem = 'unreachable' | 'read-only';
+export type DatabaseProblem = 'unreachable' | 'read-only' | 'disk-full';
 
 const descriptions: Readonly<Record<DatabaseProblem, string>> = {
   unreachable: 'the database cannot be reached. Check DATABASE_URL and the database',
+  'disk-full': 'the disk of the database is full. Free space there',
   'read-only': 'the database is read-only, such as a standby. Check that DATABASE_URL names the primary',
 };
 
 /** Lines of failures until the first check of the database has ended. */
 const linesBeforeCheckMax = 10;
 
+const diskFullCode = '53100';
+/** Checks for which a full disk counts as a problem after the last write that failed. Reads succeed meanwhile, and writes may pause. */
+const checksAfterDiskFull = 10;
+
 /**
  * Wraps a log so that an outage of the database does not fill it: one line at the beginning, one at the end, and no line for each
- * request that fails meanwhile. A failure with `error.databaseAway` starts a check, because refused connections may also be
+ * request that fails meanwhile. A disk that is full counts until no write has failed for ten checks. A failure with `error.databaseAway` starts a check, because refused connections may also be
  * those of other hosts. `check` is repeated every `everyMs` until it finds no problem.
  */
 export function createOutageLog(log: Log, check: () => Promise<DatabaseProblem | null>, everyMs = 1_000): OutageLog {
@@ -26,6 +31,13 @@ export function createOutageLog(log: Log, check: () => Promise<DatabaseProblem |
   let state: 'reachable' | 'checking' | 'away' = 'reachable';
   let written = 0;
   let omitted = 0;
+  let checksWithFullDisk = 0;
+
+  const findProblem = async (): Promise<DatabaseProblem | null> => {
+    const isFull = checksWithFullDisk > 0;
+    if (isFull) checksWithFullDisk -= 1;
+    return (await check()) ?? (isFull ? 'disk-full' : null);
+  };
 
   const pause = (ms: number) => sleep(ms, undefined, { signal: closing.signal, ref: false });
 
@@ -33,7 +45,7 @@ export function createOutageLog(log: Log, check: () => Promise<DatabaseProblem |
     const startedAtMs = performance.now();
     // The pool may still hold the connection that has just failed.
     await pause(everyMs / 10);
-    for (let problem = await check(); problem !== null && !closing.signal.aborted; problem = await check()) {
+    for (let problem = await findProblem(); problem !== null && !closing.signal.aborted; problem = await findProblem()) {
       if (state === 'checking') {
         state = 'away';
         log.error({}, `${descriptions[problem]}. Requests that need it get 503; their failures are not logged until it works`);
@@ -50,8 +62,9 @@ export function createOutageLog(log: Log, check: () => Promise<DatabaseProblem |
 
   /** True if the line is to be written. */
   function admit(fields: object): boolean {
-    const { error } = fields as { error?: { databaseAway?: boolean } };
+    const { error } = fields as { error?: { databaseAway?: boolean; code?: string | null } };
     if (error?.databaseAway !== true) return true;
+    if (error.code === diskFullCode) checksWithFullDisk = checksAfterDiskFull;
     if (state === 'reachable' && !closing.signal.aborted) {
       state = 'checking';
       watch().catch(() => {});

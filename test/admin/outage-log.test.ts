@@ -31,6 +31,20 @@ describe('log of an outage of the database', () => {
     log.close();
   });
 
+  it('a full disk of the database: one line at the beginning and one at the end, although reads succeed', async () => {
+    const memory = newMemoryLog();
+    const log = createOutageLog(memory, async () => null, 5);
+    const full = failureFields(Object.assign(new Error('could not extend file'), { code: '53100', severity: 'ERROR' }));
+    log.error(full, 'admin request failed');
+    await vi.waitFor(() => expect(memory.lines.at(-1)?.message).toContain('the disk of the database is full'));
+    for (let at = 0; at < 50; at++) log.error(full, 'admin request failed');
+    await vi.waitFor(() =>
+      expect(memory.lines.at(-1)).toMatchObject({ message: 'the database works again', fields: { omitted: 50 } }),
+    );
+    expect(memory.lines.length).toBe(3);
+    log.close();
+  });
+
   it('failures of other hosts are logged while the database works', async () => {
     const memory = newMemoryLog();
     const check = vi.fn(async () => null);
