@@ -1,6 +1,7 @@
-import { availableParallelism, totalmem } from 'node:os';
+import { availableParallelism } from 'node:os';
 import * as v from 'valibot';
 import { bodyMemoryDefault } from './body-memory-default.ts';
+import { memoryBytes } from './memory-bytes.ts';
 import type { Settings } from './settings.ts';
 import { type Setting, type SettingKey, type SettingValues, settingsTable } from './settings-table.ts';
 
@@ -129,11 +130,6 @@ function complete(values: Values): Settings {
     providers: values.providers ?? [],
     metricsLabels: values.metricsLabels ?? [],
   };
-}
-
-/** The limit of the container, or the memory of the machine. Without a limit Node returns 0 or more than there is. */
-function memoryBytes(): number {
-  return Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
 }
 
 /** A host that listens on all addresses is reached through loopback on this machine. */

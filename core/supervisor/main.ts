@@ -1,6 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { type Environment, loadSettings, SettingsError } from '../../config/load-settings.ts';
+import { memoryBytes } from '../../config/memory-bytes.ts';
+import { memoryWarning } from '../../config/memory-warning.ts';
 import { misspeltSettings } from '../../config/misspelt-settings.ts';
 import { prepareKeys } from '../../config/prepare-keys.ts';
 import type { Settings } from '../../config/settings.ts';
@@ -57,6 +59,8 @@ async function main(): Promise<number> {
   if (hold.error !== null) return refuse([hold.error], exitCodes.configuration);
 
   const log = createLog({ level: settings.logLevel, format: settings.logFormat, name: 'supervisor' });
+  const memory = memoryWarning(settings, memoryBytes());
+  if (memory !== null) log.warn({}, memory);
   const entries = { controlPlaneEntry: programAt('../../admin/main'), gatewayEntry: programAt('../main') };
   const supervisor = startSupervisor({
     settings,
