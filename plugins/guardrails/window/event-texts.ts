@@ -110,6 +110,21 @@ export function removeLogprobs(event: JsonObject): boolean {
   return isRemoved;
 }
 
+/**
+ * Removes messages beside the delta of a text that has not ended. Perplexity repeats all text so far in each chunk, and a finding at its end would
+ * be cut in two. Returns true if there were any.
+ */
+export function removePartialMessages(event: JsonObject): boolean {
+  let isRemoved = false;
+  for (const choice of objectsIn(event.choices)) {
+    const isPartial = isObject(choice.delta) && (choice.finish_reason === undefined || choice.finish_reason === null);
+    if (!isPartial || choice.message === undefined) continue;
+    choice.message = undefined;
+    isRemoved = true;
+  }
+  return isRemoved;
+}
+
 function contentOf(value: unknown): JsonObject[] {
   if (!isObject(value)) return [];
   const items = Array.isArray(value.output) ? objectsIn(value.output) : [value];

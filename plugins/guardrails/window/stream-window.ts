@@ -4,7 +4,15 @@ import { type JsonObject, parseObject } from '../../../core/contract/values/json
 import { EventFrames } from '../../../core/contract/values/text/event-frames.ts';
 import { dataOf, hasMarkedLine, typedEvent, withData } from '../../../core/contract/values/text/event-text.ts';
 import type { Guardrail, PreparedCheck } from '../compile.ts';
-import { type EventText, eventTexts, isEmptyDelta, removeLogprobs, type StreamFormat, textEvent } from './event-texts.ts';
+import {
+  type EventText,
+  eventTexts,
+  isEmptyDelta,
+  removeLogprobs,
+  removePartialMessages,
+  type StreamFormat,
+  textEvent,
+} from './event-texts.ts';
 import type { WindowSearch } from './search.ts';
 import { TextWindow } from './text-window.ts';
 
@@ -76,8 +84,9 @@ export class StreamWindow implements StreamFilter {
   }
 
   #event(event: JsonObject, frame: string): string {
+    const isCut = removePartialMessages(event);
     const { texts, ended } = eventTexts(this.#format, event);
-    let isChanged = removeLogprobs(event);
+    let isChanged = removeLogprobs(event) || isCut;
     let held = 0;
     for (const text of texts) {
       const given = text.holder[text.field] as string;

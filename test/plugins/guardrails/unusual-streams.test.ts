@@ -30,6 +30,20 @@ it.each(forms)('stream in a window with %s: a check reads its texts', async (_, 
   expect(sink.text).not.toContain('secret');
 });
 
+it('stream in a window whose chunks repeat all text so far: no beginning of a redacted text is sent', async () => {
+  const parts = ['a se', 'cret', ''];
+  const chunks = parts.map((content, i) => {
+    const message = { role: 'assistant', content: parts.slice(0, i + 1).join('') };
+    const choice = { index: 0, message, delta: { content }, finish_reason: i === 2 ? 'stop' : null };
+    return `data: ${JSON.stringify({ id: 'c', choices: [choice] })}\n\n`;
+  });
+  const config = { output_mutators: [{ 'default.regexReplace': { rule: '/secret/g', redactText: '***' }, stream: 'window' }] };
+  const scripts = [streamOf([...chunks, 'data: [DONE]\n\n'])];
+  const { sink } = await ask(config, { body: { ...user('hi'), stream: true }, scripts });
+  expect(sink.text).not.toContain('se');
+  expect(sink.text).toContain('"message":{"role":"assistant","content":"a ***"}');
+});
+
 /** Events of messages reach the client as the provider wrote them. Some clients read a field behind a mark, and others no line at all. */
 const delta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'a secret' } };
 const event = `data: ${JSON.stringify(delta)}\n\n`;
