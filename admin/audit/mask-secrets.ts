@@ -5,8 +5,8 @@ import { everySecretName } from '../../core/providers/declarations.ts';
 
 /**
  * Returns a copy of a request body in which every value under a secret-sounding name is `***`, at any depth, in snake and camel
- * case. Texts that look like credentials, and credentials in URLs, are masked in every field. When in doubt, it masks: an audit trail
- * must record that a key was changed, never its value.
+ * case. Texts and names that look like credentials, and credentials in URLs, are masked everywhere. When in doubt, it masks: an audit
+ * trail must record that a key was changed, never its value.
  */
 export function maskSecrets<Value>(value: Value): Value;
 export function maskSecrets(value: unknown): unknown {
@@ -16,7 +16,7 @@ export function maskSecrets(value: unknown): unknown {
   const out: Record<string, unknown> = {};
   for (const [name, inner] of Object.entries(value)) {
     const isHidden = isSecretName(name) || isOfPrivateKey(value, name) || isHolder(name, inner);
-    out[name] = inner !== null && isHidden ? '***' : maskSecrets(inner);
+    out[maskCredentials(name)] = inner !== null && isHidden ? '***' : maskSecrets(inner);
   }
   return out;
 }

@@ -17,6 +17,7 @@ describe.each(Object.entries(credentials))('%s', (_, make) => {
     ['stored contents', (text) => JSON.stringify(createMasks([], []).body({ text }))],
     ['stored contents that are not whole', (text) => createMasks([], []).text(`{"text":${JSON.stringify(text)}`)],
     ['audit entries', (text) => JSON.stringify(maskSecrets({ description: text }))],
+    ['names of audit entries', (text) => JSON.stringify(maskSecrets({ metadata: { [text]: 1 } }))],
   ])('is masked in %s, also behind a line end', (_place, shown) => {
     const secret = make();
     expect(shown(`the value is ${secret}, as sent`)).not.toContain(secretOf(secret));
