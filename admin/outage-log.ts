@@ -22,9 +22,9 @@ const diskFullCode = '53100';
 const checksAfterDiskFull = 10;
 
 /**
- * Wraps a log so that an outage of the database does not fill it: one line at the beginning, one at the end, and no line for each
- * request that fails meanwhile. A disk that is full counts until no write has failed for ten checks. A failure with `error.databaseAway` starts a check, because refused connections may also be
- * those of other hosts. `check` is repeated every `everyMs` until it finds no problem.
+ * Wraps a log so that an outage of the database does not fill it: one line at the beginning, one at the end, and no line for each request that
+ * fails meanwhile. A disk that is full counts until no write has failed for ten checks. A failure with `error.databaseAway` starts a check,
+ * because refused connections may also be those of other hosts. `check` is repeated every `everyMs` until it finds no problem.
  */
 export function createOutageLog(log: Log, check: () => Promise<DatabaseProblem | null>, everyMs = 1_000): OutageLog {
   const closing = new AbortController();

@@ -98,13 +98,12 @@ function repeatsText(choice: JsonObject, texts: ReadonlyMap<string, string>): bo
 
 /** Returns a chunk of chat with the whole new text where it has all text so far. */
 function withMessages(json: JsonObject, old: ReadonlyMap<string, string>, texts: ReadonlyMap<string, string>): JsonObject {
-  const choices = objectsIn(json.choices);
-  if (!choices.some((choice) => repeatsText(choice, old))) return json;
-  const changed = choices.map((choice) => {
-    const content = texts.get(`${indexOf(choice)}`);
-    return repeatsText(choice, old) ? { ...choice, message: { ...(choice.message as JsonObject), content } } : choice;
+  if (!Array.isArray(json.choices)) return json;
+  const choices = objectsIn(json.choices).map((choice) => {
+    if (!repeatsText(choice, old)) return choice;
+    return { ...choice, message: { ...(choice.message as JsonObject), content: texts.get(`${indexOf(choice)}`) } };
   });
-  return { ...json, choices: changed };
+  return { ...json, choices };
 }
 
 /** A text as an entry of the content. */

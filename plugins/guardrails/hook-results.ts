@@ -91,7 +91,7 @@ export function resultsMember(side: 'before' | 'after', results: readonly Guardr
  * Returns the bytes of a stream with the member added to the first event that begins in them, and unchanged if none does. `member`: JSON of a
  * member.
  */
-export function withMember(chunk: Uint8Array, member: string): Uint8Array {
+export function withMemberInFirstEvent(chunk: Uint8Array, member: string): Uint8Array {
   const found = firstData.exec(
     Buffer.from(chunk.buffer, chunk.byteOffset, Math.min(chunk.length, searchedBytes)).toString('latin1'),
   );

@@ -3,7 +3,7 @@ import type { Reply, ReplyHead } from '../../core/contract/plugin/plugin.ts';
 import { findHeader } from '../../core/contract/values/http/http.ts';
 import { isEventStream } from '../../core/contract/values/text/event-text.ts';
 import type { Clock } from '../../core/contract/values/time/clock.ts';
-import { resultsEvent, resultsMember, withHookResults, withMember } from './hook-results.ts';
+import { resultsEvent, resultsMember, withHookResults, withMemberInFirstEvent } from './hook-results.ts';
 import { hasFailed, type Observed, observedBytesMax, type State, softReplyOf } from './request-state.ts';
 
 /** Sets status 246 on a reply with failed guardrails, and decides how it shows the results. Returns the reply of a soft denial. */
@@ -38,7 +38,7 @@ export function onOwnReply(ctx: RequestContext, { before, isDenied }: State, rep
   const format = ctx.endpoint?.format ?? 'plain';
   const shown =
     format === 'responses'
-      ? withMember(body, resultsMember('before', before))
+      ? withMemberInFirstEvent(body, resultsMember('before', before))
       : Buffer.concat([Buffer.from(resultsEvent(format, 'before', before)), body]);
   return { ...reply, status, body: shown };
 }
@@ -59,7 +59,7 @@ export function onChunk(state: State, chunk: Uint8Array): Uint8Array {
     return Buffer.concat([Buffer.from(firstEvent ?? ''), chunk, Buffer.from(lastEvent ?? '')]);
   }
   if (state.firstMember !== null) {
-    const shown = withMember(chunk, state.firstMember);
+    const shown = withMemberInFirstEvent(chunk, state.firstMember);
     if (shown !== chunk) state.firstMember = null;
     return shown;
   }

@@ -13,7 +13,7 @@ export function refuseDeferred({ endpoint }: RequestContext): void {
 
 /** Returns the error that ends a session: its record has one model, so that a dearer one would have the price of the first. */
 export function otherModelUsed({ model, otherModel }: RequestContext): GatewayError {
-  return unmetered(`Open a session for each model: a budget of cost applies, and this session used ${model}, then ${otherModel}`);
+  return unmetered(`Open a session for each model: a budget of cost applies, and the session used ${model}, then ${otherModel}`);
 }
 
 /** Returns the route with the same purpose whose usage is counted. */
