@@ -8,7 +8,7 @@ const nullBytes = Buffer.from('null');
 
 /**
  * Lines of JSON as bytes. The parts of a line that repeat are added as bytes and its numbers digit by digit, because `JSON.stringify` of
- * the whole line takes longer (bench/README.md, "Records are written from parts"). Call `reserve` before the methods that add.
+ * the whole line takes longer (bench/results/calls.md, "Records are written from parts"). Call `reserve` before the methods that add.
  */
 export class LineBuffer {
   readonly #initialBytes: number;

@@ -5,7 +5,7 @@ import { runProgram } from './run-program.ts';
 test('kill under load: only calls in flight on killed processes fail, and every reply has one record', async () => {
   const { code, output } = await runProgram('kill-under-load.ts', [
     ...['--seconds', '2', '--connections', '8', '--kill-every-ms', '700', '--rate', '500'],
-    // At once without other load, as bench/README.md shows.
+    // At once without other load, as bench/results/guardrails.md shows.
     ...['--within', '30000'],
   ]);
   expect(code, output).toBe(0);
@@ -17,7 +17,7 @@ test('outage under load: no call fails while the control plane, NATS or PostgreS
   const { code, output } = await runProgram('outage-under-load.ts', [
     // An outage that fails calls fails all of them, so a hundred a second are enough.
     ...['--seconds', '2', '--connections', '4', '--rate', '100'],
-    // One second without load, as bench/README.md shows.
+    // One second without load, as bench/results/guardrails.md shows.
     ...['--within', '30000'],
   ]);
   expect(code, output).toBe(0);
