@@ -71,6 +71,8 @@ interface HarnessOptions {
   now?: () => number;
   random?: () => number;
   key?: Partial<ApiKeyDocument>;
+  /** Keys that verify credentials of jobs and of OAuth clients. Absent: these credentials are not accepted. */
+  keys?: Omit<ChainParts['keys'], 'apiKeyPepper'>;
   machineIdentity?: boolean;
   /** Monotonic milliseconds. */
   elapsed?: () => number;
@@ -118,7 +120,7 @@ export function createHarness(options: HarnessOptions = {}): Harness {
     added: options.plugins ?? [],
     ...(options.checks ? { checks: options.checks } : {}),
     planEntriesMax: 100,
-    keys: { apiKeyPepper: pepper },
+    keys: { ...options.keys, apiKeyPepper: pepper },
     openGuardrail: guardrailOpener(clusterKey),
     services: {
       documents: reader,

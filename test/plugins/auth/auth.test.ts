@@ -176,7 +176,7 @@ describe('API keys', () => {
   });
 
   it('with repeated failures from one address are blocked, and valid ones in memory are not', async () => {
-    const gateway = createHarness();
+    const gateway = createHarness({ now: () => 0 });
     for (let i = 0; i < 60; i++) await gateway.send({ headers: { 'x-svc-api-key': 'svc_ws_bad' } });
     const unknown = newApiKey('ws').text;
     const get = gateway.documents.get.bind(gateway.documents);
@@ -198,7 +198,7 @@ describe('a key without a document while the control plane is away', () => {
   });
 
   it('with guesses from many addresses is blocked, except for verified callers', async () => {
-    const gateway = createHarness();
+    const gateway = createHarness({ now: () => 0 });
     expect((await gateway.send({})).status).toBe(200);
     const own = parseApiKey(gateway.key);
     for (let i = 0; i < 60; i++) {

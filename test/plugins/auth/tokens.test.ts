@@ -15,8 +15,11 @@ const sign = (claims = {}) =>
 /** A gateway whose organisation accepts JWTs, and the audit events of rejected ones. */
 function gatewayWithTokens() {
   const refusals: { address: string; code: string; path: string }[] = [];
-  const clock = { now: Date.now, elapsed: () => performance.now() };
+  // A fixed time, because failures are counted in windows of a minute.
+  const nowMs = Date.now();
+  const clock = { now: () => nowMs, elapsed: () => performance.now() };
   const gateway = createHarness({
+    now: clock.now,
     tokens: (documents) =>
       createTokenVerifier({
         documents,
@@ -106,6 +109,30 @@ describe('a JWT in auth', () => {
     expect((await gateway.send({ headers: { 'x-svc-api-key': forged }, body })).status).toBe(401);
     expect(gateway.refusals).toMatchObject([{ code: 'invalid_api_key' }]);
     expect(gateway.records[0]).toMatchObject({ organisationId: null, status: 401 });
+  });
+
+  it('is not looked up for an address with many rejected ones', async () => {
+    const gateway = gatewayWithTokens();
+    const forged = signToken(newSigningKey(key.kid), { svc_oid: organisationId, svc_workspace: workspaceId, scope: '' });
+    for (let i = 0; i < 60; i++) expect((await gateway.send({ headers: { 'x-svc-api-key': forged }, body })).status).toBe(401);
+    const get = gateway.documents.get.bind(gateway.documents);
+    gateway.documents.get = ((id: string) => (id.startsWith('organisation ') ? Promise.resolve(null) : get(id))) as never;
+    const request = { headers: { 'x-svc-api-key': sign() }, body };
+    expect((await gateway.send(request)).status).toBe(429);
+    expect((await gateway.send({ ...request, remoteAddress: '10.0.0.9' })).status).toBe(403);
+  });
+
+  it('without the scope of the route does not count as rejected', async () => {
+    const gateway = gatewayWithTokens();
+    const token = sign({ scope: 'logs.read' });
+    for (let i = 0; i < 60; i++) expect((await gateway.send({ headers: { 'x-svc-api-key': token }, body })).status).toBe(403);
+    const get = gateway.documents.get.bind(gateway.documents);
+    gateway.documents.get = ((id: string) => {
+      const document = get(id);
+      return id.startsWith('organisation ') ? Promise.resolve(document) : document;
+    }) as never;
+    const headers = { 'x-svc-api-key': sign({ sub: 'another' }), 'x-svc-provider': '@one' };
+    expect((await gateway.send({ headers, body })).status).toBe(200);
   });
 
   it('is not accepted without a verifier', async () => {
