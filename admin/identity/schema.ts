@@ -58,6 +58,8 @@ export const loginBody = v.strictObject({
   password: v.optional(givenPassword),
   organisation_id: v.optional(id),
   sso_client_id: v.optional(v.pipe(v.string(), v.maxLength(512, 'at most 512 characters'))),
+  /** Only lists the connections if several fit. */
+  list_connections: v.optional(v.boolean()),
   return_to: v.optional(returnTo),
 });
 export const forgotBody = v.strictObject({ email, organisation_id: v.optional(id) });

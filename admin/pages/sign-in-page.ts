@@ -18,13 +18,12 @@ export async function submitSignIn({ c, api }: PageCall, form: Form): Promise<Re
   const connection = form('sso_client_id');
   const reply = await api(c, 'POST', '/auth/login', {
     email,
-    ...(usesSso ? { return_to: next } : { password: form('password') }),
+    ...(usesSso ? { return_to: next, list_connections: true } : { password: form('password') }),
     ...(organisation === '' ? {} : { organisation_id: organisation }),
     ...(connection === '' ? {} : { sso_client_id: connection }),
   });
   if (!reply.ok) return signInPage({ next, email, message: reply.message });
-  const connections: readonly Connection[] = reply.body.linked_sso ?? [];
-  if (connections.length > 1) return choicePage(connections, { next, email, organisation });
+  if (reply.body.object === 'sso-connections') return choicePage(reply.body.linked_sso, { next, email, organisation });
   return afterPassword(reply, next);
 }
 

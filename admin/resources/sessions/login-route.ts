@@ -14,16 +14,21 @@ import { signInWithPassword } from './sign-in-with-password.ts';
 /** The same text for every cause, so that the reply does not reveal which accounts exist. */
 const refusal = 'The e-mail or the password is wrong. If several organisations have this e-mail, send organisation_id';
 
+/** The connections that fit; `sso_client_id` selects one. */
+const linkedReply = v.array(
+  v.strictObject({ id: v.string(), sso_client_id: v.string(), name: v.string(), type: v.picklist(connectionTypes) }),
+);
+
 const authorisationReply = v.strictObject({
   /** Address of the identity provider to open in this browser. */
   url: v.string(),
   type: v.picklist(connectionTypes),
-  /** The connections that fit; `sso_client_id` selects one. */
-  linked_sso: v.array(
-    v.strictObject({ id: v.string(), sso_client_id: v.string(), name: v.string(), type: v.picklist(connectionTypes) }),
-  ),
+  linked_sso: linkedReply,
   object: v.literal('sso-authorization'),
 });
+
+/** For `list_connections`. */
+const choiceReply = v.strictObject({ linked_sso: linkedReply, object: v.literal('sso-connections') });
 
 /** Sign-in with e-mail and password, or with the e-mail alone through an identity provider. Unknown users take the same time as known ones. */
 export const loginRoute = definePublicRoute({
@@ -32,7 +37,7 @@ export const loginRoute = definePublicRoute({
   resource: 'sessions',
   action: 'login',
   summary: 'Sign in with e-mail and password; without a password, begin single sign-on. The reply names a missing second factor',
-  reply: v.variant('object', [v.strictObject(signedInEntries), pendingReply, authorisationReply]),
+  reply: v.variant('object', [v.strictObject(signedInEntries), pendingReply, authorisationReply, choiceReply]),
   body: loginBody,
   async handle(call) {
     const { email, password, organisation_id } = call.body;
@@ -84,6 +89,10 @@ async function beginSso(call: Call) {
   }
   if (others.some((one) => one.organisationId !== first.organisationId)) {
     throw invalid('organisation_id: required, because several organisations own this domain');
+  }
+  if (others.length > 0 && call.body.list_connections) {
+    succeeded();
+    return { linked_sso: found.map(toLinked), object: 'sso-connections' as const };
   }
   const url = await beginSignIn(call, first, { email, returnTo });
   succeeded();
