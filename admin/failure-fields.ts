@@ -75,6 +75,7 @@ const databaseMessages: Readonly<Record<string, string>> = {
   '42501': 'the user of DATABASE_URL lacks a right',
   '25006': 'the database is read-only, such as a standby',
   '53100': 'the disk of the database is full',
+  '58030': 'the disk of the database is failing',
   '53300': 'the database has too many connections (max_connections, DB_POOL_SIZE)',
   '57P01': 'the database closed the connection because it stops',
   '57P03': 'the database is starting or stopping',
@@ -85,6 +86,7 @@ function databaseMessage(code: unknown, isAway: boolean, message: string): strin
   if (parameter !== undefined) {
     return `the pooler in DATABASE_URL rejects a parameter of the connection (PgBouncer: ignore_startup_parameters = ${parameter})`;
   }
+  if (/read-only file system/i.test(message)) return 'the disk of the database is read-only';
   const known = databaseMessages[String(code)];
   if (known !== undefined) return known;
   if (!isAway) return 'the database rejected the statement';

@@ -1,13 +1,13 @@
 /**
- * True if an error means that the database was not reachable (refused, cut off, shutting down, out of connections, too slow),
- * false if it rejected the statement. PostgreSQL error classes: 08 connection, 53 resources, 57P operator intervention.
+ * True if an error means that the database was not reachable (refused, cut off, shutting down, out of connections, too slow) or that
+ * its disk failed, false if it rejected the statement. PostgreSQL error classes: 08 connection, 53 resources, 57P operator intervention.
  */
 export function isDatabaseAway(error: unknown): boolean {
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
     const code = (at as { code?: unknown }).code;
     // A value with a zero byte, which ends the text of the statement. PgBouncer uses the same code when it has no connection.
     if (code === '08P01' && at.message.includes('invalid message format')) return false;
-    if (typeof code === 'string' && (socketCodes.has(code) || /^(08...|53...|57P0[1-5]|25006)$/.test(code))) return true;
+    if (typeof code === 'string' && (socketCodes.has(code) || /^(08...|53...|57P0[1-5]|58030|25006)$/.test(code))) return true;
     if (awayMessages.test(at.message)) return true;
     if (at instanceof AggregateError && at.errors.some((inner) => isDatabaseAway(inner))) return true;
   }
@@ -25,6 +25,6 @@ const socketCodes = new Set([
   'ENOENT',
 ]);
 
-// The driver reports these without a code.
+// The driver reports these without a code. A disk that is read-only has the code of a missing right.
 const awayMessages =
-  /connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable|connection error|client was closed|pglite is clos/i;
+  /read-only file system|connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable|connection error|client was closed|pglite is clos/i;

@@ -6,24 +6,30 @@ export interface OutageLog extends Log {
   close(): void;
 }
 
-export type DatabaseProblem = 'unreachable' | 'read-only' | 'disk-full';
+export type DatabaseProblem = 'unreachable' | 'read-only' | 'disk-full' | 'disk-failed';
 
 const descriptions: Readonly<Record<DatabaseProblem, string>> = {
   unreachable: 'the database cannot be reached. Check DATABASE_URL and the database',
   'disk-full': 'the disk of the database is full. Free space there',
+  'disk-failed': 'the disk of the database is read-only or fails. Check it',
   'read-only': 'the database is read-only, such as a standby. Check that DATABASE_URL names the primary',
 };
 
 /** Lines of failures until the first check of the database has ended. */
 const linesBeforeCheckMax = 10;
 
-const diskFullCode = '53100';
-/** Checks for which a full disk counts as a problem after the last write that failed. Reads succeed meanwhile, and writes may pause. */
-const checksAfterDiskFull = 10;
+/** Errors of the disk by their code. PostgreSQL reports a read-only file system as a missing right. */
+const diskProblems: Readonly<Record<string, DatabaseProblem>> = {
+  '53100': 'disk-full',
+  '42501': 'disk-failed',
+  '58030': 'disk-failed',
+};
+/** Checks for which the disk counts as a problem after the last write that failed. Reads succeed meanwhile, and writes may pause. */
+const checksAfterDiskProblem = 10;
 
 /**
  * Wraps a log so that an outage of the database does not fill it: one line at the beginning, one at the end, and no line for each request that
- * fails meanwhile. A disk that is full counts until no write has failed for ten checks. A failure with `error.databaseAway` starts a check,
+ * fails meanwhile. A problem of the disk counts until no write has failed for ten checks. A failure with `error.databaseAway` starts a check,
  * because refused connections may also be those of other hosts. `check` is repeated every `everyMs` until it finds no problem.
  */
 export function createOutageLog(log: Log, check: () => Promise<DatabaseProblem | null>, everyMs = 1_000): OutageLog {
@@ -31,12 +37,13 @@ export function createOutageLog(log: Log, check: () => Promise<DatabaseProblem |
   let state: 'reachable' | 'checking' | 'away' = 'reachable';
   let written = 0;
   let omitted = 0;
-  let checksWithFullDisk = 0;
+  let diskProblem: DatabaseProblem | null = null;
+  let checksWithDiskProblem = 0;
 
   const findProblem = async (): Promise<DatabaseProblem | null> => {
-    const isFull = checksWithFullDisk > 0;
-    if (isFull) checksWithFullDisk -= 1;
-    return (await check()) ?? (isFull ? 'disk-full' : null);
+    const counts = checksWithDiskProblem > 0;
+    if (counts) checksWithDiskProblem -= 1;
+    return (await check()) ?? (counts ? diskProblem : null);
   };
 
   const pause = (ms: number) => sleep(ms, undefined, { signal: closing.signal, ref: false });
@@ -64,7 +71,8 @@ export function createOutageLog(log: Log, check: () => Promise<DatabaseProblem |
   function admit(fields: object): boolean {
     const { error } = fields as { error?: { databaseAway?: boolean; code?: string | null } };
     if (error?.databaseAway !== true) return true;
-    if (error.code === diskFullCode) checksWithFullDisk = checksAfterDiskFull;
+    const ofDisk = diskProblems[String(error.code)];
+    if (ofDisk !== undefined) [diskProblem, checksWithDiskProblem] = [ofDisk, checksAfterDiskProblem];
     if (state === 'reachable' && !closing.signal.aborted) {
       state = 'checking';
       watch().catch(() => {});

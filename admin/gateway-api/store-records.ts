@@ -76,13 +76,18 @@ export function createRecordStore(
   };
 }
 
-/** True if the same records may be stored later: the database is unreachable, or another transaction got in the way. */
+/**
+ * True if the same records may be stored later, such as after a deadlock, or when the disk of the database can be written again. False
+ * if the database rejected the values of a record, or if this program could not handle the record.
+ */
 function isTemporary(error: unknown): boolean {
-  return isDatabaseAway(error) || conflictCodes.has(String((error as { code?: unknown } | null)?.code));
+  if (isDatabaseAway(error)) return true;
+  const code = String((error as { code?: unknown } | null)?.code);
+  return /^[0-9A-Z]{5}$/.test(code) && !rejectedValues.test(code);
 }
 
-/** Serialization failure, deadlock, lock timeout. */
-const conflictCodes: ReadonlySet<string> = new Set(['40001', '40P01', '55P03']);
+/** Classes of PostgreSQL's errors: data exception, integrity constraint violation, program limit exceeded. */
+const rejectedValues = /^(22|23|54)/;
 
 interface Stored {
   readonly inserted: number;

@@ -31,19 +31,27 @@ describe('log of an outage of the database', () => {
     log.close();
   });
 
-  it('a full disk of the database: one line at the beginning and one at the end, although reads succeed', async () => {
-    const memory = newMemoryLog();
-    const log = createOutageLog(memory, async () => null, 5);
-    const full = failureFields(Object.assign(new Error('could not extend file'), { code: '53100', severity: 'ERROR' }));
-    log.error(full, 'admin request failed');
-    await vi.waitFor(() => expect(memory.lines.at(-1)?.message).toContain('the disk of the database is full'));
-    for (let at = 0; at < 50; at++) log.error(full, 'admin request failed');
-    await vi.waitFor(() =>
-      expect(memory.lines.at(-1)).toMatchObject({ message: 'the database works again', fields: { omitted: 50 } }),
-    );
-    expect(memory.lines.length).toBe(3);
-    log.close();
-  });
+  it.each([
+    ['full', '53100', 'could not extend file'],
+    ['read-only', '42501', 'could not open file "base/5/2619": Read-only file system'],
+    ['failing', '58030', 'could not write to file "base/5/2619": Input/output error'],
+  ])(
+    'a disk of the database that is %s: one line at the beginning and one at the end, although reads succeed',
+    async (problem, code, text) => {
+      const memory = newMemoryLog();
+      const log = createOutageLog(memory, async () => null, 5);
+      const full = failureFields(Object.assign(new Error(text), { code, severity: 'ERROR' }));
+      expect(full.reason).toBe(`the disk of the database is ${problem}`);
+      log.error(full, 'admin request failed');
+      await vi.waitFor(() => expect(memory.lines.at(-1)?.message).toMatch(/^the disk of the database is /));
+      for (let at = 0; at < 50; at++) log.error(full, 'admin request failed');
+      await vi.waitFor(() =>
+        expect(memory.lines.at(-1)).toMatchObject({ message: 'the database works again', fields: { omitted: 50 } }),
+      );
+      expect(memory.lines.length).toBe(3);
+      log.close();
+    },
+  );
 
   it('failures of other hosts are logged while the database works', async () => {
     const memory = newMemoryLog();

@@ -92,12 +92,17 @@ describe.each(databases)('writers of new records, on %s', (name) => {
     expect([await isStored(good.id), await isStored(bad.id)]).toEqual([true, false]);
   });
 
-  it('store nothing after a deadlock, so that the gateway sends the batch again', async () => {
+  it.each([
+    ['40P01', 'deadlock detected'],
+    ['42501', 'could not open file "base/5/2619": Read-only file system'],
+    ['42P01', 'relation "usage_rollups" does not exist'],
+    ['58030', 'could not write to file "base/5/2619": Input/output error'],
+  ])('store nothing after an error %s of the database, so that the gateway sends the batch again', async (code, message) => {
     const one = record();
-    const collide: RecordWriter = async (tx) => {
-      await tx.execute(`do $$ begin raise exception 'deadlock detected' using errcode = '40P01'; end $$`);
+    const fail: RecordWriter = async (tx) => {
+      await tx.execute(`do $$ begin raise exception '${message}' using errcode = '${code}'; end $$`);
     };
-    await expect(storeWith(collide)([one])).rejects.toThrow('deadlock');
+    await expect(storeWith(fail)([one])).rejects.toThrow(message);
     expect(await isStored(one.id)).toBe(false);
     expect(await storeWith(note)([one])).toMatchObject({ inserted: 1 });
   });
