@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
 import { type DocumentKind, documentKinds } from '../../core/contract/protocol/documents.ts';
-import { reportBytesMax } from '../../core/contract/protocol/instances.ts';
+import { type InstanceReply, reportBytesMax } from '../../core/contract/protocol/instances.ts';
 import { keysQuestion, type RecordsReply } from '../../core/contract/protocol/internal-api.ts';
 import { mcpTokenQuestion } from '../../core/contract/protocol/mcp/mcp-connection.ts';
 import { toolReport } from '../../core/contract/protocol/mcp/tool-pins.ts';
@@ -98,7 +98,7 @@ export function internalApp(services: AdminServices, replies: CachedReplies): Ho
 
   app.post('/instances', async (c: Context) => {
     await storeReport(services, await readInternalJson(c.req, reportBytesMax));
-    return c.json({});
+    return c.json({ nowMs: services.clock.now() } satisfies InstanceReply);
   });
 
   app.route('/cached-replies', replies.app);

@@ -2,13 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { InstanceReport } from '../contract/protocol/instances.ts';
+import * as v from 'valibot';
+import { type InstanceReport, instanceReply } from '../contract/protocol/instances.ts';
 import { type InternalFetch, internalPaths } from '../contract/protocol/internal-api.ts';
 import { messageOf } from '../contract/values/errors/message-of.ts';
 import type { Log } from '../contract/values/log/log.ts';
 import { isUuid } from '../contract/values/text/uuid.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import type { Timers } from '../contract/values/time/timers.ts';
+import { createClockComparison } from './compare-clocks.ts';
 
 export interface InstanceOptions {
   /** Holds the ids of the processes of this machine, one file for each slot. */
@@ -47,6 +49,7 @@ export function startInstanceReports(options: InstanceOptions): InstanceReports 
   let cancel = () => {};
   let wasRejected = false;
   let isClosing = false;
+  const compareClocks = createClockComparison(log);
   let running = tick();
   return {
     async close(withinMs) {
@@ -67,7 +70,9 @@ export function startInstanceReports(options: InstanceOptions): InstanceReports 
 
   async function send(body: InstanceReport, withinMs: number): Promise<void> {
     try {
-      const { status } = await fetch('POST', internalPaths.instances, Buffer.from(JSON.stringify(body)), withinMs);
+      const beforeMs = clock.now();
+      const reply = await fetch('POST', internalPaths.instances, Buffer.from(JSON.stringify(body)), withinMs);
+      const { status } = reply;
       // 404: an older control plane.
       const isRejected = status >= 400 && status < 500 && status !== 404;
       if (isRejected && !wasRejected)
@@ -76,6 +81,9 @@ export function startInstanceReports(options: InstanceOptions): InstanceReports 
           'the control plane rejects the reports of this gateway; check DEPLOYMENT_ORGANISATION and CLUSTER_KEY',
         );
       wasRejected = isRejected;
+      if (status !== 200) return;
+      const { nowMs } = v.parse(instanceReply, JSON.parse(Buffer.from(reply.body).toString('utf8')));
+      if (nowMs !== undefined) compareClocks(beforeMs, nowMs, clock.now());
     } catch (error) {
       // The follower of changes already warns when the control plane is unreachable.
       log.debug({ reason: messageOf(error) }, 'cannot report this gateway to the control plane');

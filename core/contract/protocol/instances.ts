@@ -30,3 +30,11 @@ export const instanceReport = v.strictObject({
 });
 
 export type InstanceReport = v.InferOutput<typeof instanceReport>;
+
+/** Reply to a report. */
+export const instanceReply = v.object({
+  /** Clock of the control plane in Unix milliseconds. Older control planes do not send it. */
+  nowMs: v.optional(v.number()),
+});
+
+export type InstanceReply = v.InferOutput<typeof instanceReply>;

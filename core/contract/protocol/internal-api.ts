@@ -13,7 +13,7 @@ import { changeNotice } from './notices/change-notice.ts';
  * | `POST /internal/v1/records` (a JSON array of records, ≤ 1,000 or 4 MiB) | 200 `recordsReply` |
  * | `POST /internal/v1/record-contents` (a JSON array of `recordContent` of `record-contents.ts`, ≤ 100) | 200 `{}` |
  * | `POST /internal/v1/leases` (`leasesBody` of `leases.ts`) | 200 `leasesReply` |
- * | `POST /internal/v1/instances` (`instanceReport` of `instances.ts`) | 200 `{}` |
+ * | `POST /internal/v1/instances` (`instanceReport` of `instances.ts`) | 200 `instanceReply` |
  * | `GET /internal/v1/rates?workspace=…&provider=…&slug=…&model=…` | 200 `ratesReply` |
  * | `POST /internal/v1/cached-replies/{call}` | see `cached-replies.ts` |
  * | `GET /internal/v1/key-check` | 200 `keyCheckReply` |

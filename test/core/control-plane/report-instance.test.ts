@@ -14,7 +14,7 @@ beforeEach(() => {
   directory = join(mkdtempSync(join(tmpdir(), 'svc-instance-')), 'ids');
 });
 
-function start(statuses: readonly (number | 'away')[] = []) {
+function start(statuses: readonly (number | 'away')[] = [], aheadMs: readonly number[] = []) {
   const time = newFakeTime();
   const log = newMemoryLog();
   const bodies: { readonly path: string; readonly body: Record<string, unknown> }[] = [];
@@ -24,7 +24,9 @@ function start(statuses: readonly (number | 'away')[] = []) {
       const status = statuses[bodies.length] ?? 200;
       bodies.push({ path, body: JSON.parse(Buffer.from(body as Uint8Array).toString()) });
       if (status === 'away') throw new Error('refused');
-      return { status, body: Buffer.from('{}') };
+      const ahead = aheadMs[bodies.length - 1];
+      const reply = ahead === undefined ? {} : { nowMs: time.clock.now() - ahead };
+      return { status, body: Buffer.from(JSON.stringify(reply)) };
     },
   });
   const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -80,4 +82,23 @@ it('reports: go on after failures, and a rejected one is logged once', async () 
   await turn();
   expect(bodies.length).toBeGreaterThanOrEqual(5);
   expect(log.lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
+});
+
+it("reports: a clock that differs from the control plane's by more than 5 s is logged at its beginning and its end", async () => {
+  const { time, log, turn } = start([], [0, 4_900, 7_200, 7_300, 100, -90_000]);
+  const messages = [];
+  for (let at = 0; at < 7; at++) {
+    await turn();
+    messages.push(log.lines.splice(0).map(({ level, message }) => `${level} ${message}`));
+    time.advance(30_000);
+  }
+  expect(messages).toEqual([
+    [],
+    [],
+    [expect.stringMatching(/^warn the clock of this machine is 7 s ahead of the control plane's/)],
+    [],
+    [expect.stringMatching(/^info the clock of this machine agrees/)],
+    [expect.stringMatching(/^warn the clock of this machine is 90 s behind the control plane's/)],
+    [],
+  ]);
 });
