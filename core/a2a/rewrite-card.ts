@@ -56,25 +56,33 @@ function interfacesOf(all: readonly unknown[], binding: 'transport' | 'protocolB
   return rewritten;
 }
 
-/** Clients authenticate to the gateway, with an API key or a JWT. The agent's own schemes are no use to them. */
+/**
+ * Clients authenticate to the gateway, with an API key or a JWT. The agent's own schemes are no use to them. A card of both versions has
+ * the members of both in each scheme, as the official SDKs write it: the one for Go rejects a card with a scheme that it cannot read.
+ */
 function securityOf(card: JsonObject, has03: boolean): JsonObject {
-  if (Array.isArray(card.supportedInterfaces) && !has03) {
-    return {
-      securitySchemes: {
-        gatewayKey: { apiKeySecurityScheme: { location: 'header', name: 'x-svc-api-key' } },
-        gatewayBearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } },
-      },
-      securityRequirements: [{ schemes: { gatewayKey: { list: [] } } }, { schemes: { gatewayBearer: { list: [] } } }],
-    };
-  }
+  const has10 = Array.isArray(card.supportedInterfaces);
+  const shapes = [...(has10 ? [securityOf10] : []), ...(has03 || !has10 ? [securityOf03] : [])];
   return {
     securitySchemes: {
-      gatewayKey: { type: 'apiKey', in: 'header', name: 'x-svc-api-key' },
-      gatewayBearer: { type: 'http', scheme: 'bearer' },
+      gatewayKey: Object.assign({}, ...shapes.map(({ key }) => key)),
+      gatewayBearer: Object.assign({}, ...shapes.map(({ bearer }) => bearer)),
     },
-    security: [{ gatewayKey: [] }, { gatewayBearer: [] }],
+    ...Object.assign({}, ...shapes.map(({ required }) => required)),
   };
 }
+
+const securityOf10 = {
+  key: { apiKeySecurityScheme: { location: 'header', name: 'x-svc-api-key' } },
+  bearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } },
+  required: { securityRequirements: [{ schemes: { gatewayKey: { list: [] } } }, { schemes: { gatewayBearer: { list: [] } } }] },
+};
+
+const securityOf03 = {
+  key: { type: 'apiKey', in: 'header', name: 'x-svc-api-key' },
+  bearer: { type: 'http', scheme: 'bearer' },
+  required: { security: [{ gatewayKey: [] }, { gatewayBearer: [] }] },
+};
 
 function isDisabled(skill: unknown, disabled: readonly string[]): boolean {
   return isObject(skill) && typeof skill.id === 'string' && disabled.includes(skill.id);

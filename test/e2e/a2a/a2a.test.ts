@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { type Message, Role, type SendMessageRequest, type StreamResponse, TaskState } from '@a2a-js/sdk';
+import { AgentCard, type Message, Role, type SendMessageRequest, type StreamResponse, TaskState } from '@a2a-js/sdk';
 import {
   ClientFactory,
   ClientFactoryOptions,
@@ -226,6 +226,22 @@ describe('the card of an agent', () => {
     expect(found.signatures).toBeUndefined();
     expect(Object.keys(found.securitySchemes)).toEqual(['gatewayKey', 'gatewayBearer']);
     expect(JSON.stringify(found)).not.toContain(agent.origin);
+  });
+
+  it('has credentials that clients of either version read, in a card of both', async () => {
+    const of03 = (await fetch(`${agent.origin}/.well-known/agent-card.json`)).json() as Promise<JsonObject>;
+    await addAgent('two-versions', agent.url, { agent_card: { ...(await of03), ...(await rawCard()) } });
+    const found = await card('two-versions');
+    const { securitySchemes, securityRequirements } = AgentCard.fromJSON(found);
+    expect(Object.values(securitySchemes).map(({ scheme }) => scheme?.$case)).toEqual([
+      'apiKeySecurityScheme',
+      'httpAuthSecurityScheme',
+    ]);
+    expect(securityRequirements.map(({ schemes }) => Object.keys(schemes))).toEqual([['gatewayKey'], ['gatewayBearer']]);
+    expect(found).toMatchObject({
+      securitySchemes: { gatewayKey: { type: 'apiKey', in: 'header' }, gatewayBearer: { type: 'http', scheme: 'bearer' } },
+      security: [{ gatewayKey: [] }, { gatewayBearer: [] }],
+    });
   });
 
   it('may be cached by its client, and is not sent again unchanged', async () => {
