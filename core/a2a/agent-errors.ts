@@ -71,7 +71,9 @@ function rpcBody(call: AgentCall, error: GatewayError): string {
 /** The form of errors of A2A 1.0 over REST. */
 function restBody(error: GatewayError): string {
   const status = statusNames[error.status] ?? (error.status < 500 ? 'FAILED_PRECONDITION' : 'INTERNAL');
-  return JSON.stringify({ error: { code: error.status, status, message: error.message, details: [detailOf(error)] } });
+  // The official SDKs have this reason for -32602, and read every unknown reason as an internal error.
+  const info = error.code === 'bad_request' ? detail('INVALID_PARAMS', 'a2a-protocol.org') : detailOf(error);
+  return JSON.stringify({ error: { code: error.status, status, message: error.message, details: [info] } });
 }
 
 function detailOf({ code }: GatewayError) {

@@ -206,6 +206,12 @@ describe('a request to an agent', () => {
       status: 'INVALID_ARGUMENT',
       message: expect.stringContaining('url: must be a public address'),
     });
+    const rest = await connect('sample', 'HTTP+JSON', '1.0');
+    const typed = rest.createTaskPushNotificationConfig({
+      ...{ tenant: '', taskId: 't', id: 'c', token: '', authentication: undefined },
+      ...config,
+    });
+    await expect(typed).rejects.toMatchObject({ reason: 'INVALID_PARAMS' });
   });
 });
 
