@@ -1,7 +1,8 @@
 import { isObject, type JsonObject, objectsIn, parseObject } from '../../core/contract/values/json/json.ts';
 import { framesOf } from '../../core/contract/values/text/event-frames.ts';
 import { dataOf, hasMarkedLine, withData } from '../../core/contract/values/text/event-text.ts';
-import { eventTexts, isOfFormat, removeLogprobs, type StreamFormat } from './window/event-texts.ts';
+import { notText } from './texts.ts';
+import { eventTexts, removeLogprobs, type StreamFormat } from './window/event-texts.ts';
 
 /** One event of a held stream. `json` is null for `[DONE]` and comments. */
 interface HeldEvent {
@@ -74,7 +75,6 @@ function otherTexts(format: StreamFormat, events: readonly JsonObject[], body: J
     for (const choice of choices) if (repeatsText(choice, texts)) repeats.add(choice.message);
   }
   for (const event of events) {
-    if (!isOfFormat(format, event)) continue;
     for (const { holder, field, key } of eventTexts(format, event).texts) {
       const text = string(holder[field]);
       if (key !== null) joined.set(key, string(joined.get(key)) + text);
@@ -83,8 +83,8 @@ function otherTexts(format: StreamFormat, events: readonly JsonObject[], body: J
   }
   const others = new Set([...joined.values(), ...whole]);
   others.delete('');
-  JSON.stringify(body[contentOf[format]], (_, value: unknown) => {
-    if (typeof value === 'string') others.delete(value);
+  JSON.stringify(body[contentOf[format]], (name, value: unknown) => {
+    if (typeof value === 'string' && !notText.has(name)) others.delete(value);
     return value;
   });
   return [...others];
@@ -178,22 +178,34 @@ const bodies = {
     const last = events.findLast(({ response }) => isObject(response) && Array.isArray(response.output))?.response;
     const response = isObject(last) ? last : {};
     const items = objectsIn(response.output);
-    // Some servers send items and texts that the last event does not repeat.
+    // Some servers send items that the last event does not repeat.
     if (items.length === 0) {
       for (const { type, item } of events) if (type === 'response.output_item.done' && isObject(item)) items.push(item);
     }
-    const texts = new Map<string, string>();
-    for (const event of events) {
-      if (event.type !== 'response.output_text.delta') continue;
-      const key = `${indexOf(event, 'output_index')}.${indexOf(event, 'content_index')}`;
-      texts.set(key, (texts.get(key) ?? '') + string(event.delta));
-    }
-    const known = new Set(textsOf('responses', { output: items }).values());
-    const others = [...texts.values()].filter((text) => !known.has(text)).map((text) => ({ type: 'output_text', text }));
-    if (others.length > 0) items.push({ type: 'message', role: 'assistant', content: others });
+    const known = new Set(items.flatMap(argumentsIn));
+    const others = callArguments(events).filter((text) => !known.has(text));
+    items.push(...others.map((text) => ({ type: 'function_call', arguments: text })));
     return { ...response, output: items };
   },
 };
+
+/** Returns the arguments of the calls in the events of Responses, each once. */
+function callArguments(events: readonly JsonObject[]): string[] {
+  const joined = new Map<number, string>();
+  const whole: string[] = [];
+  for (const event of events) {
+    const at = indexOf(event, 'output_index');
+    const isPiece = /_(?:arguments|input|code)\.delta$/.test(string(event.type));
+    if (isPiece) joined.set(at, string(joined.get(at)) + string(event.delta));
+    else whole.push(...argumentsIn(event), ...(isObject(event.item) ? argumentsIn(event.item) : []));
+  }
+  return [...new Set([...joined.values(), ...whole])];
+}
+
+/** Returns the arguments of a call: those of a function, the text of a custom tool, or code. */
+function argumentsIn(item: JsonObject): string[] {
+  return ['arguments', 'input', 'code'].map((field) => string(item[field])).filter((text) => text !== '');
+}
 
 const contentOf = { chat: 'choices', messages: 'content', responses: 'output' } as const;
 

@@ -189,7 +189,7 @@ export function deltaTexts(events: readonly JsonObject[]): string[] {
 const depthMax = 32;
 
 /** Fields that are names, ids, addresses or data. */
-const notText: ReadonlySet<string> = new Set([
+export const notText: ReadonlySet<string> = new Set([
   ...['id', 'type', 'role', 'object', 'model', 'status', 'finish_reason', 'index', 'call_id', 'tool_call_id', 'tool_use_id'],
   ...[
     'url',

@@ -25,7 +25,7 @@ export function eventTexts(format: StreamFormat, event: JsonObject): EventTexts 
   return { texts, ended: [] };
 }
 
-export function isOfFormat(format: StreamFormat, event: JsonObject): boolean {
+function isOfFormat(format: StreamFormat, event: JsonObject): boolean {
   return format === 'chat' ? Array.isArray(event.choices) : typeof event.type === 'string';
 }
 

@@ -43,6 +43,15 @@ it.each<[string, Format, JsonObject[]]>([
   ],
   ['the end of a text', 'responses', [{ ...part, type: 'response.output_text.done', text: 'a secret' }, completed]],
   [
+    'deltas that are the name of a type',
+    'responses',
+    [
+      { type: 'response.output_text.delta', output_index: 1, delta: 'a secret' },
+      { type: 'response.completed', response: { output: [{ type: 'a secret' }] } },
+    ],
+  ],
+  ['an event of another format', 'chat', [delta({ content: 'hi' }), { response: 'a secret' }]],
+  [
     'a part',
     'responses',
     [{ ...part, type: 'response.content_part.done', part: { type: 'output_text', text: 'a secret' } }, completed],
@@ -72,6 +81,28 @@ it.each<[string, Format, JsonObject[]]>([
     ],
   ],
   [
+    'arguments in deltas',
+    'responses',
+    [
+      { type: 'response.function_call_arguments.delta', output_index: 0, delta: 'a se' },
+      { type: 'response.function_call_arguments.delta', output_index: 0, delta: 'cret' },
+      completed,
+    ],
+  ],
+  [
+    'the input of a custom tool in its last event',
+    'responses',
+    [{ type: 'response.custom_tool_call_input.done', output_index: 0, input: 'a secret' }, completed],
+  ],
+  [
+    'an item that the last event lacks',
+    'responses',
+    [
+      { type: 'response.output_item.done', output_index: 0, item: { type: 'function_call', arguments: 'a secret' } },
+      { type: 'response.completed', response: { output: [{ type: 'message', content: [] }] } },
+    ],
+  ],
+  [
     'a citation',
     'messages',
     [
@@ -89,6 +120,25 @@ it('held stream: a text that is only read cannot be changed', () => {
   const { body } = stream;
   expect(stream.withBody(body as JsonObject)).not.toBeNull();
   expect(stream.withBody({ ...body, content: [{ type: 'text', text: 'a ***' }] })).toBeNull();
+});
+
+it('held stream of Responses: arguments that events repeat are read once', () => {
+  const item = { type: 'function_call', name: 'f', arguments: '{"a":1}' };
+  const events = [
+    { type: 'response.function_call_arguments.delta', output_index: 0, delta: '{"a"' },
+    { type: 'response.function_call_arguments.delta', output_index: 0, delta: ':1}' },
+    { type: 'response.function_call_arguments.done', output_index: 0, arguments: '{"a":1}' },
+    { type: 'response.output_item.done', output_index: 0, item },
+    { type: 'response.completed', response: { output: [item] } },
+  ];
+  expect(held('responses', events).body?.output).toEqual([item]);
+});
+
+it('held stream of Responses: a text in deltas alone can be changed', () => {
+  const events = ['a se', 'cret'].map((text) => ({ ...part, type: 'response.output_text.delta', delta: text }));
+  const stream = held('responses', events);
+  const changed = { output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'a ***' }] }] };
+  expect(stream.withBody(changed)).toContain('"delta":"a ***"');
 });
 
 it('held stream: texts that events repeat are read once', () => {
