@@ -1,5 +1,5 @@
 import type { OperationCall } from '../contract/provider/provider.ts';
-import { isObject, type JsonObject, objectsIn, parseObject } from '../contract/values/json/json.ts';
+import { isObject, isText, type JsonObject, objectsIn, parseObject } from '../contract/values/json/json.ts';
 import { citationsOfSources } from '../formats/document-citations.ts';
 import { adaptInReply, dropFromReply, dropUnread } from '../formats/reply-notes.ts';
 
@@ -127,7 +127,7 @@ export function messageReader(to: MessageSink, call: OperationCall): MessageRead
 
     if (!pieces.some(isReasoning)) {
       const reasoning = reasoningText(from);
-      if (reasoning !== '') events.push(...to.reasoningPart('text', { thinking: reasoning }));
+      if (reasoning !== '') events.push(...closeNative(), ...to.reasoningPart('text', { thinking: reasoning }));
     }
     for (const [position, piece] of pieces.entries()) {
       const key = piece.key ?? position;
@@ -146,6 +146,8 @@ export function messageReader(to: MessageSink, call: OperationCall): MessageRead
       for (const citation of citations) events.push(...to.citation(citation, key));
       events.push(...annotate(false));
     }
+    const isFollowed = spoken !== '' || isText(from.refusal) || toolCalls.length > 0 || objectsIn(from.images).length > 0;
+    if (isFollowed) events.push(...closeNative());
     speakFirst();
     if (typeof from.refusal === 'string' && from.refusal !== '') events.push(...to.refusal(from.refusal));
     events.push(...annotate(true));

@@ -61,10 +61,11 @@ function itemsOf({ type, field, events, hasEnd, done }: ToolKind) {
       },
       close(cut) {
         const last = done(name, input.text);
+        const missing = last[field] === input.text ? [] : [event('delta', { delta: last[field] })];
         value[field] = last[field];
         value.status = cut ? 'incomplete' : 'completed';
         const item = structuredClone(value);
-        return [event('done', last), { type: 'response.output_item.done', output_index: position, item }];
+        return [...missing, event('done', last), { type: 'response.output_item.done', output_index: position, item }];
       },
     };
   };

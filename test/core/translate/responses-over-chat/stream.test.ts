@@ -72,6 +72,26 @@ it('Responses stream: parallel calls with mixed arguments stay separate', () => 
   expect(places).toEqual([0, 0, 1]);
 });
 
+it('Responses stream: a call without arguments has the delta {}, as its last event', () => {
+  const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'now', arguments: '' } };
+  const events = streamed(chunk({ tool_calls: [call] }), chunk({}, 'tool_calls'), done);
+  const of = (type: string) => events.filter((event) => event.type === `response.function_call_arguments.${type}`);
+  expect([of('delta').map(({ delta }) => delta), of('done').map((event) => event.arguments)]).toEqual([['{}'], ['{}']]);
+});
+
+it('Responses stream: a native block is sent before the content that follows it', () => {
+  const gemini = responsesOverChat(google.operations.chatComplete as Operation, ['content_blocks']);
+  const call = callOf(params, {}, {});
+  const part = (given: JsonObject, more: JsonObject = {}) => ({
+    event: null,
+    data: { candidates: [{ index: 0, content: { role: 'model', parts: [given] }, ...more }] },
+  });
+  const code = part({ executableCode: { code: 'x' } });
+  const drawn = part({ inlineData: { mimeType: 'image/png', data: 'AAAA' } }, { finishReason: 'STOP' });
+  const events = translated(gemini, [code, drawn], call).map(({ data }) => data as JsonObject);
+  expect((outputOf(events) as JsonObject[]).map(({ type }) => type)).toEqual(['reasoning', 'image_generation_call']);
+});
+
 it('Responses stream: a call that is cut in its arguments is incomplete', () => {
   const call = { index: 0, id: 'a', function: { name: 'f', arguments: '{"n":' } };
   const events = streamed(chunk({ tool_calls: [call] }), chunk({}, 'length'), done);
