@@ -95,10 +95,12 @@ export function chatToEvents(reply: JsonObject, withUsage: boolean): string | nu
   for (const choice of objectsIn(choices)) {
     const { index, message, text, finish_reason, logprobs, ...more } = choice;
     if (isObject(message)) {
-      const { tool_calls, ...delta } = message;
+      const { tool_calls, content_blocks, ...delta } = message;
       const calls =
         tool_calls === undefined ? {} : { tool_calls: objectsIn(tool_calls).map((call, at) => ({ index: at, ...call })) };
-      stream += chunk({ index, delta: { ...delta, ...calls }, logprobs: logprobs ?? null, finish_reason: null });
+      const pieces = objectsIn(content_blocks).map((block, at) => ({ index: at, delta: block }));
+      const blocks = pieces.length === 0 ? {} : { content_blocks: pieces };
+      stream += chunk({ index, delta: { ...delta, ...calls, ...blocks }, logprobs: logprobs ?? null, finish_reason: null });
       stream += chunk({ index, delta: {}, logprobs: null, finish_reason, ...more });
     } else stream += chunk({ index, text, logprobs: logprobs ?? null, finish_reason, ...more });
   }

@@ -43,6 +43,25 @@ describe('forms of chat completions', () => {
     expect(chatFromEvents(events(chatToEvents(reply, true)))).toEqual(reply);
   });
 
+  it('native blocks are pieces with an index, as in streams of providers', () => {
+    const [thinking, text] = [
+      { type: 'thinking', thinking: 'a', signature: 's' },
+      { type: 'text', text: 'b' },
+    ];
+    const [first] = events(chatToEvents(chatOf({ role: 'assistant', content: 'b', content_blocks: [thinking, text] }), true));
+    expect(first?.choices).toMatchObject([
+      {
+        delta: {
+          content: 'b',
+          content_blocks: [
+            { index: 0, delta: thinking },
+            { index: 1, delta: text },
+          ],
+        },
+      },
+    ]);
+  });
+
   it('a call of a custom tool in several pieces is assembled', () => {
     const piece = (toolCall: JsonObject) => ({ choices: [{ index: 0, delta: { tool_calls: [{ index: 0, ...toolCall }] } }] });
     const stream = [
