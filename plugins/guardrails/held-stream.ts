@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
+import { removeRepeats } from '../../core/contract/plugin/text/repeated-texts.ts';
 import { isObject, type JsonObject, objectsIn, parseObject } from '../../core/contract/values/json/json.ts';
 import { framesOf } from '../../core/contract/values/text/event-frames.ts';
 import { dataOf, hasMarkedLine, withData } from '../../core/contract/values/text/event-text.ts';
 import { notText } from './texts.ts';
-import { eventTexts, removeLogprobs, type StreamFormat } from './window/event-texts.ts';
+import { eventTexts, type StreamFormat } from './window/event-texts.ts';
 
 /** One event of a held stream. `json` is null for `[DONE]` and comments. */
 interface HeldEvent {
@@ -38,7 +40,7 @@ export class HeldStream {
    */
   withBody(changed: JsonObject): string | null {
     if (this.body === null) return null;
-    removeLogprobs(changed);
+    removeRepeats(changed);
     const old = textsOf(this.#format, this.body);
     const texts = textsOf(this.#format, changed);
     const written = new Set<string>();
@@ -53,14 +55,14 @@ export class HeldStream {
         if (json === null) return frame;
         const given = this.#format === 'chat' ? withMessages(json, old, texts) : json;
         const rewritten = rewrite[this.#format](given, next, items);
-        removeLogprobs(rewritten);
+        removeRepeats(rewritten);
         return withData(frame, JSON.stringify(rewritten));
       })
       .join('');
     // An old text may remain in an event that is not rewritten, such as the first one of a part. It must not be sent.
     const name = contentOf[this.#format];
     const sent = new HeldStream(this.#format, stream).body;
-    return JSON.stringify(sent?.[name]) === JSON.stringify(changed[name]) ? stream : null;
+    return isDeepStrictEqual(sent?.[name], changed[name]) ? stream : null;
   }
 }
 
@@ -246,13 +248,17 @@ function textsOf(format: StreamFormat, body: JsonObject): Map<string, string> {
   if (format === 'chat') {
     for (const choice of objectsIn(body.choices)) {
       texts.set(`${indexOf(choice)}`, isObject(choice.message) ? string(choice.message.content) : string(choice.text));
+      if (isObject(choice.message)) texts.set(`${indexOf(choice)} refusal`, string(choice.message.refusal));
     }
   } else if (format === 'messages') {
     for (const [at, block] of objectsIn(body.content).entries())
       if (block.type === 'text') texts.set(`${at}`, string(block.text));
   } else {
     for (const [at, item] of objectsIn(body.output).entries()) {
-      for (const [part, content] of objectsIn(item.content).entries()) texts.set(`${at}.${part}`, string(content.text));
+      for (const field of ['content', 'summary']) {
+        for (const [index, part] of objectsIn(item[field]).entries())
+          texts.set(`${field} ${at}.${index}`, string(part.text ?? part.refusal));
+      }
     }
   }
   return texts;
@@ -263,14 +269,7 @@ const rewrite = {
     if (!Array.isArray(json.choices)) return json;
     const choices = objectsIn(json.choices).map((choice) => {
       const key = `${indexOf(choice)}`;
-      if (isObject(choice.delta) && typeof choice.delta.content === 'string' && choice.delta.content !== '')
-        return { ...choice, delta: { ...choice.delta, content: next(key) } };
-      if (isObject(choice.delta) && Array.isArray(choice.delta.content)) {
-        const content = choice.delta.content.map((part) =>
-          isObject(part) && typeof part.text === 'string' ? { ...part, text: next(key) } : part,
-        );
-        return { ...choice, delta: { ...choice.delta, content } };
-      }
+      if (isObject(choice.delta)) return { ...choice, delta: rewriteDelta(choice.delta, key, next) };
       return typeof choice.text === 'string' && choice.text !== '' ? { ...choice, text: next(key) } : choice;
     });
     return { ...json, choices };
@@ -283,17 +282,21 @@ const rewrite = {
     return { ...json, delta: { ...delta, text: next(`${indexOf(json)}`) } };
   },
   responses(json: JsonObject, next: (key: string) => string, items: readonly JsonObject[]): JsonObject {
+    const type = string(json.type);
     const at = indexOf(json, 'output_index');
-    const part = indexOf(json, 'content_index');
+    const field = type.includes('summary') ? 'summary' : 'content';
+    const index = indexOf(json, `${field}_index`);
     const item = items[at];
-    const content = objectsIn(item?.content)[part];
-    switch (json.type) {
-      case 'response.output_text.delta':
-        return { ...json, delta: next(`${at}.${part}`) };
-      case 'response.output_text.done':
-        return { ...json, text: content?.text ?? '' };
+    const part = objectsIn(item?.[field])[index];
+    const [, kind, phase] =
+      /^response\.(output_text|refusal|reasoning_text|reasoning_summary_text)\.(delta|done)$/.exec(type) ?? [];
+    if (phase === 'delta') return { ...json, delta: next(`${field} ${at}.${index}`) };
+    if (phase === 'done')
+      return kind === 'refusal' ? { ...json, refusal: part?.refusal ?? '' } : { ...json, text: part?.text ?? '' };
+    switch (type) {
       case 'response.content_part.done':
-        return { ...json, part: content ?? null };
+      case 'response.reasoning_summary_part.done':
+        return { ...json, part: part ?? null };
       case 'response.output_item.done':
         return { ...json, item: item ?? null };
       default:
@@ -303,3 +306,16 @@ const rewrite = {
     }
   },
 };
+
+function rewriteDelta(delta: JsonObject, key: string, next: (key: string) => string): JsonObject {
+  const { content, refusal } = delta;
+  const changed = { ...delta };
+  if (typeof content === 'string' && content !== '') changed.content = next(key);
+  else if (Array.isArray(content)) {
+    changed.content = content.map((part) =>
+      isObject(part) && typeof part.text === 'string' ? { ...part, text: next(key) } : part,
+    );
+  }
+  if (typeof refusal === 'string' && refusal !== '') changed.refusal = next(`${key} refusal`);
+  return changed;
+}

@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { AttemptResponse } from '../../core/contract/plugin/plugin.ts';
+import { removeRepeats } from '../../core/contract/plugin/text/repeated-texts.ts';
 import { findHeader } from '../../core/contract/values/http/http.ts';
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
 import { after, type Maybe } from '../../core/contract/values/maybe.ts';
@@ -8,7 +9,6 @@ import { textOf } from '../../core/contract/values/text/utf8.ts';
 import { HeldStream } from './held-stream.ts';
 import { readPassedReply } from './passed-reply.ts';
 import { isPassed } from './texts.ts';
-import { removeLogprobs } from './window/event-texts.ts';
 
 /** A whole response as the checks read it. */
 export interface ReadBody {
@@ -39,8 +39,7 @@ export function readBody(ctx: RequestContext, { body: bytes, headers, json }: At
   return { body: { text }, write: (changed) => String(changed.text) };
 }
 
-/** The probabilities of tokens would repeat the text that was replaced. */
 function textOfChanged(changed: JsonObject): string {
-  removeLogprobs(changed);
+  removeRepeats(changed);
   return JSON.stringify(changed);
 }

@@ -98,18 +98,6 @@ function wholeTexts(value: unknown, texts: EventText[]): void {
   }
 }
 
-/** Removes the probabilities of tokens: they repeat the text token by token. Returns true if there were any. For events and whole replies. */
-export function removeLogprobs(event: JsonObject): boolean {
-  let isRemoved = false;
-  const contents = [...contentOf(event), ...contentOf(event.item), ...contentOf(event.response)];
-  for (const holder of [event, ...objectsIn(event.choices), event.part, ...contents]) {
-    if (!isObject(holder) || holder.logprobs === undefined || holder.logprobs === null) continue;
-    holder.logprobs = Array.isArray(holder.logprobs) ? [] : null;
-    isRemoved = true;
-  }
-  return isRemoved;
-}
-
 /**
  * Removes messages beside the delta of a text that has not ended. Perplexity repeats all text so far in each chunk, and a finding at its end would
  * be cut in two. Returns true if there were any.
@@ -123,12 +111,6 @@ export function removePartialMessages(event: JsonObject): boolean {
     isRemoved = true;
   }
   return isRemoved;
-}
-
-function contentOf(value: unknown): JsonObject[] {
-  if (!isObject(value)) return [];
-  const items = Array.isArray(value.output) ? objectsIn(value.output) : [value];
-  return items.flatMap((item) => objectsIn(item.content));
 }
 
 /** Returns true if an event is empty without these texts, as a delta that is held back. */

@@ -1,18 +1,11 @@
 import type { StreamDenial, StreamFilter } from '../../../core/contract/plugin/stream-filter.ts';
+import { removeRepeats } from '../../../core/contract/plugin/text/repeated-texts.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { type JsonObject, parseObject } from '../../../core/contract/values/json/json.ts';
 import { EventFrames } from '../../../core/contract/values/text/event-frames.ts';
 import { dataOf, hasMarkedLine, typedEvent, withData } from '../../../core/contract/values/text/event-text.ts';
 import type { Guardrail, PreparedCheck } from '../compile.ts';
-import {
-  type EventText,
-  eventTexts,
-  isEmptyDelta,
-  removeLogprobs,
-  removePartialMessages,
-  type StreamFormat,
-  textEvent,
-} from './event-texts.ts';
+import { type EventText, eventTexts, isEmptyDelta, removePartialMessages, type StreamFormat, textEvent } from './event-texts.ts';
 import type { WindowSearch } from './search.ts';
 import { TextWindow } from './text-window.ts';
 
@@ -86,7 +79,7 @@ export class StreamWindow implements StreamFilter {
   #event(event: JsonObject, frame: string): string {
     const isCut = removePartialMessages(event);
     const { texts, ended } = eventTexts(this.#format, event);
-    let isChanged = removeLogprobs(event) || isCut;
+    let isChanged = removeRepeats(event) || isCut;
     let held = 0;
     for (const text of texts) {
       const given = text.holder[text.field] as string;

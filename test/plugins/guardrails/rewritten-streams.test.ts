@@ -19,6 +19,10 @@ const delta = { ...part, type: 'response.output_text.delta', delta: 'a secret' }
 const text = { type: 'output_text', text: 'a secret' };
 const item = { type: 'message', content: [text] };
 const completed = { type: 'response.completed', response: { output: [item] } };
+const refusal = { type: 'refusal', refusal: 'a secret' };
+const summary = { type: 'summary_text', text: 'a secret' };
+const summaryAt = { output_index: 0, summary_index: 0 };
+const completedWith = (given: JsonObject) => ({ type: 'response.completed', response: { output: [given] } });
 const textDelta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'a secret' } };
 const start = (block: JsonObject) => ({ type: 'content_block_start', index: 0, content_block: { type: 'text', ...block } });
 /** Perplexity repeats the whole text so far in each chunk. */
@@ -52,6 +56,36 @@ describe('redacted held stream', () => {
       'the start of a block before a delta',
       'messages',
       [start({ text: 'a sec' }), { ...textDelta, delta: { type: 'text_delta', text: 'ret' } }],
+    ],
+    [
+      'a refusal of chat',
+      'chat',
+      [
+        choice({ delta: { refusal: 'a se' } }),
+        choice({ delta: { refusal: 'cret' } }),
+        choice({ delta: {}, finish_reason: 'stop' }),
+      ],
+    ],
+    [
+      'a refusal of Responses',
+      'responses',
+      [
+        { ...part, type: 'response.refusal.delta', delta: 'a se' },
+        { ...part, type: 'response.refusal.delta', delta: 'cret' },
+        { ...part, type: 'response.refusal.done', refusal: 'a secret' },
+        { ...part, type: 'response.content_part.done', part: refusal },
+        completedWith({ type: 'message', content: [refusal] }),
+      ],
+    ],
+    [
+      'a summary of reasoning',
+      'responses',
+      [
+        { ...summaryAt, type: 'response.reasoning_summary_text.delta', delta: 'a secret' },
+        { ...summaryAt, type: 'response.reasoning_summary_text.done', text: 'a secret' },
+        { ...summaryAt, type: 'response.reasoning_summary_part.done', part: summary },
+        completedWith({ type: 'reasoning', summary: [summary] }),
+      ],
     ],
   ])('%s: is redacted too', (_, format, events) => {
     const stream = redacted(format, events);

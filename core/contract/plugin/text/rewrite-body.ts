@@ -1,19 +1,20 @@
 import { isObject, type JsonObject, objectsIn } from '../../values/json/json.ts';
+import { removeRepeats } from './repeated-texts.ts';
 import { rewriteWhole, type TextFormat, type TextRewriter } from './text-rewriter.ts';
 
 type Start = () => TextRewriter;
 
 /**
- * Rewrites the texts of a whole reply in place. Token probabilities are removed, because they hold the original text. Everything else stays,
+ * Rewrites the texts of a whole reply in place. What repeats the original text is removed, such as token probabilities. Everything else stays,
  * such as tool calls and reasoning.
  */
 export function rewriteBody(format: TextFormat, body: JsonObject, start: Start): void {
+  removeRepeats(body);
   const rewrite = (text: string): string => rewriteWhole(start(), text);
   if (format === 'chat') {
     for (const choice of objectsIn(body.choices)) {
       if (typeof choice.text === 'string') choice.text = rewrite(choice.text);
       if (isObject(choice.message)) rewriteMessage(choice.message, rewrite);
-      if (choice.logprobs) choice.logprobs = null;
     }
   } else if (format === 'messages') {
     for (const block of objectsIn(body.content)) {
@@ -32,7 +33,6 @@ function rewriteMessage(message: JsonObject, rewrite: (text: string) => string):
 function rewritePart(part: JsonObject, rewrite: (text: string) => string): void {
   if (part.type !== 'output_text' || typeof part.text !== 'string') return;
   part.text = rewrite(part.text);
-  if (part.logprobs) part.logprobs = [];
 }
 
 function outputParts(body: JsonObject): JsonObject[] {

@@ -1,9 +1,10 @@
 import { isObject, type JsonObject, objectsIn } from '../../values/json/json.ts';
+import { removeRepeats } from './repeated-texts.ts';
 import { rewriteWhole, type TextFormat, type TextRewriter } from './text-rewriter.ts';
 
 /**
  * Rewrites the texts in the events of one stream. Text that a rewriter holds back is sent in an event of its own before the event that ends
- * the text. Tool calls, reasoning and unknown events stay as they are.
+ * the text. What repeats a text is removed, such as token probabilities. Tool calls, reasoning and unknown events stay as they are.
  */
 export interface EventRewriter {
   /** Changes the event in place and returns the events to send before it. */
@@ -62,6 +63,7 @@ class ChatEvents implements EventRewriter {
   }
 
   rewrite(event: JsonObject): JsonObject[] {
+    removeRepeats(event);
     const choices = objectsIn(event.choices);
     const before: JsonObject[] = [];
     if (choices.length > 0) {
@@ -79,8 +81,6 @@ class ChatEvents implements EventRewriter {
       const text = isLast ? sent + this.#texts.end(location) : sent;
       if (piece !== null) (holder as JsonObject)[key] = text;
       else if (text !== '') before.push(this.#eventOf(location, text));
-      // Token probabilities hold the original text.
-      if (choice.logprobs) choice.logprobs = null;
     }
     return before;
   }
@@ -110,6 +110,7 @@ class MessagesEvents implements EventRewriter {
   }
 
   rewrite(event: JsonObject): JsonObject[] {
+    removeRepeats(event);
     const { type, index, delta, content_block: block } = event;
     const location = String(index ?? 0);
     if (
@@ -146,13 +147,13 @@ class ResponsesEvents implements EventRewriter {
   }
 
   rewrite(event: JsonObject): JsonObject[] {
+    removeRepeats(event);
     const before: JsonObject[] = [];
     const number = event.sequence_number;
     const location = `${event.output_index ?? 0}.${event.content_index ?? 0}`;
     switch (event.type) {
       case 'response.output_text.delta':
         event.delta = this.#send(location, this.#texts.next(location, String(event.delta ?? '')));
-        if (event.logprobs) event.logprobs = [];
         break;
       case 'response.output_text.done': {
         const text = this.#send(location, this.#texts.end(location));
@@ -168,7 +169,6 @@ class ResponsesEvents implements EventRewriter {
           });
         }
         event.text = this.#whole(location, event.text);
-        if (event.logprobs) event.logprobs = [];
         break;
       }
       case 'response.content_part.done':
@@ -205,7 +205,6 @@ class ResponsesEvents implements EventRewriter {
   #rewritePart(location: string, part: unknown): void {
     if (!isObject(part) || part.type !== 'output_text') return;
     part.text = this.#whole(location, part.text);
-    if (part.logprobs) part.logprobs = [];
   }
 
   #rewriteItem(outputIndex: unknown, item: unknown): void {

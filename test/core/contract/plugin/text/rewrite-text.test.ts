@@ -3,6 +3,7 @@ import {
   chatReply,
   createTestGateway,
   messagesReply,
+  messagesStream,
   providerReply,
   providerStream,
   responsesReply,
@@ -347,4 +348,19 @@ describe('replyTexts', () => {
     expect((await gateway.send({ path, ...more })).status).toBe(200);
     expect(seen.pop()).toEqual(expected);
   });
+});
+
+it.each([false, true])('native blocks do not repeat a rewritten text; streamed: %s', async (stream) => {
+  const gateway = start();
+  gateway.provider(
+    stream ? messagesStream([`a ${word.slice(0, 3)}`, word.slice(3)]) : providerReply(200, messagesReply(`a ${word}`)),
+  );
+  const config = { provider: '@anthropic', strict_open_ai_compliance: false };
+  const reply = await gateway.send({
+    config,
+    stream,
+    body: { model: 'claude', messages: [{ role: 'user', content: 'hi' }], stream },
+  });
+  expect(reply.content).toBe('a MASK');
+  expect(reply.text).not.toContain(word.slice(3));
 });
