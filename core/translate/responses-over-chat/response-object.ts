@@ -30,7 +30,7 @@ export function responseObject(state: ResponseState, call: OperationCall): JsonO
     created_at: call.nowSeconds,
     status: state.ending.status,
     background: false,
-    ...(state.ending.status === 'completed' ? { completed_at: call.clockSeconds?.() ?? call.nowSeconds } : {}),
+    completed_at: state.ending.status === 'completed' ? (call.clockSeconds?.() ?? call.nowSeconds) : null,
     error: state.error ?? null,
     incomplete_details: state.ending.reason === null ? null : { reason: state.ending.reason },
     instructions: asked('instructions', null),
@@ -40,13 +40,15 @@ export function responseObject(state: ResponseState, call: OperationCall): JsonO
     output: state.output,
     parallel_tool_calls: asked('parallel_tool_calls', true),
     previous_response_id: null,
+    prompt_cache_key: asked('prompt_cache_key', null),
     reasoning: { effort: effort ?? null, summary: summary ?? null },
+    safety_identifier: asked('safety_identifier', null),
     service_tier: asked('service_tier', 'default'),
     store: false,
     temperature: asked('temperature', 1),
-    text: isObject(params.text) ? { format: { type: 'text' }, ...params.text } : { format: { type: 'text' } },
+    text: { ...(isObject(params.text) ? params.text : {}), format: formatOf(params.text) },
     tool_choice: asked('tool_choice', 'auto'),
-    tools: asked('tools', []),
+    tools: Array.isArray(params.tools) ? params.tools.map(shownTool) : [],
     top_logprobs: asked('top_logprobs', 0),
     top_p: asked('top_p', 1),
     presence_penalty: asked('presence_penalty', 0),
@@ -56,6 +58,20 @@ export function responseObject(state: ResponseState, call: OperationCall): JsonO
     user: asked('user', null),
     metadata: asked('metadata', {}),
   };
+}
+
+/** Clients with fixed types require every field of a function, also those that the request did not have. */
+function shownTool(tool: unknown): unknown {
+  if (!isObject(tool) || tool.type !== 'function') return tool;
+  const { description = null, parameters = null, strict = null } = tool;
+  return { ...tool, description, parameters, strict };
+}
+
+function formatOf(text: unknown): JsonObject {
+  const format = isObject(text) && isObject(text.format) ? text.format : { type: 'text' };
+  if (format.type !== 'json_schema') return format;
+  const { description = null, strict } = format;
+  return { ...format, description, strict: strict ?? false };
 }
 
 /** Returns the ending for the `finish_reason` of any provider. Unknown reasons become `completed`. */
