@@ -53,6 +53,11 @@ export function withoutRefusedFields(params: JsonObject, refused: RefusedFields,
   };
   const isHint = (name: string): boolean => refused.hints.includes(name);
   const withoutHints = (value: unknown): unknown => (isObject(value) ? without(value, isHint) : value);
+  const plainTool = (tool: unknown): unknown => {
+    if (!isObject(tool)) return tool;
+    const fn = withoutHints(tool.function);
+    return without(fn === tool.function ? tool : { ...tool, function: fn }, isHint);
+  };
 
   const isRefused = (name: string): boolean => refused.ofReplies.has(name);
   const withoutFields = (toolCall: unknown): unknown => {
@@ -75,7 +80,7 @@ export function withoutRefusedFields(params: JsonObject, refused: RefusedFields,
         isHint(name) || (isReply && isRefused(name)) || (refused.name === true && name === 'name' && message.role !== 'tool'),
     );
   };
-  const [messagesLeft, toolsLeft] = [mapped(messages, shaped), mapped(tools, withoutHints)];
+  const [messagesLeft, toolsLeft] = [mapped(messages, shaped), mapped(tools, plainTool)];
   if (messagesLeft === messages && toolsLeft === tools) return params;
   return { ...params, messages: messagesLeft, ...(tools === undefined ? {} : { tools: toolsLeft }) };
 }
@@ -90,8 +95,14 @@ function holdsAny(list: unknown, refused: RefusedFields): boolean {
       if (refused.ofReplies.has(name) || refused.hints.includes(name) || (refused.name === true && name === 'name')) return true;
     }
     if (holdsAny(entry.content, refused) || holdsAny(entry.tool_calls, refused)) return true;
-    if (isObject(entry.function) && 'parsed_arguments' in entry.function) return true;
+    if (isObject(entry.function) && functionHoldsAny(entry.function, refused)) return true;
   }
+  return false;
+}
+
+function functionHoldsAny(fn: JsonObject, refused: RefusedFields): boolean {
+  if ('parsed_arguments' in fn) return true;
+  for (const name of refused.hints) if (name in fn) return true;
   return false;
 }
 

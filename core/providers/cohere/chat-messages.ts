@@ -96,6 +96,7 @@ function contentWithout(documents: JsonObject[], content: unknown, path: string,
     const at = `${path}[${index}]`;
     if (typeof part === 'string') return [{ type: 'text', text: part }];
     if (!isObject(part)) throw badParam(at, 'a content part must be an object');
+    if (part.cache_control) noteOnce(call.dropped, 'cache_control');
     if (part.type === 'refusal') return [{ type: 'text', text: part.refusal }];
     if (part.type === 'text') return [{ type: 'text', text: part.text }];
     if (part.type === 'input_audio') throw badParam(at, 'audio input is not supported by cohere');

@@ -34,11 +34,12 @@ function toolList(params: JsonObject, call: OperationCall): { fn: JsonObject }[]
   return params.tools.map((tool, index) => {
     if (!isObject(tool) || !isObject(tool.function))
       throw badParam(`tools[${index}]`, 'only function tools are supported by cohere');
+    if (tool.cache_control || tool.function.cache_control) noteOnce(call.dropped, 'cache_control');
     return { fn: tool.function };
   });
 }
 
-function cohereTool({ strict: _strict, parameters, ...fn }: JsonObject): JsonObject {
+function cohereTool({ strict: _strict, cache_control: _hint, parameters, ...fn }: JsonObject): JsonObject {
   return { type: 'function', function: { ...fn, parameters: parameters ?? { type: 'object', properties: {} } } };
 }
 

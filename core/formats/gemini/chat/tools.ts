@@ -78,9 +78,10 @@ function ownToolOf({ name, ...others }: JsonObject): string | null {
 /** A function without parameters declares no parameters, because older models reject an object without properties. */
 function declaration(fn: unknown, path: string, call: OperationCall): JsonObject {
   if (!isObject(fn)) throw badParam(path, 'an object is expected');
-  const { name, description, parameters, strict, ...others } = fn;
+  const { name, description, parameters, strict, cache_control: hint, ...others } = fn;
   // Gemini has no strict mode and follows the schema as well as it can.
   if (strict === true) noteOnce(call.dropped, 'tools.strict');
+  if (hint) noteOnce(call.dropped, 'cache_control');
   const note = (keyword: string): void => noteOnce(call.adapted, `tools.${keyword}`);
   const schema = isObject(parameters) ? toGeminiSchema({ type: 'object', ...parameters }, `${path}.parameters`, note) : {};
   const some = isObject(schema.properties) ? Object.keys(schema.properties).length > 0 : schema.anyOf !== undefined;

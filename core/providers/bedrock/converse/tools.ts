@@ -1,5 +1,6 @@
 import type { OperationCall } from '../../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
+import { objectSchema } from '../../../formats/anthropic/tools.ts';
 import { badParam } from '../../../formats/bad-param.ts';
 import { schemaWithoutBounds } from '../../../formats/json-schema-bounds.ts';
 import { noteOnce } from '../../../formats/note-once.ts';
@@ -51,7 +52,7 @@ function nativeTool(tool: unknown, path: string, call: OperationCall): JsonObjec
     throw badParam(path, `tools of type ${String(tool.type)} are not supported by bedrock`);
   }
   const { name, description, parameters, strict } = tool.function;
-  const given: JsonObject = isObject(parameters) ? { type: 'object', ...parameters } : { type: 'object', properties: {} };
+  const given = objectSchema(parameters);
   const spec: JsonObject = { name };
   if (typeof description === 'string' && description !== '') spec.description = description;
   const binding = strict === true && takesSchemas(call.model);
@@ -60,7 +61,7 @@ function nativeTool(tool: unknown, path: string, call: OperationCall): JsonObjec
     json: binding ? schemaWithoutBounds(given, { closesObjects: true, changed: () => noteOnce(call.adapted, 'tools') }) : given,
   };
   if (binding) spec.strict = true;
-  return [{ toolSpec: spec }, ...cachePoints(tool)];
+  return [{ toolSpec: spec }, ...cachePoints(tool.function.cache_control ? tool.function : tool)];
 }
 
 interface Choice {

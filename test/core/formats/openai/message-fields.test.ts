@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../../../core/contract/provider/provider.ts';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { chatComplete as azureChat } from '../../../../core/providers/azure-openai/operations.ts';
+import { bedrock } from '../../../../core/providers/bedrock/index.ts';
+import { cohere } from '../../../../core/providers/cohere/index.ts';
 import { adapters as rowAdapters } from '../../../../core/providers/compatible-rows/index.ts';
+import { google } from '../../../../core/providers/google/index.ts';
 import { groq } from '../../../../core/providers/groq/index.ts';
 import { mistralAi } from '../../../../core/providers/mistral-ai/index.ts';
 import { openai } from '../../../../core/providers/openai/index.ts';
@@ -111,10 +114,26 @@ describe('caching hints of Anthropic', () => {
     ['azure-openai', azureChat, azureSettings],
     ['mistral-ai', chatOf(mistralAi), {}],
     ['groq', chatOf(groq), {}],
+    ['google', chatOf(google), {}],
+    ['cohere', chatOf(cohere), {}],
   ])('are left out for %s, which rejects them', (_name, chat, settings) => {
-    const { body, dropped } = send(chat, messages, settings, { tools });
-    expect(JSON.stringify(body)).not.toContain('cache_control');
-    expect(dropped).toEqual(['cache_control']);
+    const inFunction = [{ type: 'function', function: { name: 'weather', ...hint } }];
+    const places = [
+      { messages, tools },
+      { messages: [user], tools: inFunction },
+    ];
+    for (const { messages: said, tools: offered } of places) {
+      const { body, dropped } = send(chat, said, settings, { tools: offered });
+      expect(JSON.stringify(body)).not.toContain('cache_control');
+      expect(dropped).toEqual(['cache_control']);
+    }
+  });
+
+  it('of a function reach bedrock', () => {
+    const { body } = send(chatOf(bedrock), [user], {}, { tools: [{ type: 'function', function: { name: 'weather', ...hint } }] });
+    expect(body).toMatchObject({
+      toolConfig: { tools: [{ toolSpec: { name: 'weather' } }, { cachePoint: { type: 'default' } }] },
+    });
   });
 });
 
