@@ -5,7 +5,7 @@ import { noteOnce } from '../note-once.ts';
 import { toolArguments } from '../openai/tool-arguments.ts';
 import { isNativePart, openBlock } from '../sealed-blocks.ts';
 import { isServerToolItem } from '../server-tool-items.ts';
-import { cacheControlOf, contentBlocks, withCacheControl } from './content-parts.ts';
+import { cacheControlOf, contentBlocks, isBlank, withCacheControl } from './content-parts.ts';
 import { isOwnReasoning } from './own-reasoning.ts';
 
 /** A chat history in the form of the Messages API: instructions separate from the turns. */
@@ -44,14 +44,26 @@ export function toConversation(messages: unknown, call: OperationCall): Conversa
       if (content.length > 0) turns.push({ role: 'user', content });
       else noteOnce(call.adapted, 'messages');
     } else if (message.role === 'assistant') {
-      const content = assistantContent(message, path, call);
+      const blocks = assistantContent(message, path, call);
+      const content = index === messages.length - 1 ? trimEnd(blocks, call) : blocks;
       if (content.length > 0) turns.push({ role: 'assistant', content: plainWherePossible(content) });
       else noteOnce(call.adapted, 'messages');
     } else {
       throw badParam(`${path}.role`, 'system, developer, user, assistant or tool is expected');
     }
   }
-  return { system, messages: turns };
+  if (turns.length > 0 || system.length === 0) return { system, messages: turns };
+  // Claude refuses a call that holds instructions only, so they are sent as the user's turn.
+  noteOnce(call.adapted, 'messages');
+  return { system: [], messages: [{ role: 'user', content: plainWherePossible(system) }] };
+}
+
+/** Claude refuses a beginning of its reply (a last message of the assistant) that ends with white space. */
+export function trimEnd(blocks: readonly JsonObject[], call: OperationCall): JsonObject[] {
+  const last = blocks.at(-1);
+  if (typeof last?.text !== 'string' || last.text === last.text.trimEnd()) return [...blocks];
+  noteOnce(call.adapted, 'messages');
+  return [...blocks.slice(0, -1), { ...last, text: last.text.trimEnd() }];
 }
 
 /** A single text without a caching hint is sent as plain text, which is shorter. */
@@ -62,7 +74,8 @@ export function plainWherePossible(blocks: JsonObject[]): JsonObject[] | string 
 }
 
 function userContent(message: JsonObject, path: string): JsonObject[] | string {
-  if (typeof message.content === 'string' && cacheControlOf(message) === undefined) return message.content;
+  if (typeof message.content === 'string' && cacheControlOf(message) === undefined)
+    return isBlank(message.content) ? '' : message.content;
   return plainWherePossible(cachedBlocks(message, path));
 }
 
@@ -107,7 +120,7 @@ function assistantContent(message: JsonObject, path: string, call: OperationCall
     const texts = [...cachedBlocks(message, path), ...contentBlocks(message.refusal, `${path}.refusal`)];
     blocks.splice(from < 0 ? blocks.length : from, 0, ...texts);
   }
-  return [...blocks.filter((block) => block.type !== 'text' || block.text !== ''), ...calls.values()];
+  return [...blocks.filter((block) => block.type !== 'text' || !isBlank(block.text)), ...calls.values()];
 }
 
 function toolUses(message: JsonObject, path: string, call: OperationCall): JsonObject[] {

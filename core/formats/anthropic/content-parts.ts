@@ -3,12 +3,12 @@ import { badParam } from '../bad-param.ts';
 import { parseDataUrl } from '../data-url.ts';
 
 /**
- * Converts the content of a chat message (text, or a list of parts) to Messages content blocks. Empty texts are left out, because
+ * Converts the content of a chat message (text, or a list of parts) to Messages content blocks. Blank texts are left out, because
  * the provider refuses them. Unknown parts are passed unchanged, so clients can use native blocks in a chat call. Throws
  * `bad_request` naming the part that the provider cannot read (audio).
  */
 export function contentBlocks(content: unknown, path: string): JsonObject[] {
-  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
+  if (typeof content === 'string') return textBlocks(content);
   if (content === null || content === undefined) return [];
   if (!Array.isArray(content)) throw badParam(path, 'text or a list of content parts is expected');
   return content.flatMap((part, index) => partBlocks(part, `${path}[${index}]`));
@@ -27,15 +27,15 @@ export function cacheControlOf(from: JsonObject): unknown {
 }
 
 function partBlocks(part: unknown, path: string): JsonObject[] {
-  if (typeof part === 'string') return part === '' ? [] : [{ type: 'text', text: part }];
+  if (typeof part === 'string') return textBlocks(part);
   if (!isObject(part)) throw badParam(path, 'a content part must be an object');
   switch (part.type) {
     case 'text': {
       const { prompt_cache_breakpoint: _, ...block } = part;
-      return part.text === '' ? [] : [withCacheControl(block, part)];
+      return isBlank(part.text) ? [] : [withCacheControl(block, part)];
     }
     case 'refusal':
-      return typeof part.refusal === 'string' && part.refusal !== '' ? [{ type: 'text', text: part.refusal }] : [];
+      return typeof part.refusal === 'string' ? textBlocks(part.refusal) : [];
     case 'image_url':
       return [withCacheControl(imageBlock(part, path), part)];
     case 'file':
@@ -45,6 +45,14 @@ function partBlocks(part: unknown, path: string): JsonObject[] {
     default:
       return [part];
   }
+}
+
+export function isBlank(text: unknown): boolean {
+  return typeof text === 'string' && text.trim() === '';
+}
+
+function textBlocks(text: string): JsonObject[] {
+  return isBlank(text) ? [] : [{ type: 'text', text }];
 }
 
 function imageBlock(part: JsonObject, path: string): JsonObject {

@@ -38,11 +38,17 @@ function nativeTool(tool: unknown, path: string, call: OperationCall): JsonObjec
   if (!isObject(tool.function)) return tool;
   const { type: _type, function: _function, prompt_cache_breakpoint: _hint, ...beside } = tool;
   const { parameters, strict, ...fn } = tool.function;
-  const schema = isObject(parameters) ? { type: 'object', ...parameters } : { type: 'object', properties: {} };
+  const schema = objectSchema(parameters);
   if (strict !== true) return withCacheControl({ ...beside, ...fn, input_schema: schema }, tool);
   // A strict tool restricts the model's output like structured output, and accepts the same schemas.
   const rules = { closesObjects: true, changed: () => noteOnce(call.adapted, 'tools') };
   return withCacheControl({ ...beside, ...fn, input_schema: schemaWithoutBounds(schema, rules), strict }, tool);
+}
+
+/** Claude refuses any other type than `object`, also `["object", "null"]` and null. */
+export function objectSchema(parameters: unknown): JsonObject {
+  if (!isObject(parameters)) return { type: 'object', properties: {} };
+  return Object.assign({ type: 'object' }, parameters, { type: 'object' });
 }
 
 /** Returns the choice, and the names of the allowed tools if the client allowed only some. */

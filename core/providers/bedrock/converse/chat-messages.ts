@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { OperationCall } from '../../../contract/provider/provider.ts';
 import { isObject, type JsonObject, objectsIn } from '../../../contract/values/json/json.ts';
+import { trimEnd } from '../../../formats/anthropic/chat-messages.ts';
 import { isOwnReasoning } from '../../../formats/anthropic/own-reasoning.ts';
 import { badParam } from '../../../formats/bad-param.ts';
 import { noteOnce } from '../../../formats/note-once.ts';
@@ -42,12 +43,16 @@ export function toConversation(messages: unknown, call: OperationCall): Conversa
     } else if (message.role === 'tool') {
       add('user', hinted(message, [toolResult(message, path, names)]));
     } else if (message.role === 'assistant') {
-      add('assistant', hinted(message, assistantContent(message, path, call, names)));
+      const blocks = assistantContent(message, path, call, names);
+      add('assistant', hinted(message, index === messages.length - 1 ? trimEnd(blocks, call) : blocks));
     } else {
       throw badParam(`${path}.role`, 'system, developer, user, assistant or tool is expected');
     }
   }
-  return { system, messages: turns };
+  if (turns.length > 0 || system.length === 0) return { system, messages: turns };
+  // Bedrock refuses a call that holds instructions only, so they are sent as the user's turn.
+  noteOnce(call.adapted, 'messages');
+  return { system: [], messages: [{ role: 'user', content: system }] };
 }
 
 /** A caching hint on the message itself follows its last block. */

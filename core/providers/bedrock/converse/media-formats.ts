@@ -4,7 +4,6 @@ import { badParam } from '../../../formats/bad-param.ts';
 const images: Readonly<Record<string, string>> = {
   'image/png': 'png',
   'image/jpeg': 'jpeg',
-  'image/jpg': 'jpeg',
   'image/gif': 'gif',
   'image/webp': 'webp',
 };

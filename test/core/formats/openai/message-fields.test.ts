@@ -129,7 +129,7 @@ describe('caching hints of Anthropic', () => {
     }
   });
 
-  it('of a function reach bedrock', () => {
+  it('reach bedrock from functions', () => {
     const { body } = send(chatOf(bedrock), [user], {}, { tools: [{ type: 'function', function: { name: 'weather', ...hint } }] });
     expect(body).toMatchObject({
       toolConfig: { tools: [{ toolSpec: { name: 'weather' } }, { cachePoint: { type: 'default' } }] },

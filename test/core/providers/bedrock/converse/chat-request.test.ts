@@ -290,3 +290,28 @@ describe('safety_identifier', () => {
     expect(dropped).toEqual(['safety_identifier']);
   });
 });
+
+describe('content that the provider refuses', () => {
+  const user = { role: 'user', content: [{ text: 'Hi' }] };
+
+  it('loses white space at the end of a beginning of the reply, which is reported', () => {
+    const messages = [
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: 'It is: ' },
+    ];
+    const { body, adapted } = sent({ messages });
+    expect(body.messages).toEqual([user, { role: 'assistant', content: [{ text: 'It is:' }] }]);
+    expect(adapted).toEqual(['messages']);
+  });
+
+  it('instructions without a turn become the turn of the user', () => {
+    const { body, adapted } = sent({ messages: [{ role: 'system', content: 'Hi' }] });
+    expect(body).toMatchObject({ messages: [user] });
+    expect([body.system, adapted]).toEqual([undefined, ['messages']]);
+  });
+
+  it('parameters of a tool are of type object', () => {
+    const { body } = sent({ tools: [{ type: 'function', function: { name: 'f', parameters: { type: null } } }] });
+    expect(body.toolConfig).toEqual({ tools: [{ toolSpec: { name: 'f', inputSchema: { json: { type: 'object' } } } }] });
+  });
+});
