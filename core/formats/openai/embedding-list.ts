@@ -17,6 +17,7 @@ export function embeddingTexts(input: unknown, provider: string): string[] {
 
 /**
  * Returns vectors as an OpenAI embeddings reply, in the requested encoding: lists of numbers, or base64 of little-endian floats.
+ * Clients read `usage` without a check, so it is zeros if the provider reports no counts.
  */
 export function embeddingList(vectors: readonly unknown[], usage: Usage | null, call: OperationCall): JsonObject {
   const asText = call.params.encoding_format === 'base64';
@@ -24,7 +25,7 @@ export function embeddingList(vectors: readonly unknown[], usage: Usage | null, 
     object: 'list',
     data: vectors.map((vector, index) => ({ object: 'embedding', index, embedding: asText ? floatsAsText(vector) : vector })),
     model: call.model,
-    ...(usage === null ? {} : { usage: { prompt_tokens: usage.inputTokens, total_tokens: usage.inputTokens } }),
+    usage: { prompt_tokens: usage?.inputTokens ?? 0, total_tokens: usage?.inputTokens ?? 0 },
   };
 }
 
