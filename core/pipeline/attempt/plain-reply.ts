@@ -14,7 +14,7 @@ import { JsonStepError, parseSteps } from '../request/large-json/parse-steps.ts'
 import { unfinishedUsage, usageOfCall } from '../usage/estimate-usage.ts';
 import { EventStream } from './event-stream.ts';
 import type { Outgoing } from './outgoing-call.ts';
-import { eventStreamType, excerpt, isJson, isStream } from './reply-body.ts';
+import { eventStreamType, excerpt, isJson, isStream, parseErrorBody } from './reply-body.ts';
 import { passedHeaders } from './reply-headers.ts';
 import { resultsAtGateway } from './results-address.ts';
 import type { WholeReply } from './whole-reply.ts';
@@ -177,7 +177,7 @@ interface ShapedError {
 /** An error with objects where texts are expected, or with endless nesting, is treated as one that is not JSON. */
 function errorOf(ctx: RequestContext, adapter: ProviderAdapter, reply: WholeReply, isShaped: boolean): ShapedError {
   try {
-    return parsedErrorOf(ctx, adapter, reply, parseObject(reply.body), isShaped);
+    return parsedErrorOf(ctx, adapter, reply, parseErrorBody(reply.body), isShaped);
   } catch {
     return parsedErrorOf(ctx, adapter, reply, null, isShaped);
   }

@@ -1,6 +1,8 @@
 import type { Operation } from '../../contract/provider/provider.ts';
 import { findHeader, type HeaderList, withoutHeader } from '../../contract/values/http/http.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { isEventStream } from '../../contract/values/text/event-text.ts';
+import { textOf } from '../../contract/values/text/utf8.ts';
 
 /** A reply without a content type counts as JSON, because shaped routes request JSON. */
 export function isJson(headers: HeaderList): boolean {
@@ -26,6 +28,20 @@ export const eventStreamType = 'text/event-stream; charset=utf-8';
 /** Returns the headers with the content type of events. */
 export function withEventStreamType(headers: HeaderList): HeaderList {
   return [...withoutHeader(headers, 'content-type'), 'content-type', eventStreamType];
+}
+
+/**
+ * Parses the body of an error response. Null if it is no JSON object. Google's servers, also the one with OpenAI's API, send some errors as
+ * a list of one object.
+ */
+export function parseErrorBody(body: Uint8Array): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(textOf(body));
+    const only: unknown = Array.isArray(value) ? value[0] : value;
+    return isObject(only) ? only : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Returns the beginning of an unreadable reply for the error message. */

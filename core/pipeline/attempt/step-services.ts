@@ -7,7 +7,7 @@ import { type JsonObject, parseObject } from '../../contract/values/json/json.ts
 import type { StepTransport } from '../run-attempt.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { bodyOf, exchangeStream } from './exchange-stream.ts';
-import { excerpt } from './reply-body.ts';
+import { excerpt, parseErrorBody } from './reply-body.ts';
 
 export const replyBytesMax = 64 * 1024 * 1024;
 
@@ -138,7 +138,7 @@ async function jsonOf(resolved: ResolvedTarget, body: AsyncIterable<Uint8Array>)
 
 async function errorOf(resolved: ResolvedTarget, response: StepResponse): Promise<GatewayError> {
   const bytes = await whole(response.body);
-  const parsed = parseObject(bytes);
+  const parsed = parseErrorBody(bytes);
   const error = resolved.adapter.error(response.status, parsed, response.headers);
   return new GatewayError('upstream_status', {
     status: response.status,

@@ -177,3 +177,17 @@ async function failedAt(type: string, status: number, body: JsonObject, headers 
   gateway.script(replyWith(status, body, headers));
   return await gateway.send({ body: { model: '@p/anthropic.claude-sonnet-4-5', messages: question.messages } });
 }
+
+it.each([
+  ['google', '@gemini', 'google error: Quota exceeded.', 'RESOURCE_EXHAUSTED', '12'],
+  // Google's servers have OpenAI's API too.
+  ['openai', '@one', 'openai error: Quota exceeded.', null, undefined],
+])('provider errors: a list of one error is read like the error, from %s', async (_, provider, message, type, retryAfter) => {
+  const gateway = createHarness({ providers: { one: 'openai', gemini: 'google' } });
+  const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '12s' }];
+  const error = { code: 429, message: 'Quota exceeded.', status: 'RESOURCE_EXHAUSTED', details };
+  gateway.script(replyWith(429, JSON.stringify([{ error }]), ['content-type', 'application/json']));
+  const reply = await gateway.send({ body: { ...question, model: `${provider}/m`, stream: true } });
+  expect([reply.status, reply.json.error]).toMatchObject([429, { message, ...(type === null ? {} : { type }) }]);
+  expect(reply.header('retry-after')).toBe(retryAfter);
+});
