@@ -29,6 +29,11 @@ export function idInFormat(prefix: string, id: unknown, call: OperationCall): st
   return id.startsWith(prefix) ? id : prefix + id.replace(/^(chatcmpl|cmpl|resp|msg|gen)[-_]/, '');
 }
 
+/** Returns the id of a tool call. A new id if the provider sent none, because results refer to calls by their ids. */
+export function callIdOf({ id }: JsonObject, call: OperationCall): string {
+  return typeof id === 'string' && id !== '' ? id : call.newId('call_');
+}
+
 /** Fields of a choice that Messages and Responses replies carry in another form. */
 const choiceFields: ReadonlySet<string> = new Set([
   ...['index', 'message', 'delta', 'finish_reason', 'native_finish_reason', 'stop_reason', 'stop_sequence', 'logprobs'],

@@ -5,6 +5,7 @@ import { webAddressIn } from '../../formats/openai/url-citations.ts';
 import { adaptInReply, dropFromReply } from '../../formats/reply-notes.ts';
 import { sealBlock } from '../../formats/sealed-blocks.ts';
 import { fieldsOf, inputOf, type MessageSink } from '../message-events.ts';
+import { callIdOf } from '../reply-fields.ts';
 import { WholeObject } from '../whole-object.ts';
 
 /** Converts pieces of a reply, in any order, to the content block events of a Messages stream. */
@@ -143,7 +144,7 @@ export function blockSequence(call: OperationCall, seals: boolean): BlockSequenc
       const key = toolCall.index ?? toolCall.id;
       let block = tools.get(key);
       if (block === undefined) {
-        block = open('tool', { type: 'tool_use', id: toolCall.id, name: fn.name, input: {} });
+        block = open('tool', { type: 'tool_use', id: callIdOf(toolCall, call), name: fn.name, input: {} });
         tools.set(key, block);
       }
       if (typeof fn.arguments !== 'string' || fn.arguments === '') return advance();

@@ -5,6 +5,7 @@ import { webAddressIn } from '../../formats/openai/url-citations.ts';
 import { adaptInReply, dropFromReply } from '../../formats/reply-notes.ts';
 import { sealBlock } from '../../formats/sealed-blocks.ts';
 import type { MessageSink } from '../message-events.ts';
+import { callIdOf } from '../reply-fields.ts';
 import { messageItem } from './output-message.ts';
 import { reasoningItem } from './output-reasoning.ts';
 import { customToolItem, type ToolItem, toolItem } from './output-tool.ts';
@@ -119,7 +120,7 @@ export function outputItems(call: OperationCall, seals: boolean): OutputItems {
       const given = called.input ?? called.arguments;
       const text = typeof given === 'string' ? given : '';
       if (known !== undefined) return addTo(...known, text);
-      const callId = typeof toolCall.id === 'string' && toolCall.id !== '' ? toolCall.id : call.newId('call_');
+      const callId = callIdOf(toolCall, call);
       const item = isObject(custom)
         ? customToolItem(call.newId('ctc_'), callId, called.name, items.length)
         : toolItem(call.newId('fc_'), callId, called.name, items.length);

@@ -60,3 +60,19 @@ it('calls that share an index in a stream stay separate in Messages', async () =
     ['{"n":1}', '{"n":2}'],
   ]);
 });
+
+it.each([true, false])('calls without an id get one in Messages, to which their results refer (stream: %s)', async (stream) => {
+  const gateway = createHarness();
+  const calls = [
+    { ...call('', 'f', '{}'), index: 0 },
+    { ...call('', 'g', '{}'), index: 1 },
+  ];
+  gateway.script(stream ? streamed(...calls) : plain(...calls));
+  const headers = { 'x-svc-api-key': gateway.key, 'x-svc-provider': 'together-ai', authorization: 'Bearer k' };
+  const body = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'x' }], stream };
+  const reply = await gateway.send({ path: '/v1/messages', headers, body });
+  const blocks = stream ? eventsOf(reply.text).flatMap(({ content_block: block }) => block ?? []) : reply.json.content;
+  const ids = (blocks as JsonObject[]).map(({ id }) => id);
+  expect(ids).toEqual([expect.stringMatching(/^call_./), expect.stringMatching(/^call_./)]);
+  expect(new Set(ids).size).toBe(2);
+});
