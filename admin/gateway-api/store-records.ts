@@ -66,7 +66,7 @@ export function createRecordStore(
         const inserted = await insertAll(rows, json);
         return { inserted, duplicates: rows.length - inserted, refused: [] };
       } catch (error) {
-        if (isTemporary(error)) throw error;
+        if (isOfBatch(error)) throw error;
         return storeOneByOne(insertAll, rows);
       }
     };
@@ -76,18 +76,27 @@ export function createRecordStore(
   };
 }
 
-/**
- * True if the same records may be stored later, such as after a deadlock, or when the disk of the database can be written again. False
- * if the database rejected the values of a record, or if this program could not handle the record.
- */
-function isTemporary(error: unknown): boolean {
-  if (isDatabaseAway(error)) return true;
-  const code = String((error as { code?: unknown } | null)?.code);
-  return /^[0-9A-Z]{5}$/.test(code) && !rejectedValues.test(code);
+/** True if every record of the batch would fail: the database is unreachable, or another transaction got in the way. */
+function isOfBatch(error: unknown): boolean {
+  return isDatabaseAway(error) || conflictCodes.has(codeOf(error));
 }
 
-/** Classes of PostgreSQL's errors: data exception, integrity constraint violation, program limit exceeded. */
-const rejectedValues = /^(22|23|54)/;
+/** Serialization failure, deadlock, lock timeout. */
+const conflictCodes: ReadonlySet<string> = new Set(['40001', '40P01', '55P03']);
+
+/** True if the record can never be stored: the database rejected its values, or this program could not handle it. */
+function isOfRecord(error: unknown): boolean {
+  if (isOfBatch(error)) return false;
+  const code = codeOf(error);
+  return !/^[0-9A-Z]{5}$/.test(code) || rejectedValues.test(code);
+}
+
+/** Classes of PostgreSQL's errors: cardinality violation, data exception, integrity constraint violation, program limit exceeded. */
+const rejectedValues = /^(21|22|23|54)/;
+
+function codeOf(error: unknown): string {
+  return String((error as { code?: unknown } | null)?.code);
+}
 
 interface Stored {
   readonly inserted: number;
@@ -110,7 +119,7 @@ async function storeOneByOne(
       inserted += count;
       duplicates += 1 - count;
     } catch (error) {
-      if (isTemporary(error)) throw error;
+      if (!isOfRecord(error)) throw error;
       refused.push(row.id);
     }
   }

@@ -92,6 +92,14 @@ describe.each(databases)('writers of new records, on %s', (name) => {
     expect([await isStored(good.id), await isStored(bad.id)]).toEqual([true, false]);
   });
 
+  it('store records one by one if the statement takes too long for all of them', async () => {
+    const both = [record(), record()];
+    const slow: RecordWriter = async (tx, rows) => {
+      if (rows.length > 1) await tx.execute(`do $$ begin raise exception 'canceling statement' using errcode = '57014'; end $$`);
+    };
+    expect(await storeWith(slow)(both)).toMatchObject({ inserted: 2, refused: [] });
+  });
+
   it.each([
     ['40P01', 'deadlock detected'],
     ['42501', 'could not open file "base/5/2619": Read-only file system'],
