@@ -43,7 +43,8 @@ export function responseObject(state: ResponseState, call: OperationCall): JsonO
     prompt_cache_key: asked('prompt_cache_key', null),
     reasoning: { effort: effort ?? null, summary: summary ?? null },
     safety_identifier: asked('safety_identifier', null),
-    service_tier: asked('service_tier', 'default'),
+    // The tier that processed the call, not the one that was asked for. It is replaced if the provider reports one.
+    service_tier: 'default',
     store: false,
     temperature: asked('temperature', 1),
     text: { ...(isObject(params.text) ? params.text : {}), format: formatOf(params.text) },
@@ -63,8 +64,8 @@ export function responseObject(state: ResponseState, call: OperationCall): JsonO
 /** Clients with fixed types require every field of a function, also those that the request did not have. */
 function shownTool(tool: unknown): unknown {
   if (!isObject(tool) || tool.type !== 'function') return tool;
-  const { description = null, parameters = null, strict = null } = tool;
-  return { ...tool, description, parameters, strict };
+  const { description = null, parameters = null, strict } = tool;
+  return { ...tool, description, parameters, strict: strict === true };
 }
 
 function formatOf(text: unknown): JsonObject {

@@ -25,7 +25,7 @@ describe('fields of a response that the Open Responses specification requires', 
     const given = { type: 'function', name: 'f', description: 'Does f', parameters: { type: 'object' }, strict: true };
     const tools = [{ type: 'function', name: 'g' }, given, { type: 'custom', name: 'h' }];
     expect(responseTo({ input: 'x', tools }).tools).toEqual([
-      { type: 'function', name: 'g', description: null, parameters: null, strict: null },
+      { type: 'function', name: 'g', description: null, parameters: null, strict: false },
       given,
       { type: 'custom', name: 'h' },
     ]);
