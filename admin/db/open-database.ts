@@ -8,6 +8,7 @@ import type { Settings } from '../../config/settings.ts';
 import type { Log } from '../../core/contract/plugin/plugin.ts';
 import { isUuid } from '../../core/contract/values/text/uuid.ts';
 import { StartError } from '../start-error.ts';
+import { databaseTls } from './database-tls.ts';
 import { type EmbeddedDatabase, fullDiskOf, openEmbeddedDatabase } from './embedded-database.ts';
 import { guardPool } from './guard-pool.ts';
 import { joinBegin } from './join-begin.ts';
@@ -131,17 +132,22 @@ async function openServer(url: string, options: PoolOptions, tables: Tables, log
     (pool as EventEmitter).on('connect', joinBegin);
     prepared.useOf(pool);
   };
+  const ssl = databaseTls(url);
   const orm: MikroORM = await MikroORM.init({
     ...shared(tables, log),
     ...server,
     clientUrl: url,
     pool: { min: 0, max: size, idleTimeoutMillis: 30_000 },
     driverOptions: {
-      ...{ ...connect, connectionTimeoutMillis: timeoutMs, onPoolCreated },
+      ...{ ...connect, ssl, connectionTimeoutMillis: timeoutMs, onPoolCreated },
       ...(hasQueryTimeout ? { query_timeout: timeoutMs } : {}),
     },
   });
-  const migrating = await MikroORM.init({ ...migrationsOnly(tables, log), ...server, clientUrl: url, pool: { min: 0, max: 3 } });
+  const migrating = await MikroORM.init({
+    ...migrationsOnly(tables, log),
+    ...{ ...server, clientUrl: url, pool: { min: 0, max: 3 } },
+    driverOptions: { ...connect, ssl, lock_timeout: migrationLockWaitMs },
+  });
   let sessionOf: TenantSession;
   try {
     sessionOf = await migrateAlone(migrating, tables.migrations, tablesOf(orm), log);
@@ -164,7 +170,7 @@ async function openServer(url: string, options: PoolOptions, tables: Tables, log
 function migrationsOnly(tables: Tables, log: Log): Options {
   const options = shared({ ...tables, entities: [] }, log);
   const discovery = { ...options.discovery, warnWhenNoEntities: false };
-  return { ...options, discovery, driverOptions: { ...connect, lock_timeout: migrationLockWaitMs } };
+  return { ...options, discovery };
 }
 
 /** By default the ORM creates a missing database, so that a misspelt name would start an empty installation. */
