@@ -1,10 +1,10 @@
-import type { NodeConnectionOptions } from '@nats-io/transport-node';
+import type { NodeConnectionOptions, TlsOptions } from '@nats-io/transport-node';
 
 const pauseMs = 250;
 
 /**
  * Connection options for `NATS_URL`: `nats://user:password@host:4222` or `tls://host`. Several servers are separated by commas.
- * The first URL sets credentials and TLS. The client reconnects without limit. The server shows `name`.
+ * The first URL sets credentials and TLS. Its parameters `sslrootcert`, `sslcert` and `sslkey` are files, which each connection reads again. The client reconnects without limit. The server shows `name`.
  */
 export function natsOptions(text: string, name: string): NodeConnectionOptions {
   const urls = text.split(',').map((part) => new URL(part.includes('://') ? part.trim() : `nats://${part.trim()}`));
@@ -17,7 +17,7 @@ export function natsOptions(text: string, name: string): NodeConnectionOptions {
     name,
     // A user without a password is a token, as in the URLs of other NATS clients.
     ...(user && pass ? { user, pass } : user ? { token: user } : {}),
-    ...(first?.protocol === 'tls:' ? { tls: {} } : {}),
+    ...(first?.protocol === 'tls:' ? { tls: tlsFiles(first.searchParams) } : {}),
     timeout: 2_000,
     maxReconnectAttempts: -1,
     ignoreAuthErrorAbort: true,
@@ -28,4 +28,9 @@ export function natsOptions(text: string, name: string): NodeConnectionOptions {
     pingInterval: 10_000,
     maxPingOut: 2,
   };
+}
+
+function tlsFiles(parameters: URLSearchParams): TlsOptions {
+  const files = { caFile: parameters.get('sslrootcert'), certFile: parameters.get('sslcert'), keyFile: parameters.get('sslkey') };
+  return Object.fromEntries(Object.entries(files).filter(([, path]) => path !== null));
 }

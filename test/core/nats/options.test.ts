@@ -22,3 +22,11 @@ it('NATS options: a user without a password is a token', () => {
 it('NATS options: tls:// requires TLS', () => {
   expect(natsOptions('tls://one', 'svc test').tls).toEqual({});
 });
+
+it('NATS options: the files of certificates are parameters of the first URL', () => {
+  const url = 'tls://one?sslrootcert=/etc/ca.pem&sslcert=/etc/client.crt&sslkey=/etc/client.key,tls://two';
+  expect(natsOptions(url, 'svc test')).toMatchObject({
+    servers: ['one:4222', 'two:4222'],
+    tls: { caFile: '/etc/ca.pem', certFile: '/etc/client.crt', keyFile: '/etc/client.key' },
+  });
+});
