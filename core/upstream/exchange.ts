@@ -8,7 +8,7 @@ import type { Deadlines, Timed } from './deadlines.ts';
 import { toReplyHeaders, withoutHopByHop } from './hop-by-hop.ts';
 import type { Pool } from './pool.ts';
 import { UploadStream } from './upload-stream.ts';
-import { cutByReset, isClosedSocket, type Phase, toUpstreamError } from './upstream-error.ts';
+import { cutByReset, isClosedSocket, notReached, type Phase, toUpstreamError } from './upstream-error.ts';
 
 /** Services shared by all exchanges of a transport. */
 export interface ExchangeServices {
@@ -191,9 +191,7 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
     const { connectMs, firstByteMs, idleMs, totalMs } = this.#call.timeouts;
     if (this.#phase !== 'body' && nowMs >= this.#firstByteAtMs) return requestTimeout(firstByteMs);
     if (nowMs >= this.#totalAtMs) return requestTimeout(totalMs);
-    if (this.#phase === 'connect') {
-      return new GatewayError('upstream_connect', { message: `The provider could not be reached within ${connectMs}ms` });
-    }
+    if (this.#phase === 'connect') return notReached(connectMs);
     return new GatewayError('request_timeout', { message: `The provider sent nothing for ${idleMs}ms`, waitedMs: idleMs });
   }
 

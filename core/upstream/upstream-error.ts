@@ -26,6 +26,12 @@ export function toUpstreamError(error: unknown, phase: Phase): GatewayError {
   return new GatewayError('upstream_reset', { message: cutShort, detail, cause: error });
 }
 
+/** No connection was established in time. The client sees the limit too; `detail` makes the call appear in the log with its host. */
+export function notReached(ms: number): GatewayError {
+  const detail = `no connection within ${ms} ms`;
+  return new GatewayError('upstream_connect', { message: `The provider could not be reached within ${ms}ms`, detail });
+}
+
 /** True for the errors of a kept-alive socket that the peer has closed in the meantime. No response was received on it. */
 export function isClosedSocket(error: unknown): boolean {
   const code = codeOf(error);

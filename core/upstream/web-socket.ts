@@ -6,7 +6,7 @@ import { GatewayError } from '../contract/values/errors/errors.ts';
 import type { HeaderList } from '../contract/values/http/http.ts';
 import type { Attempt, Connect } from './connector.ts';
 import { toReplyHeaders, withoutHopByHop } from './hop-by-hop.ts';
-import { type Phase, toUpstreamError } from './upstream-error.ts';
+import { notReached, type Phase, toUpstreamError } from './upstream-error.ts';
 import { WsFrameSocket } from './ws-frame-socket.ts';
 
 export interface WebSocketOptions {
@@ -172,10 +172,6 @@ function toHeaderObject(list: HeaderList): Record<string, string | string[]> {
     headers[name] = known === undefined ? value : [...(typeof known === 'string' ? [known] : known), value];
   }
   return headers;
-}
-
-function notReached(ms: number): GatewayError {
-  return new GatewayError('upstream_connect', { message: `The provider could not be reached within ${ms}ms` });
 }
 
 function noResponse(ms: number): GatewayError {

@@ -72,6 +72,7 @@ describe('a provider that cannot be reached', () => {
     expect(await sent.error).toMatchObject({
       code: 'upstream_connect',
       message: 'The provider could not be reached within 60ms',
+      detail: 'no connection within 60 ms',
     });
     await local.close();
   });
