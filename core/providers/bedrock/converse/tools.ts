@@ -75,13 +75,14 @@ function choiceOf(params: JsonObject): Choice {
   const asked = params.tool_choice ?? params.function_call;
   const plain = (choice: JsonObject | null): Choice => ({ choice, none: false, only: null });
   if (asked === 'none') return { choice: null, none: true, only: null };
-  if (asked === 'auto') return plain({ auto: {} });
+  // The default, which models without a choice of tools (Llama, Cohere) reject if it is named.
+  if (asked === 'auto') return plain(null);
   if (asked === 'required') return plain({ any: {} });
   if (!isObject(asked)) return plain(null);
   if (asked.type === 'allowed_tools' && isObject(asked.allowed_tools)) {
     const { mode, tools } = asked.allowed_tools;
     const names = Array.isArray(tools) ? tools.filter(isObject).map((tool) => String(functionName(tool))) : [];
-    return { ...plain(mode === 'required' ? { any: {} } : { auto: {} }), only: names };
+    return { ...plain(mode === 'required' ? { any: {} } : null), only: names };
   }
   const name = functionName(asked);
   return plain(name === undefined ? asked : { tool: { name } });

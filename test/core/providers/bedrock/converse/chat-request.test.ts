@@ -49,7 +49,7 @@ describe('tools', () => {
   const tools = ['one', 'two'].map((name) => ({ type: 'function', function: { name, parameters: {} } }));
 
   it.each([
-    ['auto', { auto: {} }],
+    ['auto', undefined],
     ['required', { any: {} }],
     [{ type: 'function', function: { name: 'two' } }, { tool: { name: 'two' } }],
     [undefined, undefined],
