@@ -4,6 +4,7 @@ import { objectSchema } from '../../../formats/anthropic/tools.ts';
 import { badParam } from '../../../formats/bad-param.ts';
 import { schemaWithoutBounds } from '../../../formats/json-schema-bounds.ts';
 import { noteOnce } from '../../../formats/note-once.ts';
+import { makerOf } from '../model-id.ts';
 import type { Conversation } from './chat-messages.ts';
 import { cachePoints } from './content-parts.ts';
 import { takesSchemas } from './schema-support.ts';
@@ -13,7 +14,7 @@ import { takesSchemas } from './schema-support.ts';
  * history with tool calls but without tools, so missing tools in the history are declared again.
  */
 export function toolConfig(params: JsonObject, turns: Conversation['messages'], call: OperationCall): JsonObject {
-  const asked = choiceOf(params);
+  const asked = acceptedChoice(choiceOf(params), call);
   const { only } = asked;
   let tools = toolList(params, call);
   if (only) {
@@ -86,6 +87,15 @@ function choiceOf(params: JsonObject): Choice {
   }
   const name = functionName(asked);
   return plain(name === undefined ? asked : { tool: { name } });
+}
+
+/** Llama cannot be forced to call a tool, and models of Mistral cannot be forced to call a certain one: they reject the call. */
+function acceptedChoice(asked: Choice, call: OperationCall): Choice {
+  const named = isObject(asked.choice?.tool) ? String(asked.choice.tool.name) : null;
+  const maker = makerOf(call.model);
+  if (asked.choice === null || !(maker === 'meta' || (maker === 'mistral' && named !== null))) return asked;
+  if (named === null) noteOnce(call.dropped, 'tool_choice');
+  return { ...asked, choice: maker === 'meta' ? null : { any: {} }, only: named === null ? asked.only : [named] };
 }
 
 function functionName(from: JsonObject): unknown {

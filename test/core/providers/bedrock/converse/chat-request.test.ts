@@ -59,6 +59,19 @@ describe('tools', () => {
     expect(toolConfig.tools).toHaveLength(2);
   });
 
+  const second = { type: 'function', function: { name: 'two' } };
+  it.each([
+    ['meta.llama4-maverick-17b-instruct-v1:0', 'required', ['one', 'two'], undefined, ['tool_choice'], []],
+    ['meta.llama4-maverick-17b-instruct-v1:0', second, ['two'], undefined, [], ['tool_choice']],
+    ['mistral.mistral-large-2402-v1:0', 'required', ['one', 'two'], { any: {} }, [], []],
+    ['mistral.mistral-large-2402-v1:0', second, ['two'], { any: {} }, [], ['tool_choice']],
+  ])('for %s, which rejects some choices, follow %j as far as possible', (model, choice, names, toolChoice, lost, changed) => {
+    const { body, dropped, adapted } = sent({ model, tools, tool_choice: choice });
+    const { toolConfig } = body as { toolConfig: { tools: { toolSpec: JsonObject }[]; toolChoice?: unknown } };
+    expect(toolConfig.tools.map(({ toolSpec }) => toolSpec.name)).toEqual(names);
+    expect([toolConfig.toolChoice, dropped, adapted]).toEqual([toolChoice, lost, changed]);
+  });
+
   it('are dropped if none may be called', () => {
     expect(sent({ tools, tool_choice: 'none' }).body.toolConfig).toBe(undefined);
   });
