@@ -16,7 +16,8 @@ const cacheSeconds = 60;
 export async function cardReply(work: Work): Promise<Reply> {
   const { parts, ctx, call, agent } = work;
   call.operation = 'GetAgentCard';
-  const body = JSON.stringify(rewriteCard(await cardOf(work), rewriteOf(parts.publicUrl, agent.document)));
+  const card = inShapeOf(call.version, await cardOf(work));
+  const body = JSON.stringify(rewriteCard(card, rewriteOf(parts.publicUrl, agent.document)));
   const tag = `"${hash('sha256', body, 'base64url')}"`;
   // The shape depends on the version, and the key may be taken away.
   const headers = ['etag', tag, 'cache-control', `private, max-age=${cacheSeconds}`, 'vary', 'a2a-version'];
@@ -42,6 +43,22 @@ async function cardOf({ parts, options, call, agent }: Work): Promise<JsonObject
     if (stored === null) throw nameAgent(toGatewayError(thrown));
     return stored;
   }
+}
+
+/** Members of 0.3 that 1.0 does not have. */
+const membersOf03: ReadonlySet<string> = new Set([
+  'url',
+  'preferredTransport',
+  'additionalInterfaces',
+  'protocolVersion',
+  'security',
+  'supportsAuthenticatedExtendedCard',
+]);
+
+/** Removes the shape of 0.3 for clients that state another version: the SDK for Java rejects members that 1.0 does not have. */
+function inShapeOf(version: string | null, card: JsonObject): JsonObject {
+  if (version === null || /^0\./.test(version) || !('supportedInterfaces' in card)) return card;
+  return Object.fromEntries(Object.entries(card).filter(([name]) => !membersOf03.has(name)));
 }
 
 /** Returns the changes of the cards of an agent. */

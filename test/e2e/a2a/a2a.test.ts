@@ -234,17 +234,22 @@ describe('the card of an agent', () => {
     expect(JSON.stringify(found)).not.toContain(agent.origin);
   });
 
-  it('has credentials that clients of either version read, in a card of both', async () => {
+  it('has the shape of 1.0 for clients that state this version, and that of both for clients that state none', async () => {
     const of03 = (await fetch(`${agent.origin}/.well-known/agent-card.json`)).json() as Promise<JsonObject>;
     await addAgent('two-versions', agent.url, { agent_card: { ...(await of03), ...(await rawCard()) } });
-    const found = await card('two-versions');
-    const { securitySchemes, securityRequirements } = AgentCard.fromJSON(found);
-    expect(Object.values(securitySchemes).map(({ scheme }) => scheme?.$case)).toEqual([
-      'apiKeySecurityScheme',
-      'httpAuthSecurityScheme',
-    ]);
-    expect(securityRequirements.map(({ schemes }) => Object.keys(schemes))).toEqual([['gatewayKey'], ['gatewayBearer']]);
-    expect(found).toMatchObject({
+    const [of10, ofBoth] = [await card('two-versions'), await card('two-versions', {})];
+    for (const found of [of10, ofBoth]) {
+      const { securitySchemes, securityRequirements } = AgentCard.fromJSON(found);
+      expect(Object.values(securitySchemes).map(({ scheme }) => scheme?.$case)).toEqual([
+        'apiKeySecurityScheme',
+        'httpAuthSecurityScheme',
+      ]);
+      expect(securityRequirements.map(({ schemes }) => Object.keys(schemes))).toEqual([['gatewayKey'], ['gatewayBearer']]);
+    }
+    expect(of10).not.toHaveProperty('url');
+    expect(of10).not.toHaveProperty('security');
+    expect(ofBoth).toMatchObject({
+      url: expect.stringMatching(/\/v1\/agent\/two-versions$/),
       securitySchemes: { gatewayKey: { type: 'apiKey', in: 'header' }, gatewayBearer: { type: 'http', scheme: 'bearer' } },
       security: [{ gatewayKey: [] }, { gatewayBearer: [] }],
     });
