@@ -205,13 +205,23 @@ export const notText: ReadonlySet<string> = new Set([
   ],
 ]);
 
-function everyText(value: unknown, path: Path, parts: TextPart[]): void {
+/** `isData`: the value is the input of a tool, so that the model chose the names of its members and its numbers. */
+function everyText(value: unknown, path: Path, parts: TextPart[], isData = false): void {
   if (typeof value === 'string') parts.push({ text: value, path });
+  else if (isData && typeof value === 'number') parts.push({ text: String(value), path, kind: 'number' });
   else if (path.length > depthMax) return;
-  else if (Array.isArray(value)) for (const [index, item] of value.entries()) everyText(item, [...path, index], parts);
+  else if (Array.isArray(value)) for (const [index, item] of value.entries()) everyText(item, [...path, index], parts, isData);
   else if (isObject(value)) {
     // The source of a document in plain text.
     if (value.type === 'text' && typeof value.data === 'string') parts.push({ text: value.data, path: [...path, 'data'] });
-    for (const [key, item] of Object.entries(value)) if (!notText.has(key)) everyText(item, [...path, key], parts);
+    for (const [key, item] of Object.entries(value)) {
+      if (isData) parts.push({ text: key, path: [...path, key], kind: 'name' });
+      if (isData ? key !== '__proto__' : !notText.has(key)) everyText(item, [...path, key], parts, isData || isInput(value, key));
+    }
   }
+}
+
+/** True for the input of a call in Messages. Calls of the other formats have their arguments as text. */
+function isInput({ type }: JsonObject, key: string): boolean {
+  return key === 'input' && typeof type === 'string' && type.endsWith('tool_use');
 }

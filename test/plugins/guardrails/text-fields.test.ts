@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { OperationName } from '../../../core/contract/provider/provider.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { textParts } from '../../../plugins/guardrails/texts.ts';
+import { textParts, withTexts } from '../../../plugins/guardrails/texts.ts';
 
 /** A body of each format in which every field that can hold text holds `TEXT` and a number of its own. */
 const bodies: readonly [operation: OperationName, side: 'input' | 'output', body: JsonObject][] = [
@@ -190,4 +190,15 @@ describe('scope last_message: every part of the last message with text reaches t
     const read = textParts(operation, 'input', body, 'last_message').map(({ text }) => text);
     expect(read).toEqual(Array.from({ length: count }, (_none, index) => `TEXT${index + 1}`));
   });
+});
+
+it('the input of a tool in Messages is read and changed whole: names, numbers, and members with names of other fields', () => {
+  const input = { url: 'TEXT1', TEXT2: { id: 'TEXT3', n: 4111 } };
+  const body = { content: [{ type: 'tool_use', id: 't', name: 'f', input }] };
+  const parts = textParts('messages', 'output', body, 'all_messages');
+  expect(parts.map(({ text }) => text)).toEqual(['f', 'url', 'TEXT1', 'TEXT2', 'id', 'TEXT3', 'n', '4111']);
+  const texts = parts.map(({ text }) => text.replace(/TEXT\d|4111/, 'X'));
+  expect(withTexts(body, parts, texts).content).toEqual([
+    { type: 'tool_use', id: 't', name: 'f', input: { url: 'X', X: { id: 'X', n: 'X' } } },
+  ]);
 });
