@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Reply } from '../../core/contract/plugin/plugin.ts';
-import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../core/contract/values/json/json.ts';
 import { eventText, typedEvent } from '../../core/contract/values/text/event-text.ts';
 
 type Format = 'chat' | 'completion' | 'messages' | 'responses';
@@ -38,9 +38,9 @@ export function softDenialOf(ctx: RequestContext, text: string, results: string,
 }
 
 /** Returns the events that end a stream that has begun, with the text of a denial; null for routes without such messages. */
-export function softEndOf(ctx: RequestContext, text: string, last: JsonObject | null): string | null {
+export function softEndOf(ctx: RequestContext, text: string, last: JsonObject): string | null {
   const format = formatOf(ctx);
-  return format === null ? null : ends[format](ctx, text, last ?? {});
+  return format === null ? null : ends[format](ctx, text, last);
 }
 
 const bodies: Readonly<Record<Format, (ctx: RequestContext, text: string, created: number) => JsonObject>> = {
@@ -78,9 +78,9 @@ const streams: Readonly<Record<Format, (ctx: RequestContext, text: string, body:
     const first = { ...chunk, choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }] };
     const options = ctx.params?.stream_options;
     const counted = isObject(options) && options.include_usage === true ? eventText({ ...chunk, choices: [], usage }) : '';
-    return eventText(first) + chatEnd(chunk, text, counted);
+    return eventText(first) + chatEnd(chunk, text, counted, [0]);
   },
-  completion: (_ctx, text, { usage: _usage, ...body }) => completionEnd(body, text),
+  completion: (_ctx, text, { usage: _usage, ...body }) => completionEnd(body, text, [0]),
   messages(_ctx, text, body) {
     const start = { type: 'message_start', message: { ...body, content: [], stop_reason: null } };
     return typedEvents([start, ...messagesEnd(0, text)]);
@@ -95,29 +95,51 @@ const streams: Readonly<Record<Format, (ctx: RequestContext, text: string, body:
 };
 
 const ends: Readonly<Record<Format, (ctx: RequestContext, text: string, last: JsonObject) => string>> = {
-  chat: (_ctx, text, { choices: _choices, usage: _usage, ...chunk }) => chatEnd(chunk, text, ''),
-  completion: (_ctx, text, { choices: _choices, usage: _usage, ...chunk }) => completionEnd(chunk, text),
+  chat: (_ctx, text, { choices, usage: _usage, response: _response, ...chunk }) => chatEnd(chunk, text, '', indexesIn(choices)),
+  completion: (_ctx, text, { choices, usage: _usage, response: _response, ...chunk }) =>
+    completionEnd(chunk, text, indexesIn(choices)),
   messages(_ctx, text, { index }) {
     const open = typeof index === 'number' ? index : 0;
     return typedEvents([{ type: 'content_block_stop', index: open }, ...messagesEnd(open + 1, text)]);
   },
-  responses(ctx, text, { output_index, sequence_number }) {
+  responses(ctx, text, { type, item_id, output_index, sequence_number, response }) {
     const at = typeof output_index === 'number' ? output_index + 1 : 0;
     const next = typeof sequence_number === 'number' ? sequence_number + 1 : 0;
-    const body = bodies.responses(ctx, text, Math.floor(ctx.receivedAtMs / 1000));
-    return typedEvents(responsesEnd(body, text, at).map((event, index) => ({ ...event, sequence_number: next + index })));
+    const { id, model, created_at } = isObject(response) ? response : ({} as JsonObject);
+    const own = bodies.responses(ctx, text, Math.floor(ctx.receivedAtMs / 1000));
+    // OpenAI's client requires the id of the first event, and the end of each item.
+    const open = item_id === undefined ? [] : [openItem(type, item_id)];
+    const body = { ...own, ...(id === undefined ? {} : { id, model, created_at }), output: [...open, ...objectsIn(own.output)] };
+    const events = [
+      ...open.map((item) => ({ type: 'response.output_item.done', output_index, item })),
+      ...responsesEnd(body, text, at),
+    ];
+    return typedEvents(events.map((event, index) => ({ ...event, sequence_number: next + index })));
   },
 };
 
-function chatEnd(chunk: JsonObject, text: string, usage: string): string {
-  const content = { ...chunk, choices: [{ index: 0, delta: { content: text }, finish_reason: null }] };
-  const end = { ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+/** The item whose text is denied, without its text. */
+function openItem(type: unknown, id: unknown): JsonObject {
+  if (String(type).includes('reasoning')) return { id, type: 'reasoning', summary: [] };
+  return { id, type: 'message', status: 'incomplete', role: 'assistant', content: [] };
+}
+
+/** Choices that a stream has not ended; the first one if none has begun. */
+function indexesIn(choices: unknown): unknown[] {
+  const indexes = objectsIn(choices).map(({ index }) => index);
+  return indexes.length === 0 ? [0] : indexes;
+}
+
+/** The text is that of the first choice. */
+function chatEnd(chunk: JsonObject, text: string, usage: string, [index, ...others]: readonly unknown[]): string {
+  const content = { ...chunk, choices: [{ index, delta: { content: text }, finish_reason: null }] };
+  const end = { ...chunk, choices: [index, ...others].map((at) => ({ index: at, delta: {}, finish_reason: 'stop' })) };
   return `${eventText(content)}${eventText(end)}${usage}${eventText('[DONE]')}`;
 }
 
-function completionEnd(chunk: JsonObject, text: string): string {
-  const choice = { index: 0, text, logprobs: null, finish_reason: 'stop' };
-  return `${eventText({ ...chunk, choices: [choice] })}${eventText('[DONE]')}`;
+function completionEnd(chunk: JsonObject, text: string, indexes: readonly unknown[]): string {
+  const choices = indexes.map((index, at) => ({ index, text: at === 0 ? text : '', logprobs: null, finish_reason: 'stop' }));
+  return `${eventText({ ...chunk, choices })}${eventText('[DONE]')}`;
 }
 
 function messagesEnd(index: number, text: string): JsonObject[] {
@@ -131,7 +153,10 @@ function messagesEnd(index: number, text: string): JsonObject[] {
 }
 
 function responsesEnd(body: JsonObject, text: string, output_index: number): JsonObject[] {
-  const [item] = body.output as [JsonObject & { id: string; content: [JsonObject] }];
+  const item = (body.output as (JsonObject & { id: string; content: [JsonObject] })[]).at(-1) as JsonObject & {
+    id: string;
+    content: [JsonObject];
+  };
   const at = { item_id: item.id, output_index, content_index: 0 };
   const [part] = item.content;
   return [

@@ -38,16 +38,21 @@ export class StreamWindow implements StreamFilter {
   denial: StreamDenial | null = null;
   readonly checks: readonly WindowCheck[];
   readonly #format: StreamFormat;
-  readonly #onDenied: (last: JsonObject | null) => StreamDenial;
+  readonly #onDenied: (last: JsonObject) => StreamDenial;
   readonly #frames = new EventFrames();
   /** Texts by key; null: the text has ended. */
   readonly #texts = new Map<string, OpenText | null>();
   #sequence: number | null = null;
   /** The last event with text of the reply. */
   #last: JsonObject | null = null;
+  /** The response in the first event of Responses. */
+  #response: unknown;
 
-  /** `onDenied` is called once, when a guardrail denies the stream, with the last event that held text. */
-  constructor(format: StreamFormat, checks: readonly WindowCheck[], onDenied: (last: JsonObject | null) => StreamDenial) {
+  /**
+   * `onDenied` is called once, when a guardrail denies the stream, with the last event that held text. Its `choices` are those that have not ended,
+   * its `response` is that of the first event.
+   */
+  constructor(format: StreamFormat, checks: readonly WindowCheck[], onDenied: (last: JsonObject) => StreamDenial) {
     this.checks = checks;
     this.#format = format;
     this.#onDenied = onDenied;
@@ -55,7 +60,13 @@ export class StreamWindow implements StreamFilter {
 
   write(chunk: Uint8Array): Uint8Array {
     let sent = '';
-    for (const frame of this.#frames.push(chunk)) sent += this.#frame(frame);
+    try {
+      for (const frame of this.#frames.push(chunk)) sent += this.#frame(frame);
+    } catch (thrown) {
+      // The last events continue those before them, such as the start of the text that is denied.
+      if (this.denial?.lastEvents) this.denial = { ...this.denial, lastEvents: sent + this.denial.lastEvents };
+      throw thrown;
+    }
     return sent === '' ? noBytes : Buffer.from(sent);
   }
 
@@ -77,6 +88,7 @@ export class StreamWindow implements StreamFilter {
   }
 
   #event(event: JsonObject, frame: string): string {
+    this.#response ??= event.response;
     const isCut = removePartialMessages(event);
     const { texts, ended } = eventTexts(this.#format, event);
     let isChanged = removeRepeats(event) || isCut;
@@ -119,8 +131,9 @@ export class StreamWindow implements StreamFilter {
     open.event = event;
     open.at = at;
     this.#last = event;
+    const released = this.#through(open.windows, given, isLast);
     if (isLast) this.#texts.set(key, null);
-    return this.#through(open.windows, given, isLast);
+    return released;
   }
 
   /** Returns the events with the texts that were held back until their end. */
@@ -129,8 +142,8 @@ export class StreamWindow implements StreamFilter {
     for (const key of keys ?? [...this.#texts.keys()]) {
       const open = this.#texts.get(key);
       if (!open) continue;
-      this.#texts.set(key, null);
       const text = this.#through(open.windows, '', true);
+      this.#texts.set(key, null);
       if (text === '') continue;
       const event = textEvent(this.#format, open.event, open.at, text);
       sent += this.#write(event, typedEvent(event), true);
@@ -154,7 +167,8 @@ export class StreamWindow implements StreamFilter {
     check.findings++;
     if (!check.search.fails || !check.guardrail.deny) return;
     const sent = this.#sequence === null ? {} : { sequence_number: this.#sequence - 1 };
-    this.denial ??= this.#onDenied(this.#last && { ...this.#last, ...sent });
+    const open = [...this.#texts].flatMap(([key, text]) => (text !== null && /^\d+$/.test(key) ? [{ index: Number(key) }] : []));
+    this.denial ??= this.#onDenied({ ...this.#last, ...sent, choices: open, response: this.#response });
     throw new GatewayError('response_denied', { status: this.denial.reply.status });
   }
 }

@@ -1,7 +1,9 @@
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { chatReply, chatStream, createHarness, replyWith, type Script } from '../../../core/test-kit/pipeline-harness.ts';
-import { responsesStream } from '../../../core/test-kit/provider-scripts.ts';
+import { responsesStream, streamOf } from '../../../core/test-kit/provider-scripts.ts';
 
 const soft = { deny: true, soft_deny_200: true };
 const contains = { 'default.contains': { words: ['secret'], operator: 'none' } };
@@ -137,4 +139,66 @@ describe('soft_deny_200', () => {
     expect(sink.text).toMatch(/data: \[DONE\]\n\n$|"type":"message_stop"\}\n\n$|"type":"response.completed".*\n\n$/);
     expect(record).toMatchObject({ outcome: 'cut', errorCode: 'response_denied' });
   });
+
+  const openAi = { apiKey: 'k', maxRetries: 0 };
+  const inWindow = { output_guardrails: [{ ...contains, ...soft, stream: 'window' }] };
+  const served = (bytes: string) => ({
+    fetch: async () => new Response(bytes, { headers: { 'content-type': 'text/event-stream' } }),
+  });
+
+  it('a stream of Responses in a window keeps its id, so that OpenAI’s client reads its end', async () => {
+    const { sink } = await send(
+      inWindow,
+      '/v1/responses',
+      { input: 'hi', stream: true },
+      responsesStream(['fine, but a sec', 'ret']),
+    );
+    const client = new OpenAI({ ...openAi, ...served(sink.text) });
+    expect((await client.responses.stream({ model: 'm', input: 'hi' }).finalResponse()).output_text).toBe(text);
+  });
+
+  it('a stream of Messages in a window has the beginning of a block that ends it, if both came in one chunk', async () => {
+    const { sink } = await send(
+      { ...inWindow, provider: '@claude' },
+      '/v1/messages',
+      { messages: [{ role: 'user', content: 'hi' }], max_tokens: 9, stream: true },
+      streamOf([
+        [{ type: 'message_start', message }, ...block(0, 'a')].map(event).join(''),
+        block(1, 'a secret').map(event).join(''),
+      ]),
+    );
+    const client = new Anthropic({ ...openAi, ...served(sink.text) });
+    const end = await client.messages.stream({ model: 'm', max_tokens: 9, messages: [] }).finalMessage();
+    expect(end.content.map((given) => (given.type === 'text' ? given.text : null))).toEqual(['a', 'a ', text]);
+  });
+
+  it('a stream of chats in a window ends every choice', async () => {
+    const piece = (index: number, content: string) =>
+      `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices: [{ index, delta: { role: 'assistant', content }, finish_reason: null }] })}\n\n`;
+    const script = streamOf([piece(0, 'this is fine, '), piece(1, ''), piece(1, 'but a secret '), piece(1, 'is told')]);
+    const { sink } = await send(
+      inWindow,
+      '/v1/chat/completions',
+      { messages: [{ role: 'user', content: 'hi' }], stream: true },
+      script,
+    );
+    const client = new OpenAI({ ...openAi, ...served(sink.text) });
+    const end = await client.chat.completions.stream({ model: 'm', messages: [] }).finalChatCompletion();
+    expect(end.choices.map(({ finish_reason }) => finish_reason)).toEqual(['stop', 'stop']);
+  });
 });
+
+const message = {
+  id: 'm',
+  type: 'message',
+  role: 'assistant',
+  content: [],
+  model: 'm',
+  usage: { input_tokens: 1, output_tokens: 1 },
+};
+const event = (data: JsonObject) => `event: ${String(data.type)}\ndata: ${JSON.stringify(data)}\n\n`;
+const block = (index: number, given: string): JsonObject[] => [
+  { type: 'content_block_start', index, content_block: { type: 'text', text: '' } },
+  { type: 'content_block_delta', index, delta: { type: 'text_delta', text: given } },
+  { type: 'content_block_stop', index },
+];
