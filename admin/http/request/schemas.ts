@@ -186,14 +186,13 @@ export const currentPage = v.optional(wholeNumber(0, 1_000_000), '0');
 export const search = v.optional(v.pipe(v.string(), v.maxLength(255, 'at most 255 characters')));
 
 /** `page_size` of lists that also accept 0, which is the default size. */
-export const pageSizeFromZero = (most: number) =>
-  v.optional(
-    v.pipe(
-      wholeNumber(0, most),
-      v.transform((size) => (size === 0 ? 100 : size)),
-    ),
-    '100',
-  );
+export const pageSizeFromZero = v.optional(
+  v.pipe(
+    wholeNumber(0, 1_000),
+    v.transform((size) => (size === 0 ? 100 : size)),
+  ),
+  '100',
+);
 
 export const pageEntries = { current_page: currentPage, page_size: v.optional(wholeNumber(1, 100), '100') };
 

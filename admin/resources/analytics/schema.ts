@@ -64,7 +64,7 @@ export const cacheSummaryReply = v.strictObject({
   object: v.literal('analytics-summary'),
 });
 
-const pageEntries = { current_page: currentPage, page_size: pageSizeFromZero(1_000) };
+const pageEntries = { current_page: currentPage, page_size: pageSizeFromZero };
 
 /** Figures of a group, each as a column. */
 const columnNames = [

@@ -72,7 +72,7 @@ export const statusEntry = v.optional(v.picklist(['active', 'archived'], 'active
 export const listEntries = {
   ...tenantEntries,
   current_page: currentPage,
-  page_size: pageSizeFromZero(1_000),
+  page_size: pageSizeFromZero,
   status: statusEntry,
   search,
 };
