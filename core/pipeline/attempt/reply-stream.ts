@@ -42,6 +42,11 @@ export class ReplyStream {
     this.#contentLength = ctx.plan.onChunk.length === 0 ? contentLength : undefined;
   }
 
+  /** The status of the reply, as hooks have left it. */
+  get status(): number {
+    return this.#head.status;
+  }
+
   /** Settles after every `onReply` hook has returned; null if there is none to await. */
   get decided(): Promise<void> | null {
     return this.#decided;

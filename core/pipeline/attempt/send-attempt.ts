@@ -222,8 +222,13 @@ class Attempt implements UpstreamHandler, ArrivingBody {
       // A third-party adapter cannot read its usage. The attempt must end in any case, with its first error.
     }
     if (this.#sink.started)
-      this.#settle({ kind: 'streamed', status: this.#status, error, errorSent: false, raw: this.#events === null });
+      this.#settle({ kind: 'streamed', status: this.#sentStatus, error, errorSent: false, raw: this.#events === null });
     else this.#settle({ kind: 'error', error });
+  }
+
+  /** The status of a stream as the client receives it, which hooks may have changed. */
+  get #sentStatus(): number {
+    return this.#stream?.status ?? this.#status;
   }
 
   /** True once the provider has begun to return the requested content. */
@@ -331,7 +336,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
       if (rest !== '') stream.write(Buffer.from(rest));
       stream.start();
     }
-    this.#settle({ kind: 'streamed', status: this.#status, error, errorSent, raw: this.#events === null });
+    this.#settle({ kind: 'streamed', status: this.#sentStatus, error, errorSent, raw: this.#events === null });
   }
 
   /** A verdict ended the attempt. The provider bills the tokens it has generated so far. */
@@ -361,7 +366,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     this.#countUnfinished();
     if (lastEvents !== null) this.#sink.write(Buffer.from(lastEvents));
     const error = new GatewayError('response_denied', { status: reply.status });
-    this.#settle({ kind: 'streamed', status: this.#status, error, errorSent: lastEvents !== null, raw: false });
+    this.#settle({ kind: 'streamed', status: this.#sentStatus, error, errorSent: lastEvents !== null, raw: false });
   }
 
   /** Notes the usage of a reply that did not reach its end. */

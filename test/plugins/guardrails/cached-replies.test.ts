@@ -48,6 +48,17 @@ describe('the cache', () => {
     }
     expect(seen).toEqual(expected);
   });
+
+  it('a stream whose input failed is recorded with its status 246 and not stored', async () => {
+    const gateway = createHarness();
+    gateway.script(chatStream(['hel', 'lo']), chatStream(['hel', 'lo']));
+    const headers = { 'x-svc-config': JSON.stringify({ provider: '@one', cache, input_guardrails: [match('zz')] }) };
+    for (const at of [0, 1]) {
+      const sink = await gateway.send({ headers, body: { ...user('hello world'), stream: true } });
+      expect([sink.status, sink.header('x-svc-cache-status')]).toEqual([246, 'MISS']);
+      expect(gateway.records[at]).toMatchObject({ status: 246, outcome: 'success' });
+    }
+  });
 });
 
 describe('a hit of the cache', () => {
