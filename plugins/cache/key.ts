@@ -4,7 +4,7 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 import { isObject, parseObject } from '../../core/contract/values/json/json.ts';
-import { dependentHeaders } from './dependent-headers.ts';
+import { dependentFields } from './dependent-fields.ts';
 import { sharesForms } from './forms/convert.ts';
 
 /** Client headers that an adapter reads without passing them on unchanged. */
@@ -21,7 +21,8 @@ const knownMax = 10_000;
 
 /**
  * Returns a function for one digest of everything the reply depends on: workspace, versions of config and guardrails, route, body, the destination that the
- * request's own headers select, and the client headers that targets forward or strategies read. Metadata is part of it unless a namespace replaces it. Two tenants never share an entry, nor do
+ * request's own headers select, and the client headers that targets forward or strategies read. Metadata is part of it unless a namespace replaces it;
+ * metadata that conditions read is part of it in any case, because it chooses the target. Two tenants never share an entry, nor do
  * two callers with their own provider keys.
  */
 export function createCacheDigest({ forwardedHeaders }: Forwarding): CacheDigest {
@@ -86,6 +87,8 @@ function sortedKeys(_key: string, value: unknown): unknown {
 
 function destination(ctx: RequestContext, path: string | null, forwarded: readonly string[]): string {
   const target = ctx.requestTarget;
+  const read = dependentFields(ctx.plan);
+  const namespace = namespaceOf(ctx);
   return JSON.stringify([
     ctx.identity?.workspaceId,
     path,
@@ -101,12 +104,12 @@ function destination(ctx: RequestContext, path: string | null, forwarded: readon
     valuesOf(ctx, readByAdapters),
     valuesOf(ctx, forwarded),
     valuesOf(ctx, target?.forwardHeaders ?? []),
-    valuesOf(ctx, dependentHeaders(ctx.plan)),
+    valuesOf(ctx, read.headers),
     Object.entries(target?.credentials ?? {}).map(([name, secret]) => [
       name,
       createHash('sha256').update(secret.reveal()).digest('base64'),
     ]),
-    namespaceOf(ctx) ?? sortedMetadata(ctx),
+    ...(namespace === undefined ? [sortedMetadata(ctx)] : [namespace, metadataOf(ctx, read.metadata)]),
   ]);
 }
 
@@ -140,6 +143,10 @@ function passedParts({ request, endpoint, query, keyHeader, headerPrefix }: Requ
 /** Headers that differ from request to request, or from client to client, and change no reply. */
 const perRequest =
   /^(?:host|user-agent|content-length|connection|keep-alive|transfer-encoding|expect|date|via|forwarded|x-forwarded-.*|x-real-ip|x-request-id|x-client-request-id|x-stainless-.*|idempotency-key|traceparent|tracestate|baggage|cache-control|pragma|cookie|origin|referer|sec-.*|accept-language|priority)$/;
+
+function metadataOf({ metadata }: RequestContext, names: readonly string[]): (string | null)[] {
+  return names.map((name) => (Object.hasOwn(metadata, name) ? (metadata[name] as string) : null));
+}
 
 function sortedMetadata(ctx: RequestContext): [string, string][] {
   return Object.entries(ctx.metadata).sort(([left], [right]) => (left < right ? -1 : 1));

@@ -83,6 +83,32 @@ describe('the simple cache', () => {
     expect(gateway.calls).toHaveLength(2);
   });
 
+  it('distinguishes metadata that a condition reads, in one namespace too', async () => {
+    const gateway = createHarness();
+    const conditions = [{ query: { $or: [{ 'metadata.tier': 'paid' }] }, then: 'two' }];
+    const targets = ['one', 'two'].map((name) => ({ name, provider: `@${name}` }));
+    const config = { strategy: { mode: 'conditional', conditions, default: 'one' }, targets, cache: { mode: 'simple' } };
+    const send = (metadata: object) =>
+      gateway.send({
+        headers: {
+          'x-svc-config': JSON.stringify(config),
+          'x-svc-cache-namespace': 'n',
+          'x-svc-metadata': JSON.stringify(metadata),
+        },
+        body,
+      });
+    const seen = [];
+    for (const metadata of [{ tier: 'free' }, { tier: 'paid' }, { tier: 'paid', user: 'u' }]) {
+      const reply = await send(metadata);
+      seen.push([reply.header('x-svc-cache-status'), reply.header('x-svc-last-used-option-index')]);
+    }
+    expect(seen).toEqual([
+      ['MISS', 'config.targets[0]'],
+      ['MISS', 'config.targets[1]'],
+      ['HIT', 'config.targets[1]'],
+    ]);
+  });
+
   it('distinguishes callers with their own provider keys', async () => {
     const gateway = createHarness();
     const own = { 'x-svc-config': '{"provider":"openai","cache":{"mode":"simple"}}' };
