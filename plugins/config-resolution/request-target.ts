@@ -108,7 +108,7 @@ function credentialsOf(ctx: RequestContext, known: SettingHeaders): Credentials 
   let credentials: Record<string, Secret> = nothing;
   for (const [header, value] of ctx.gatewayHeaders) {
     const key = known.secrets.get(header);
-    if (key !== undefined) credentials = { ...credentials, [key]: new Secret(value) };
+    if (key !== undefined && value !== '') credentials = { ...credentials, [key]: new Secret(value) };
   }
   if (ctx.svcOptions?.has('authorization')) {
     return { ...credentials, api_key: keyIn(ctx.gatewayHeaders.get('authorization') as string) };
@@ -129,6 +129,7 @@ function keyIn(authorization: string): Secret {
 function settingsOf(ctx: RequestContext, known: SettingHeaders): JsonObject {
   let settings: JsonObject = nothing;
   for (const [header, value] of ctx.gatewayHeaders) {
+    if (value === '') continue;
     const key = known.settings.get(header);
     if (key !== undefined) settings = { ...settings, [key]: value };
     else if (header === 'beta' && asksForResponsesApi.test(value)) settings = { ...settings, use_responses_api: true };

@@ -12,6 +12,7 @@ it.each([
   'request-timeout',
   'nitro-mode',
   'sensitive-headers',
+  'openai-organization',
 ])('x-svc-%s: an empty value is the same as no header', async (name) => {
   const gateway = createHarness();
   const reply = await gateway.send({ body, headers: { [`x-svc-${name}`]: '' } });
