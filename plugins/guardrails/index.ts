@@ -1,6 +1,8 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { type CoreHooks, type CorePlugin, type CoreServices, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
+import type { Guardrail } from './compile.ts';
 import { type Compiled, compileTargets, noGuardrails } from './guardrail-lists.ts';
+import { listsFailedStatus } from './lists-failed-status.ts';
 import { RequestChecks } from './request-checks.ts';
 import { RequestStates } from './request-state.ts';
 import { ResponseChecks } from './response-checks.ts';
@@ -14,19 +16,22 @@ export const guardrails = (): CorePlugin =>
     stage: 'input-guardrails',
     after: ['config-resolution', 'limits'],
     config: guardrailsConfig,
-    onConfig(_config, { targets }, services) {
+    onConfig(_config, { config, targets }, services) {
       const compiled = compileTargets(targets, services);
       const [first] = compiled;
       if (!first || compiled.every(({ start, input, output }) => start.all.length + input.all.length + output.all.length === 0))
         return null;
       // Targets with prompts of their own send different requests.
       const isShared = compiled.every(({ input }) => input === first.input) && targets.every(({ promptId }) => promptId === null);
-      return hooksOf(compiled, services, isShared);
+      return hooksOf(compiled, services, isShared, listsFailedStatus(config));
     },
   });
 
-/** `isShared`: all targets have the same input guardrails, which then run once and before the cache is asked. */
-function hooksOf(compiled: readonly Compiled[], services: CoreServices, isShared: boolean): CoreHooks {
+/**
+ * `isShared`: all targets have the same input guardrails, which then run once and before the cache is asked. `listsFailed`: the config continues
+ * after failed guardrails, so that no byte of such a stream may be sent before.
+ */
+function hooksOf(compiled: readonly Compiled[], services: CoreServices, isShared: boolean, listsFailed: boolean): CoreHooks {
   const states = new RequestStates(services);
   const requests = new RequestChecks(compiled, services, states);
   const responses = new ResponseChecks(compiled, services, states);
@@ -45,10 +50,18 @@ function hooksOf(compiled: readonly Compiled[], services: CoreServices, isShared
     onChunk: (ctx, chunk) => onChunk(states.of(ctx), chunk),
     ...(modes.has('observe') || modes.has('window') ? { onStreamEnd: (ctx) => responses.onStreamEnd(ctx) } : {}),
     onEnd: (ctx, outcome) => responses.onEnd(ctx, outcome),
-    ...(modes.has('buffer') ? { holdsStream: () => true } : modes.has('window') ? { holdsStream: hasOtherFormat } : {}),
+    ...holdingHooks(modes, hasInput && listsFailed ? states : null),
     // Pass-through bodies are parsed for the checks of requests.
     ...(hasInput ? { readsParams: true } : {}),
   };
+}
+
+/** `failed`: the states of requests whose streams are held if a guardrail of the request failed; null: no stream is held for this. */
+function holdingHooks(modes: ReadonlySet<Guardrail['stream']>, failed: RequestStates | null): Pick<CoreHooks, 'holdsStream'> {
+  if (modes.has('buffer')) return { holdsStream: () => true };
+  const holds = modes.has('window') ? hasOtherFormat : null;
+  if (failed === null) return holds === null ? {} : { holdsStream: holds };
+  return { holdsStream: (ctx) => failed.of(ctx).before.some(({ verdict }) => !verdict) || holds?.(ctx) === true };
 }
 
 /** Returns true for routes whose streams have no format that a window reads: guardrails that need one hold them instead. */

@@ -145,3 +145,26 @@ it.each<[string, (sink: FakeSink) => void]>([
   expect([last(reply.text), reply.destroyed]).toEqual(['data: [DONE]', false]);
   expect(gateway.records).toMatchObject([{ outcome: 'success', status: 200 }]);
 });
+
+const onFailed = { on_status_codes: [246] };
+it.each<[string, JsonObject, number, string]>([
+  [
+    'fallback',
+    { strategy: { mode: 'fallback', ...onFailed }, targets: [failsInput('one'), { provider: '@two' }] },
+    200,
+    'config.targets[1]',
+  ],
+  ['retry', { ...failsInput('one'), retry: { attempts: 1, ...onFailed } }, 246, 'config'],
+])('a stream whose input failed continues with the %s that lists 246', async (_, config, status, path) => {
+  const gateway = createHarness();
+  gateway.script(chatStream(['first']), chatStream(['second']));
+  const headers = { 'x-svc-config': JSON.stringify(config) };
+  const reply = await gateway.send({ headers, body: { model: 'm', stream: true, messages: user } });
+  expect([reply.status, reply.header('x-svc-last-used-option-index'), gateway.calls.length]).toEqual([status, path, 2]);
+  expect(reply.text).toContain('second');
+  expect(reply.text).not.toContain('first');
+});
+
+function failsInput(provider: string): JsonObject {
+  return { provider: `@${provider}`, input_guardrails: [failing] };
+}
