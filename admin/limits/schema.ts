@@ -110,13 +110,14 @@ export function mergeUsageLimits(
   if (sent.id !== undefined && sent.id !== before?.id) throw invalid(`${path}.id: cannot be set or changed. Remove it`);
   const at = sent.next_usage_reset_at;
   const type = sent.type ?? before?.type ?? 'cost';
+  // Tokens are not dollars: a budget of another type begins at zero, and keeps neither limit nor threshold.
+  const same = before?.type === type ? before : null;
   const merged: UsageLimits = {
-    // Tokens are not dollars: a budget of another type begins at zero.
-    id: before?.type === type ? before.id : newId(),
+    id: same?.id ?? newId(),
     type,
     ...(sent.type === undefined && (before === null || before.typeIsImplied) ? { typeIsImplied: true as const } : {}),
-    creditLimit: pick(sent.credit_limit, before?.creditLimit),
-    alertThreshold: pick(sent.alert_threshold, before?.alertThreshold),
+    creditLimit: pick(sent.credit_limit, same?.creditLimit),
+    alertThreshold: pick(sent.alert_threshold, same?.alertThreshold),
     // Setting one kind of reset removes the other.
     periodicReset: pick(sent.periodic_reset, sent.periodic_reset_days ? null : before?.periodicReset),
     periodicResetDays: pick(sent.periodic_reset_days, sent.periodic_reset ? null : before?.periodicResetDays),
