@@ -106,7 +106,7 @@ export async function setServerUsers(
   }
   if (sent.default_user_access !== undefined) row.defaultUserAccess = sent.default_user_access;
   row.lastUpdatedAt = now;
-  change.about(row.id);
+  change.about(row);
 }
 
 /** Returns the users with another access than the default. */

@@ -72,7 +72,7 @@ export async function shareWithWorkspaces(change: Change, table: SharingTable, r
     await tx.flush();
   }
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
 }
 
 async function decisionOf(tx: EntityManager, table: SharingTable, row: Shareable, workspaceId: string): Promise<SharingRow> {

@@ -23,10 +23,17 @@ export interface AuditDraft {
   readonly country?: string | null;
 }
 
+/** Id of a changed row, and its workspace if it has one. */
+export interface AuditedRow {
+  readonly id: string;
+  readonly workspaceId?: string | null | undefined;
+}
+
 export interface AuditOutcome {
   readonly status: number;
   readonly errorCode: string | null;
-  readonly resourceId: string | null;
+  /** Null if nothing was changed. */
+  readonly about: AuditedRow | null;
 }
 
 /**
@@ -50,13 +57,15 @@ export async function addAuditEntry(
   if (!link) throw new Error('the audit chain returned no link');
   const entry = {
     ...draft,
+    // An organisation key or an administrator may name a row of a workspace by its id alone.
+    workspaceId: outcome.about?.workspaceId ?? draft.workspaceId,
     requestHeaders: draft.requestHeaders ?? null,
     country: draft.country ?? null,
     id: newId(),
     createdAt: new Date(),
     responseStatusCode: outcome.status,
     errorCode: outcome.errorCode,
-    resourceId: outcome.resourceId,
+    resourceId: outcome.about?.id ?? null,
     seq: Number(link.seq),
     previousHash: link.hash,
   };

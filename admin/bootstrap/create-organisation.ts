@@ -67,7 +67,7 @@ export async function createOrganisation(
   const ofWorkspace = { tenant: { organisationId, workspaceId }, type: 'workspace-service' } as const;
   addKey(change, pepper, { ...ofWorkspace, name: 'First workspace key', text: workspaceKey });
   await tx.flush();
-  change.about(sent.id);
+  change.about(sent);
   return { adminKey, workspaceKey, workspaceId };
 }
 

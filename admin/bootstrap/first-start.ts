@@ -124,7 +124,7 @@ async function inviteOwner(change: Change, settings: Settings, organisationId: s
   const email = plainAddress(settings.bootstrapOwnerEmail);
   const owner = { organisationId, email, role: 'owner' as const, memberships: [], apiKey: null, invitedBy: null };
   const { link } = await insertInvite(change, owner, inviting);
-  change.about(organisationId);
+  change.about({ id: organisationId });
   return link;
 }
 

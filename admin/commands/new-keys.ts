@@ -27,7 +27,7 @@ export async function newAdminKey(database: Database, keys: Keys, organisationId
       name: 'Admin key made beside the database',
       text,
     });
-    change.about(keyId);
+    change.about({ id: keyId });
   });
   return text;
 }
@@ -40,7 +40,7 @@ export async function newClusterKey(database: Database, keys: Keys): Promise<voi
   await checkEncryptionKey(database.em(), keys);
   await replaceClusterKeyCheck(database.em(), keys.clusterKey);
   for (const { id } of await database.em().find(organisations, {})) {
-    await audited(database, keys, id, 'cluster-key', async (change) => change.about(id));
+    await audited(database, keys, id, 'cluster-key', async (change) => change.about({ id }));
   }
 }
 

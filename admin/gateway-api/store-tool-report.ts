@@ -25,7 +25,7 @@ export async function storeToolReport({ database, auditKey, wakeJobs }: Needed, 
       row,
       tools.map((definition) => ({ type: 'tool', name: definition.name, definition })),
     );
-    change.about(row.id);
+    change.about(row);
   });
   wakeJobs();
 }

@@ -69,7 +69,7 @@ export class RequestAudit {
     if (error instanceof TooManyRequests) return;
     const { database, auditKey, log } = this.#services;
     const draft = { ...this.draft(this.actor), ...(refusal ? { requestBody: refusal } : {}) };
-    const outcome = { status: error.status, errorCode: error.code, resourceId: null };
+    const outcome = { status: error.status, errorCode: error.code, about: null };
     try {
       await database.emOf(draft.organisationId).transactional((tx) => addAuditEntry(tx, auditKey, draft, outcome));
     } catch (cause) {

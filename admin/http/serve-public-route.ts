@@ -123,7 +123,7 @@ async function run(
       return writeChange(em, auditKey, draftOf(person), signal, work, services.wakeRelay);
     },
     auditRefusal(person, status, errorCode, details) {
-      const outcome = { status, errorCode, resourceId: person.userId };
+      const outcome = { status, errorCode, about: person.userId === null ? null : { id: person.userId } };
       const em = database.emOf(person.organisationId);
       const draft = { ...draftOf(person), ...(details ? { requestBody: maskSecrets(details) } : {}) };
       services.background.run(() => em.transactional((tx) => addAuditEntry(tx, auditKey, draft, outcome)));

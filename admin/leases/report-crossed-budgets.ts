@@ -112,7 +112,7 @@ async function addEntry(tx: EntityManager, auditKey: Uint8Array, event: BudgetEv
     ...{ queryParams: {}, userId: null, resourceType: owner.resource, action: limit, clientIp: '' },
     userType: 'system',
   };
-  await addAuditEntry(tx, auditKey, draft, { status: 200, errorCode: null, resourceId: owner.id });
+  await addAuditEntry(tx, auditKey, draft, { status: 200, errorCode: null, about: owner });
 }
 
 function factsOf({ unit, used, capacity, alert_threshold, value_key }: CrossedBudget, owner: BudgetOwner): BudgetFacts {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeadlockException, OptimisticLockError, UniqueConstraintViolationException } from '@mikro-orm/core';
 import type { ChangeNotice } from '../../core/contract/protocol/notices/change-notice.ts';
-import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
+import { type AuditDraft, type AuditedRow, addAuditEntry } from '../audit/audit-entry.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { appendEvents, type ChangeEvent } from './append-events.ts';
 
@@ -10,8 +10,8 @@ export interface Change {
   readonly tx: EntityManager;
   /** Adds an event for a document that gateways must read again or discard. Repetition is harmless. */
   emit(event: ChangeEvent): void;
-  /** Sets the row that the audit entry names. */
-  about(resourceId: string): void;
+  /** Sets the row that the audit entry names. If the row belongs to a workspace, the entry names this workspace too. */
+  about(row: AuditedRow): void;
 }
 
 /** Maximum attempts of a change that conflicts with concurrent changes. */
@@ -62,16 +62,16 @@ async function writeOnce<T>(
 ): Promise<{ result: T; notices: readonly ChangeNotice[] }> {
   return em.transactional(async (tx) => {
     const events = new Map<string, ChangeEvent>();
-    let resourceId: string | null = null;
+    let about: AuditedRow | null = null;
     const result = await work({
       tx,
       emit: (event) => void events.set(`${event.kind}:${event.id}`, event),
-      about: (id) => {
-        resourceId = id;
+      about: (row) => {
+        about = row;
       },
     });
     await tx.flush();
-    await addAuditEntry(tx, auditKey, audit, { status: 200, errorCode: null, resourceId });
+    await addAuditEntry(tx, auditKey, audit, { status: 200, errorCode: null, about });
     signal?.throwIfAborted();
     // Last, because it takes the lock that all changes share, which is then held only until the commit.
     const notices = await appendEvents(tx, audit.organisationId, [...events.values()]);

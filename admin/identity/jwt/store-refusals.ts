@@ -23,7 +23,7 @@ export function createRefusalStore(services: AdminServices): (bytes: Uint8Array)
       const em = services.database.emOf(organisationId);
       const row = await em.findOne(organisations, { id: organisationId });
       if (!row?.authSettings?.jwt || !isAllowed(organisationId)) continue;
-      const outcome = { status: refusal.status, errorCode: refusal.code, resourceId: null };
+      const outcome = { status: refusal.status, errorCode: refusal.code, about: null };
       try {
         await em.transactional((tx) => addAuditEntry(tx, services.auditKey, toDraft(refusal), outcome));
       } catch (error) {

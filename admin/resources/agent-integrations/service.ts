@@ -40,7 +40,7 @@ export async function createAgentIntegration(
   await putSettings(tx, vault, row, sent.configurations, null);
   requireHeaders(row);
   await tx.flush();
-  change.about(row.id);
+  change.about(row);
   return row;
 }
 
@@ -60,7 +60,7 @@ export async function updateAgentIntegration(
   await putSettings(change.tx, vault, row, sent.configurations, movedFrom);
   requireHeaders(row);
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
   await announceAgentServers(change, row.id, 'upsert');
 }
 
@@ -69,7 +69,7 @@ export async function archiveAgentIntegration(change: Change, row: AgentIntegrat
   row.status = 'archived';
   dropHeaders(row);
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
   await announceAgentServers(change, row.id, 'delete');
   const active = { organisationId: row.organisationId, integrationId: row.id, status: 'active' } as const;
   await change.tx.nativeUpdate(agentServers, active, { status: 'archived', lastUpdatedAt: new Date() });

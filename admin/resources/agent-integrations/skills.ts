@@ -36,7 +36,7 @@ export async function setIntegrationFlags(change: Change, row: AgentIntegration,
         }),
       );
   }
-  change.about(row.id);
+  change.about(row);
   await announceAgentServers(change, integrationId, 'upsert');
 }
 

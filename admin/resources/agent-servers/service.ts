@@ -40,7 +40,7 @@ export async function createAgentServer(
     ...{ ownerId: actor.userId ?? actor.keyId, createdAt: now, lastUpdatedAt: now },
   });
   await tx.flush();
-  change.about(row.id);
+  change.about(row);
   announceAgentServer(change, row, 'upsert');
   return row;
 }
@@ -49,14 +49,14 @@ export function updateAgentServer(change: Change, row: AgentServer, sent: v.Infe
   if (sent.name !== undefined) row.name = sent.name;
   if (sent.description !== undefined) row.description = sent.description;
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
   announceAgentServer(change, row, 'upsert');
 }
 
 export function archiveAgentServer(change: Change, row: AgentServer): void {
   row.status = 'archived';
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
   announceAgentServer(change, row, 'delete');
 }
 

@@ -23,6 +23,6 @@ export async function setServerFlags(change: Change, row: AgentServer, sent: Sen
     if (found) Object.assign(found, fields);
     else known.push(change.tx.create(agentServerSkills, { id: newId(), ...fields }));
   }
-  change.about(row.id);
+  change.about(row);
   announceAgentServer(change, row, 'upsert');
 }

@@ -50,6 +50,6 @@ export function insertKey(change: Change, pepper: Uint8Array, sent: NewKey): { r
 
 /** Names the key in the audit entry, and announces it to gateways. */
 export function announceKey(change: Change, row: ApiKey, op: 'upsert' | 'delete'): void {
-  change.about(row.id);
+  change.about(row);
   change.emit({ kind: 'api-key', id: row.publicId, op });
 }

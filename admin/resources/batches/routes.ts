@@ -30,7 +30,7 @@ export const batchRoutes: readonly AdminRoute[] = [
         const id = rowIdOf(ownBatchPrefix, call.params.id);
         const row = id === null || workspaceId === null ? null : await tx.findOne(batches, { id, organisationId, workspaceId });
         if (!row) throw notFound('Batch');
-        about(row.id);
+        about(row);
         // The version of the row is not checked, because the job that runs the batch increments it at any time.
         await tx.nativeUpdate(batches, { id: row.id, organisationId }, { internalOutputFileId });
         return { id: ownBatchPrefix + row.id, object: 'batch' as const, internal_output_file_id: internalOutputFileId };

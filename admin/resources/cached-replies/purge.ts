@@ -22,7 +22,7 @@ export async function purgeEntry(change: Change, workspaceId: string, digest: st
 
 /** Increments a counter of the workspace, and publishes its document. */
 async function count(change: Change, id: string, column: 'cache_purges' | 'cache_generation'): Promise<void> {
-  change.about(id);
+  change.about({ id, workspaceId: id });
   await change.tx.execute(`update workspaces set ${column} = ${column} + 1 where id = ?`, [id]);
   change.emit({ kind: 'workspace', id, op: 'upsert' });
 }

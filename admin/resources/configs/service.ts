@@ -118,7 +118,7 @@ export async function archiveConfig(change: Change, actor: Actor, config: Config
   if (refusal !== null) throw conflict(refusal);
   config.status = 'archived';
   config.lastUpdatedAt = new Date();
-  change.about(config.id);
+  change.about(config);
   change.emit({ kind: 'config', id: `${config.workspaceId}/${config.slug}`, op: 'delete' });
 }
 
@@ -172,7 +172,7 @@ async function clearDefault(tx: EntityManager, { organisationId, workspaceId }: 
 }
 
 function announce(change: Change, config: Config, defaultChanges: boolean): void {
-  change.about(config.id);
+  change.about(config);
   change.emit({ kind: 'config', id: `${config.workspaceId}/${config.slug}`, op: 'upsert' });
   if (defaultChanges) change.emit({ kind: 'workspace', id: config.workspaceId, op: 'upsert' });
 }

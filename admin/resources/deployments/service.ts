@@ -28,7 +28,7 @@ export async function createDeployment(
     ...{ tags: sent.tags ?? {}, createdBy: actor.userId ?? actor.keyId, createdAt: now, lastUpdatedAt: now },
   });
   await tx.flush();
-  change.about(row.id);
+  change.about(row);
   return row;
 }
 
@@ -42,7 +42,7 @@ export async function updateDeployment(change: Change, row: Deployment, sent: v.
   if (sent.is_default !== undefined) row.isDefault = sent.is_default;
   if (sent.tags !== undefined) row.tags = sent.tags ?? {};
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
 }
 
 /** Archives a deployment and removes its gateways. Those that still run report again and make it active. */
@@ -50,7 +50,7 @@ export async function archiveDeployment(change: Change, row: Deployment): Promis
   await change.tx.nativeDelete(deploymentInstances, { deploymentId: row.id });
   row.isArchived = true;
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
 }
 
 /** Returns the organisation's deployment by id or slug. Throws AB08. */

@@ -91,7 +91,7 @@ export const emailDomainRoutes: readonly AdminRoute[] = [
         const found = await findDomain(change.tx, call.organisationId, id);
         found.verifiedAt ??= new Date();
         found.lastUpdatedAt = new Date();
-        change.about(found.id);
+        change.about(found);
         return found;
       });
       call.tag(row.revision);
@@ -111,7 +111,7 @@ export const emailDomainRoutes: readonly AdminRoute[] = [
         const row = await findDomain(tx, call.organisationId, call.params.emailDomainId ?? '');
         call.match(row.revision);
         tx.remove(row);
-        about(row.id);
+        about(row);
       });
       return {};
     },

@@ -32,7 +32,7 @@ export async function createDomain(
     ...{ createdAt: now, lastUpdatedAt: now },
   });
   await tx.flush();
-  about(row.id);
+  about(row);
   return row;
 }
 
@@ -40,7 +40,7 @@ export async function updateDomain({ tx, about }: Change, row: EmailDomain, allo
   if (allowSubdomains) requireRoot(row.domain, await tx.find(emailDomains, { organisationId: row.organisationId }));
   row.allowSubdomains = allowSubdomains;
   row.lastUpdatedAt = new Date();
-  about(row.id);
+  about(row);
 }
 
 /** Looks the DNS record up. Throws AB01 with the expected record if it is not there. */

@@ -37,7 +37,7 @@ export const feedbackRoutes: readonly AdminRoute[] = [
           }),
         );
         await change.tx.flush();
-        change.about(rows[0]?.id ?? '');
+        if (rows[0]) change.about(rows[0]);
         return rows.map(({ id }) => id);
       });
       return { status: 'success', message: 'The feedback is stored', feedback_ids: ids };
@@ -58,7 +58,7 @@ export const feedbackRoutes: readonly AdminRoute[] = [
         call.match(found.revision);
         const { value, weight, metadata } = call.body;
         change.tx.assign(found, { value, weight: weight ?? 1, metadata: metadata ?? {}, lastUpdatedAt: new Date() });
-        change.about(found.id);
+        change.about(found);
         return found;
       });
       call.tag(row.revision);

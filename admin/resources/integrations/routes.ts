@@ -99,7 +99,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
         if (workspaceId !== null && body.create_default_provider) {
           const slug = body.default_provider_slug ?? integration.slug;
           await createProvider(change, { organisationId, workspaceId }, { name: body.name, slug, integrationId: integration.id });
-          change.about(integration.id);
+          change.about(integration);
         }
         return integration;
       });

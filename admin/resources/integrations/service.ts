@@ -80,7 +80,7 @@ export async function createIntegration(change: Change, vault: Vault, sent: NewI
   requireSettings(aiProviderId, row.configurations, secretFieldsOf(row, mapped));
   await tx.flush();
   await storeMappings(tx, secretMappings, row, mapped);
-  change.about(row.id);
+  change.about(row);
   return row;
 }
 
@@ -136,7 +136,7 @@ export async function updateIntegration(
   await putHeaders(change.tx, vault, row, headers.all);
   requireSettings(row.aiProviderId, row.configurations, secretFieldsOf(row, mapped.all));
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
   await announceProviders(change, row.id, 'upsert');
 }
 
@@ -157,7 +157,7 @@ export async function archiveIntegration(change: Change, row: Integration, depen
   await change.tx.nativeUpdate(integrationModels, ofModels, { customHeaders: null, headerNames: {} });
   await storeMappings(change.tx, secretMappings, row, []);
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
   for (const { remove } of dependents.integration) await remove?.(change, row, dependents);
 }
 

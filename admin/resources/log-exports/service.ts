@@ -63,7 +63,7 @@ export async function createExport(
   });
   await check(tx, logs, row);
   await tx.flush();
-  about(row.id);
+  about(row);
   return row;
 }
 
@@ -83,7 +83,7 @@ export async function updateExport(
   row.sight = await logVisibility(tx, actor, row.workspaceId);
   row.lastUpdatedAt = new Date();
   await check(tx, logs, row);
-  about(row.id);
+  about(row);
 }
 
 /** Starts a draft, or a failed export again, from where it stopped. Throws AB07 in other states. */
@@ -102,7 +102,7 @@ export async function startExport({ tx, about }: Change, actor: Actor, row: LogE
   row.cutAt ??= now;
   Object.assign(row, { status: 'in_progress', failures: 0, error: null, lastUpdatedAt: now });
   await addJob(tx, { kind: exportJobKind, key: row.id, organisationId });
-  about(row.id);
+  about(row);
 }
 
 /** Stops a running export and deletes its parts. Throws AB07 in other states. */
@@ -111,7 +111,7 @@ export async function cancelExport({ tx, about }: Change, row: LogExport): Promi
   Object.assign(row, { status: 'stopped', lastUpdatedAt: new Date() });
   await tx.flush();
   await deleteParts(tx, row);
-  about(row.id);
+  about(row);
 }
 
 /** Deletes an export and its file. Throws AB07 while it runs. */
@@ -120,7 +120,7 @@ export async function archiveExport({ tx, about }: Change, row: LogExport): Prom
   Object.assign(row, { archivedAt: new Date(), expiresAt: null });
   await tx.flush();
   await deleteParts(tx, row);
-  about(row.id);
+  about(row);
 }
 
 /** Selects the records of an export. */

@@ -42,7 +42,7 @@ export const mcpBrowserRoutes: readonly PublicRoute[] = [
         const known = await call.em.findOne(mcpConnections, { ...connection, url: found.integration.url });
         const begun = await prepareAuthorisation(call.services, found.integration, call.em, known?.requiredScope ?? null);
         await call.write(person, async (change) => {
-          change.about(found.server.id);
+          change.about(found.server);
           await storeAuthorisation(change, call.services, found.server, user.id, begun);
         });
         return new RawReply(
@@ -114,7 +114,7 @@ export const mcpBrowserRoutes: readonly PublicRoute[] = [
             response: tokens,
           };
           const stored = await storeNewTokens(change.tx, services.vault, given, services.clock.now());
-          change.about(stored.id);
+          change.about(stored);
           change.emit(connectionEvent(stored, 'upsert'));
         });
       } catch (thrown) {

@@ -72,7 +72,7 @@ export const mcpConnectionRoutes: readonly AdminRoute[] = [
         const { id: serverId, organisationId } = await findMcpServer(change.tx, call, call.params.mcpServerId ?? '');
         const row = userId && (await change.tx.findOne(mcpConnections, { organisationId, serverId, userId }));
         if (!row) throw notFound('Connection of this user');
-        change.about(row.id);
+        change.about(row);
         change.tx.remove(row);
         change.emit(connectionEvent(row, 'delete'));
       });

@@ -33,7 +33,7 @@ export async function setFlags(change: Change, row: McpIntegration, sent: SentFl
       known.set(keyOf(made), made);
     }
   }
-  change.about(row.id);
+  change.about(row);
   await announceMcpServers(change, row.id, 'upsert');
 }
 
@@ -59,7 +59,7 @@ export async function storeSync(
   row.syncStatus = 'success';
   row.syncError = null;
   row.lastSyncedAt = new Date();
-  change.about(row.id);
+  change.about(row);
 }
 
 /** Stores definitions, and reports tools that are quarantined now. Returns the known capabilities that are not among them. */
@@ -102,7 +102,7 @@ export function storeFailedSync(change: Change, row: McpIntegration, error: stri
   row.syncStatus = 'failed';
   row.syncError = error.slice(0, 1_000);
   row.lastSyncedAt = new Date();
-  change.about(row.id);
+  change.about(row);
 }
 
 /** Identifies a capability of one server. */

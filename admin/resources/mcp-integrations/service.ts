@@ -68,7 +68,7 @@ export async function createMcpIntegration(
   await putRestApi(change, row, openApi);
   await putMappings(tx, actor, row, sent.secret_mappings, null);
   await requireHeaders(tx, row);
-  change.about(row.id);
+  change.about(row);
   return row;
 }
 
@@ -95,7 +95,7 @@ export async function updateMcpIntegration(
     await requireHeaders(change.tx, row);
   }
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
   await announceMcpServers(change, row.id, 'upsert');
 }
 
@@ -105,7 +105,7 @@ export async function archiveMcpIntegration(change: Change, row: McpIntegration)
   dropHeaders(row);
   await change.tx.nativeDelete(mcpSecretMappings, { organisationId: row.organisationId, integrationId: row.id });
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
   await announceMcpServers(change, row.id, 'delete');
   const active = { organisationId: row.organisationId, integrationId: row.id, status: 'active' } as const;
   await change.tx.nativeUpdate(mcpServers, active, { status: 'archived', lastUpdatedAt: new Date() });

@@ -61,7 +61,7 @@ export async function approveTools(change: Change, row: McpIntegration, actor: A
     tool.approvedAt = approve ? new Date() : null;
     tool.approvedBy = approve ? (actor.userId ?? actor.keyId) : null;
   }
-  change.about(row.id);
+  change.about(row);
   await announceMcpServers(change, row.id, 'upsert');
 }
 

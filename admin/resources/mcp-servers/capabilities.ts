@@ -36,6 +36,6 @@ export async function setServerFlags(change: Change, row: McpServer, sent: SentF
       known.set(keyOf(fields), change.tx.create(mcpServerCapabilities, fields));
     }
   }
-  change.about(row.id);
+  change.about(row);
   announceMcpServer(change, row, 'upsert');
 }

@@ -39,7 +39,7 @@ export async function replaceMappings(
     announceMcpServer(change, await change.tx.findOneOrFail(mcpServers, { id: row.serverId }), 'upsert');
     counts.removed += 1;
   }
-  change.about(guardrail.id);
+  change.about(guardrail);
   return { changed: counts.added + counts.updated + counts.removed > 0, ...counts };
 }
 
@@ -54,7 +54,7 @@ export async function putMapping(
   const server = await findServer(change.tx, guardrail, workspaceId, name, 'mcpServerId');
   const own = { organisationId: guardrail.organisationId, guardrailId: guardrail.id, serverId: server.id };
   const known = await change.tx.findOne(mcpServerGuardrails, own);
-  change.about(guardrail.id);
+  change.about(guardrail);
   return (await put(change, guardrail, server, sent, 'mcpServerId', known ?? undefined)).id;
 }
 

@@ -51,7 +51,7 @@ export async function createMcpServer(
     lastUpdatedAt: now,
   });
   await tx.flush();
-  change.about(row.id);
+  change.about(row);
   announceMcpServer(change, row, 'upsert');
   return row;
 }
@@ -61,14 +61,14 @@ export function updateMcpServer(change: Change, row: McpServer, sent: v.InferOut
   if (sent.description !== undefined) row.description = sent.description;
   if (sent.tool_search !== undefined) row.toolSearch = sent.tool_search;
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
   announceMcpServer(change, row, 'upsert');
 }
 
 export function archiveMcpServer(change: Change, row: McpServer): void {
   row.status = 'archived';
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
   announceMcpServer(change, row, 'delete');
 }
 

@@ -220,7 +220,7 @@ async function storeDecision(
       ...{ codeHash: hashOf(code), codeChallenge, codeExpiresAt: new Date(now + codeMs), status: 'pending', generation: 0 },
       ...{ ...times, expiresAt: new Date(now + codeMs) },
     });
-    change.about(id);
+    change.about({ id });
   });
   await em.nativeUpdate(oauthClients, { clientId }, { usedAt: new Date(services.clock.now()) });
   return redirectTo(redirectUri, issuer, state, { code });

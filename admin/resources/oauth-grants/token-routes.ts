@@ -111,7 +111,7 @@ async function exchangeCode(call: TokenCall): Promise<RawReply> {
     const { id, organisationId } = grant;
     const now = services.clock.now();
     const active = { status: 'active', generation: 1, lastUsedAt: new Date(now), expiresAt: new Date(now + refreshMs) } as const;
-    change.about(id);
+    change.about({ id });
     const changed = await change.tx.nativeUpdate(oauthGrants, { id, organisationId, status: 'pending' }, active);
     if (changed === 1) change.emit({ kind: 'oauth-grant', id, op: 'upsert' });
     return changed === 1;
@@ -150,7 +150,7 @@ async function refresh(call: TokenCall): Promise<RawReply> {
     const { id, organisationId } = grant;
     const now = services.clock.now();
     const next = { generation: read.value + 1, lastUsedAt: new Date(now), expiresAt: new Date(now + refreshMs) };
-    change.about(id);
+    change.about({ id });
     return change.tx.nativeUpdate(oauthGrants, { id, organisationId, status: 'active', generation: read.value }, next);
   });
   if (rotated === 1) return tokens(services, grant, read.value + 1);
@@ -181,7 +181,7 @@ export async function revokeGrant(
   change: Change,
   { id, organisationId }: Pick<OAuthGrant, 'id' | 'organisationId'>,
 ): Promise<void> {
-  change.about(id);
+  change.about({ id });
   await change.tx.nativeUpdate(oauthGrants, { id, organisationId }, { status: 'revoked' });
   change.emit({ kind: 'oauth-grant', id, op: 'delete' });
 }

@@ -100,7 +100,7 @@ async function announceWorkspaces(change: Change, organisationId: string): Promi
 
 function touch(change: Change, row: Organisation): void {
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
 }
 
 /** A new object, because the ORM detects a change of a JSON column by its identity. */

@@ -92,7 +92,7 @@ function isUnchanged(row: Plugin, sent: Readonly<Record<string, string>>): boole
 
 /** Guardrails with checks of the partner contain its credentials in their documents, in each version. */
 async function announce(change: Change, { id, organisationId, partner }: Plugin): Promise<void> {
-  change.about(id);
+  change.about({ id });
   const versions = await change.tx.find(guardrailVersions, { organisationId }, { fields: ['guardrailId', 'checks'] });
   const using = versions.filter(({ checks }) => checks.some((check) => partnerOf(check.id) === partner));
   const rows = await change.tx.find(guardrails, {

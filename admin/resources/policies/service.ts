@@ -15,7 +15,7 @@ export const policiesMax = 20_000;
 
 /** Gateways read the policies of the workspace again. */
 export function announce(change: Change, row: { readonly id: string; readonly workspaceId: string }, isFirst = false): void {
-  change.about(row.id);
+  change.about(row);
   change.emit({ kind: 'workspace-policies', id: row.workspaceId, op: 'upsert' });
   // The workspace's document states if there has ever been a policy.
   if (isFirst) change.emit({ kind: 'workspace', id: row.workspaceId, op: 'upsert' });

@@ -74,7 +74,7 @@ export async function createCollection(
   if (parent) await requireRoom(tx, parent, null);
   const row = addRow(change, { organisationId: tenant.organisationId, workspaceId }, sent.name, parent?.id ?? null, false);
   await tx.flush();
-  change.about(row.id);
+  change.about(row);
   return row;
 }
 
@@ -100,7 +100,7 @@ export async function updateCollection(
     row.parentCollectionId = parent?.id ?? null;
   }
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
 }
 
 /**
@@ -130,7 +130,7 @@ export async function archiveCollection(
   for (const { remove } of dependents.collection) await remove?.(change, row, dependents);
   row.status = 'archived';
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
 }
 
 function addRow(

@@ -42,7 +42,7 @@ export async function createLabel(change: Change, tenant: Tenant, sent: Sent & {
   await requireFree(change.tx, tenant, sent.name, null);
   const row = addRow(change, tenant, sent, false);
   await change.tx.flush();
-  change.about(row.id);
+  change.about(row);
   return row;
 }
 
@@ -57,7 +57,7 @@ export async function updateLabel(change: Change, row: PromptLabel, sent: Sent, 
     for (const { changed } of dependents.label) await changed?.(change, row);
   }
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
 }
 
 /** Archives a label. References to `@<label>` then fail. */
@@ -66,7 +66,7 @@ export async function archiveLabel(change: Change, row: PromptLabel, dependents:
   for (const { remove } of dependents.label) await remove?.(change, row, dependents);
   row.status = 'archived';
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
 }
 
 function requireOwn({ isUniversal, name }: PromptLabel, action: string): void {

@@ -152,7 +152,7 @@ export async function findVersion(em: EntityManager, partial: PromptPartial, nam
 /** Emits the documents of a partial: by slug and by id, below its workspace, and if it is shared below the organisation. */
 function announce(change: Change, partial: PromptPartial, op: 'upsert' | 'delete'): void {
   const { id, slug, workspaceId, organisationId, sharedWith } = partial;
-  change.about(id);
+  change.about(partial);
   for (const owner of sharedWith ? [workspaceId, organisationId] : [workspaceId]) {
     for (const name of [slug, id]) change.emit({ kind: 'prompt-partial', id: `${owner}/${name}`, op });
   }

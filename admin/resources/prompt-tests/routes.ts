@@ -93,7 +93,7 @@ export const promptTestSetRoutes: readonly AdminRoute[] = [
       await call.write(async (change) => {
         const found = await findTestSet(change.tx, call, call.params.testSetId ?? '', 'for update');
         call.match(found.revision);
-        change.about(found.id);
+        change.about(found);
         change.tx.remove(found);
       });
       return {};

@@ -80,7 +80,7 @@ export const promptTestRunRoutes: readonly AdminRoute[] = [
         const where = { id: found.id, organisationId: found.organisationId, status: 'in_progress' as const };
         const end = { status: 'cancelled' as const, finishedAt: new Date(call.services.clock.now()) };
         if ((await change.tx.nativeUpdate(promptTestRuns, where, end)) === 0) throw conflict('The run has ended');
-        change.about(found.id);
+        change.about(found);
         return { ...found, ...end };
       });
       return toRun(run, (await sumsOf(call.em, [run]))(run));

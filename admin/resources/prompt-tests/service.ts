@@ -71,7 +71,7 @@ export function createTestSet(change: Change, { organisationId, workspaceId }: O
     ...{ id: newId(), organisationId, workspaceId, slug: newSlug('pt-', name), name, rows, checks, guardrails },
     ...{ ownerId: author, updatedBy: author, createdAt: now, lastUpdatedAt: now },
   });
-  change.about(row.id);
+  change.about(row);
   return row;
 }
 
@@ -86,5 +86,5 @@ export function updateTestSet(change: Change, row: PromptTestSet, actor: Actor, 
   change.tx.assign(row, { name, rows, checks, guardrails });
   row.updatedBy = actor.userId ?? actor.keyId;
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
 }

@@ -42,7 +42,7 @@ export async function startRun(change: Change, set: PromptTestSet, actor: Actor,
   }
   await tx.flush();
   await addJob(tx, { kind: promptTestKind, key: run.id, organisationId });
-  change.about(run.id);
+  change.about(run);
   return run;
 }
 

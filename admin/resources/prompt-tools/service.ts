@@ -49,7 +49,7 @@ export async function createTool(
     lastUpdatedAt: now,
   });
   await tx.flush();
-  change.about(tool.id);
+  change.about(tool);
   return { tool, version: addVersion(tx, tool, sent.tool_def, sent.version_description ?? null) };
 }
 
@@ -100,7 +100,7 @@ export async function versionOf(
 function touch(change: Change, tool: PromptTool, actor: Actor): void {
   tool.updatedBy = actor.userId ?? actor.keyId;
   tool.lastUpdatedAt = new Date();
-  change.about(tool.id);
+  change.about(tool);
 }
 
 /** Adds version `latestVersion` of the tool. */

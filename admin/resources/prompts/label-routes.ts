@@ -60,7 +60,7 @@ export const promptVersionLabelRoutes: readonly AdminRoute[] = [
           await setLabel(change, found, call.actor, label_id, [{ version: number, weight: 1 }]).catch(
             asReference('label_id', 'Label'),
           );
-        change.about(found.id);
+        change.about(found);
         return found;
       });
       call.tag(prompt.revision);

@@ -149,7 +149,7 @@ export function touch(prompt: Prompt, actor: Actor): void {
 
 /** Emits the documents of a prompt: by slug and by id, below its workspace, and if it is shared below the organisation. */
 export function announce(change: Change, prompt: Prompt, op: 'upsert' | 'delete'): void {
-  change.about(prompt.id);
+  change.about(prompt);
   for (const owner of ownersOf(prompt)) {
     for (const name of [prompt.slug, prompt.id]) change.emit({ kind: 'prompt', id: `${owner}/${name}`, op });
   }

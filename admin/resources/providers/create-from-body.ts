@@ -44,7 +44,7 @@ export async function createProviderFromBody(
     rateLimits: body.rate_limits,
     tags: body.tags,
   });
-  change.about(row.id);
+  change.about(row);
   return row;
 }
 

@@ -59,6 +59,6 @@ export async function workspacesWithProvider(em: EntityManager, organisationId: 
 }
 
 function announce(change: Change, row: Provider, op: 'upsert' | 'delete'): void {
-  change.about(row.id);
+  change.about(row);
   change.emit({ kind: 'provider', id: `${row.workspaceId}/${row.slug}`, op });
 }

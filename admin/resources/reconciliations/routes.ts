@@ -90,7 +90,7 @@ export const reconciliationRoutes: readonly AdminRoute[] = [
           ...{ id, organisationId: call.organisationId, name, format, providerSlugs, models, lines, createdAt: new Date() },
           provider: provider === undefined ? providerOfFormat(format) : provider,
         });
-        change.about(id);
+        change.about({ id });
       });
       return { id, object: 'reconciliation' };
     },
@@ -160,7 +160,7 @@ export const reconciliationRoutes: readonly AdminRoute[] = [
       await call.write(async (change) => {
         const deleted = isUuid(id) ? await change.tx.nativeDelete(reconciliations, { id, organisationId }) : 0;
         if (deleted === 0) throw notFound('Reconciliation');
-        change.about(id);
+        change.about({ id });
       });
       return {};
     },

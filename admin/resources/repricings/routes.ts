@@ -60,7 +60,7 @@ export const repricingRoutes: readonly AdminRoute[] = [
         });
         await change.tx.flush();
         await addJob(change.tx, { kind: repriceKind, key: id, organisationId });
-        change.about(id);
+        change.about({ id });
       });
       call.services.wakeJobs();
       return { id, object: 'repricing' };

@@ -75,7 +75,7 @@ export async function insertGroup(
     lastUpdatedAt: new Date(now),
   });
   await change.tx.flush();
-  change.about(row.id);
+  change.about(row);
   return row;
 }
 
@@ -106,7 +106,7 @@ export async function deleteGroup(change: Change, row: ScimGroup, context: Conte
   await change.tx.nativeDelete(scimGroupWorkspaces, { organisationId, groupId });
   change.tx.remove(row);
   await change.tx.flush();
-  change.about(groupId);
+  change.about({ id: groupId });
   await followGroups(
     change,
     organisationId,
@@ -195,7 +195,7 @@ class GroupEdit {
     if (!this.#isChanged && this.#touched.size === 0) throw new Unchanged();
     const { id } = this.#row;
     this.#row.lastUpdatedAt = new Date(context.making.now);
-    this.#change.about(id);
+    this.#change.about({ id });
     await this.#change.tx.flush();
     const { touched, added } = { touched: [...this.#touched], added: [...this.#added] };
     await applied(this.#change, this.#row, { touched, added, isRenamed: this.#isRenamed, effects: this.#effects }, context);
@@ -244,7 +244,7 @@ async function applied(
   const userIds = remapped.length > 0 ? [...new Set([...touched, ...(await membersOf(change.tx, row))])] : touched;
   const workspaceIds = [...new Set([...remapped, ...mapped])];
   await followGroups(change, organisationId, { userIds, workspaceIds }, making);
-  change.about(id);
+  change.about({ id });
 }
 
 interface Effects {

@@ -122,7 +122,7 @@ export const scimWorkspaceRoutes: readonly AdminRoute[] = [
           [organisationId, row.workspaceId, row.groupId],
           'run',
         );
-        change.about(id);
+        change.about(row);
       });
       return { success: true };
     },
@@ -147,7 +147,7 @@ async function createMapping(change: Change, call: AdminCall<unknown, v.InferOut
   const options = { byName: false, madeWorkspace: false, now: making.now };
   const row = same ?? addMapping(change, group, workspace.id, body.role, options);
   await tx.flush();
-  change.about(row.id);
+  change.about(row);
   const affected = async () => ({ userIds: await membersOf(tx, group), workspaceIds: [workspace.id] });
   if (!same) await followGroups(change, organisationId, await affected(), making);
   return toReply(row, group.displayName);

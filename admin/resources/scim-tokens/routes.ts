@@ -98,7 +98,7 @@ export const scimTokenRoutes: readonly AdminRoute[] = [
         call.match(row.revision);
         requireRank(call.actor, 'admin');
         change.tx.remove(row);
-        change.about(row.id);
+        change.about(row);
       });
       return {};
     },

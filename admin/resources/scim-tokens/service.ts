@@ -37,7 +37,7 @@ export async function createToken(
     createdAt: now,
     lastUpdatedAt: now,
   });
-  change.about(row.id);
+  change.about(row);
   await change.tx.flush();
   return { row, token };
 }
@@ -58,7 +58,7 @@ export async function rotateToken(
   row.lastCharacters = token.slice(-4);
   if (body.expires_at !== undefined) row.expiresAt = body.expires_at;
   row.lastUpdatedAt = now;
-  change.about(row.id);
+  change.about(row);
   await change.tx.flush();
   return token;
 }

@@ -70,7 +70,7 @@ export function provisionKeysJob({
       for (const { user_id: userId } of members) {
         await provisionUserKey(change, apiKeyPepper, { organisationId, workspaceId, userId });
       }
-      change.about(workspaceId);
+      change.about({ id: workspaceId });
     };
     await writeChange(database.emOf(organisationId), auditKey, draftOf(organisationId, workspaceId), signal, create, wakeRelay);
     return 'done';

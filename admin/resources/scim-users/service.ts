@@ -57,7 +57,7 @@ export async function createDirectoryUser(
   assign(row, sent);
   await change.tx.flush();
   if (!row.deactivatedAt) await announceUsers(change, { organisationId, workspaceId: null, userId: row.id });
-  change.about(row.id);
+  change.about(row);
   return row;
 }
 
@@ -94,7 +94,7 @@ export async function updateDirectoryUser(
   if (before.email !== accountEmail) row.emailVerifiedAt = null;
   row.deactivatedAt = isActive ? null : (row.deactivatedAt ?? new Date(making.now));
   row.lastUpdatedAt = new Date(making.now);
-  change.about(userId);
+  change.about({ id: userId });
   if (before.isActive && !isActive) await endAccess(change, row, dependents);
   await change.tx.flush();
   if (before.email !== accountEmail) announceUser(change, organisationId, before.email);
@@ -109,7 +109,7 @@ export async function deleteDirectoryUser(change: Change, row: User, dependents:
   requireNoOwner(row, 'user');
   await endAccess(change, row, dependents);
   change.tx.remove(row);
-  change.about(row.id);
+  change.about(row);
 }
 
 /** Directories provision members. They cannot change the owners of the organisation. */

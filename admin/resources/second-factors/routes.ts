@@ -112,7 +112,7 @@ export const secondFactorRoutes: readonly AdminRoute[] = [
       const recovery_codes = await call.write(async ({ tx, about }) => {
         if ((await confirmedFactors(tx, user)).length === 0)
           throw new AdminError('AB07', 'Add a second factor before you create recovery codes');
-        about(user.id);
+        about(user);
         return replaceRecoveryCodes(tx, user, call.services.clock.now());
       });
       return { recovery_codes, object: 'recovery_codes' };
@@ -144,7 +144,7 @@ export const secondFactorRoutes: readonly AdminRoute[] = [
         );
         await removeAllFactors(change, user);
         await endSessions(change.tx, user, null);
-        change.about(id);
+        change.about({ id });
       });
       return {};
     },

@@ -64,7 +64,7 @@ export async function beginEnrolment(
     confirmedAt: null,
     lastUsedAt: null,
   });
-  change.about(factor.id);
+  change.about(factor);
   const begun = { id: factor.id, kind: sent.kind, object: 'second_factor_enrolment' as const };
   if (sent.kind === 'webauthn') {
     const options = await enrolmentOptions(services.settings, factor, user.email, others);
@@ -102,7 +102,7 @@ export async function confirmEnrolment(
     }
   }
   factor.confirmedAt = new Date(now);
-  change.about(factor.id);
+  change.about(factor);
   return (await countRecoveryCodes(tx, user)) === 0 ? replaceRecoveryCodes(tx, user, now) : null;
 }
 
@@ -120,7 +120,7 @@ export async function removeFactor(change: Change, user: Owner, factorId: string
     }
     await removeAllFactors(change, user);
   } else await tx.nativeDelete(secondFactors, { id: factorId, organisationId, userId });
-  change.about(factorId);
+  change.about({ id: factorId });
 }
 
 /** Removes all factors and recovery codes of a user. */

@@ -51,7 +51,7 @@ export async function createReference(
   await setAuth(tx, services, row, sent.auth_config);
   await setAccess(tx, row, sent, true);
   await tx.flush();
-  change.about(row.id);
+  change.about(row);
   return row;
 }
 
@@ -71,7 +71,7 @@ export async function updateReference(change: Change, services: Services, row: S
   if (sent.auth_config !== undefined) await setAuth(tx, services, row, sent.auth_config);
   await setAccess(tx, row, sent, false);
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
   for (const { changed } of services.dependents.secretReference) await changed?.(change, row);
 }
 
@@ -81,7 +81,7 @@ export async function deleteReference(change: Change, actor: Actor, row: SecretR
   if (refusal !== null) throw invalid(refusal);
   for (const { remove } of dependents.secretReference) await remove?.(change, row, dependents);
   change.tx.remove(row);
-  change.about(row.id);
+  change.about(row);
 }
 
 /** Returns the organisation's reference by id or slug, locked for a change until the transaction ends. Throws AB08. */

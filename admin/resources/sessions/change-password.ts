@@ -31,7 +31,7 @@ export async function changePassword(call: Call, userId: string): Promise<void> 
       row.passwordHash = passwordHash;
       row.lastUpdatedAt = new Date(services.clock.now());
       await endSessions(tx, row, actor.keyId);
-      about(userId);
+      about({ id: userId });
     });
   } finally {
     if (!wrong) succeeded();

@@ -30,7 +30,7 @@ export const passwordRoutes: readonly PublicRoute[] = [
         const where = { email, ...(organisation_id === undefined ? {} : { organisationId: organisation_id }) };
         for (const user of await call.em.find(users, where, { limit: 5 })) {
           const link = await call.write({ organisationId: user.organisationId, userId: user.id }, async (change) => {
-            change.about(user.id);
+            change.about(user);
             return newLink(change.tx, settings, user, 'set-password', clock.now());
           });
           mailer.send(passwordMail(user.email, link));
@@ -61,7 +61,7 @@ export const passwordRoutes: readonly PublicRoute[] = [
         user.passwordHash = passwordHash;
         user.lastUpdatedAt = new Date(now);
         await endSessions(change.tx, user, null);
-        change.about(user.id);
+        change.about(user);
       });
       return {};
     },
@@ -82,7 +82,7 @@ export const passwordRoutes: readonly PublicRoute[] = [
         const user = await change.tx.findOne(users, { id: link.userId, organisationId: link.organisationId });
         if (!user || !(await useLink(change.tx, link))) throw linkIsOver();
         user.emailVerifiedAt = new Date(now);
-        change.about(user.id);
+        change.about(user);
       });
       return {};
     },

@@ -110,7 +110,7 @@ export const sessionRoutes: readonly AdminRoute[] = [
       const url = await logoutUrlOf(call);
       await call.write(async ({ tx, about }) => {
         await tx.nativeDelete(sessions, { id: call.actor.keyId, organisationId: call.organisationId });
-        about(call.actor.keyId);
+        about({ id: call.actor.keyId });
       });
       call.header('set-cookie', endedCookie(call.services.settings));
       return url === null ? {} : { logout_url: url };
@@ -147,7 +147,7 @@ export const sessionRoutes: readonly AdminRoute[] = [
       const { organisationId } = call;
       await call.write(async ({ tx, about }) => {
         await endSessions(tx, { id: userId, organisationId }, null);
-        about(userId);
+        about({ id: userId });
       });
       call.header('set-cookie', endedCookie(call.services.settings));
       return {};
@@ -168,7 +168,7 @@ export const sessionRoutes: readonly AdminRoute[] = [
         const where = { id, organisationId: call.organisationId, userId };
         const ended = isUuid(id) ? await tx.nativeDelete(sessions, where) : 0;
         if (ended === 0) throw notFound('Session');
-        about(id);
+        about({ id });
       });
       return {};
     },

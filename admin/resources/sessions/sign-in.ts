@@ -12,7 +12,7 @@ export async function signIn(change: Change, call: SignInCall, user: User, provi
   const { services, clientIp, userAgent } = call;
   const from = { clientIp, userAgent };
   const { row, token, refreshToken } = await startSession(change.tx, user, from, services.clock.now(), provider);
-  change.about(row.id);
+  change.about(row);
   // Cross-origin pages get no cookie, because they could sign a visitor in as another user.
   if (call.origin !== 'cross') call.header('set-cookie', sessionCookie(token, row.expiresAt, services.settings));
   return {

@@ -34,7 +34,7 @@ export const tokenRoutes: readonly PublicRoute[] = [
       if (!row || (named !== undefined && named.toLowerCase() !== row.organisationId)) throw isOver();
       const { organisationId, userId, id: sessionId } = row;
       const fresh = await call.write({ organisationId, userId }, async (change) => {
-        change.about(sessionId);
+        change.about({ id: sessionId });
         const refreshed = await refreshSession(change.tx, row, token, clock.now());
         if (!refreshed) await change.tx.nativeDelete(sessions, { id: sessionId, organisationId });
         return refreshed;

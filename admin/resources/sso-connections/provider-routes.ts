@@ -45,7 +45,7 @@ export const ssoProviderRoutes: readonly PublicRoute[] = [
         verifyLogoutToken(call.em, call.services, row, call.body.logout_token),
       );
       await call.write({ organisationId, userId: null }, async ({ tx, about }) => {
-        about(connectionId);
+        about({ id: connectionId });
         await endProviderSessions(tx, ended);
       });
       return {};

@@ -61,7 +61,7 @@ export function refreshMetadata(services: AdminServices): JobHandler {
         if (metadataUrlOf(current) !== url) return;
         current.settings = { ...current.settings, ...outcome.metadata };
         current.lastUpdatedAt = new Date(services.clock.now());
-        change.about(id);
+        change.about({ id });
       });
     }
     // The ORM would count the update as a change of the connection.

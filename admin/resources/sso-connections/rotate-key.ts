@@ -55,7 +55,7 @@ export async function rotateKey(
   const keys = await readKeys(change.tx, vault, row);
   await writeKeys(change.tx, vault, row, after(keys, step, added));
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
 }
 
 /** The keys of a connection. At most one of `next` and `previous` is set. */

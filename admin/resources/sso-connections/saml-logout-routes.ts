@@ -81,7 +81,7 @@ function endSessionsOf(call: Call, connection: SsoConnection, request: LogoutReq
   const { organisationId, id: connectionId, settings } = connection;
   const own = samlSettingsOf({ settings });
   return call.write({ organisationId, userId: null }, async ({ tx, about }) => {
-    about(connectionId);
+    about({ id: connectionId });
     await endProviderSessions(tx, {
       ...{ organisationId, connectionId, issuer: own.idp_entity_id },
       ...{ subject: request.subject, providerSessions: request.sessions },

@@ -57,7 +57,7 @@ export async function createConnection(
   await putSettings(tx, services, row, sent, prepared);
   await tx.flush();
   await planRefresh(change, row);
-  change.about(row.id);
+  change.about(row);
   return row;
 }
 
@@ -80,14 +80,14 @@ export async function updateConnection(
   if (sent.oidc !== undefined || sent.saml !== undefined) await putSettings(change.tx, services, row, sent, prepared);
   await planRefresh(change, row);
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
 }
 
 /** Deletes a connection. Sessions that it began end, and its accounts are unlinked; their users stay. */
 export function deleteConnection(change: Change, actor: Actor, row: SsoConnection): void {
   requireRank(actor, 'owner');
   change.tx.remove(row);
-  change.about(row.id);
+  change.about(row);
 }
 
 /** Returns a connection of the organisation by id or slug. `for update` locks the row. Throws AB08. */

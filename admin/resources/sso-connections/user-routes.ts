@@ -78,7 +78,7 @@ export const ssoUserRoutes: readonly AdminRoute[] = [
         const user = await findUser(tx, call.organisationId, call.params.userId ?? '');
         requireRank(call.actor, user.role);
         await endSessions(tx, user, null);
-        about(user.id);
+        about(user);
       });
       return {};
     },
@@ -100,7 +100,7 @@ export const ssoUserRoutes: readonly AdminRoute[] = [
         requireRank(call.actor, user.role);
         const where = { id: sessionId, organisationId, userId: user.id };
         if (!isUuid(sessionId) || (await tx.nativeDelete(sessions, where)) === 0) throw notFound('Session');
-        about(sessionId);
+        about({ id: sessionId });
       });
       return {};
     },
@@ -144,7 +144,7 @@ export const ssoUserRoutes: readonly AdminRoute[] = [
         // A foreign key deletes the sessions.
         const where = { id: identityId, organisationId, userId: user.id };
         if (!isUuid(identityId) || (await tx.nativeDelete(externalIdentities, where)) === 0) throw notFound('Identity');
-        about(identityId);
+        about({ id: identityId });
       });
       return {};
     },

@@ -56,7 +56,7 @@ export const acceptInviteRoute = definePublicRoute({
       const user = await insertUser(change, sent, now);
       const keys = await joinWorkspaces(change, user, row, { apiKeyPepper: services.apiKeyPepper, now });
       const signedIn = await signInWithPassword(change, call, user);
-      change.about(row.id);
+      change.about(row);
       return { ...signedIn, api_keys: keys };
     });
   },

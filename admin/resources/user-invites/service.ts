@@ -132,7 +132,7 @@ export async function insertInvite(
     expiresAt: endOf(inviting),
     acceptedAt: null,
   });
-  change.about(row.id);
+  change.about(row);
   return { row, link: linkTo(inviting, 'accept-invite', token) };
 }
 
@@ -150,7 +150,7 @@ export async function resendInvite(change: Change, actor: Actor, row: UserInvite
   row.status = 'pending';
   row.invitedBy = inviterOf(actor);
   row.expiresAt = endOf(inviting);
-  change.about(row.id);
+  change.about(row);
   return linkTo(inviting, 'accept-invite', token);
 }
 
@@ -159,7 +159,7 @@ export function cancelInvite(change: Change, actor: Actor, row: UserInvite): voi
   requireRank(actor, row.role);
   if (row.status === 'accepted') throw conflict('This invite has been accepted. Remove the user instead');
   row.status = 'cancelled';
-  change.about(row.id);
+  change.about(row);
 }
 
 /** An invite of the caller's organisation by id. Throws AB08. */

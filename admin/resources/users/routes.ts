@@ -67,7 +67,7 @@ export const userRoutes: readonly AdminRoute[] = [
       const made = await call.write(async (change) => {
         const user = await change.tx.findOne(users, { organisationId, email: body.email });
         if (!user) throw notFound('User');
-        change.about(user.id);
+        change.about(user);
         const link = await newLink(change.tx, services.settings, user, 'verify-email', services.clock.now());
         return { email: user.email, link };
       });
@@ -153,7 +153,7 @@ export const userRoutes: readonly AdminRoute[] = [
           call.actor,
           memberships.map(({ workspaceId: id, role }) => ({ id, role })),
         );
-        change.about(user.id);
+        change.about(user);
         const link = await newLink(change.tx, services.settings, user, 'set-password', services.clock.now());
         return { email: user.email, link };
       });

@@ -37,7 +37,7 @@ export async function createUser(
     making.now,
   );
   await setMemberships(change, user, memberships, making);
-  change.about(user.id);
+  change.about(user);
   return user;
 }
 
@@ -102,7 +102,7 @@ export async function updateUser(
   if (roleIsNew) await roleChanged(change, user, null);
   // Records of requests with their keys hold the name.
   await announceUserKeys(change, { organisationId: user.organisationId, workspaceId: null, userId: user.id });
-  change.about(user.id);
+  change.about(user);
 }
 
 /**
@@ -115,7 +115,7 @@ export async function deleteUser(change: Change, actor: Actor, user: User, depen
   await endAccess(change, user, dependents);
   // Foreign keys delete sessions, links and memberships.
   change.tx.remove(user);
-  change.about(id);
+  change.about({ id });
 }
 
 /**

@@ -70,7 +70,7 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
         const named = findProvider(change.tx, call, call.body.virtual_key_id);
         const row = await named.catch(asReference('virtual_key_id', 'Virtual key'));
         const integration = await change.tx.findOne(integrations, { id: row.integrationId, organisationId });
-        change.about(row.id);
+        change.about(row);
         return { success: true, data: { slug: row.slug, integration_id: integration?.slug ?? row.integrationId } };
       });
     },
@@ -138,7 +138,7 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
           await tx.flush();
           await archiveIntegration(change, integration, call.services.dependents);
         }
-        change.about(row.id);
+        change.about(row);
       });
       return {};
     },

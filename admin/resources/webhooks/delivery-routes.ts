@@ -25,7 +25,7 @@ export const deliveryRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const id = await call.write(async (change) => {
         const webhook = await findWebhook(change.tx, call, call.params.slug ?? '');
-        change.about(webhook.id);
+        change.about(webhook);
         return addDelivery(change.tx, webhook, { event: 'webhook.test', data: {} });
       });
       call.services.wakeJobs();
@@ -84,7 +84,7 @@ export const deliveryRoutes: readonly AdminRoute[] = [
         if (!found) throw notFound('Delivery');
         found.status = 'pending';
         found.attempts = 0;
-        change.about(webhook.id);
+        change.about(webhook);
         await change.tx.flush();
         await addJob(change.tx, { kind: deliverWebhookKind, key: found.id, organisationId: call.organisationId });
         return found.id;

@@ -89,7 +89,7 @@ export const webhookRoutes: readonly AdminRoute[] = [
         const found = await findWebhook(change.tx, call, call.params.slug ?? '');
         call.match(found.revision);
         change.tx.remove(found);
-        change.about(found.id);
+        change.about(found);
       });
       return {};
     },

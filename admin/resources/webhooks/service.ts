@@ -43,7 +43,7 @@ export async function createWebhook(
     secret: await services.vault.seal(change.tx, contextOf({ id, organisationId }), secret),
   });
   await change.tx.flush();
-  change.about(id);
+  change.about(webhook);
   return { webhook, secret };
 }
 
@@ -60,7 +60,7 @@ export function updateWebhook(
   if (sent.events !== undefined) row.events = [...new Set(sent.events)];
   if (sent.status !== undefined) row.isActive = sent.status === 'active';
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
 }
 
 /** Replaces the signing secret. The old one stops at once. Returns the new one. */
@@ -68,7 +68,7 @@ export async function rotateSecret(change: Change, { vault }: Pick<AdminServices
   const secret = newSigningSecret();
   row.secret = await vault.seal(change.tx, contextOf(row), secret);
   row.lastUpdatedAt = new Date();
-  change.about(row.id);
+  change.about(row);
   return secret;
 }
 

@@ -38,7 +38,7 @@ export async function updateExclusions(
     else tx.create(workspaceExclusions, { workspaceId, kind, organisationId, createdAt });
     change.emit({ kind: 'workspace', id: workspaceId, op: 'upsert' });
   }
-  change.about(organisationId);
+  change.about({ id: organisationId });
 }
 
 /** The excluded workspaces, the oldest exclusion first. */

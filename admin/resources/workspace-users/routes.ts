@@ -60,7 +60,7 @@ export const workspaceUserRoutes: readonly AdminRoute[] = ['/admin/workspaces', 
       await call.write(async (change) => {
         const workspace = await findVisibleWorkspace(change.tx, call.actor, call.params.workspaceId ?? '');
         await addWorkspaceUsers(change, call.actor, workspace, call.body.users, making);
-        change.about(workspace.id);
+        change.about({ id: workspace.id, workspaceId: workspace.id });
       });
       return {};
     },

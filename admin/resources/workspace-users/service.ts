@@ -67,7 +67,7 @@ export async function updateWorkspaceUser(
   await requireMemberships(change.tx, actor, [{ id: member.workspaceId, role }]);
   if (member.role === 'admin' && role !== 'admin') await keepAnAdmin(change.tx, actor, member);
   if (member.role !== role) await changeRole(change, user, member, role, now);
-  change.about(user.id);
+  change.about({ id: user.id, workspaceId: member.workspaceId });
 }
 
 /** Removes a member from a workspace; their keys there end with the change. */
@@ -75,7 +75,7 @@ export async function removeWorkspaceUser(change: Change, actor: Actor, { member
   requireWorkspaceRank(actor, member.role);
   if (member.role === 'admin') await keepAnAdmin(change.tx, actor, member);
   await removeMember(change, user, member);
-  change.about(user.id);
+  change.about({ id: user.id, workspaceId: member.workspaceId });
 }
 
 /** A member by user id. Throws AB08. */

@@ -174,6 +174,6 @@ function withoutIcon(row: Workspace, body: UpdateBody): string {
 }
 
 function announce(change: Change, row: Workspace): void {
-  change.about(row.id);
+  change.about({ id: row.id, workspaceId: row.id });
   change.emit({ kind: 'workspace', id: row.id, op: 'upsert' });
 }

@@ -22,7 +22,7 @@ describe.each(databases)('a change with a concurrent conflict, on %s', (database
         runs += 1;
         const row = await change.tx.findOneOrFail(configs, where);
         row.name = String(Number(row.name) + 1);
-        change.about(row.id);
+        change.about(row);
       });
     const before = await plane.auditCount();
     await Promise.all(Array.from({ length: 8 }, addOne));

@@ -38,7 +38,7 @@ export async function putModels(
   }
   integration.lastUpdatedAt = new Date();
   await tx.flush();
-  change.about(integration.id);
+  change.about(integration);
   await announceProviders(change, integration.id, 'upsert');
 }
 
@@ -47,7 +47,7 @@ export async function removeModels(change: Change, integration: Integration, slu
   const own = { $or: [{ isCustom: true }, { isFinetune: true }] };
   await change.tx.nativeDelete(integrationModels, { integrationId: integration.id, slug: { $in: [...slugs] }, ...own });
   integration.lastUpdatedAt = new Date();
-  change.about(integration.id);
+  change.about(integration);
   await announceProviders(change, integration.id, 'upsert');
 }
 

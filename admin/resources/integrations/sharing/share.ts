@@ -22,7 +22,7 @@ type Body = v.InferOutput<typeof workspacesBody>;
  */
 export async function shareIntegration(change: Change, integration: Integration, body: Body): Promise<void> {
   if (integration.workspaceId) throw invalid('workspaces: this integration belongs to one workspace and cannot be shared');
-  change.about(integration.id);
+  change.about(integration);
   if (body.global_workspace_access !== undefined) await shareWithAll(change, integration, body, body.global_workspace_access);
   for (const [index, one] of body.workspaces.entries()) {
     const workspace = await findWorkspace(change.tx, integration.organisationId, one.id).catch(
@@ -41,7 +41,7 @@ export async function shareIntegration(change: Change, integration: Integration,
   }
   await requireOpenReferences(change.tx, integration, await mappingsOf(change.tx, integration), 'workspaces');
   integration.lastUpdatedAt = new Date();
-  change.about(integration.id);
+  change.about(integration);
 }
 
 /** Creates a provider of each integration that is open to all workspaces, for a new workspace. */

@@ -83,7 +83,7 @@ export const integrationTestRoutes: readonly AdminRoute[] = [
       const { aiProviderId } = row;
       const mapped = await mappingsOf(em, row);
       const mappedSecrets = await mappedDocuments(em, services.vault, services.settings.clusterKey, mapped);
-      await call.write(async (change) => change.about(row.id));
+      await call.write(async (change) => change.about(row));
       const closed = mapped.findIndex(({ reference }) => row.workspaceId && !isOpenTo(reference, row.workspaceId));
       if (closed >= 0) return { ok: false, checks: [closedCheck(closed)] };
       const settings = settingsOf(row);

@@ -85,10 +85,53 @@ describe.each(ruleDatabases)('the audit log, on %s', (database) => {
     const body = { name: 'Gone', force_delete: true };
     expect((await plane.ask('DELETE', `/workspaces/${id}`, { body })).status).toBe(200);
     for (const name of [id, slug]) {
-      expect((await read(`&workspace_id=${name}`)).records).toMatchObject([{ resource_type: 'api_keys', workspace_id: id }]);
+      expect((await read(`&workspace_id=${name}`)).records).toMatchObject([
+        { resource_type: 'workspaces', action: 'delete', workspace_id: id },
+        { resource_type: 'api_keys', action: 'create', workspace_id: id },
+        { resource_type: 'workspaces', action: 'create', workspace_id: id },
+      ]);
     }
     await expectRefusal(plane, () => plane.ask('GET', `/api-keys?workspace_id=${id}`), 404, 'AB08', false);
     await expectRefusal(plane, () => plane.ask('GET', `/audit-logs?${always}&workspace_id=never`), 404, 'AB08', false);
+  });
+
+  it('names the workspace of what was changed, also if the request names only an id', async () => {
+    const workspace = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Audited' } })).body;
+    const where = `workspace_id=${workspace.id}`;
+    const limits = {
+      type: 'requests',
+      credit_limit: 5,
+      conditions: [{ key: 'api_key', value: '*' }],
+      group_by: [{ key: 'api_key' }],
+    };
+    const made = new Map<string, { readonly path: string; readonly id: string }>();
+    for (const [resource, path, body] of [
+      ['configs', '/configs', { config: {} }],
+      ['api_keys', '/api-keys', { scopes: ['completions.write'] }],
+      ['policies', '/policies/usage-limits', limits],
+      ['prompt_collections', '/collections', {}],
+      ['prompt_labels', '/labels', {}],
+      ['webhooks', '/webhooks', { url: 'https://example.com/', events: ['budget.exhausted'] }],
+    ] as const) {
+      const create = resource === 'api_keys' ? '/api-keys/workspace/service' : path;
+      const reply = await plane.ask('POST', `${create}?${where}`, { body: { name: 'Audited', ...body } });
+      expect(reply.status, JSON.stringify(reply.body)).toBe(200);
+      made.set(resource, { path, id: reply.body.data?.id ?? reply.body.id });
+    }
+    for (const [resource, { path, id }] of made) {
+      expect((await plane.ask('PUT', `${path}/${id}`, { body: { name: 'Changed' } })).status).toBe(200);
+      expect(await plane.lastAudit()).toMatchObject({ resourceType: resource, resourceId: id, workspaceId: workspace.id });
+      expect((await plane.ask('DELETE', `${path}/${id}`)).status).toBe(200);
+      expect(await plane.lastAudit()).toMatchObject({ resourceType: resource, resourceId: id, workspaceId: workspace.id });
+    }
+    for (const change of [
+      () => plane.ask('PUT', `/admin/workspaces/${workspace.id}`, { body: { description: 'x' } }),
+      () => plane.ask('DELETE', `/admin/workspaces/${workspace.id}`, { body: { name: 'Audited' } }),
+    ]) {
+      expect((await change()).status).toBe(200);
+      expect((await plane.lastAudit()).workspaceId).toBe(workspace.id);
+    }
+    expect((await read(`&${where}`)).total).toBe(3 * made.size + 3);
   });
 
   it.each([
