@@ -64,8 +64,13 @@ async function main(): Promise<number> {
   const entries = { controlPlaneEntry: programAt('../../admin/main'), gatewayEntry: programAt('../main') };
   const supervisor = startSupervisor({
     settings,
-    // Compiled code is stored between starts, which halves the time until a restarted process serves again.
-    env: { NODE_COMPILE_CACHE: compileCache(settings.dataDir, [...Object.values(entries), programAt('main')]), ...env },
+    env: {
+      // Compiled code is stored between starts, which halves the time until a restarted process serves again.
+      NODE_COMPILE_CACHE: compileCache(settings.dataDir, [...Object.values(entries), programAt('main')]),
+      // Each look-up of a name takes one of these threads. With Node's four, four names without a reply stop all other look-ups.
+      UV_THREADPOOL_SIZE: '16',
+      ...env,
+    },
     ...entries,
     gatewaysWaitMs: 30_000,
     controlPlaneNodeFlags: [...(settings.databaseUrl === null ? embeddedDatabaseFlags : nodeFlags), ...sourceFlags],

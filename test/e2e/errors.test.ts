@@ -324,6 +324,11 @@ describe('control-plane errors', () => {
   });
 });
 
+it('gateways look names up in 16 threads, so that a few names without a reply do not stop all others', async () => {
+  for (const pid of gateway.pidsOf('gateway'))
+    expect((await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0')).toContain('UV_THREADPOOL_SIZE=16');
+});
+
 describe('after all errors', () => {
   it('all processes are alive, and every rejection has left one record with its status', async () => {
     expect(gateway.pidsOf('gateway')).toEqual(gatewayPids);
