@@ -1,3 +1,4 @@
+import { metadataPrefix, policyKeys } from '../../core/contract/protocol/limits/policies.ts';
 import { isObject } from '../../core/contract/values/json/json.ts';
 import { maskCredentials } from '../../core/contract/values/text/mask-credentials.ts';
 import { plainName } from '../../core/contract/values/text/plain-name.ts';
@@ -15,7 +16,7 @@ export function maskSecrets(value: unknown): unknown {
   if (!isObject(value)) return value;
   const out: Record<string, unknown> = {};
   for (const [name, inner] of Object.entries(value)) {
-    const isHidden = isSecretName(name) || isOfPrivateKey(value, name) || isHolder(name, inner);
+    const isHidden = (isSecretName(name) && !isPolicyKey(name, inner)) || isOfPrivateKey(value, name) || isHolder(name, inner);
     out[maskCredentials(name)] = inner !== null && isHidden ? '***' : maskSecrets(inner);
   }
   return out;
@@ -52,6 +53,13 @@ const signatures = /^(sig|signature|xamzsignature|xgoogsignature|xamzcredential|
 function isHolder(name: string, value: unknown): boolean {
   return /^(authconfig|configurations|modelconfig)$/.test(plainName(name)) && !isObject(value);
 }
+
+/** Returns true for the key of a condition or group of a policy: it names what the policy limits. */
+function isPolicyKey(name: string, value: unknown): boolean {
+  return name === 'key' && typeof value === 'string' && (keysOfPolicies.has(value) || value.startsWith(metadataPrefix));
+}
+
+const keysOfPolicies: ReadonlySet<string> = new Set(Object.values(policyKeys).flat());
 
 /** Returns true for private and symmetric parameters of a JWK (RFC 7518 §6), and for a key set sent as text. */
 function isOfPrivateKey(value: Readonly<Record<string, unknown>>, name: string): boolean {

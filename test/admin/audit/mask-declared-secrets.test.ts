@@ -15,6 +15,12 @@ it('audit entries show settings that are not credentials', () => {
   });
 });
 
+it('audit entries show what a policy limits, and mask other keys', () => {
+  const policy = { conditions: [{ key: 'api_key', value: '*' }], group_by: [{ key: 'metadata.team' }] };
+  expect(maskSecrets(policy)).toEqual(policy);
+  expect(maskSecrets({ key: 'planted', list: [{ key: ['api_key'] }] })).toEqual({ key: '***', list: [{ key: '***' }] });
+});
+
 it.each([
   ['http://user:planted@host.example/mcp', 'http://***@host.example/mcp'],
   ['https://planted@host.example', 'https://***@host.example'],
