@@ -35,8 +35,8 @@ export class HeldStream {
   }
 
   /**
-   * Returns the stream with the texts of a changed `body`: the first delta of a text holds the whole new text, its other deltas are empty.
-   * Null if something else than the text of the reply was changed, or if the stream cannot be read.
+   * Returns the stream with the texts of a changed `body`: the first delta of a changed text holds the whole new text, its other deltas are empty.
+   * Null if something was changed that no event holds, or if the stream cannot be read.
    */
   withBody(changed: JsonObject): string | null {
     if (this.body === null) return null;
@@ -44,23 +44,25 @@ export class HeldStream {
     const old = textsOf(this.#format, this.body);
     const texts = textsOf(this.#format, changed);
     const written = new Set<string>();
-    const next = (key: string): string => {
-      const text = written.has(key) ? '' : (texts.get(key) ?? '');
+    const next: NextText = (key, piece) => {
+      const text = texts.get(key);
+      if (piece === '' || (text !== undefined && text === old.get(key))) return piece;
+      const given = written.has(key) ? '' : (text ?? '');
       written.add(key);
-      return text;
+      return given;
     };
-    const items = objectsIn(changed.output);
+    const name = contentOf[this.#format];
+    const rewrite = rewriters[this.#format](objectsIn(changed[name]), next);
     const stream = this.#events
       .map(({ frame, json }) => {
         if (json === null) return frame;
         const given = this.#format === 'chat' ? withMessages(json, old, texts) : json;
-        const rewritten = rewrite[this.#format](given, next, items);
+        const rewritten = rewrite(given);
         removeRepeats(rewritten);
         return withData(frame, JSON.stringify(rewritten));
       })
       .join('');
     // An old text may remain in an event that is not rewritten, such as the first one of a part. It must not be sent.
-    const name = contentOf[this.#format];
     const sent = new HeldStream(this.#format, stream).body;
     return isDeepStrictEqual(sent?.[name], changed[name]) ? stream : null;
   }
@@ -95,7 +97,7 @@ function otherTexts(format: StreamFormat, events: readonly JsonObject[], body: J
 /** True for a choice with all of its text so far beside the delta, as Perplexity sends in each chunk. */
 function repeatsText(choice: JsonObject, texts: ReadonlyMap<string, string>): boolean {
   if (!isObject(choice.message) || typeof choice.message.content !== 'string') return false;
-  return (texts.get(`${indexOf(choice)}`) ?? '').startsWith(choice.message.content);
+  return (texts.get(`${indexOf(choice)} content`) ?? '').startsWith(choice.message.content);
 }
 
 /** Returns a chunk of chat with the whole new text where it has all text so far. */
@@ -103,7 +105,7 @@ function withMessages(json: JsonObject, old: ReadonlyMap<string, string>, texts:
   if (!Array.isArray(json.choices)) return json;
   const choices = objectsIn(json.choices).map((choice) => {
     if (!repeatsText(choice, old)) return choice;
-    return { ...choice, message: { ...(choice.message as JsonObject), content: texts.get(`${indexOf(choice)}`) } };
+    return { ...choice, message: { ...(choice.message as JsonObject), content: texts.get(`${indexOf(choice)} content`) } };
   });
   return { ...json, choices };
 }
@@ -242,46 +244,78 @@ function join(all: JsonObject, key: string, piece: unknown, depth = 0): void {
   }
 }
 
+/** Returns the new text for a piece of the text with this key. */
+type NextText = (key: string, piece: string) => string;
+
 /** The texts of a body by the key under which their deltas come. */
 function textsOf(format: StreamFormat, body: JsonObject): Map<string, string> {
   const texts = new Map<string, string>();
+  const content = [...objectsIn(body[contentOf[format]]).entries()];
   if (format === 'chat') {
-    for (const choice of objectsIn(body.choices)) {
-      texts.set(`${indexOf(choice)}`, isObject(choice.message) ? string(choice.message.content) : string(choice.text));
-      if (isObject(choice.message)) texts.set(`${indexOf(choice)} refusal`, string(choice.message.refusal));
+    for (const [, { text, message, ...choice }] of content) {
+      if (isObject(message)) addTexts(texts, `${indexOf(choice)}`, message);
+      else texts.set(`${indexOf(choice)} text`, string(text));
     }
   } else if (format === 'messages') {
-    for (const [at, block] of objectsIn(body.content).entries())
-      if (block.type === 'text') texts.set(`${at}`, string(block.text));
+    for (const [at, block] of content) {
+      for (const [name, value] of Object.entries(block)) if (typeof value === 'string') texts.set(`${at} ${name}`, value);
+    }
   } else {
-    for (const [at, item] of objectsIn(body.output).entries()) {
+    for (const [at, item] of content) {
       for (const field of ['content', 'summary']) {
         for (const [index, part] of objectsIn(item[field]).entries())
           texts.set(`${field} ${at}.${index}`, string(part.text ?? part.refusal));
       }
+      for (const field of ['arguments', 'input', 'code']) texts.set(`${field} ${at}`, string(item[field]));
     }
   }
   return texts;
 }
 
-const rewrite = {
-  chat(json: JsonObject, next: (key: string) => string): JsonObject {
+/** Adds the texts of a message of chat, at any depth. */
+function addTexts(texts: Map<string, string>, path: string, value: object, depth = 0): void {
+  for (const [name, inner] of Object.entries(value)) {
+    if (typeof inner === 'string') texts.set(`${path} ${name}`, inner);
+    else if (typeof inner === 'object' && inner !== null && depth < depthMax)
+      addTexts(texts, `${path} ${name}`, inner, depth + 1);
+  }
+}
+
+type Rewrite = (json: JsonObject) => JsonObject;
+
+/** `content` is that of the changed body. */
+const rewriters: Readonly<Record<StreamFormat, (content: readonly JsonObject[], next: NextText) => Rewrite>> = {
+  chat: (_content, next) => (json) => {
     if (!Array.isArray(json.choices)) return json;
     const choices = objectsIn(json.choices).map((choice) => {
       const key = `${indexOf(choice)}`;
       if (isObject(choice.delta)) return { ...choice, delta: rewriteDelta(choice.delta, key, next) };
-      return typeof choice.text === 'string' && choice.text !== '' ? { ...choice, text: next(key) } : choice;
+      return typeof choice.text === 'string' ? { ...choice, text: next(`${key} text`, choice.text) } : choice;
     });
     return { ...json, choices };
   },
-  messages(json: JsonObject, next: (key: string) => string): JsonObject {
-    const { delta, content_block: block } = json;
-    if (isObject(block) && block.type === 'text' && string(block.text) !== '')
-      return { ...json, content_block: { ...block, text: next(`${indexOf(json)}`) } };
-    if (!isObject(delta) || delta.type !== 'text_delta') return json;
-    return { ...json, delta: { ...delta, text: next(`${indexOf(json)}`) } };
+  messages(content, next) {
+    const cited = new Map<number, number>();
+    return (json) => {
+      const { delta, content_block: start } = json;
+      const at = indexOf(json);
+      const citations = listOf(content[at]?.citations);
+      if (json.type === 'content_block_start' && isObject(start)) {
+        const first = listOf(start.citations).length;
+        cited.set(at, first);
+        const block = { ...content[at], ...(first > 0 ? { citations: citations.slice(0, first) } : {}) };
+        return { ...json, content_block: rewriteStart(start, block, `${at}`, next) };
+      }
+      if (json.type !== 'content_block_delta' || !isObject(delta)) return json;
+      const { signature: _signature, citation, ...texts } = delta;
+      const rewritten = { ...delta, ...rewriteTexts(texts, `${at}`, next) };
+      if (citation === undefined) return { ...json, delta: rewritten };
+      const number = cited.get(at) ?? 0;
+      cited.set(at, number + 1);
+      return { ...json, delta: { ...rewritten, citation: citations[number] ?? citation } };
+    };
   },
-  responses(json: JsonObject, next: (key: string) => string, items: readonly JsonObject[]): JsonObject {
+  responses: (items, next) => (json) => {
     const type = string(json.type);
     const at = indexOf(json, 'output_index');
     const field = type.includes('summary') ? 'summary' : 'content';
@@ -290,9 +324,12 @@ const rewrite = {
     const part = objectsIn(item?.[field])[index];
     const [, kind, phase] =
       /^response\.(output_text|refusal|reasoning_text|reasoning_summary_text)\.(delta|done)$/.exec(type) ?? [];
-    if (phase === 'delta') return { ...json, delta: next(`${field} ${at}.${index}`) };
+    if (phase === 'delta') return { ...json, delta: next(`${field} ${at}.${index}`, string(json.delta)) };
     if (phase === 'done')
       return kind === 'refusal' ? { ...json, refusal: part?.refusal ?? '' } : { ...json, text: part?.text ?? '' };
+    const [, member = '', step] = /_(arguments|input|code)\.(delta|done)$/.exec(type) ?? [];
+    if (step === 'delta') return { ...json, delta: next(`${member} ${at}`, string(json.delta)) };
+    if (step === 'done') return { ...json, [member]: item?.[member] ?? '' };
     switch (type) {
       case 'response.content_part.done':
       case 'response.reasoning_summary_part.done':
@@ -307,15 +344,48 @@ const rewrite = {
   },
 };
 
-function rewriteDelta(delta: JsonObject, key: string, next: (key: string) => string): JsonObject {
-  const { content, refusal } = delta;
-  const changed = { ...delta };
-  if (typeof content === 'string' && content !== '') changed.content = next(key);
+/** The role is no text, and parts of the content continue one text. */
+function rewriteDelta(delta: JsonObject, key: string, next: NextText): JsonObject {
+  const { role: _role, content, ...others } = delta;
+  const changed: JsonObject = { ...delta, ...(rewriteMembers(others, key, next) as JsonObject) };
+  if (typeof content === 'string') changed.content = next(`${key} content`, content);
   else if (Array.isArray(content)) {
     changed.content = content.map((part) =>
-      isObject(part) && typeof part.text === 'string' ? { ...part, text: next(key) } : part,
+      isObject(part) && typeof part.text === 'string' ? { ...part, text: next(`${key} content`, part.text) } : part,
     );
   }
-  if (typeof refusal === 'string' && refusal !== '') changed.refusal = next(`${key} refusal`);
   return changed;
+}
+
+/** Rewrites the texts of a piece of a delta where `join` adds them. */
+function rewriteMembers(piece: object, path: string, next: NextText, depth = 0): unknown {
+  const members = Object.entries(piece).map(([name, value]): [string, unknown] => {
+    const at = Array.isArray(piece) && isObject(value) && typeof value.index === 'number' ? `${value.index}` : name;
+    if (typeof value === 'string') return [name, repeated.has(name) ? value : next(`${path} ${name}`, value)];
+    if (typeof value !== 'object' || value === null || depth > depthMax) return [name, value];
+    return [name, rewriteMembers(value, `${path} ${at}`, next, depth + 1)];
+  });
+  return Array.isArray(piece) ? members.map(([, value]) => value) : Object.fromEntries(members);
+}
+
+/** The start of a block of Messages: the beginning of its texts, and whole values such as the results of a search. */
+function rewriteStart(start: JsonObject, block: JsonObject, key: string, next: NextText): JsonObject {
+  const rewritten = { ...start, ...rewriteTexts(start, key, next) };
+  for (const [name, value] of Object.entries(start)) {
+    if (typeof value === 'object' && value !== null && block[name] !== undefined) rewritten[name] = block[name];
+  }
+  return rewritten;
+}
+
+/** Returns the texts among these members, rewritten. */
+function rewriteTexts(members: JsonObject, key: string, next: NextText): JsonObject {
+  return Object.fromEntries(
+    Object.entries(members).flatMap(([name, value]) =>
+      typeof value === 'string' && !repeated.has(name) ? [[name, next(`${key} ${name}`, value)]] : [],
+    ),
+  );
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }

@@ -24,6 +24,7 @@ const summary = { type: 'summary_text', text: 'a secret' };
 const summaryAt = { output_index: 0, summary_index: 0 };
 const completedWith = (given: JsonObject) => ({ type: 'response.completed', response: { output: [given] } });
 const textDelta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'a secret' } };
+const blockDelta = (fields: JsonObject) => ({ type: 'content_block_delta', index: 0, delta: fields });
 const start = (block: JsonObject) => ({ type: 'content_block_start', index: 0, content_block: { type: 'text', ...block } });
 /** Perplexity repeats the whole text so far in each chunk. */
 const repeating = ['a', 'a se', 'a secret'].map((content, i) =>
@@ -87,11 +88,84 @@ describe('redacted held stream', () => {
         completedWith({ type: 'reasoning', summary: [summary] }),
       ],
     ],
+    [
+      'the arguments of a call in chat',
+      'chat',
+      [
+        choice({ delta: { tool_calls: [{ index: 2, id: 'c', type: 'function', function: { name: 'f', arguments: '' } }] } }),
+        choice({ delta: { tool_calls: [{ index: 2, function: { arguments: 'a se' } }] } }),
+        choice({ delta: { tool_calls: [{ index: 2, function: { arguments: 'cret' } }] } }),
+      ],
+    ],
+    [
+      'reasoning in chat',
+      'chat',
+      [choice({ delta: { reasoning_content: 'a se' } }), choice({ delta: { reasoning_content: 'cret' } })],
+    ],
+    [
+      'details of reasoning in chat',
+      'chat',
+      ['a se', 'cret'].map((piece) =>
+        choice({ delta: { reasoning_details: [{ index: 0, type: 'reasoning.text', text: piece }] } }),
+      ),
+    ],
+    [
+      'thinking',
+      'messages',
+      [start({ type: 'thinking', thinking: '' }), blockDelta({ thinking: 'a se' }), blockDelta({ thinking: 'cret' })],
+    ],
+    [
+      'the input of a tool',
+      'messages',
+      [
+        start({ type: 'tool_use', input: {} }),
+        blockDelta({ partial_json: '{"a":"a se' }),
+        blockDelta({ partial_json: 'cret"}' }),
+      ],
+    ],
+    ['the results of a search', 'messages', [start({ type: 'web_search_tool_result', content: [{ title: 'a secret' }] })]],
+    [
+      'citations',
+      'messages',
+      [
+        start({ text: 'hello', citations: [{ cited_text: 'a secret' }] }),
+        blockDelta({ citation: { cited_text: 'a secret' } }),
+        blockDelta({ citation: { cited_text: 'more' } }),
+      ],
+    ],
+    [
+      'the arguments of a function in Responses',
+      'responses',
+      [
+        { type: 'response.function_call_arguments.delta', output_index: 0, delta: 'a se' },
+        { type: 'response.function_call_arguments.delta', output_index: 0, delta: 'cret' },
+        { type: 'response.function_call_arguments.done', output_index: 0, arguments: 'a secret' },
+        { type: 'response.output_item.done', output_index: 0, item: { type: 'function_call', arguments: 'a secret' } },
+        completedWith({ type: 'function_call', arguments: 'a secret' }),
+      ],
+    ],
+    [
+      'the input of a custom tool in Responses',
+      'responses',
+      [
+        { type: 'response.custom_tool_call_input.delta', output_index: 0, delta: 'a secret' },
+        { type: 'response.custom_tool_call_input.done', output_index: 0, input: 'a secret' },
+        completedWith({ type: 'custom_tool_call', input: 'a secret' }),
+      ],
+    ],
   ])('%s: is redacted too', (_, format, events) => {
     const stream = redacted(format, events);
     expect(stream).toContain('a ***');
     expect(stream).not.toContain('sec');
   });
+});
+
+it('held stream: deltas of texts that a redaction does not change stay as they are', () => {
+  const unchanged = ['hel', 'lo'].map((content) => choice({ delta: { role: 'assistant', content } }));
+  const stream = redacted('chat', [choice({ delta: { reasoning: 'a secret' } }), ...unchanged]);
+  expect(stream).toBe(
+    [choice({ delta: { reasoning: 'a ***' } }), ...unchanged].map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''),
+  );
 });
 
 it('held stream: messages with all text so far are read once', () => {
