@@ -195,7 +195,7 @@ describe('texts by scope', () => {
     ['chatComplete', 'all_messages', chat, ['sys', 'one', 'two', 'fn', '{"arg":1}', 'three']],
     ['messages', 'last_message', messages, ['result']],
     ['messages', 'user_messages', messages, ['one', 'result']],
-    ['messages', 'all_messages', messages, ['sys', 'one', 'fn', 'arg', 'result']],
+    ['messages', 'all_messages', messages, ['sys', 'one', 'fn', 'q', 'arg', 'result']],
     ['createModelResponse', 'all_messages', { instructions: 'sys', input: [{ role: 'user', content: 'one' }] }, ['sys', 'one']],
   ])('%s %s', (operation, scope, body, texts) => {
     const parts = textParts(operation, 'input', body, scope);
