@@ -303,7 +303,7 @@ const rewriters: Readonly<Record<StreamFormat, (content: readonly JsonObject[], 
       if (json.type === 'content_block_start' && isObject(start)) {
         const first = listOf(start.citations).length;
         cited.set(at, first);
-        const block = { ...content[at], ...(first > 0 ? { citations: citations.slice(0, first) } : {}) };
+        const block = { ...content[at], citations: citations.slice(0, first) };
         return { ...json, content_block: rewriteStart(start, block, `${at}`, next) };
       }
       if (json.type !== 'content_block_delta' || !isObject(delta)) return json;

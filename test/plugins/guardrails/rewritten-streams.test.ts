@@ -134,6 +134,11 @@ describe('redacted held stream', () => {
       ],
     ],
     [
+      'a text with an empty list of citations at its start',
+      'messages',
+      [start({ text: '', citations: [] }), textDelta, blockDelta({ citation: { cited_text: 'more' } })],
+    ],
+    [
       'the arguments of a function in Responses',
       'responses',
       [
