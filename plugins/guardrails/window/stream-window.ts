@@ -1,7 +1,7 @@
 import type { StreamDenial, StreamFilter } from '../../../core/contract/plugin/stream-filter.ts';
 import { removeRepeats } from '../../../core/contract/plugin/text/repeated-texts.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
-import { type JsonObject, parseObject } from '../../../core/contract/values/json/json.ts';
+import { type JsonObject, objectsIn, parseObject } from '../../../core/contract/values/json/json.ts';
 import { EventFrames } from '../../../core/contract/values/text/event-frames.ts';
 import { dataOf, hasMarkedLine, typedEvent, withData } from '../../../core/contract/values/text/event-text.ts';
 import type { Guardrail, PreparedCheck } from '../compile.ts';
@@ -42,6 +42,8 @@ export class StreamWindow implements StreamFilter {
   readonly #frames = new EventFrames();
   /** Texts by key; null: the text has ended. */
   readonly #texts = new Map<string, OpenText | null>();
+  /** Indexes of the choices that have begun and not ended. */
+  readonly #choices = new Set<unknown>();
   #sequence: number | null = null;
   /** The last event with text of the reply. */
   #last: JsonObject | null = null;
@@ -89,6 +91,8 @@ export class StreamWindow implements StreamFilter {
 
   #event(event: JsonObject, frame: string): string {
     this.#response ??= event.response;
+    const choices = objectsIn(event.choices);
+    for (const { index } of choices) this.#choices.add(index);
     const isCut = removePartialMessages(event);
     const { texts, ended } = eventTexts(this.#format, event);
     let isChanged = removeRepeats(event) || isCut;
@@ -103,6 +107,7 @@ export class StreamWindow implements StreamFilter {
     }
     // A text that the event continues and ends has been released with it.
     const before = this.#endTexts(ended);
+    for (const { index, finish_reason } of choices) if (typeof finish_reason === 'string') this.#choices.delete(index);
     if (held > 0 && texts.every(({ holder, field }) => holder[field] === '') && isEmptyDelta(this.#format, event)) return before;
     return before + this.#write(event, frame, isChanged);
   }
@@ -167,8 +172,8 @@ export class StreamWindow implements StreamFilter {
     check.findings++;
     if (!check.search.fails || !check.guardrail.deny) return;
     const sent = this.#sequence === null ? {} : { sequence_number: this.#sequence - 1 };
-    const open = [...this.#texts].flatMap(([key, text]) => (text !== null && /^\d+$/.test(key) ? [{ index: Number(key) }] : []));
-    this.denial ??= this.#onDenied({ ...this.#last, ...sent, choices: open, response: this.#response });
+    const choices = [...this.#choices].map((index) => ({ index }));
+    this.denial ??= this.#onDenied({ ...this.#last, ...sent, choices, response: this.#response });
     throw new GatewayError('response_denied', { status: this.denial.reply.status });
   }
 }

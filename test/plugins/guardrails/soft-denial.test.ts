@@ -1,9 +1,10 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { type JsonObject, objectsIn } from '../../../core/contract/values/json/json.ts';
 import { chatReply, chatStream, createHarness, replyWith, type Script } from '../../../core/test-kit/pipeline-harness.ts';
 import { responsesStream, streamOf } from '../../../core/test-kit/provider-scripts.ts';
+import { eventsOf } from '../../../core/test-kit/read-reply.ts';
 
 const soft = { deny: true, soft_deny_200: true };
 const contains = { 'default.contains': { words: ['secret'], operator: 'none' } };
@@ -144,6 +145,22 @@ describe('soft_deny_200', () => {
   const inWindow = { output_guardrails: [{ ...contains, ...soft, stream: 'window' }] };
   const served = (bytes: string) => ({
     fetch: async () => new Response(bytes, { headers: { 'content-type': 'text/event-stream' } }),
+  });
+
+  it('a stream of chat in a window ends choices that only call tools, and none twice', async () => {
+    const chunk = (index: number, delta: JsonObject, finish_reason: string | null = null) =>
+      `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices: [{ index, delta, finish_reason }] })}\n\n`;
+    const call = { tool_calls: [{ index: 0, id: 't', type: 'function', function: { name: 'f', arguments: '{}' } }] };
+    const chunks = [chunk(0, { content: 'fine' }), chunk(0, {}, 'stop'), chunk(1, call), chunk(2, { content: 'a secret word' })];
+    const body = { messages: [{ role: 'user', content: 'hi' }], stream: true };
+    const { sink } = await send(inWindow, '/v1/chat/completions', body, streamOf(chunks));
+    const ends = eventsOf(sink.text).flatMap((event) => objectsIn(event?.choices).filter((one) => one.finish_reason));
+    expect(ends.map(({ index, finish_reason }) => [index, finish_reason])).toEqual([
+      [0, 'stop'],
+      [1, 'stop'],
+      [2, 'stop'],
+    ]);
+    expect(sink.text).not.toContain('secret');
   });
 
   it('a stream of Responses in a window keeps its id, so that OpenAI’s client reads its end', async () => {
