@@ -1,7 +1,5 @@
 import type { GatewayConfig } from '../../core/contract/plugin/config/gateway-config.ts';
-
-/** Status of a reply whose guardrails failed without denying it. */
-const hooksFailed = 246;
+import { hooksFailed } from '../../core/contract/plugin/guardrails/hooks-failed.ts';
 
 /** Returns true if a retry or fallback of the config, at any depth, continues after a reply whose guardrails failed. */
 export function listsFailedStatus({ on_status_codes, strategy, retry, targets = [] }: GatewayConfig): boolean {

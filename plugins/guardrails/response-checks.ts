@@ -1,5 +1,6 @@
 import type { Outcome, RequestContext } from '../../core/contract/plugin/context.ts';
 import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
+import { hooksFailed } from '../../core/contract/plugin/guardrails/hooks-failed.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { AttemptResponse, Verdict } from '../../core/contract/plugin/plugin.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
@@ -69,7 +70,7 @@ export class ResponseChecks {
         return this.#failedVerdict(ctx, state, response);
       const changed = read.write(body);
       if (changed === null) return { action: 'fail', error: unwritable() };
-      return { action: 'change', body: changed, status: hasFailed(state) ? 246 : 200 };
+      return { action: 'change', body: changed, status: hasFailed(state) ? hooksFailed : 200 };
     });
   }
 
@@ -99,7 +100,7 @@ export class ResponseChecks {
   /** A response whose guardrails failed without denying it has status 246, so that it is not cached and a config can ask for another one. */
   #failedVerdict(ctx: RequestContext, state: State, { body, status }: AttemptResponse): Verdict | undefined {
     if (ctx.endpoint?.operation === null || !hasFailed(state) || body === null || status !== 200) return undefined;
-    return { action: 'change', body, status: 246, reason: reasonOf([...state.before, ...state.after]) };
+    return { action: 'change', body, status: hooksFailed, reason: reasonOf([...state.before, ...state.after]) };
   }
 
   /** Returns the event with the results of a stream that was not held, for clients that receive events of the gateway. */

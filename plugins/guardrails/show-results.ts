@@ -1,4 +1,5 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import { hooksFailed } from '../../core/contract/plugin/guardrails/hooks-failed.ts';
 import type { Reply, ReplyHead } from '../../core/contract/plugin/plugin.ts';
 import { findHeader } from '../../core/contract/values/http/http.ts';
 import { isEventStream } from '../../core/contract/values/text/event-text.ts';
@@ -17,7 +18,7 @@ export function onReply(ctx: RequestContext, state: State, head: ReplyHead, cloc
   state.showsEnd = isShownStream && (format === 'chat' || format === 'messages');
   if (state.before.length === 0 && state.after.length === 0) return undefined;
   // Streams that are not held have their own status until here.
-  if (head.status === 200 && hasFailed(state)) head.status = 246;
+  if (head.status === 200 && hasFailed(state)) head.status = hooksFailed;
   if (isShownStream) {
     if (state.before.length > 0) showFirst(state, format);
     if (state.after.length > 0 && state.showsEnd) state.lastEvent = resultsEvent(format, 'after', state.after);
@@ -32,7 +33,7 @@ export function onOwnReply(ctx: RequestContext, { before, isDenied }: State, rep
   if (!isHit || isDenied || before.length === 0 || ctx.endpoint?.operation === null) return reply;
   const body = Buffer.from(reply.body);
   const type = findHeader([...reply.headers], 'content-type') ?? '';
-  const status = before.some(({ verdict }) => !verdict) ? 246 : 200;
+  const status = before.some(({ verdict }) => !verdict) ? hooksFailed : 200;
   if (/^application\/json\b/i.test(type)) return { ...reply, status, body: withHookResults(body, { before }) };
   if (!isEventStream(type) || isStrict(ctx)) return { ...reply, status };
   const format = ctx.endpoint?.format ?? 'plain';

@@ -1,13 +1,9 @@
 import type { AttemptResult } from '../../contract/plugin/context.ts';
+import { hooksFailed } from '../../contract/plugin/guardrails/hooks-failed.ts';
 import type { Retry } from '../../contract/plugin/plan.ts';
 
 /** Maximum length in milliseconds of a single wait, and of all waits at one target. */
 const waitMsMax = 60_000;
-
-/**
- * Status of a reply whose guardrails failed without denying it. The reply is accepted, but a config can list the status to retry.
- */
-const hooksFailed = 246;
 
 /** Returns true if the result may be retried: its status is listed, and neither the caller nor the gateway caused it. */
 export function mayRetry(retry: Retry | null, last: Pick<AttemptResult, 'status' | 'ok' | 'error'>): boolean {
