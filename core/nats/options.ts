@@ -4,7 +4,8 @@ const pauseMs = 250;
 
 /**
  * Connection options for `NATS_URL`: `nats://user:password@host:4222` or `tls://host`. Several servers are separated by commas.
- * The first URL sets credentials and TLS. Its parameters `sslrootcert`, `sslcert` and `sslkey` are files, which each connection reads again. The client reconnects without limit. The server shows `name`.
+ * The first URL sets credentials and TLS. Its parameters `sslrootcert`, `sslcert` and `sslkey` are files, which each connection reads again.
+ * The client reconnects without limit. The server shows `name`.
  */
 export function natsOptions(text: string, name: string): NodeConnectionOptions {
   const urls = text.split(',').map((part) => new URL(part.includes('://') ? part.trim() : `nats://${part.trim()}`));

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { removeRepeats } from '../../core/contract/plugin/text/repeated-texts.ts';
-import { isObject, type JsonObject, objectsIn, parseObject } from '../../core/contract/values/json/json.ts';
+import { isObject, type JsonObject, listOf, objectsIn, parseObject } from '../../core/contract/values/json/json.ts';
 import { framesOf } from '../../core/contract/values/text/event-frames.ts';
 import { dataOf, hasMarkedLine, withData } from '../../core/contract/values/text/event-text.ts';
 import { notText } from './texts.ts';
@@ -384,8 +384,4 @@ function rewriteTexts(members: JsonObject, key: string, next: NextText): JsonObj
       typeof value === 'string' && !repeated.has(name) ? [[name, next(`${key} ${name}`, value)]] : [],
     ),
   );
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

@@ -152,11 +152,10 @@ function messagesEnd(index: number, text: string): JsonObject[] {
   ];
 }
 
+type Message = JsonObject & { readonly id: string; readonly content: readonly [JsonObject] };
+
 function responsesEnd(body: JsonObject, text: string, output_index: number): JsonObject[] {
-  const item = (body.output as (JsonObject & { id: string; content: [JsonObject] })[]).at(-1) as JsonObject & {
-    id: string;
-    content: [JsonObject];
-  };
+  const item = (body.output as Message[]).at(-1) as Message;
   const at = { item_id: item.id, output_index, content_index: 0 };
   const [part] = item.content;
   return [

@@ -47,8 +47,7 @@ function nativeTool(tool: unknown, path: string, call: OperationCall): JsonObjec
 
 /** Claude refuses any other type than `object`, also `["object", "null"]` and null. */
 export function objectSchema(parameters: unknown): JsonObject {
-  if (!isObject(parameters)) return { type: 'object', properties: {} };
-  return Object.assign({ type: 'object' }, parameters, { type: 'object' });
+  return isObject(parameters) ? { ...parameters, type: 'object' } : { type: 'object', properties: {} };
 }
 
 /** Returns the choice, and the names of the allowed tools if the client allowed only some. */

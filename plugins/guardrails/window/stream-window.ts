@@ -136,9 +136,8 @@ export class StreamWindow implements StreamFilter {
     open.event = event;
     open.at = at;
     this.#last = event;
-    const released = this.#through(open.windows, given, isLast);
     if (isLast) this.#texts.set(key, null);
-    return released;
+    return this.#through(open.windows, given, isLast);
   }
 
   /** Returns the events with the texts that were held back until their end. */
@@ -147,8 +146,8 @@ export class StreamWindow implements StreamFilter {
     for (const key of keys ?? [...this.#texts.keys()]) {
       const open = this.#texts.get(key);
       if (!open) continue;
-      const text = this.#through(open.windows, '', true);
       this.#texts.set(key, null);
+      const text = this.#through(open.windows, '', true);
       if (text === '') continue;
       const event = textEvent(this.#format, open.event, open.at, text);
       sent += this.#write(event, typedEvent(event), true);
