@@ -1,0 +1,145 @@
+import { isObject, type JsonObject, listOf, objectsIn } from '../../core/contract/values/json/json.ts';
+import { contentOf, depthMax, indexOf, repeated, stringOf } from './held-body.ts';
+import type { StreamFormat } from './window/event-texts.ts';
+
+/** Returns the new text for a piece of the text with this key. */
+export type NextText = (key: string, piece: string) => string;
+
+/** The texts of a body by the key under which their deltas come. */
+export function textsOf(format: StreamFormat, body: JsonObject): Map<string, string> {
+  const texts = new Map<string, string>();
+  const content = [...objectsIn(body[contentOf[format]]).entries()];
+  if (format === 'chat') {
+    for (const [, { text, message, ...choice }] of content) {
+      if (isObject(message)) addTexts(texts, `${indexOf(choice)}`, message);
+      else texts.set(`${indexOf(choice)} text`, stringOf(text));
+    }
+  } else if (format === 'messages') {
+    for (const [at, block] of content) {
+      for (const [name, value] of Object.entries(block)) if (typeof value === 'string') texts.set(`${at} ${name}`, value);
+    }
+  } else {
+    for (const [at, item] of content) {
+      for (const field of ['content', 'summary']) {
+        for (const [index, part] of objectsIn(item[field]).entries())
+          texts.set(`${field} ${at}.${index}`, stringOf(part.text ?? part.refusal));
+      }
+      for (const field of ['arguments', 'input', 'code']) texts.set(`${field} ${at}`, stringOf(item[field]));
+    }
+  }
+  return texts;
+}
+
+/** Adds the texts of a message of chat, at any depth. */
+function addTexts(texts: Map<string, string>, path: string, value: object, depth = 0): void {
+  for (const [name, inner] of Object.entries(value)) {
+    if (typeof inner === 'string') texts.set(`${path} ${name}`, inner);
+    else if (typeof inner === 'object' && inner !== null && depth < depthMax)
+      addTexts(texts, `${path} ${name}`, inner, depth + 1);
+  }
+}
+
+type Rewrite = (json: JsonObject) => JsonObject;
+
+/** Rewrite the texts in the events of a stream. `content` is that of the changed body. */
+export const rewriters: Readonly<Record<StreamFormat, (content: readonly JsonObject[], next: NextText) => Rewrite>> = {
+  chat: (_content, next) => (json) => {
+    if (!Array.isArray(json.choices)) return json;
+    const choices = objectsIn(json.choices).map((choice) => {
+      const key = `${indexOf(choice)}`;
+      if (isObject(choice.delta)) return { ...choice, delta: rewriteDelta(choice.delta, key, next) };
+      return typeof choice.text === 'string' ? { ...choice, text: next(`${key} text`, choice.text) } : choice;
+    });
+    return { ...json, choices };
+  },
+  messages(content, next) {
+    const cited = new Map<number, number>();
+    return (json) => {
+      const { delta, content_block: start } = json;
+      const at = indexOf(json);
+      const citations = listOf(content[at]?.citations);
+      if (json.type === 'content_block_start' && isObject(start)) {
+        const first = listOf(start.citations).length;
+        cited.set(at, first);
+        const block = { ...content[at], citations: citations.slice(0, first) };
+        return { ...json, content_block: rewriteStart(start, block, `${at}`, next) };
+      }
+      if (json.type !== 'content_block_delta' || !isObject(delta)) return json;
+      const { signature: _signature, citation, ...texts } = delta;
+      const rewritten = { ...delta, ...rewriteTexts(texts, `${at}`, next) };
+      if (citation === undefined) return { ...json, delta: rewritten };
+      const number = cited.get(at) ?? 0;
+      cited.set(at, number + 1);
+      return { ...json, delta: { ...rewritten, citation: citations[number] ?? citation } };
+    };
+  },
+  responses: (items, next) => (json) => {
+    const type = stringOf(json.type);
+    const at = indexOf(json, 'output_index');
+    const field = type.includes('summary') ? 'summary' : 'content';
+    const index = indexOf(json, `${field}_index`);
+    const item = items[at];
+    const part = objectsIn(item?.[field])[index];
+    const [, kind, phase] =
+      /^response\.(output_text|refusal|reasoning_text|reasoning_summary_text)\.(delta|done)$/.exec(type) ?? [];
+    if (phase === 'delta') return { ...json, delta: next(`${field} ${at}.${index}`, stringOf(json.delta)) };
+    if (phase === 'done')
+      return kind === 'refusal' ? { ...json, refusal: part?.refusal ?? '' } : { ...json, text: part?.text ?? '' };
+    const [, member = '', step] = /_(arguments|input|code)\.(delta|done)$/.exec(type) ?? [];
+    if (step === 'delta') return { ...json, delta: next(`${member} ${at}`, stringOf(json.delta)) };
+    if (step === 'done') return { ...json, [member]: item?.[member] ?? '' };
+    switch (type) {
+      case 'response.content_part.done':
+      case 'response.reasoning_summary_part.done':
+        return { ...json, part: part ?? null };
+      case 'response.output_item.done':
+        return { ...json, item: item ?? null };
+      default:
+        return isObject(json.response) && objectsIn(json.response.output).length > 0
+          ? { ...json, response: { ...json.response, output: items } }
+          : json;
+    }
+  },
+};
+
+/** The role is no text, and parts of the content continue one text. */
+function rewriteDelta(delta: JsonObject, key: string, next: NextText): JsonObject {
+  const { role: _role, content, ...others } = delta;
+  const changed: JsonObject = { ...delta, ...(rewriteMembers(others, key, next) as JsonObject) };
+  if (typeof content === 'string') changed.content = next(`${key} content`, content);
+  else if (Array.isArray(content)) {
+    changed.content = content.map((part) =>
+      isObject(part) && typeof part.text === 'string' ? { ...part, text: next(`${key} content`, part.text) } : part,
+    );
+  }
+  return changed;
+}
+
+/** Rewrites the texts of a piece of a delta where `join` adds them. */
+function rewriteMembers(piece: object, path: string, next: NextText, depth = 0): unknown {
+  const members = Object.entries(piece).map(([name, value]): [string, unknown] => {
+    const at = Array.isArray(piece) && isObject(value) && typeof value.index === 'number' ? `${value.index}` : name;
+    if (typeof value === 'string') return [name, repeated.has(name) ? value : next(`${path} ${name}`, value)];
+    if (typeof value !== 'object' || value === null || depth > depthMax) return [name, value];
+    return [name, rewriteMembers(value, `${path} ${at}`, next, depth + 1)];
+  });
+  return Array.isArray(piece) ? members.map(([, value]) => value) : Object.fromEntries(members);
+}
+
+/** The start of a block of Messages: the beginning of its texts, and whole values such as the results of a search. */
+function rewriteStart(start: JsonObject, block: JsonObject, key: string, next: NextText): JsonObject {
+  const rewritten = { ...start, ...rewriteTexts(start, key, next) };
+  for (const [name, value] of Object.entries(start)) {
+    if (typeof value === 'object' && value !== null && block[name] !== undefined) rewritten[name] = block[name];
+  }
+  return rewritten;
+}
+
+/** Returns the texts among these members, rewritten. */
+function rewriteTexts(members: JsonObject, key: string, next: NextText): JsonObject {
+  return Object.fromEntries(
+    Object.entries(members).flatMap(([name, value]) =>
+      typeof value === 'string' && !repeated.has(name) ? [[name, next(`${key} ${name}`, value)]] : [],
+    ),
+  );
+}
