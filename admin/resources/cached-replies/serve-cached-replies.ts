@@ -120,14 +120,26 @@ export function createCachedReplies({ database, clock, settings }: AdminServices
     const { line } = parse(body, findQuestion);
     const { workspace_id: workspaceId, digest, holder, wait_ms: waitMs } = line;
     const key = keyOf(workspaceId, digest);
-    const found = await findReply(line);
-    if (found) return framed({ state: 'hit', ttl_ms: found.ttlMs }, found.sealed);
-    if (claims.take(key, holder)) return framed({ state: 'claimed' });
+    const found = await findOrClaim(line, key, holder);
+    if (found !== null) return found;
     if (waitMs === 0) return framed({ state: 'pending' });
     await claims.ended(key, waitMs);
-    const later = await findReply(line);
-    if (later) return framed({ state: 'hit', ttl_ms: later.ttlMs }, later.sealed);
-    return framed({ state: claims.take(key, holder) ? 'claimed' : 'pending' });
+    return (await findOrClaim(line, key, holder)) ?? framed({ state: 'pending' });
+  }
+
+  /**
+   * Returns the reply, or the claim of the holder; null if another holder has the claim. The claim is taken before the row is read: a read
+   * that began before the leader stored its reply finds nothing, and must not take the claim that the leader ended meanwhile.
+   */
+  async function findOrClaim(line: InferOutput<typeof findQuestion>, key: string, holder: string): Promise<Uint8Array | null> {
+    const isClaimed = claims.take(key, holder);
+    const found = await findReply(line).catch((thrown: unknown) => {
+      if (isClaimed) claims.end(key, holder);
+      throw thrown;
+    });
+    if (found === null) return isClaimed ? framed({ state: 'claimed' }) : null;
+    if (isClaimed) claims.end(key, holder);
+    return framed({ state: 'hit', ttl_ms: found.ttlMs }, found.sealed);
   }
 
   async function findReply({ workspace_id: workspaceId, digest, generation }: InferOutput<typeof findQuestion>) {
