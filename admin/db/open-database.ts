@@ -8,7 +8,7 @@ import type { Settings } from '../../config/settings.ts';
 import type { Log } from '../../core/contract/plugin/plugin.ts';
 import { isUuid } from '../../core/contract/values/text/uuid.ts';
 import { StartError } from '../start-error.ts';
-import { databaseTls } from './database-tls.ts';
+import { optionsOfUrl } from './database-url.ts';
 import { type EmbeddedDatabase, fullDiskOf, openEmbeddedDatabase } from './embedded-database.ts';
 import { guardPool } from './guard-pool.ts';
 import { joinBegin } from './join-begin.ts';
@@ -132,21 +132,21 @@ async function openServer(url: string, options: PoolOptions, tables: Tables, log
     (pool as EventEmitter).on('connect', joinBegin);
     prepared.useOf(pool);
   };
-  const ssl = databaseTls(url);
+  const ofUrl = optionsOfUrl(url);
   const orm: MikroORM = await MikroORM.init({
     ...shared(tables, log),
     ...server,
     clientUrl: url,
     pool: { min: 0, max: size, idleTimeoutMillis: 30_000 },
     driverOptions: {
-      ...{ ...connect, ssl, connectionTimeoutMillis: timeoutMs, onPoolCreated },
+      ...{ ...connect, ...ofUrl, connectionTimeoutMillis: timeoutMs, onPoolCreated },
       ...(hasQueryTimeout ? { query_timeout: timeoutMs } : {}),
     },
   });
   const migrating = await MikroORM.init({
     ...migrationsOnly(tables, log),
     ...{ ...server, clientUrl: url, pool: { min: 0, max: 3 } },
-    driverOptions: { ...connect, ssl, lock_timeout: migrationLockWaitMs },
+    driverOptions: { ...connect, ...ofUrl, lock_timeout: migrationLockWaitMs },
   });
   let sessionOf: TenantSession;
   try {
@@ -176,7 +176,7 @@ function migrationsOnly(tables: Tables, log: Log): Options {
 /** By default the ORM creates a missing database, so that a misspelt name would start an empty installation. */
 const server = { ensureDatabase: false } as const;
 
-const connect = { connectionTimeoutMillis: 2_000, keepAlive: true, application_name: 'svc-control-plane' };
+const connect = { connectionTimeoutMillis: 2_000, keepAlive: true };
 
 function shared({ entities, migrations }: Tables, log: Log): Options {
   return {
@@ -203,9 +203,20 @@ async function migrateAlone(
   return orm.em.fork().transactional(async (tx) => {
     await tx.execute('set local lock_timeout = 0');
     await tx.execute('select pg_advisory_xact_lock(?)', [migrationLock]);
+    await requirePublicSchema(tx);
     await runMigrations(orm, migrations, log);
     return patiently(() => applyRowLevelSecurity(orm.em.fork(), tables, log));
   });
+}
+
+/** The ORM looks for tables in `public`. In another schema the first start would succeed, and the second would create the tables again. */
+async function requirePublicSchema(tx: EntityManager): Promise<void> {
+  const [{ schema }] = await tx.execute<[{ schema: string | null }]>('select current_schema() as schema');
+  if (schema === 'public') return;
+  throw new StartError(
+    `DATABASE_URL: the search_path of its user leads to ${schema === null ? 'no schema' : `the schema ${schema}`}, expected public. ` +
+      'Set it with: alter role <user> in database <name> set search_path = public',
+  );
 }
 
 function tablesOf(orm: MikroORM): EntityMetadata[] {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -91,5 +92,76 @@ describe.skipIf(postgresMissing !== null)('TLS to PostgreSQL', () => {
     const opened = open('localhost', { sslmode: 'verify-full', sslrootcert: '/no/such/file.pem' });
     await expect(opened).rejects.toThrow(StartError);
     await expect(opened).rejects.toThrow(/^DATABASE_URL: .*\/no\/such\/file\.pem/);
+  });
+});
+
+describe.skipIf(postgresMissing !== null)('parameters of DATABASE_URL', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await newReadyDatabase();
+  });
+  afterAll(() => database.drop());
+
+  async function open(parameters: Record<string, string>, host: string | null = null) {
+    const url = new URL(database.url);
+    if (host !== null) url.hostname = host;
+    url.search = new URLSearchParams(parameters).toString();
+    const settings = { databaseUrl: url.href, dbPoolSize: 1, dataDir: '' };
+    return openDatabase(settings, { entities, migrations }, newMemoryLog());
+  }
+
+  async function show(parameters: Record<string, string>, name: string, host: string | null = null): Promise<unknown> {
+    const opened = await open(parameters, host);
+    const [row] = await opened.em().execute<[Record<string, unknown>]>(`show ${name}`);
+    await opened.close();
+    return row[name];
+  }
+
+  it('application_name and options take effect', async () => {
+    expect(await show({}, 'application_name')).toBe('svc-control-plane');
+    expect(await show({ application_name: 'eu-1' }, 'application_name')).toBe('eu-1');
+    expect(await show({ options: '-c work_mem=7MB' }, 'work_mem')).toBe('7MB');
+  });
+
+  it('host names the directory of a Unix socket', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'pg-'));
+    const target = new URL(database.url);
+    let connections = 0;
+    const front = createServer((client) => {
+      connections++;
+      const server = connect(Number(target.port || 5432), target.hostname);
+      server
+        .on('error', () => client.destroy())
+        .pipe(client.on('error', () => server.destroy()))
+        .pipe(server);
+    });
+    await once(front.listen(join(directory, `.s.PGSQL.${target.port || 5432}`)), 'listening');
+    expect(await show({ host: directory }, 'application_name', 'unused.invalid')).toBe('svc-control-plane');
+    expect(connections).toBeGreaterThan(0);
+    await once(front.close(), 'close');
+    rmSync(directory, { recursive: true });
+  });
+
+  it.each([
+    [{ target_session_attrs: 'read-write' }, /parameter target_session_attrs is not supported.*supported are application_name/],
+    [{ connect_timeout: '10' }, /parameter connect_timeout is not supported/],
+    [{ channel_binding: 'require' }, /parameter channel_binding is not supported/],
+    [{ schema: 'other' }, /parameter schema is not supported/],
+    [{ sslmode: 'verify_full' }, /sslmode: got "verify_full", expected one of disable, prefer, require, verify-ca, verify-full/],
+    [{ host: 'a.invalid,b.invalid' }, /expected one host/],
+  ])('%o is refused, because it would have no effect', async (parameters, message) => {
+    const opened = open(parameters);
+    await expect(opened).rejects.toThrow(StartError);
+    await expect(opened).rejects.toThrow(message);
+  });
+
+  it('several hosts are refused', async () => {
+    await expect(open({}, 'a.invalid,b.invalid')).rejects.toThrow(/^DATABASE_URL: expected one host/);
+  });
+
+  it('a search_path that leads to another schema is refused', async () => {
+    const opened = open({ options: '-c search_path=other' });
+    await expect(opened).rejects.toThrow(StartError);
+    await expect(opened).rejects.toThrow(/the search_path of its user leads to no schema, expected public/);
   });
 });
