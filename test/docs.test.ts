@@ -57,6 +57,12 @@ describe('documents', () => {
     expect(documents.filter((name) => /^(<{7}|={7}|>{7})( |$)/m.test(read(name)))).toEqual([]);
   });
 
+  it('programs of the build that operations.md names have a source', () => {
+    const named = [...read('docs/operations.md').matchAll(/dist\/([\w/-]+)\.js/g)].map(([, path]) => `${path}.ts`);
+    expect(named).toContain('admin/commands/verify-audit.ts');
+    expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
   it('README has at most 120 lines', () => {
     expect(read('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(120);
   });
