@@ -15,6 +15,11 @@ export function misspeltSettings(env: Environment): string[] {
   const lines: string[] = [];
   for (const name of Object.keys(env)) {
     if (known.has(name) || name.length < 6) continue;
+    const stem = name.replace(/_FILE$/, '');
+    if (stem !== name && ours.includes(stem)) {
+      lines.push(`${name}: unknown setting; ${stem} cannot be given as a file`);
+      continue;
+    }
     const meant = nearestName(name, ours, 6);
     // Other programs read HTTP_PROXY, which is often set together with HTTPS_PROXY.
     if (meant !== null && !isGiven(meant)) lines.push(`${name}: unknown setting; did you mean ${meant}?`);

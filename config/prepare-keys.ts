@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import * as v from 'valibot';
 import { type Environment, issuesBeforeKeys, SettingsError } from './load-settings.ts';
@@ -60,11 +60,23 @@ const keyFiles = [
 const dataEntries = ['pgdata', 'last-known-good', 'first-keys.json'] as const;
 
 function readOrCreate(path: string): string {
+  let file: number;
   try {
     // `wx` fails if the file exists. Of two concurrent starts one writes the key and both use it.
-    writeFileSync(path, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
+    file = openSync(path, 'wx', 0o600);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return readFileSync(path, 'utf8').trim();
   }
-  return readFileSync(path, 'utf8').trim();
+  const key = randomBytes(32).toString('base64');
+  try {
+    writeFileSync(file, `${key}\n`, { flush: true });
+  } catch (error) {
+    // On a full disk the file is empty. The next start would not replace it.
+    rmSync(path);
+    throw error;
+  } finally {
+    closeSync(file);
+  }
+  return key;
 }

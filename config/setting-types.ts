@@ -112,7 +112,8 @@ export function hostName(): SettingType<string> {
   return {
     schema: v.pipe(
       v.string(),
-      v.check((given) => isIP(given) !== 0 || /^[A-Za-z0-9._-]+$/.test(given)),
+      // A name that ends in a number is an address to URLs, which are derived from this setting, so it has to be a valid one.
+      v.check((given) => isIP(given) !== 0 || (/^[A-Za-z0-9._-]+$/.test(given) && URL.canParse(`http://${given}`))),
     ),
     expected: 'an IP address or a host name, without a port',
   };

@@ -201,6 +201,8 @@ describe('loadSettings', () => {
 
   it.each([
     ['HOST', 'a b'],
+    ['HOST', '99999999999999'],
+    ['HOST', '300.1.1.1'],
     ['HOST', '127.0.0.1:8787'],
     ['CONTROL_PLANE_HOST', 'localhost:8788'],
     ['PUBLIC_URL', 'https://gateway.example.com/?a=b'],

@@ -21,6 +21,12 @@ describe('misspeltSettings', () => {
     expect(misspeltSettings({ HTTP_PROXY: 'http://proxy:3128', HTTPS_PROXY_FILE: '/run/secrets/proxy' })).toEqual([]);
   });
 
+  it('names settings that cannot be given as a file', () => {
+    expect(misspeltSettings({ S3_ACCESS_KEY_ID_FILE: '/run/secrets/id', CLUSTER_KEY_FILE: '/run/secrets/key' })).toEqual([
+      'S3_ACCESS_KEY_ID_FILE: unknown setting; S3_ACCESS_KEY_ID cannot be given as a file',
+    ]);
+  });
+
   it('ignores known and foreign names', () => {
     const own = Object.fromEntries(Object.values(settingsTable).map((row) => [row.name, 'x']));
     const foreign = [

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,6 +19,18 @@ describe('prepareKeys', () => {
     for (const file of ['encryption.key', 'cluster.key']) expect(statSync(join(dataDir, file)).mode & 0o777).toBe(0o600);
     expect(statSync(dataDir).mode & 0o777).toBe(0o700);
     expect(prepareKeys({ DATA_DIR: dataDir })).toEqual(first);
+  });
+
+  it('leaves no empty file if the disk refuses a key, so that a later start can write it', () => {
+    const program = `
+      const { prepareKeys } = await import(${JSON.stringify(new URL('../../config/prepare-keys.ts', import.meta.url).href)});
+      try { prepareKeys(process.env) } catch (error) { console.log(error.issues[0]) }`;
+    // Files of this process can have no content, as on a full disk.
+    const shell = ['-c', 'trap "" XFSZ; ulimit -f 0; exec "$0" --input-type=module --eval "$1"', process.execPath, program];
+    const { stdout } = spawnSync('sh', shell, { encoding: 'utf8', env: { DATA_DIR: dataDir } });
+    expect(stdout).toMatch(/^DATA_DIR: .*EFBIG/);
+    expect(readdirSync(dataDir)).toEqual([]);
+    expect(loadSettings(prepareKeys({ DATA_DIR: dataDir })).encryptionKey).toHaveLength(32);
   });
 
   it('prefers given keys and then writes none', () => {
