@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type SharedGateway, shareGateway } from '../support/product/shared-gateway.ts';
 
@@ -56,6 +58,52 @@ it('the Grafana dashboard and the alerts name metrics that exist', () => {
   const used = expressions.flatMap((expr) => [...expr.matchAll(/\b(?:svc|process)_[a-z_]+/g)].map(([one]) => one));
   expect([...new Set(used)].filter((one) => !known.has(one) && !known.has(baseOf(one)))).toEqual([]);
 });
+
+/** For each alert, series of half an hour that cause it. Bytes are 80 % of the least default of BODY_MEMORY_MAX, and of a small SPOOL_MAX. */
+const causes: Record<string, Record<string, string>> = {
+  SvcGatewayServerErrors: { 'svc_requests_total{status="200"}': '0+90x60', 'svc_requests_total{status="503"}': '0+10x60' },
+  SvcGatewayRecordsNotShipped: { svc_spool_bytes: '80e6x60', svc_spool_bytes_max: '100e6x60' },
+  SvcGatewayRecordsLost: { svc_records_lost_total: '0x50 1x10' },
+  SvcGatewayLedgerFailures: { svc_lease_failures_total: '0+1x60', svc_lease_asks_total: '0+5x60' },
+  SvcGatewayCircuitsOpen: { svc_circuits_open: '1x60' },
+  SvcGatewaySecretsOld: { svc_secret_value_age_seconds: '1000x60' },
+  SvcGatewayBodyMemory: { svc_body_bytes_held: '94e6x60', svc_body_bytes_max: '117440512x60' },
+};
+
+it.skipIf(!hasPromtool)('each alert fires when its cause lasts', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'alerts-'));
+  const rules = readFileSync('docs/prometheus/rules.yml', 'utf8');
+  const names = [...rules.matchAll(/alert: (\w+)/g)].map(([, name]) => name);
+  expect(Object.keys(causes)).toEqual(names);
+  writeFileSync(join(folder, 'rules.yml'), rules.replaceAll(/^ +summary: .*\n/gm, '          summary: text\n'));
+  const tests = Object.entries(causes).map(([alertname, series]) => {
+    const severity = new RegExp(`alert: ${alertname}\\n(?:.*\\n)*?.*severity: (\\w+)`).exec(rules)?.[1];
+    const labels = /sum\(|max\(/.test(exprOf(rules, alertname)) ? {} : { instance: 'a:8787' };
+    return {
+      interval: '30s',
+      input_series: Object.entries(series).map(([name, values]) => ({ series: withInstance(name), values })),
+      alert_rule_test: [
+        {
+          eval_time: '29m',
+          alertname,
+          exp_alerts: [{ exp_labels: { severity, ...labels }, exp_annotations: { summary: 'text' } }],
+        },
+      ],
+    };
+  });
+  writeFileSync(join(folder, 'test.yml'), JSON.stringify({ rule_files: ['rules.yml'], tests }));
+  const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', 'test.yml'], { cwd: folder, encoding: 'utf8' });
+  rmSync(folder, { recursive: true });
+  expect({ status, output: stdout + stderr }).toMatchObject({ status: 0 });
+});
+
+function exprOf(rules: string, alert: string): string {
+  return new RegExp(`alert: ${alert}\\n +expr: (.*)`).exec(rules)?.[1] ?? '';
+}
+
+function withInstance(series: string): string {
+  return series.endsWith('}') ? series.replace('{', '{instance="a:8787",') : `${series}{instance="a:8787"}`;
+}
 
 it('deployments: the gateways report to their control plane, and are listed at the gateway with the admin key', async () => {
   const list = await fetch(`${gateway.baseUrl}/deployments`, { headers: { 'x-svc-api-key': gateway.adminKey } });
