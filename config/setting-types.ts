@@ -95,13 +95,25 @@ export function url(schemes: readonly string[], expected: string): SettingType<s
   };
 }
 
-/** An HTTP URL to which paths are appended, so it has no query and no fragment. Credentials in it would not be sent. */
-export function baseUrl(example: string): SettingType<string> {
-  const { schema } = url(['http', 'https'], '');
+/** A URL without query and fragment, which would have no effect. */
+export function plainUrl(schemes: readonly string[], expected: string): SettingType<string> {
+  const { schema } = url(schemes, '');
   return {
     schema: v.pipe(
       schema,
-      v.check((given) => !/[?#]/.test(given) && URL.parse(given)?.username === ''),
+      v.check((given) => !/[?#]/.test(given)),
+    ),
+    expected: `${expected}, without query and fragment`,
+  };
+}
+
+/** An HTTP URL to which paths are appended, so it has no query and no fragment. Credentials in it would not be sent. */
+export function baseUrl(example: string): SettingType<string> {
+  const { schema } = plainUrl(['http', 'https'], '');
+  return {
+    schema: v.pipe(
+      schema,
+      v.check((given) => URL.parse(given)?.username === ''),
     ),
     expected: `a URL such as ${example}, without user, query and fragment`,
   };
@@ -119,17 +131,37 @@ export function hostName(): SettingType<string> {
   };
 }
 
-/** One URL, or several separated by commas, each with one of these schemes. */
-export function urls(schemes: readonly string[], expected: string): SettingType<string> {
-  const one = url(schemes, expected).schema;
+const natsParameters = ['sslrootcert', 'sslcert', 'sslkey'];
+
+/**
+ * One server of NATS, or several separated by commas. The client uses scheme, user and parameters of the first URL for all of them, so the others
+ * may repeat them, but not differ.
+ */
+export function natsUrls(): SettingType<string> {
+  const one = url(['nats', 'tls'], '').schema;
   return {
     schema: v.pipe(
       v.string(),
       v.transform((given) => given.split(',').map((part) => part.trim())),
       v.array(one),
+      v.check((parts) => {
+        const [first, ...others] = parts.map((part) => new URL(part));
+        if (first === undefined) return false;
+        const known = first.protocol === 'tls:' ? natsParameters : [];
+        if ([...first.searchParams.keys()].some((name) => !known.includes(name))) return false;
+        const userOf = ({ username, password }: URL) => `${username}:${password}`;
+        return others.every(
+          (other) =>
+            other.protocol === first.protocol &&
+            [':', userOf(first)].includes(userOf(other)) &&
+            ['', first.search].includes(other.search),
+        );
+      }),
       v.transform((parts) => parts.join(',')),
     ),
-    expected,
+    expected:
+      'a URL such as nats://host:4222 or tls://host:4222, or several of one scheme and user with commas between; ' +
+      `parameters of tls are ${natsParameters.join(', ')}`,
   };
 }
 

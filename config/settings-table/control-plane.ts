@@ -1,4 +1,4 @@
-import { baseUrl, flag, key32, text, url, wholeNumber } from '../setting-types.ts';
+import { baseUrl, flag, key32, plainUrl, text, url, wholeNumber } from '../setting-types.ts';
 import { derived, host, lowerCase, optional, port, row } from './kinds.ts';
 
 const requests = wholeNumber(0, 10_000_000);
@@ -44,7 +44,7 @@ export const controlPlane = {
   analyticsUrl: optional(
     'ANALYTICS_URL',
     'ClickHouse (tested with version 26.9), for lists of logs, exports and analytics. Records are copied there from the database, which budgets still use. Unset: the database.',
-    url(['http', 'https'], 'a URL such as https://user:password@clickhouse.example.com:8443/database'),
+    plainUrl(['http', 'https'], 'a URL such as https://user:password@clickhouse.example.com:8443/database'),
     { secret: true },
   ),
   dbPoolSize: row('DB_POOL_SIZE', '12', 'Connections to PostgreSQL of one control plane.', wholeNumber(1, 1000)),
@@ -124,7 +124,7 @@ export const people = {
   smtpUrl: optional(
     'SMTP_URL',
     'Mail server for invites and links. Unset: links are only in replies. TLS is required if the URL has a password.',
-    url(['smtp', 'smtps'], 'a URL such as smtps://user:password@mail.example.com'),
+    plainUrl(['smtp', 'smtps'], 'a URL such as smtps://user:password@mail.example.com'),
     { secret: true },
   ),
   smtpFrom: derived<string>(

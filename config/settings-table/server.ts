@@ -1,6 +1,15 @@
 import { resolve } from 'node:path';
 import * as v from 'valibot';
-import { isAddressOrRange, listOf, oneOf, readableFile, type SettingType, text, urls, wholeNumber } from '../setting-types.ts';
+import {
+  isAddressOrRange,
+  listOf,
+  natsUrls,
+  oneOf,
+  readableFile,
+  type SettingType,
+  text,
+  wholeNumber,
+} from '../setting-types.ts';
 import { derived, host, list, lowerCase, optional, port, row } from './kinds.ts';
 
 export const server = {
@@ -41,7 +50,7 @@ export const server = {
   natsUrl: optional(
     'NATS_URL',
     'NATS server that carries change notices between machines. Unset: processes of one machine notify each other.',
-    urls(['nats', 'tls'], 'a URL such as nats://host:4222 or tls://host:4222, or several with commas between'),
+    natsUrls(),
     { secret: true },
   ),
 };
