@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { errorReply } from '../../../core/http/write-error.ts';
+import { createHarness } from '../../../core/test-kit/pipeline-harness.ts';
+
+const wrongKey = { 'x-svc-api-key': 'wrong' };
+const version = { 'anthropic-version': '2023-06-01' };
+
+it.each(['/v1/models', '/v1/files', '/v1/models/claude-opus-5-5'])(
+  'an error of GET %s has the form of Anthropic for its clients only',
+  async (path) => {
+    const harness = createHarness({ errorReply });
+    const send = (headers: Record<string, string>) => harness.send({ method: 'GET', path, body: '', headers });
+    const toAnthropic = await send({ ...wrongKey, ...version });
+    expect(toAnthropic.status).toBe(401);
+    expect(toAnthropic.json).toMatchObject({ type: 'error', error: { type: 'authentication_error', name: 'invalid_api_key' } });
+    expect((await send(wrongKey)).json).not.toHaveProperty('type');
+  },
+);
+
+it('an error of chat completions keeps its form next to anthropic-version', async () => {
+  const harness = createHarness({ errorReply });
+  const { status, json } = await harness.send({ path: '/v1/chat/completions', headers: { ...wrongKey, ...version } });
+  expect(status).toBe(401);
+  expect(json).not.toHaveProperty('type');
+});
