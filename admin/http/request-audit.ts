@@ -60,14 +60,15 @@ export class RequestAudit {
 
   /**
    * Rejected changes are recorded too, if their organisation is known, and refusals of access also for reads. Without a database they are
-   * only logged.
+   * only logged. `findWorkspace` reads the workspace of a request that was rejected before its workspace was known; it may throw.
    */
-  async noteRefusal(error: AdminError): Promise<void> {
+  async noteRefusal(error: AdminError, findWorkspace: () => Promise<string | null>): Promise<void> {
     const refusal = error instanceof AccessRefusal ? { reason: error.reason, message: error.message } : null;
     if ((this.#route.method === 'GET' && !refusal) || this.wrote || !this.actor || error.status >= 500) return;
     // Rejections by the rate limit are not recorded, because a flood of requests would fill the trail.
     if (error instanceof TooManyRequests) return;
     const { database, auditKey, log } = this.#services;
+    this.workspaceId ??= await findWorkspace().catch(() => null);
     const draft = { ...this.draft(this.actor), ...(refusal ? { requestBody: refusal } : {}) };
     const outcome = { status: error.status, errorCode: error.code, about: null };
     try {

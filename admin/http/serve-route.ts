@@ -11,7 +11,7 @@ import { RawReply } from './reply/raw-reply.ts';
 import { unusedHeader, unusedSettings } from './reply/unused-settings.ts';
 import { errorReply, toAdminError } from './reply/write-error.ts';
 import { readJsonBody } from './request/read-body.ts';
-import { matchRevision, namesOf, type ReadCall, readCall } from './request/read-call.ts';
+import { matchRevision, namesOf, type ReadCall, readCall, workspaceOfUnchecked } from './request/read-call.ts';
 import { readPath } from './request/read-query.ts';
 import { RequestAudit } from './request-audit.ts';
 import type { AdminCall, AdminRoute, AdminServices } from './route.ts';
@@ -57,7 +57,7 @@ export function serveRoute(route: AdminRoute, services: AdminServices): (c: Cont
         const keyId = actor?.keyId ?? null;
         services.logRejection(error, { route: `${route.method} ${route.path}`, requestId, keyId, workspaceId, durationMs });
       }
-      await call.trail.noteRefusal(error);
+      await call.trail.noteRefusal(error, () => call.findWorkspace());
       return (route.protocol?.errorReply ?? errorReply)(error, call.headers);
     } finally {
       clearTimeout(timer);
@@ -83,6 +83,9 @@ class RouteCall {
   readonly #route: AdminRoute;
   readonly #services: AdminServices;
   readonly #c: Context;
+  #caller: Actor | null = null;
+  /** The body as sent, before it is checked. */
+  #sent: unknown;
 
   constructor(route: AdminRoute, services: AdminServices, c: Context) {
     this.#route = route;
@@ -96,11 +99,13 @@ class RouteCall {
     const { settings, database, strictReplies, log, callers } = this.#services;
     const [route, request, trail] = [this.#route, this.#c.req, this.trail];
     const caller = await this.#identify();
+    this.#caller = caller;
     const em = database.emOf(caller.organisationId);
     requireScope(route, caller, callers.scopesByType);
 
     const readBody = route.readBody ?? readJsonBody;
     const sent = route.body || route.method !== 'GET' ? await readBody(request) : undefined;
+    this.#sent = sent;
     trail.body = route.readBody ? null : (sent ?? null);
     const read = readCall(route, request, sent, caller.organisationId);
     trail.isChecked = true;
@@ -126,6 +131,19 @@ class RouteCall {
       if (this.#unused.length > 0) this.headers[`${settings.headerPrefix}unused-settings`] = unusedHeader(this.#unused);
       return reply instanceof RawReply ? reply : allowReply(route, reply, strictReplies, log);
     });
+  }
+
+  /** The workspace that a request names, although the rest of it may be invalid. Throws if the caller may not use it. */
+  async findWorkspace(): Promise<string | null> {
+    const { database, callers } = this.#services;
+    const [route, caller, { req }] = [this.#route, this.#caller, this.#c];
+    if (!caller) return null;
+    const params = req.param() as Record<string, string>;
+    const named = params.workspaceId ?? workspaceOfUnchecked(req.url, this.#sent);
+    // A workspace in a path of the organisation is the one that the change concerns.
+    const of = named === null ? route : { ...route, tenant: 'workspace' as const };
+    const em = database.emOf(caller.organisationId);
+    return callers.resolveWorkspace(em, caller, of, named, namesOf(route, { params, body: this.#sent }));
   }
 
   /** Identifies the actor with a search across organisations. Later queries see only the actor's organisation. */

@@ -1,8 +1,9 @@
 import type { HonoRequest } from 'hono';
+import { isObject } from '../../../core/contract/values/json/json.ts';
 import { AdminError, invalid, notFound } from '../errors.ts';
 import type { AdminRoute } from '../route.ts';
 import { declaredNames, inSnakeCase, withoutPathRepeats } from './path-repeats.ts';
-import { readParams, readQuery } from './read-query.ts';
+import { readParams, readQuery, readQueryLeniently } from './read-query.ts';
 import { validate } from './validate.ts';
 
 /** Parts of a request, checked against the declaration of its route. */
@@ -33,12 +34,18 @@ export function readCall(route: AdminRoute, request: HonoRequest, sent: unknown,
   return { params, query, body, workspaceId: pick('workspace_id', query, body) };
 }
 
+/** The workspace that query or body name, read without checking anything else. Null: neither names one. */
+export function workspaceOfUnchecked(url: string, sent: unknown): string | null {
+  const inBody = isObject(sent) ? sent.workspace_id : undefined;
+  return readQueryLeniently(url).workspace_id ?? (typeof inBody === 'string' ? inBody : null);
+}
+
 /** Path parameters, and as `slug` the item that the body (`itemMember`) or the first parameter names. */
 export function namesOf(
   { itemMember, workspacesWith }: AdminRoute,
-  { params, body }: ReadCall,
+  { params, body }: Pick<ReadCall, 'params' | 'body'>,
 ): Readonly<Record<string, string>> {
-  const item = itemMember === undefined ? undefined : (body as Readonly<Record<string, unknown>>)[itemMember];
+  const item = itemMember === undefined || !isObject(body) ? undefined : body[itemMember];
   if (typeof item === 'string') return { ...params, slug: item };
   const [first] = Object.values(params);
   return workspacesWith && params.slug === undefined && first !== undefined ? { ...params, slug: first } : params;

@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Plane, startPlane } from '../support/plane.ts';
+import { ruleDatabases } from '../support/test-database.ts';
+
+describe.each(ruleDatabases)('audit entries of rejected changes, on %s', (database) => {
+  let plane: Plane;
+  /** Not the only workspace, so that requests must name it. */
+  let workspaceId: string;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+    const { body } = await plane.ask('POST', '/admin/workspaces', { body: { name: 'Second', slug: 'second' } });
+    workspaceId = body.id;
+    const config = { name: 'a', slug: 'pc-a', workspace_id: 'second', config: { retry: { attempts: 1 } } };
+    expect((await plane.ask('POST', '/configs', { body: config })).status).toBe(200);
+  });
+  afterAll(() => plane?.close());
+
+  it.each([
+    ['an id in an invalid body', 'POST', '/configs', () => ({ workspace_id: workspaceId })],
+    ['a slug in an invalid body', 'POST', '/configs', () => ({ workspace_id: 'second', wrong: 1 })],
+    ['the query', 'PUT', '/configs/pc-a?workspace_id=second', () => ({ wrong: 1 })],
+    ['the slug of the item', 'PUT', '/configs/pc-a', () => ({ wrong: 1 })],
+    ['the path', 'POST', '/admin/workspaces/second/users', () => ({ wrong: 1 })],
+  ])('have the workspace that the request names by %s', async (_, method, path, body) => {
+    expect((await plane.ask(method, path, { body: body() })).status).toBe(400);
+    expect(await plane.lastAudit()).toMatchObject({ responseStatusCode: 400, workspaceId });
+  });
+
+  it('have it if the caller lacks the scope of the route', async () => {
+    const key = await plane.newKey(['configs.list'], 'organisation/service');
+    expect((await plane.ask('DELETE', '/configs/pc-a?workspace_id=second', { key })).status).toBe(403);
+    expect(await plane.lastAudit()).toMatchObject({ responseStatusCode: 403, workspaceId });
+  });
+
+  it('have no workspace if the named one belongs to another organisation', async () => {
+    const other = await plane.newTenant();
+    expect((await plane.ask('POST', '/configs', { body: { workspace_id: other.workspaceId, wrong: 1 } })).status).toBe(400);
+    expect(await plane.lastAudit()).toMatchObject({ responseStatusCode: 400, workspaceId: null });
+  });
+});
