@@ -11,6 +11,7 @@ import type { Mapping } from '../integrations/secret-mappings/mapping-table.ts';
 import { mappingsOfAll } from '../integrations/secret-mappings/secret-mappings.ts';
 import { lastUsedAt } from '../logs/last-used.ts';
 import { type Provider, providers } from './entity.ts';
+import { usableProviders } from './usable-providers.ts';
 
 interface ListCall {
   readonly organisationId: string;
@@ -34,6 +35,7 @@ export async function listProviders<Shown extends object>(
   show: (
     row: Provider,
     integration: Integration | null,
+    isUsable: boolean,
     usage?: ReadonlyMap<string, BudgetUsage>,
     mapped?: readonly Mapping[],
   ) => Shown,
@@ -49,11 +51,12 @@ export async function listProviders<Shown extends object>(
   const [rows, total] = await em.findAndCount(providers, where, page);
   const behind = await em.find(integrations, { organisationId, id: { $in: rows.map((row) => row.integrationId) } });
   const byId = new Map(behind.map((row) => [row.id, row]));
+  const usable = await usableProviders(em, rows, byId);
   const mapped = await mappingsOfAll(em, organisationId, behind);
   const used = query.return_last_used === 'true' ? await lastUsedAt(em, 'providers', organisationId, rows) : null;
   const usage = query.include_usage === 'true' ? await readUsageOf(em, organisationId, rows, services.clock.now()) : undefined;
   const data = rows.map((row) => ({
-    ...show(row, byId.get(row.integrationId) ?? null, usage, mapped.get(row.integrationId)),
+    ...show(row, byId.get(row.integrationId) ?? null, usable.has(row.id), usage, mapped.get(row.integrationId)),
     ...(used && { last_used_at: used.get(row.id)?.toISOString() ?? null }),
   }));
   return { object: 'list', total, data };

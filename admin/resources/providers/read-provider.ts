@@ -9,6 +9,7 @@ import { mappingsOf } from '../integrations/secret-mappings/secret-mappings.ts';
 import type { Provider } from './entity.ts';
 import type { readQuery } from './schema.ts';
 import { findProvider } from './service.ts';
+import { usableProviders } from './usable-providers.ts';
 
 /** Returns the provider that a path names, with its budget usage, converted by `show`. Throws AB08. */
 export async function readProvider<Shown>(
@@ -16,6 +17,7 @@ export async function readProvider<Shown>(
   show: (
     row: Provider,
     integration: Integration | null,
+    isUsable: boolean,
     usage: ReadonlyMap<string, BudgetUsage>,
     mapped?: readonly Mapping[],
   ) => Shown,
@@ -29,5 +31,6 @@ export async function readProvider<Shown>(
   const { organisationId, integrationId: id } = row;
   const usage = await readUsageOf(call.em, organisationId, [row], call.services.clock.now());
   const integration = await call.em.findOne(integrations, { id, organisationId });
-  return show(row, integration, usage, integration ? await mappingsOf(call.em, integration) : []);
+  const usable = await usableProviders(call.em, [row], new Map(integration ? [[id, integration]] : []));
+  return show(row, integration, usable.has(row.id), usage, integration ? await mappingsOf(call.em, integration) : []);
 }

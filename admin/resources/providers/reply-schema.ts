@@ -13,7 +13,7 @@ const provider = v.strictObject({
   workspace_id: uuid,
   organisation_id: uuid,
   note: nullableText,
-  /** `archived`: its integration is archived, and it can no longer be called. */
+  /** `archived`: its integration is archived or not shared with the workspace any more, and it cannot be called. */
   status: v.picklist(['active', 'exhausted', 'expired', 'archived']),
   usage_limits: v.nullable(usageLimitsReplySchema),
   rate_limits: v.nullable(v.array(rateLimitReplySchema)),

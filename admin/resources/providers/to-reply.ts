@@ -16,12 +16,13 @@ export function statusOf(
 }
 
 /**
- * Reply form of a provider, with its budget usage if loaded. The last characters of the credential and its mappings are shown if
+ * Reply form of a provider, with its budget usage if loaded. `isUsable` is false if its workspace can no longer use the integration. The last characters of the credential and its mappings are shown if
  * they are the workspace's own.
  */
 export function toReply(
   row: Provider,
   integration: Integration | null,
+  isUsable: boolean,
   usage?: ReadonlyMap<string, BudgetUsage>,
   mapped: readonly Mapping[] = [],
 ) {
@@ -36,7 +37,7 @@ export function toReply(
     workspace_id: row.workspaceId,
     organisation_id: row.organisationId,
     note: row.note ?? null,
-    status: integration?.status === 'archived' ? 'archived' : statusOf(row, Date.now()),
+    status: isUsable ? statusOf(row, Date.now()) : 'archived',
     usage_limits: usageLimitsReply(row.usageLimits ?? null, usage?.get(row.usageLimits?.id ?? '')),
     rate_limits: row.rateLimits.length > 0 ? row.rateLimits : null,
     reset_usage: null,

@@ -18,6 +18,16 @@ describe.each(ruleDatabases)('sharing an integration of the organisation, on %s'
   const document = async (workspaceId: string) =>
     (await plane.internal('GET', `/documents/provider/${workspaceId}%2Fshared`)).body.document;
 
+  /** The states that reads and lists show of the provider. */
+  async function statuses(workspaceId = second): Promise<string[]> {
+    const paths = ['/providers/shared', '/providers', '/virtual-keys'];
+    const replies = await Promise.all(paths.map((path) => plane.ask('GET', `${path}?workspace_id=${workspaceId}`)));
+    return replies.map(({ body }) => {
+      const rows: readonly { slug: string; status: string }[] = body.data ?? [body];
+      return rows.find(({ slug }) => slug === 'shared')?.status ?? 'missing';
+    });
+  }
+
   it('opens it to a workspace and creates its default provider there', async () => {
     await expectChange(plane, share({ workspaces: [{ id: 'second', enabled: true }] }), {
       resource: 'integrations',
@@ -40,7 +50,7 @@ describe.each(ruleDatabases)('sharing an integration of the organisation, on %s'
       events: [`provider ${second}/shared delete`],
     });
     expect(await document(second)).toBeNull();
-    expect((await plane.ask('GET', `/providers/shared?workspace_id=${second}`)).status).toBe(200);
+    expect(await statuses()).toEqual(['archived', 'archived', 'archived']);
   });
 
   it('is not reopened by creating a provider after it was closed', async () => {
@@ -57,6 +67,8 @@ describe.each(ruleDatabases)('sharing an integration of the organisation, on %s'
     });
     expect(await document(plane.workspaceId)).toMatchObject({ slug: 'shared' });
     expect(await document(second)).toBeNull();
+    expect(await statuses(plane.workspaceId)).toEqual(['active', 'active', 'active']);
+    expect(await statuses()).toEqual(['archived', 'archived', 'archived']);
     await expectChange(plane, share({ global_workspace_access: { enabled: true }, override_existing_workspace_access: true }), {
       resource: 'integrations',
       action: 'update-workspaces',
