@@ -9,6 +9,7 @@ export type RefusalReason =
   | 'provider_error'
   | 'provider_unreachable'
   | 'invalid_response'
+  | 'metadata_expired'
   | 'replayed'
   | 'email_missing'
   | 'email_unverified'

@@ -52,6 +52,8 @@ export const ssoConnections = defineEntity({
     /** Time of the last look at the SAML metadata of the provider, and why it failed. They do not count as changes. */
     metadataCheckedAt: p.datetime().nullable(),
     metadataError: p.text().nullable(),
+    /** End of the validity of the SAML metadata, as the provider states it. Responses are rejected afterwards. */
+    metadataValidUntil: p.datetime().nullable(),
     createdAt: p.datetime(),
     lastUpdatedAt: p.datetime(),
     /** Counts up with every change; the `etag`. */

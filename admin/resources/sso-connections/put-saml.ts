@@ -5,7 +5,7 @@ import { createGatewayFetch, OutboundError } from '../../http/gateways/gateway-f
 import type { AdminServices } from '../../http/route.ts';
 import type { SsoConnection } from './entity.ts';
 import { newSamlKey, type SamlKey } from './saml-key.ts';
-import { checkCertificates, type ProviderMetadata, readProviderMetadata } from './saml-metadata.ts';
+import { checkCertificates, type ReadMetadata, readProviderMetadata } from './saml-metadata.ts';
 import type { SamlChange } from './saml-schema.ts';
 import type { SamlSettings } from './saml-settings.ts';
 import { connectionSecrets } from './secrets.ts';
@@ -26,7 +26,7 @@ const defaults = {
 
 /** Parts of a SAML connection that are prepared before the transaction: metadata of the provider, and the key of a new connection. */
 export interface PreparedSaml {
-  readonly metadata: ProviderMetadata | null;
+  readonly metadata: ReadMetadata | null;
   readonly key: SamlKey | null;
 }
 
@@ -43,14 +43,15 @@ export async function prepareSaml(
 
 /** Reads the metadata that a request names or contains; null if there is none. Before the transaction, because it may call the provider. */
 export async function readMetadata(
-  services: Pick<AdminServices, 'settings' | 'log'>,
+  services: Pick<AdminServices, 'settings' | 'log' | 'clock'>,
   organisationId: string,
   sent: SamlChange | undefined,
-): Promise<ProviderMetadata | null> {
+): Promise<ReadMetadata | null> {
   const url = sent?.metadata_url ?? undefined;
   if (url !== undefined && sent?.metadata_xml !== undefined)
     throw invalid('saml.metadata_xml: send either metadata_url or metadata_xml');
-  if (sent?.metadata_xml !== undefined) return readProviderMetadata(sent.metadata_xml, 'saml.metadata_xml');
+  const now = services.clock.now();
+  if (sent?.metadata_xml !== undefined) return readProviderMetadata(sent.metadata_xml, 'saml.metadata_xml', now);
   if (url === undefined) return null;
   checkHost(services.settings, url, 'saml.metadata_url');
   const reply = await createGatewayFetch(services, organisationId)(url, { method: 'GET', headers: {}, body: null }).catch(
@@ -59,8 +60,8 @@ export async function readMetadata(
     },
   );
   if (!reply.ok) throw invalid(`saml.metadata_url: the host replied with status ${reply.status}`);
-  const metadata = readProviderMetadata(await reply.text(), 'saml.metadata_url');
-  for (const field of ['sso_url', 'slo_url'] as const) checkAddress(metadata[field], field);
+  const metadata = readProviderMetadata(await reply.text(), 'saml.metadata_url', now);
+  for (const field of ['sso_url', 'slo_url'] as const) checkAddress(metadata.provider[field], field);
   return metadata;
 }
 
@@ -79,7 +80,7 @@ export async function putSaml(
     ...(row.settings as Partial<SamlSettings>),
     ...fields,
     ...entered,
-    ...metadata,
+    ...metadata?.provider,
   } as Partial<SamlSettings>;
   for (const field of ['idp_entity_id', 'sso_url'] as const) {
     if (!after[field]) throw invalid(`saml.${field}: required without metadata_url and metadata_xml`);
@@ -91,6 +92,9 @@ export async function putSaml(
     throw invalid('saml.want_assertion_signed: the assertion or the response must be signed');
   }
   if (key !== null) await connectionSecrets.put(tx, vault, row, { saml_key: key.key });
+  if (metadata) row.metadataValidUntil = metadata.validUntil;
+  // Certificates that an administrator enters have no end.
+  else if (certificates !== undefined) row.metadataValidUntil = null;
   row.settings = { ...after, ...(key === null ? {} : { own_certificate: key.certificate }) };
 }
 

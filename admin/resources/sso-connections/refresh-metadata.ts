@@ -6,7 +6,7 @@ import type { JobHandler } from '../../jobs/job-runner.ts';
 import { type Change, writeChange } from '../../publish/write-change.ts';
 import { type SsoConnection, ssoConnections } from './entity.ts';
 import { readMetadata } from './put-saml.ts';
-import type { ProviderMetadata } from './saml-metadata.ts';
+import type { ProviderMetadata, ReadMetadata } from './saml-metadata.ts';
 import { samlSettingsOf } from './saml-settings.ts';
 
 export const refreshMetadataKind = 'refresh-saml-metadata';
@@ -19,8 +19,13 @@ const soonMs = 60_000;
 /** Plans the next look at the metadata of a connection with `metadata_url`. */
 export async function planRefresh({ tx }: Pick<Change, 'tx'>, row: SsoConnection): Promise<void> {
   if (!metadataUrlOf(row)) return;
-  const runAt = new Date(Date.now() + everyMs);
+  const runAt = new Date(Date.now() + nextLookMs(row.metadataValidUntil ?? null, Date.now()));
   await addJob(tx, { kind: refreshMetadataKind, key: row.id, organisationId: row.organisationId, runAt });
+}
+
+/** Milliseconds until the next look: an hour, or half of the time until the metadata expires. */
+function nextLookMs(validUntil: Date | null, now: number): number {
+  return validUntil === null ? everyMs : Math.max(soonMs, Math.min(everyMs, (validUntil.getTime() - now) / 2));
 }
 
 /** Plans a look at the metadata after a response was refused, without delaying the reply. */
@@ -53,34 +58,43 @@ export function refreshMetadata(services: AdminServices): JobHandler {
     const outcome = await readAgain(services, row, url);
     const metadataError = 'error' in outcome ? outcome.error : null;
     if (metadataError !== null) services.log.warn({ connectionId: id, reason: metadataError }, 'SAML metadata was not refreshed');
-    if ('metadata' in outcome && differs(row, outcome.metadata)) {
-      const draft = draftOf(row, outcome.metadata, url);
+    const read = 'metadata' in outcome ? outcome.metadata : null;
+    if (read && differs(row, read.provider)) {
+      const draft = draftOf(row, read.provider, url);
       await writeChange(em, services.auditKey, draft, signal, async (change) => {
         const current = await change.tx.findOneOrFail(ssoConnections, { id, organisationId });
         // An administrator may have entered another source meanwhile.
         if (metadataUrlOf(current) !== url) return;
-        current.settings = { ...current.settings, ...outcome.metadata };
+        current.settings = { ...current.settings, ...read.provider };
         current.lastUpdatedAt = new Date(services.clock.now());
         change.about({ id });
       });
     }
-    // The ORM would count the update as a change of the connection.
-    await em.transactional((tx) =>
-      tx.execute('update sso_connections set metadata_checked_at = ?, metadata_error = ? where id = ? and organisation_id = ?', [
-        ...[new Date(services.clock.now()), metadataError, id, organisationId],
-      ]),
-    );
-    return { againInMs: metadataError === null ? everyMs : afterFailureMs };
+    const now = services.clock.now();
+    // The ORM would count the updates as changes of the connection. Some providers send another `validUntil` each time.
+    await em.transactional(async (tx) => {
+      await tx.execute(
+        'update sso_connections set metadata_checked_at = ?, metadata_error = ? where id = ? and organisation_id = ?',
+        [...[new Date(now), metadataError, id, organisationId]],
+      );
+      if (!read) return;
+      await tx.execute(
+        `update sso_connections set metadata_valid_until = ?
+         where id = ? and organisation_id = ? and settings->>'metadata_url' = ?`,
+        [read.validUntil, id, organisationId, url],
+      );
+    });
+    return { againInMs: read ? nextLookMs(read.validUntil, now) : afterFailureMs };
   };
 }
 
-type Outcome = { readonly metadata: ProviderMetadata } | { readonly error: string };
+type Outcome = { readonly metadata: ReadMetadata } | { readonly error: string };
 
 async function readAgain(services: AdminServices, row: SsoConnection, url: string): Promise<Outcome> {
   try {
     const metadata = await readMetadata(services, row.organisationId, { metadata_url: url });
     const { idp_entity_id: known } = samlSettingsOf(row);
-    if (metadata?.idp_entity_id === known) return { metadata };
+    if (metadata?.provider.idp_entity_id === known) return { metadata };
     return {
       error: `saml.metadata_url: the entityID is no longer ${known}. Save the connection again if the provider was replaced`,
     };

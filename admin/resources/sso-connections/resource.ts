@@ -5,6 +5,7 @@ import { externalIdentities, samlAssertions, signInAttempts, ssoConnections } fr
 import { SingleSignOn } from './migrations/202611230245-single-sign-on.ts';
 import { SamlAssertions } from './migrations/202611230340-saml-assertions.ts';
 import { SamlMetadata } from './migrations/202611230700-saml-metadata.ts';
+import { SamlMetadataValidity } from './migrations/202611282130-saml-metadata-validity.ts';
 import { ssoProviderRoutes } from './provider-routes.ts';
 import { refreshMetadata, refreshMetadataKind } from './refresh-metadata.ts';
 import { ssoConnectionRoutes } from './routes.ts';
@@ -20,6 +21,7 @@ export const ssoConnectionsResource = defineResource({
     { name: '202611230245-single-sign-on', class: SingleSignOn },
     { name: '202611230340-saml-assertions', class: SamlAssertions },
     { name: '202611230700-saml-metadata', class: SamlMetadata },
+    { name: '202611282130-saml-metadata-validity', class: SamlMetadataValidity },
   ],
   routes: [...ssoConnectionRoutes, ...ssoUserRoutes],
   publicRoutes: [...samlRoutes, ...samlLogoutRoutes, ...ssoCallbackRoutes, ...ssoProviderRoutes],

@@ -10,13 +10,23 @@ export interface ProviderMetadata {
   readonly certificates: readonly string[];
 }
 
+/** Metadata as a provider sent it. */
+export interface ReadMetadata {
+  readonly provider: ProviderMetadata;
+  /** Earliest `validUntil` of the descriptor and the elements around it; null: none. */
+  readonly validUntil: Date | null;
+}
+
 const md = 'urn:oasis:names:tc:SAML:2.0:metadata';
 const ds = 'http://www.w3.org/2000/09/xmldsig#';
 const redirect = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect';
 const certificatesMax = 10;
 
-/** Reads the metadata of a SAML identity provider. `field` names the source in errors. Throws AB01. */
-export function readProviderMetadata(xml: string, field: string): ProviderMetadata {
+/**
+ * Reads the metadata of a SAML identity provider. `field` names the source in errors, `now` is in milliseconds. Throws AB01, also for
+ * metadata that has expired.
+ */
+export function readProviderMetadata(xml: string, field: string, now: number): ReadMetadata {
   // Entities are the only way in which a small document can become a large one, or name other files.
   if (/<!(DOCTYPE|ENTITY)/i.test(xml)) throw invalid(`${field}: must not contain a document type`);
   const descriptors = elements(parse(xml, field), md, 'IDPSSODescriptor');
@@ -33,12 +43,30 @@ export function readProviderMetadata(xml: string, field: string): ProviderMetada
   if (!ssoUrl) throw invalid(`${field}: has no SingleSignOnService with the binding HTTP-Redirect`);
   const keys = elements(descriptor, md, 'KeyDescriptor').filter((one) => one.getAttribute('use') !== 'encryption');
   const certificates = keys.flatMap((key) => elements(key, ds, 'X509Certificate').map((one) => one.textContent ?? ''));
-  return {
+  const validUntil = endOf(descriptor, field);
+  if (validUntil && validUntil.getTime() <= now) {
+    throw invalid(`${field}: the metadata expired at ${validUntil.toISOString()}. Get the current metadata from the provider`);
+  }
+  const provider = {
     idp_entity_id: entityId,
     sso_url: ssoUrl,
     slo_url: locationOf('SingleLogoutService'),
     certificates: checkCertificates(certificates, `${field}: KeyDescriptor`),
   };
+  return { provider, validUntil };
+}
+
+function endOf(descriptor: XmlElement, field: string): Date | null {
+  const times: number[] = [];
+  for (let element: XmlElement | null = descriptor; element?.namespaceURI === md; element = element.parentNode) {
+    const sent = element.getAttribute('validUntil');
+    if (!sent) continue;
+    // SAML times are in UTC, also if they have no zone.
+    const time = Date.parse(/(Z|[+-]\d\d:\d\d)$/.test(sent) ? sent : `${sent}Z`);
+    if (Number.isNaN(time)) throw invalid(`${field}: validUntil: a time such as 2027-01-31T12:00:00Z is expected`);
+    times.push(time);
+  }
+  return times.length === 0 ? null : new Date(Math.min(...times));
 }
 
 /**

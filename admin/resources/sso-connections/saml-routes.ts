@@ -105,7 +105,8 @@ async function signedIn(call: Call) {
     return finishSaml(call, connection, attempt, { response: body.SAMLResponse, address });
   }).catch((error: unknown) => {
     // The provider may have replaced its certificate.
-    if (error instanceof SignInRefusal && error.reason === 'invalid_response') refreshSoon(call, connection);
+    if (error instanceof SignInRefusal && ['invalid_response', 'metadata_expired'].includes(error.reason))
+      refreshSoon(call, connection);
     throw error;
   });
   return { session: await finishSignIn(call, identity), returnTo: attempt?.returnTo ?? null };

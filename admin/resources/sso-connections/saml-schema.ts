@@ -56,6 +56,8 @@ export const samlReply = v.strictObject({
   slo_url: v.nullable(v.string()),
   /** Time of the last look at `metadata_url`; null: none yet. It is read every hour. */
   metadata_checked_at: v.nullable(v.string()),
+  /** End of the validity that the metadata states; null: none. Sign-ins are rejected afterwards. */
+  metadata_valid_until: v.nullable(v.string()),
   /** Reason why the last look changed nothing, such as an unreachable host; null: it succeeded. */
   metadata_error: v.nullable(v.string()),
   certificates: v.array(v.string()),

@@ -39,6 +39,7 @@ function samlOf(settings: Pick<Settings, 'publicUrl'>, row: SsoConnection) {
     previous_certificate: null,
     ...samlSettingsOf(row),
     metadata_checked_at: row.metadataCheckedAt?.toISOString() ?? null,
+    metadata_valid_until: row.metadataValidUntil?.toISOString() ?? null,
     metadata_error: row.metadataError ?? null,
     ...samlAddresses(settings, row.id),
   };

@@ -28,6 +28,7 @@ export async function finishSaml(
 ): Promise<VerifiedIdentity> {
   const { em, services } = call;
   const settings = samlSettingsOf(connection);
+  requireValidMetadata(connection, services.clock.now());
   if (attempt === null && !settings.allow_idp_initiated) {
     throw new SignInRefusal(
       'attempt_expired',
@@ -44,6 +45,16 @@ export async function finishSaml(
   const assertion = await verifyResponse(response, { settings, acsUrl, entityId, requestId, decryptionKeys, now });
   await rememberAssertion(call, connection, assertion, now + settings.clock_skew_seconds * 1_000);
   return toIdentity(connection, settings, assertion);
+}
+
+/** The provider no longer vouches for the keys of expired metadata. Throws SignInRefusal. */
+function requireValidMetadata({ metadataValidUntil: end }: SsoConnection, now: number): void {
+  if (!end || end.getTime() > now) return;
+  const when = end.toISOString();
+  throw new SignInRefusal(
+    'metadata_expired',
+    `SAML: the metadata of the identity provider expired at ${when}. An administrator can save current metadata`,
+  );
 }
 
 /** Stores the id of the assertion, so that all processes accept it once. Throws SignInRefusal if it was used. */

@@ -65,12 +65,14 @@ export class FakeSamlProvider {
     return new FakeSamlProvider(await newSamlKey(Date.now()));
   }
 
-  metadata(certificates: readonly string[] = [this.key.certificate]): string {
+  /** `validUntil`: seconds relative to now. */
+  metadata(certificates: readonly string[] = [this.key.certificate], validUntil?: number): string {
     const keys = certificates.map((one) => {
       const body = one.replace(/-----[^-]+-----|\s/g, '');
       return `<KeyDescriptor use="signing"><ds:KeyInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:X509Data><ds:X509Certificate>${body}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></KeyDescriptor>`;
     });
-    return `<?xml version="1.0"?><!-- metadata may have comments --><EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${this.entityId}"><IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">${keys.join('')}<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example.com/sso"/><SingleLogoutService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example.com/slo"/></IDPSSODescriptor></EntityDescriptor>`;
+    const end = validUntil === undefined ? '' : ` validUntil="${new Date(Date.now() + validUntil * 1_000).toISOString()}"`;
+    return `<?xml version="1.0"?><!-- metadata may have comments --><EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${this.entityId}"${end}><IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">${keys.join('')}<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example.com/sso"/><SingleLogoutService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example.com/slo"/></IDPSSODescriptor></EntityDescriptor>`;
   }
 
   /** Id of the request in the address that a sign-in leads to. */
