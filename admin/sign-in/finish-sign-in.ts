@@ -36,7 +36,8 @@ export interface VerifiedIdentity {
   readonly subject: string;
   readonly email: string | null;
   readonly emailVerified: boolean;
-  readonly groups: readonly string[];
+  /** Null: the provider states that it has groups of the user, but does not send them. */
+  readonly groups: readonly string[] | null;
   readonly firstName: string | null;
   readonly lastName: string | null;
   /** Id of the session at the provider: `sid` or `SessionIndex`. */
@@ -44,6 +45,8 @@ export interface VerifiedIdentity {
   /** Kept sealed for the logout at the provider: the ID token, or the NameID as JSON. */
   readonly logoutHint: string;
 }
+
+type IdentityWithGroups = VerifiedIdentity & { readonly groups: readonly string[] };
 
 type Call = Pick<PublicCall<never>, 'services' | 'em' | 'clientIp' | 'userAgent' | 'header' | 'write' | 'auditRefusal'>;
 
@@ -62,11 +65,12 @@ export async function finishSignIn(call: Call, identity: VerifiedIdentity) {
       const where = { id: connectionId, organisationId, isEnabled: true };
       const connection = await change.tx.findOne(ssoConnections, where, { lockMode: LockMode.PESSIMISTIC_READ });
       if (!connection) throw new SignInRefusal('connection_disabled', 'This connection is disabled or was deleted');
+      const groups = requireGroups(connection, identity);
       const making = { apiKeyPepper: call.services.apiKeyPepper, now: call.services.clock.now() };
-      const { row, user } = await accountOf(change, connection, identity, making);
+      const { row, user } = await accountOf(change, connection, { ...identity, groups }, making);
       row.lastSignInAt = new Date(making.now);
       row.connectionId = connectionId;
-      await applyGroups(change, connection, user, row, identity.groups, making);
+      await applyGroups(change, connection, user, row, groups, making);
       // The attempt is bound to this browser, so the redirect from the provider may set the cookie.
       return signIn(change, { ...call, origin: 'same' }, user, {
         connectionId,
@@ -78,6 +82,18 @@ export async function finishSignIn(call: Call, identity: VerifiedIdentity) {
   });
 }
 
+/**
+ * Entra ID leaves groups out if a user has more than 200 of them (150 in SAML). Rules would then take the user's rights away. Throws
+ * SignInRefusal.
+ */
+function requireGroups({ groupRules }: SsoConnection, { groups }: VerifiedIdentity): readonly string[] {
+  if (groups !== null || groupRules.length === 0) return groups ?? [];
+  throw new SignInRefusal(
+    'groups_not_sent',
+    'The user has too many groups for the identity provider to send. Let it send only the groups that are assigned to this service',
+  );
+}
+
 interface Account {
   readonly row: ExternalIdentity;
   readonly user: User;
@@ -86,7 +102,7 @@ interface Account {
 async function accountOf(
   change: Change,
   connection: SsoConnection,
-  identity: VerifiedIdentity,
+  identity: IdentityWithGroups,
   making: Making,
 ): Promise<Account> {
   const { organisationId, type, issuer, subject } = identity;
@@ -148,7 +164,7 @@ async function requireUnlinked(em: EntityManager, user: User, { type, issuer, or
 async function provision(
   change: Change,
   connection: SsoConnection,
-  identity: VerifiedIdentity,
+  identity: IdentityWithGroups,
   email: string,
   making: Making,
 ): Promise<User> {

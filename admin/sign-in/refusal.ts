@@ -17,6 +17,7 @@ export type RefusalReason =
   | 'domain_not_allowed'
   | 'identity_conflict'
   | 'no_group'
+  | 'groups_not_sent'
   | 'provisioning_disabled'
   | 'user_deactivated';
 

@@ -14,7 +14,7 @@ import { SignInRefusal } from '../refusal.ts';
 import { asRefusal } from './as-refusal.ts';
 import { oidcAttempt } from './begin.ts';
 import { freshOidcClient } from './client.ts';
-import { type Claims, checkAccessTokenHash, checkIds, readClaims, type UserClaims } from './read-claims.ts';
+import { type Claims, checkAccessTokenHash, checkIds, isByReference, readClaims, type UserClaims } from './read-claims.ts';
 
 /** The parameters with which the provider sent the browser back. */
 export type CallbackQuery = Readonly<Record<string, string>>;
@@ -58,7 +58,7 @@ export async function finishOidc(
     issuer: claims.iss,
     subject: claims.sub,
     ...user,
-    groups: user.groups ?? [],
+    groups: user.groups ?? (isByReference(claims, own.group_claim) ? null : []),
     providerSession: typeof claims.sid === 'string' ? claims.sid : null,
     logoutHint: idToken,
   };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { decodeProtectedHeader } from 'jose';
 import * as v from 'valibot';
+import { isObject } from '../../../core/contract/values/json/json.ts';
 import { email as emailSchema } from '../../identity/schema.ts';
 import type { OidcSettings } from '../../resources/sso-connections/entity.ts';
 import { SignInRefusal } from '../refusal.ts';
@@ -36,6 +37,11 @@ function groupsOf(claim: unknown): readonly string[] | null {
   if (claim === undefined) return null;
   const list = typeof claim === 'string' ? [claim] : claim;
   return Array.isArray(list) ? list.filter((one) => typeof one === 'string').slice(0, groupsMax) : [];
+}
+
+/** Returns true if the provider names another place for the claim instead of its value (OpenID Connect Core §5.6.2). */
+export function isByReference(claims: Claims, name: string): boolean {
+  return isObject(claims._claim_names) && Object.hasOwn(claims._claim_names, name);
 }
 
 function nameOf(claim: unknown): string | null {

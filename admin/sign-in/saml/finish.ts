@@ -90,10 +90,14 @@ const usual = {
   ],
 } as const;
 
+/** Entra ID sends it instead of more than 150 groups. */
+const groupsLink = 'http://schemas.microsoft.com/claims/groups.link';
+
 function toIdentity(connection: SsoConnection, settings: SamlSettings, assertion: Assertion): VerifiedIdentity {
   const valuesOf = (name: string | null, names: readonly string[]) =>
     (name === null ? names : [name]).map((one) => assertion.attributes.get(one) ?? []).find((values) => values.length > 0) ?? [];
   const firstOf = (name: string | null, names: readonly string[]) => valuesOf(name, names)[0] ?? null;
+  const groups = valuesOf(settings.group_attribute, usual.groups);
   const isEmail = assertion.subjectFormat.endsWith(':emailAddress');
   const address = firstOf(settings.email_attribute, usual.email) ?? (isEmail ? assertion.subject : null);
   const checked = v.safeParse(email, address);
@@ -106,7 +110,7 @@ function toIdentity(connection: SsoConnection, settings: SamlSettings, assertion
     email: checked.success ? checked.output : null,
     // SAML has no such statement. The e-mail counts only in a domain that the organisation owns, as its provider does.
     emailVerified: true,
-    groups: valuesOf(settings.group_attribute, usual.groups).slice(0, 1_000),
+    groups: groups.length === 0 && assertion.attributes.has(groupsLink) ? null : groups.slice(0, 1_000),
     firstName: firstOf(settings.first_name_attribute, usual.first)?.slice(0, 128) ?? null,
     lastName: firstOf(settings.last_name_attribute, usual.last)?.slice(0, 128) ?? null,
     providerSession: assertion.sessionIndex,

@@ -71,6 +71,16 @@ describe.each(ruleDatabases)('accounts of single sign-on, on %s', (database) => 
     expect(user).toMatchObject({ email, role: 'owner' });
   });
 
+  it('keep their rights if the provider has their groups but does not send them: it sends none of users with many', async () => {
+    const connectionId = await newConnection(plane, { group_rules: [{ group: 'admins', role: 'admin' }] });
+    const who = { connectionId, subject: subject() };
+    const { user } = await arrive(plane, { ...who, groups: ['admins'] });
+    await expect(arrive(plane, { ...who, groups: null })).rejects.toMatchObject({ reason: 'groups_not_sent' });
+    expect((await plane.ask('GET', `/admin/users/${user.id}`)).body.role).toBe('admin');
+    const withoutRules = await newConnection(plane);
+    expect((await arrive(plane, { connectionId: withoutRules, subject: subject(), groups: null })).user.role).toBe('member');
+  });
+
   it('follow a pending invite, also when only invited users may sign in', async () => {
     const connectionId = await newConnection(plane);
     const workspace = await newWorkspace();
