@@ -89,7 +89,7 @@ async function newSaml(expected: Expected): Promise<Verifier> {
       const { documentElement } = await parseDomFromString(xml);
       // The signature inside the ciphertext cannot be checked beforehand, so the response around it must be signed.
       const verified = getVerifiedXml(xml, documentElement, [...settings.certificates]);
-      if (verified === null) throw new Error('Invalid document signature');
+      if (verified === null) throw new Error('Invalid signature around the encrypted assertion');
       const assertion = await decryptAssertion(verified, keys);
       return (await this.processValidlySignedAssertionAsync(assertion, xml, null)).profile;
     }
@@ -116,6 +116,10 @@ function inUtc(time: string): string {
 
 /** Texts of node-saml in the words of this service. The library's own texts may repeat content, so no other is shown. */
 const reasons: readonly (readonly [RegExp, string])[] = [
+  [
+    /around the encrypted assertion/,
+    'the response is not signed with a certificate of this connection. The response around an encrypted assertion must be signed',
+  ],
   [/Invalid document signature/, 'the response is not signed with a certificate of this connection'],
   [/Invalid signature: ID|Referenced node/, 'a signature does not belong to the element that contains it'],
   [
