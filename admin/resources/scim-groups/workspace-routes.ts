@@ -3,6 +3,7 @@ import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { requireMemberships, requireRank } from '../../access/require-rank.ts';
 import { invalid, notFound, unknownReference } from '../../http/errors.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
+import { pageOf } from '../../http/request/schemas.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { organisations } from '../organisations/entity.ts';
@@ -38,9 +39,10 @@ export const scimWorkspaceRoutes: readonly AdminRoute[] = [
     query: groupQuery,
     body: null,
     async handle({ em, organisationId, query }) {
+      const page = pageNumber(query);
       const where = { organisationId, ...searchIn(query.search, 'displayName') };
       const [rows, total] = await em.findAndCount(scimGroups, where, {
-        ...pageOf(query),
+        ...pageOf({ ...query, current_page: page }),
         orderBy: { displayName: 'asc', id: 'asc' },
       });
       const groups = rows.map(({ id, displayName: name, externalId, createdAt }) => ({
@@ -49,7 +51,7 @@ export const scimWorkspaceRoutes: readonly AdminRoute[] = [
         external_id: externalId ?? null,
         created_at: createdAt.toISOString(),
       }));
-      return { groups, total_count: total };
+      return { groups, total_count: total, page, page_size: query.page_size };
     },
   }),
   defineRoute({
@@ -64,7 +66,8 @@ export const scimWorkspaceRoutes: readonly AdminRoute[] = [
     body: null,
     async handle({ em, organisationId, query }) {
       const { workspace_id: workspaceId, scim_group_id: groupId, role } = query;
-      if (workspaceId !== undefined && !isUuid(workspaceId)) return { mappings: [], total_count: 0 };
+      const shown = { page: pageNumber(query), page_size: query.page_size };
+      if (workspaceId !== undefined && !isUuid(workspaceId)) return { mappings: [], total_count: 0, ...shown };
       const where = {
         organisationId,
         ...(workspaceId === undefined ? {} : { workspaceId }),
@@ -72,12 +75,12 @@ export const scimWorkspaceRoutes: readonly AdminRoute[] = [
         ...(role === undefined ? {} : { role }),
       };
       const [rows, total] = await em.findAndCount(scimGroupWorkspaces, where, {
-        ...pageOf(query),
+        ...pageOf({ ...query, current_page: shown.page }),
         orderBy: { createdAt: 'asc', id: 'asc' },
       });
       const groups = await em.find(scimGroups, { organisationId, id: { $in: rows.map((row) => row.groupId) } });
       const nameOf = (id: string) => groups.find((group) => group.id === id)?.displayName ?? '';
-      return { mappings: rows.map((row) => toReply(row, nameOf(row.groupId))), total_count: total };
+      return { mappings: rows.map((row) => toReply(row, nameOf(row.groupId))), total_count: total, ...shown };
     },
   }),
   defineRoute({
@@ -174,7 +177,6 @@ function toReply(row: { id: string; workspaceId: string; groupId: string; role: 
   return { id: row.id, workspace_id: row.workspaceId, scim_group: name, scim_group_id: row.groupId, role: row.role };
 }
 
-function pageOf(query: { page?: number | undefined; current_page?: number | undefined; page_size: number }) {
-  const before = query.current_page ?? query.page ?? 0;
-  return { limit: query.page_size, offset: before * query.page_size };
+function pageNumber(query: { page?: number | undefined; current_page?: number | undefined }): number {
+  return query.current_page ?? query.page ?? 0;
 }

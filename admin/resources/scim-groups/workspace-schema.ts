@@ -42,9 +42,12 @@ export const mappingBody = v.pipe(
     scim_group_id: v.optional(id),
     scim_group_name: v.optional(displayName),
   }),
-  v.check(
-    (body) => (body.scim_group_id === undefined) !== (body.scim_group_name === undefined),
-    'scim_group_id: send either scim_group_id or scim_group_name',
+  v.forward(
+    v.check(
+      (body) => (body.scim_group_id === undefined) !== (body.scim_group_name === undefined),
+      'send either scim_group_id or scim_group_name',
+    ),
+    ['scim_group_id'],
   ),
 );
 
@@ -56,10 +59,12 @@ export const mappingReply = v.strictObject({
   role: v.picklist(groupRoles),
 });
 
-export const mappingListReply = v.strictObject({ mappings: v.array(mappingReply), total_count: v.number() });
+const pageEntries = { total_count: v.number(), page: v.number(), page_size: v.number() };
+
+export const mappingListReply = v.strictObject({ mappings: v.array(mappingReply), ...pageEntries });
 export const groupListReply = v.strictObject({
   groups: v.array(
     v.strictObject({ id: v.string(), name: v.string(), external_id: v.nullable(v.string()), created_at: v.string() }),
   ),
-  total_count: v.number(),
+  ...pageEntries,
 });

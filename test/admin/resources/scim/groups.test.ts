@@ -201,9 +201,12 @@ describe.each(ruleDatabases)('SCIM groups, on %s', (database) => {
       body: { workspace_id: plane.workspaceId, role: 'member', scim_group_name: 'Made here' },
     });
     expect((await plane.ask('GET', '/scim/groups?search=made')).body).toMatchObject({
-      total_count: 1,
+      ...{ total_count: 1, page: 0, page_size: 100 },
       groups: [{ id: named.body.scim_group_id, name: 'Made here' }],
     });
+    expect((await plane.ask('GET', '/scim/workspaces?page=1&page_size=7')).body).toMatchObject({ page: 1, page_size: 7 });
+    const neither = await plane.ask('POST', '/scim/workspaces', { body: { workspace_id: plane.workspaceId, role: 'member' } });
+    expect(neither.body.data.message).toBe('scim_group_id: send either scim_group_id or scim_group_name');
     const pages = ['page=0', 'page=1', 'page=2', 'current_page=1'].map((page) => `/scim/groups?page_size=1&search=ma&${page}`);
     const [first, second, third, alias] = await Promise.all(
       pages.map(async (path) => (await plane.ask('GET', path)).body.groups),
