@@ -71,7 +71,11 @@ async function completed(
   own: OidcSettings,
   { claims, accessToken }: { readonly claims: Claims & { readonly sub: string }; readonly accessToken: string },
 ): Promise<UserClaims> {
-  if ((user.email !== null && user.groups !== null) || client.serverMetadata().userinfo_endpoint === undefined) return user;
+  const isVerifiedKnown = claims.email_verified !== undefined || user.emailVerified;
+  const isComplete = user.email !== null && isVerifiedKnown && user.groups !== null;
+  if (isComplete || client.serverMetadata().userinfo_endpoint === undefined) return user;
   const more = await asRefusal(() => fetchUserInfo(client, accessToken, claims.sub));
-  return readClaims({ ...more, ...claims }, own);
+  // The statement is about the e-mail beside it.
+  const isAboutOther = claims.email !== undefined && claims.email !== more.email;
+  return readClaims({ ...more, ...(isAboutOther ? { email_verified: undefined } : {}), ...claims }, own);
 }

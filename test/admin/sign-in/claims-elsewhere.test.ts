@@ -9,7 +9,7 @@ import { ruleDatabases } from '../support/test-database.ts';
 
 const group_rules = [{ group: 'admins', role: 'admin' }];
 
-describe.each(ruleDatabases)('groups that Entra ID leaves out, on %s', (database) => {
+describe.each(ruleDatabases)('claims that are not in the ID token or the assertion, on %s', (database) => {
   let plane: Plane;
   let oidcProvider: FakeOidcProvider;
   beforeAll(async () => {
@@ -31,7 +31,7 @@ describe.each(ruleDatabases)('groups that Entra ID leaves out, on %s', (database
     return { path, setRules };
   }
 
-  it('OpenID Connect: a claim that is elsewhere rejects the sign-in if there are rules', async () => {
+  it('OpenID Connect: groups that are elsewhere reject the sign-in if there are rules', async () => {
     const oidc = { issuer: oidcProvider.issuer, client_id: 'gateway', client_secret: 'the secret of the client, long enough' };
     const { path, setRules } = await connect({ type: 'oidc', oidc });
     const signIn = (claims: object) =>
@@ -42,6 +42,21 @@ describe.each(ruleDatabases)('groups that Entra ID leaves out, on %s', (database
     const reply = await signIn(elsewhere);
     expect([reply.status, reply.body.data.message]).toEqual([401, expect.stringContaining('too many groups')]);
     expect((await signIn({ _claim_names: { photo: 'src1' } })).status).toBe(200);
+    expect((await plane.ask('DELETE', path)).status).toBe(200);
+  });
+
+  it('OpenID Connect: email_verified is read from the user-info endpoint, for the same e-mail only', async () => {
+    const oidc = { issuer: oidcProvider.issuer, client_id: 'gateway', client_secret: 'the secret of the client, long enough' };
+    const { path } = await connect({ type: 'oidc', oidc });
+    const signIn = async (name: string, userInfo: object) => {
+      const claims = { email_verified: undefined, groups: [] };
+      oidcProvider.lies = { claims, userInfo: { email_verified: true, ...userInfo } };
+      return newBrowser(plane).signIn(oidcProvider, claimsOf(name));
+    };
+    expect((await signIn('eve', {})).status).toBe(200);
+    const reply = await signIn('mia', { email: 'other@example.com' });
+    expect([reply.status, reply.body.data.message]).toEqual([401, expect.stringContaining('has not verified the e-mail')]);
+    oidcProvider.lies = {};
     expect((await plane.ask('DELETE', path)).status).toBe(200);
   });
 
