@@ -3,8 +3,9 @@ import { emptyUsage, serviceTierOf, type Usage, unitsPerCallMax } from '../../co
 
 /**
  * Converts the `usage` object of chat completions, completions and embeddings. Covers the names under which compatible providers
- * send the same number: DeepSeek's `prompt_cache_hit_tokens`, OpenRouter's `cache_write_tokens`, Perplexity's top-level
- * `reasoning_tokens`. `serviceTier` is the tier that the reply reports beside its usage.
+ * send the same number: DeepSeek's `prompt_cache_hit_tokens`, Mistral's `num_cached_tokens`, OpenRouter's `cache_write_tokens`,
+ * Perplexity's top-level `reasoning_tokens`. `serviceTier` is the tier that the reply reports beside its usage. Mistral reports it
+ * within.
  */
 export function chatUsage(raw: JsonObject, serviceTier: unknown = null): Usage {
   const input = isObject(raw.prompt_tokens_details) ? raw.prompt_tokens_details : {};
@@ -12,7 +13,8 @@ export function chatUsage(raw: JsonObject, serviceTier: unknown = null): Usage {
   const total = tokenCount(raw.total_tokens);
   const promptTokens = tokenCount(raw.prompt_tokens ?? (raw.completion_tokens === undefined ? total : 0));
   const completionTokens = tokenCount(raw.completion_tokens);
-  const cacheReadTokens = Math.min(promptTokens, tokenCount(input.cached_tokens ?? raw.prompt_cache_hit_tokens));
+  const cached = input.cached_tokens ?? raw.prompt_cache_hit_tokens ?? raw.num_cached_tokens;
+  const cacheReadTokens = Math.min(promptTokens, tokenCount(cached));
   const cacheWriteTokens = Math.min(promptTokens - cacheReadTokens, tokenCount(input.cache_write_tokens));
   const reasoningTokens = tokenCount(output.reasoning_tokens ?? raw.reasoning_tokens);
   return {
@@ -24,7 +26,7 @@ export function chatUsage(raw: JsonObject, serviceTier: unknown = null): Usage {
     reasoningTokens,
     audioInputTokens: tokenCount(input.audio_tokens),
     audioOutputTokens: tokenCount(output.audio_tokens),
-    serviceTier: serviceTierOf(serviceTier),
+    serviceTier: serviceTierOf(serviceTier ?? raw.service_tier),
     raw,
   };
 }

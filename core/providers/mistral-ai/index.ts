@@ -1,27 +1,26 @@
 import type { Operation } from '../../contract/provider/provider.ts';
 import { type CompatibleAdapter, openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { mistralSpeech, mistralTranscription } from './audio.ts';
-import { withDocuments } from './document-parts.ts';
+import { withParamTypes } from './chat-params.ts';
 import { chatOrFillInTheMiddle, fillInTheMiddle } from './fill-in-the-middle.ts';
 import { withMessageOrder } from './message-order.ts';
+import { withMessageParts } from './message-parts.ts';
 import { declaration } from './settings.ts';
 import { mistralStored } from './stored-resources.ts';
 import { contentAsText, withThinkingParts } from './thinking.ts';
 import { withToolIds } from './tool-ids.ts';
 import { withToolTypes } from './tool-types.ts';
 
-/** OpenAI parameters for which Mistral returns 422 `extra_forbidden` (https://docs.mistral.ai/api, 2026-11-21). */
+/** OpenAI parameters for which Mistral returns 422 `extra_forbidden` (https://docs.mistral.ai/api, 2026-11-28). */
 const refused = [
   'audio',
   'function_call',
   'functions',
   'logit_bias',
-  'logprobs',
   'modalities',
   'prompt_cache_retention',
   'safety_identifier',
   'store',
-  'top_logprobs',
   'user',
   'verbosity',
   'web_search_options',
@@ -41,12 +40,14 @@ const compatible = openAiCompatible({
     developerAsSystem: true,
     streamUsage: 'always',
     ownFinishReasons: true,
-    request: (params, call) => withToolIds(withDocuments(withThinkingParts(withMessageOrder(params, call)))),
+    request: (params, call) =>
+      withToolIds(withMessageParts(withThinkingParts(withMessageOrder(withParamTypes(params, call), call)))),
     reply: (call) => {
       const asText = contentAsText(call);
       return (reply) => withToolTypes(asText(reply));
     },
   },
+  embed: { renames: { dimensions: 'output_dimension' }, refuses: ['user'] },
   chatExtras: ['reasoning_content', 'file_urls'],
 });
 
