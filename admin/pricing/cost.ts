@@ -1,5 +1,5 @@
 import type { MediaRecord, RequestRecord } from '../../core/contract/plugin/record/record.ts';
-import { isObject } from '../../core/contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../core/contract/values/json/json.ts';
 import { imageRate } from '../../core/contract/values/models/image-rate.ts';
 import { type Amounts, type Calculation, calculate } from './calculation.ts';
 import { nanoPerMicro, roundedNano } from './nano-usd.ts';
@@ -200,13 +200,29 @@ function detailsOf(raw: BilledUsage['rawUsage']) {
   const cached = object(input, 'cached_tokens_details');
   const output = object(raw, 'completion_tokens_details') ?? object(raw, 'output_tokens_details');
   return {
-    cachedAudio: count(cached, 'audio_tokens'),
-    cachedImage: count(cached, 'image_tokens'),
+    cachedAudio: count(cached, 'audio_tokens') || cachedOf(raw, 'AUDIO'),
+    cachedImage: count(cached, 'image_tokens') || cachedOf(raw, 'IMAGE'),
     predictionAccepted: count(output, 'accepted_prediction_tokens'),
     predictionRejected: count(output, 'rejected_prediction_tokens'),
-    longCacheWrite: count(object(raw, 'cache_creation'), 'ephemeral_1h_input_tokens'),
+    longCacheWrite: count(object(raw, 'cache_creation'), 'ephemeral_1h_input_tokens') || longWritesOf(raw),
     webSearches: count(object(raw, 'server_tool_use'), 'web_search_requests') || count(raw, 'num_search_queries'),
   };
+}
+
+/** Gemini lists cached tokens by modality. https://ai.google.dev/api/generate-content#UsageMetadata */
+function cachedOf(raw: BilledUsage['rawUsage'], modality: string): number {
+  return sumOf(raw?.cacheTokensDetails, 'tokenCount', (part) => part.modality === modality);
+}
+
+/** Bedrock lists written tokens by the time for which they are cached. */
+function longWritesOf(raw: BilledUsage['rawUsage']): number {
+  return sumOf(raw?.cacheDetails, 'inputTokens', (part) => part.ttl === '1h');
+}
+
+function sumOf(list: unknown, name: string, isCounted: (part: JsonObject) => boolean): number {
+  return objectsIn(list)
+    .filter(isCounted)
+    .reduce((sum, part) => sum + count(part, name), 0);
 }
 
 function object(from: unknown, name: string): Record<string, unknown> | null {

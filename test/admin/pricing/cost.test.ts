@@ -38,6 +38,20 @@ describe('cost of usage', () => {
       60 * 2.5 + 40 * 4,
     ],
     [
+      'cache of Bedrock written for an hour apart',
+      {
+        cacheWriteTokens: 100,
+        rawUsage: {
+          cacheDetails: [
+            { ttl: '1h', inputTokens: 40 },
+            { ttl: '5m', inputTokens: 60 },
+          ],
+        },
+      },
+      rates({ request_token: 2, cache_write_input_token: 2.5 }, { cache_write_1h: 4 }),
+      60 * 2.5 + 40 * 4,
+    ],
+    [
       'audio in and out',
       { inputTokens: 100, outputTokens: 50, media: { ...noMedia, audioInputTokens: 60, audioOutputTokens: 20 } },
       rates({ request_token: 2, response_token: 8, request_audio_token: 30, response_audio_token: 60 }),
@@ -51,6 +65,27 @@ describe('cost of usage', () => {
         cacheReadTokens: 60,
         media: { ...noMedia, audioInputTokens: 50 },
         rawUsage: { input_token_details: { cached_tokens_details: { audio_tokens: 20 } } },
+      },
+      rates({
+        request_token: 2,
+        request_audio_token: 30,
+        cache_read_input_token: 1,
+        cache_read_audio_input_token: 3,
+      }),
+      10 * 2 + 30 * 30 + 40 * 1 + 20 * 3,
+    ],
+    [
+      'cached audio of Gemini',
+      {
+        inputTokens: 40,
+        cacheReadTokens: 60,
+        media: { ...noMedia, audioInputTokens: 50 },
+        rawUsage: {
+          cacheTokensDetails: [
+            { modality: 'TEXT', tokenCount: 40 },
+            { modality: 'AUDIO', tokenCount: 20 },
+          ],
+        },
       },
       rates({
         request_token: 2,
