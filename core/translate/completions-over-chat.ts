@@ -2,14 +2,19 @@ import type { Operation, OperationCall } from '../contract/provider/provider.ts'
 import type { StreamEvent, StreamTranslator } from '../contract/provider/stream-event.ts';
 import { isObject, type JsonObject, objectsIn } from '../contract/values/json/json.ts';
 import { badParam } from '../formats/bad-param.ts';
+import { noteOnce } from '../formats/note-once.ts';
 import { oneOfTwo } from '../formats/pick-format.ts';
 import { dropUnread } from '../formats/reply-notes.ts';
 
-/** Text completions of a provider that has only chat. The prompt becomes one user message, the reply's text the completion. */
+/**
+ * Text completions of a provider that has only chat. The prompt becomes one user message, the reply's text the completion. A
+ * number of log probabilities is reported as dropped, because chat has a switch instead and its probabilities another form.
+ */
 export function completionsOverChat(chat: Operation, provider: string): Operation {
   return {
     ...chat,
-    toProvider: ({ prompt, ...others }, call) => {
+    toProvider: ({ prompt, logprobs, ...others }, call) => {
+      if (logprobs !== undefined && logprobs !== null) noteOnce(call.dropped, 'logprobs');
       const params = { ...others, messages: [{ role: 'user', content: onePrompt(prompt, provider) }] };
       return chat.toProvider?.(params, call) ?? params;
     },

@@ -32,11 +32,6 @@ const lostParams: LostParams = {
  */
 export function chatRequest(params: JsonObject, call: OperationCall): JsonObject {
   const passed = passedParams(params, call, (name) => readParams.has(name), lostParams);
-  // Text completions request a number of log probabilities. The provider has only a switch.
-  if (typeof passed.logprobs === 'number') {
-    delete passed.logprobs;
-    noteOnce(call.dropped, 'logprobs');
-  }
   const { messages, documents } = toConversation(params.messages, call);
   if (Array.isArray(params.documents)) documents.unshift(...params.documents);
   const stop = typeof params.stop === 'string' ? [params.stop] : params.stop;
