@@ -1,5 +1,6 @@
 import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { allBatches, allFiles } from '../../formats/stored/stored-files.ts';
+import { withServiceTier } from './service-tier.ts';
 import { declaration } from './settings.ts';
 
 /** Groq: fast inference of open models. See README.md for where it differs from OpenAI. */
@@ -13,6 +14,7 @@ export const groq = openAiCompatible({
     lacksAllowedTools: true,
     developerAsSystem: true,
     ownFinishReasons: true,
+    request: withServiceTier,
   },
 });
 
