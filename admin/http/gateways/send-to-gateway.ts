@@ -3,7 +3,6 @@ import { request as requestHttps } from 'node:https';
 import { newJobCredential } from '../../../core/contract/protocol/credentials/job-credential.ts';
 import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
 import { deriveKey } from '../../../core/contract/values/credentials/secret.ts';
-import { isObject } from '../../../core/contract/values/json/json.ts';
 import type { AdminServices } from '../route.ts';
 
 /** Reply of a gateway to a model request. */
@@ -91,17 +90,4 @@ function parsed(text: string): unknown {
   } catch {
     return text;
   }
-}
-
-/** Tokens of a reply in any of the formats of the data plane. */
-export function tokensOf(body: unknown): { readonly input: number; readonly output: number } {
-  const usage = isObject(body) && isObject(body.usage) ? body.usage : {};
-  const count = (...names: string[]): number => {
-    for (const name of names) {
-      const value = usage[name];
-      if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value < 2 ** 31) return value;
-    }
-    return 0;
-  };
-  return { input: count('prompt_tokens', 'input_tokens'), output: count('completion_tokens', 'output_tokens') };
 }

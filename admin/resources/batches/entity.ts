@@ -43,7 +43,11 @@ export const batches = defineEntity({
     completed: p.integer(),
     failed: p.integer(),
     inputTokens: p.bigint('number'),
+    /** The part of the input that was read from caches of providers. */
+    cachedTokens: p.bigint('number'),
     outputTokens: p.bigint('number'),
+    /** The part of the output that was reasoning. */
+    reasoningTokens: p.bigint('number'),
     /** Time of each state: `in_progress_at`, `completed_at`, …, in seconds. */
     times: p.json().$type<Record<string, number>>(),
     createdAt: p.datetime(),
@@ -69,7 +73,9 @@ export const batchLines = defineEntity({
     result: p.text().nullable(),
     isError: p.boolean().nullable(),
     inputTokens: p.integer(),
+    cachedTokens: p.integer(),
     outputTokens: p.integer(),
+    reasoningTokens: p.integer(),
   },
 });
 

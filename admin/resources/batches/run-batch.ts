@@ -69,8 +69,9 @@ async function finish(
   for (const [id, bytes] of Object.entries(files)) {
     await newManager().nativeUpdate(storedFiles, { id, organisationId: batch.organisationId }, { status: 'processed', bytes });
   }
-  const { completed, failed, inputTokens, outputTokens } = counts;
-  await enter(services, batch, status, { completed, failed, inputTokens, outputTokens, sealedHeaders: null });
+  const { completed, failed, inputTokens, cachedTokens, outputTokens, reasoningTokens } = counts;
+  const ended = { completed, failed, inputTokens, cachedTokens, outputTokens, reasoningTokens };
+  await enter(services, batch, status, { ...ended, sealedHeaders: null });
   return 0;
 }
 

@@ -1,14 +1,8 @@
 import { ownBatchPrefix } from '../../../core/contract/provider/own-store.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import {
-  keyHeader,
-  type ModelReply,
-  modelTimeoutMs,
-  retryInMs,
-  sendToGateway,
-  tokensOf,
-} from '../../http/gateways/send-to-gateway.ts';
+import { tokensOf } from '../../http/gateways/reply-tokens.ts';
+import { keyHeader, type ModelReply, modelTimeoutMs, retryInMs, sendToGateway } from '../../http/gateways/send-to-gateway.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { apiKeys } from '../api-keys/entity.ts';
 import { managerOf } from '../files/find-file.ts';
@@ -97,11 +91,10 @@ async function keep(
   isError: boolean,
 ): Promise<void> {
   const text = JSON.stringify({ id: `batch_req_${newId()}`, custom_id: line.customId, ...outcome });
-  const tokens = tokensOf(outcome.response?.body);
   await em.nativeUpdate(
     batchLines,
     { batchId: batch.id, lineNumber: line.lineNumber, organisationId: batch.organisationId, result: null },
-    { result: text, isError, inputTokens: tokens.input, outputTokens: tokens.output },
+    { result: text, isError, ...tokensOf(outcome.response?.body) },
   );
 }
 

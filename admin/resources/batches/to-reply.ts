@@ -1,14 +1,16 @@
 import { ownBatchPrefix, ownFilePrefix } from '../../../core/contract/provider/own-store.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { ReplyTokens } from '../../http/gateways/reply-tokens.ts';
 import { seconds } from '../files/to-reply.ts';
 import type { Batch } from './entity.ts';
 
 /** Counts of lines and their usage. For a batch that has ended, as stored at its end. */
 export async function countsOf(em: EntityManager, batch: Batch): Promise<Counts> {
   if (isOver(batch)) return batch;
-  const [row] = await em.execute<[Record<'completed' | 'failed' | 'input_tokens' | 'output_tokens', string>]>(
+  const [row] = await em.execute<[Record<string, string>]>(
     `select count(*) filter (where is_error = false) as completed, count(*) filter (where is_error) as failed,
-       coalesce(sum(input_tokens), 0) as input_tokens, coalesce(sum(output_tokens), 0) as output_tokens
+       coalesce(sum(input_tokens), 0) as input_tokens, coalesce(sum(cached_tokens), 0) as cached_tokens,
+       coalesce(sum(output_tokens), 0) as output_tokens, coalesce(sum(reasoning_tokens), 0) as reasoning_tokens
      from batch_lines where batch_id = ? and organisation_id = ? and result is not null`,
     [batch.id, batch.organisationId],
   );
@@ -17,16 +19,16 @@ export async function countsOf(em: EntityManager, batch: Batch): Promise<Counts>
     completed: Number(row.completed),
     failed: Number(row.failed),
     inputTokens: Number(row.input_tokens),
+    cachedTokens: Number(row.cached_tokens),
     outputTokens: Number(row.output_tokens),
+    reasoningTokens: Number(row.reasoning_tokens),
   };
 }
 
-export interface Counts {
+export interface Counts extends ReplyTokens {
   readonly total: number;
   readonly completed: number;
   readonly failed: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
 }
 
 /** True for a batch that has ended. */
@@ -60,7 +62,13 @@ export function toBatchReply(batch: Batch, counts: Counts, withDetails = false) 
     cancelling_at: batch.times.cancelling_at ?? null,
     cancelled_at: batch.times.cancelled_at ?? null,
     request_counts: { total: counts.total, completed: counts.completed, failed: counts.failed },
-    usage: { input_tokens: input, output_tokens: output, total_tokens: input + output },
+    usage: {
+      input_tokens: input,
+      input_tokens_details: { cached_tokens: Number(counts.cachedTokens) },
+      output_tokens: output,
+      output_tokens_details: { reasoning_tokens: Number(counts.reasoningTokens) },
+      total_tokens: input + output,
+    },
     metadata: batch.metadata ?? null,
     ...(withDetails ? { provider_details: { provider: 'svc', status: batch.status } } : {}),
   };

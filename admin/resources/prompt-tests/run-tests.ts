@@ -1,11 +1,5 @@
-import {
-  keyHeader,
-  type ModelReply,
-  modelTimeoutMs,
-  retryInMs,
-  sendToGateway,
-  tokensOf,
-} from '../../http/gateways/send-to-gateway.ts';
+import { tokensOf } from '../../http/gateways/reply-tokens.ts';
+import { keyHeader, type ModelReply, modelTimeoutMs, retryInMs, sendToGateway } from '../../http/gateways/send-to-gateway.ts';
 import type { AdminServices } from '../../http/route.ts';
 import type { JobHandler } from '../../jobs/job-runner.ts';
 import { apiKeys } from '../api-keys/entity.ts';
@@ -103,7 +97,7 @@ async function call(
     await later(services, row, 1, waitMs);
     return null;
   }
-  const { input: inputTokens, output: outputTokens } = tokensOf(reply.body);
+  const { inputTokens, outputTokens } = tokensOf(reply.body);
   const { status } = reply;
   const said = outputOf(reply);
   const content = { ...said, checkResults: [] };

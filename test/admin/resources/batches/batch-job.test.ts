@@ -97,6 +97,37 @@ describe.each(ruleDatabases)('the job of a batch, on %s', (database) => {
     expect(sent.length).toBe(before);
   });
 
+  it('adds up the cached and reasoning tokens of its lines', async () => {
+    const ofChat = {
+      usage: {
+        ...{ prompt_tokens: 20, completion_tokens: 9, total_tokens: 29 },
+        prompt_tokens_details: { cached_tokens: 16 },
+        completion_tokens_details: { reasoning_tokens: 5 },
+      },
+    };
+    const ofMessages = {
+      type: 'message',
+      usage: { input_tokens: 4, cache_read_input_tokens: 10, cache_creation_input_tokens: 2, output_tokens: 3 },
+    };
+    reply = (id) => ({ status: 200, body: id === 'a' ? ofChat : ofMessages });
+    const { read } = await begin(['a', 'b']);
+    const batch = await until(
+      async () => {
+        time.advance(1_000);
+        const found = await read();
+        return found.status === 'completed' ? found : null;
+      },
+      { what: 'the end of the batch', deadlineMs },
+    );
+    expect(batch.usage).toEqual({
+      input_tokens: 36,
+      input_tokens_details: { cached_tokens: 26 },
+      output_tokens: 12,
+      output_tokens_details: { reasoning_tokens: 5 },
+      total_tokens: 48,
+    });
+  });
+
   it('sends a line again that a provider was too busy for, five times in all, and then reports it', async () => {
     reply = () => ({ status: 529, body: { error: { message: 'busy' } } });
     const { read, lines } = await begin(['a']);
