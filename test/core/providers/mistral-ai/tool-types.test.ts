@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
+import { withToolTypes } from '../../../../core/providers/mistral-ai/tool-types.ts';
 import {
   createHarness,
   type Harness,
@@ -85,4 +86,11 @@ describe('a loop of tools of OpenAI’s client over mistral-ai', () => {
       { role: 'tool', tool_call_id: toolCall.id, content: '21' },
     ]);
   });
+});
+
+it.each(['message', 'delta'])('mistral-ai: arguments of a tool call that are an object become JSON text in a %s', (member) => {
+  const choiceOf = (call: JsonObject) => ({ choices: [{ index: 0, [member]: { tool_calls: [call] } }] });
+  const sent = { id: 'gSIMJiOkT', index: 0, function: { name: 'weather', arguments: { city: 'Paris' } } };
+  const expected = { ...sent, type: 'function', function: { name: 'weather', arguments: '{"city":"Paris"}' } };
+  expect(withToolTypes(choiceOf(sent))).toEqual(choiceOf(expected));
 });
