@@ -13,8 +13,8 @@ export interface ChatChunks {
   choiceOf(fields: JsonObject): StreamEvent;
   /** Returns a chunk of the only choice. */
   choice(delta: JsonObject, finishReason?: string | null): StreamEvent;
-  /** Like `of`, but returns no chunk for an empty delta. */
-  emit(delta: JsonObject): StreamEvent[];
+  /** Returns a chunk of the only choice, or none for an empty delta. */
+  emit(delta: JsonObject, logprobs?: JsonObject | null): StreamEvent[];
 }
 
 /**
@@ -31,8 +31,9 @@ export function chatChunks(call: OperationCall, provider: string): ChatChunks {
     return { event: null, data: { id, object: 'chat.completion.chunk', created: call.nowSeconds, model, provider, ...fields } };
   };
   const choiceOf = (fields: JsonObject): StreamEvent => chunk({ choices: [fields], ...(withUsage ? { usage: null } : {}) });
-  const choice = (delta: JsonObject, finishReason: string | null = null): StreamEvent =>
-    choiceOf({ index: 0, delta, logprobs: null, finish_reason: finishReason });
-  const emit = (delta: JsonObject): StreamEvent[] => (Object.keys(delta).length === 0 ? [] : [choice(delta)]);
+  const choice = (delta: JsonObject, finishReason: string | null = null, logprobs: JsonObject | null = null): StreamEvent =>
+    choiceOf({ index: 0, delta, logprobs, finish_reason: finishReason });
+  const emit = (delta: JsonObject, logprobs: JsonObject | null = null): StreamEvent[] =>
+    Object.keys(delta).length === 0 ? [] : [choice(delta, null, logprobs)];
   return { head, withUsage, chunk, choiceOf, choice, emit };
 }

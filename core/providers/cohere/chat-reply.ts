@@ -3,6 +3,7 @@ import { isObject, isText, type JsonObject, objectsIn } from '../../contract/val
 import { dropFromReply } from '../../formats/reply-notes.ts';
 import { annotationsOf, type TextStarts } from './citations.ts';
 import { finishReasonOf } from './finish-reason.ts';
+import { toLogprobs } from './logprobs.ts';
 import { toChatUsage, usageOfReply } from './usage.ts';
 
 /**
@@ -33,7 +34,7 @@ export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
   const choice = {
     index: 0,
     message: chatMessage,
-    logprobs: logprobs ?? null,
+    logprobs: toLogprobs(logprobs),
     finish_reason: finishReasonOf(reason, call.strict),
   };
   return {

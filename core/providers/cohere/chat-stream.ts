@@ -2,10 +2,10 @@ import type { OperationCall } from '../../contract/provider/provider.ts';
 import type { StreamEvent, StreamTranslator } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { chatChunks } from '../../formats/openai/chat-chunks.ts';
-import { dropFromReply } from '../../formats/reply-notes.ts';
 import { reportPart } from './chat-reply.ts';
 import { annotationsOf, type TextStarts } from './citations.ts';
 import { finishReasonOf } from './finish-reason.ts';
+import { toLogprobs } from './logprobs.ts';
 import { endError } from './stream-reader.ts';
 import { toChatUsage, usageOfReply } from './usage.ts';
 
@@ -24,7 +24,7 @@ export function chatStream(call: OperationCall): StreamTranslator {
   const startOf: TextStarts = (index) => starts.get(index) ?? starts.values().next().value ?? spoken;
 
   /** A piece of content and its block, for clients without strict compliance. */
-  const content = (index: unknown, delta: JsonObject): StreamEvent[] => {
+  const content = (index: unknown, delta: JsonObject, logprobs: unknown): StreamEvent[] => {
     const { type: stated, text, thinking } = delta;
     if (stated !== undefined && stated !== 'text' && stated !== 'thinking') {
       reportPart(stated, call);
@@ -40,7 +40,8 @@ export function chatStream(call: OperationCall): StreamTranslator {
     const block = opened.has(index) ? { [type]: piece } : { type, [type]: piece };
     opened.add(index);
     const beside = call.strict ? {} : { content_blocks: [{ index, delta: block }] };
-    return emit({ [type === 'text' ? 'content' : 'reasoning_content']: piece, ...beside });
+    const piecewise = { [type === 'text' ? 'content' : 'reasoning_content']: piece, ...beside };
+    return emit(piecewise, toLogprobs([logprobs]));
   };
 
   const plan = (text: string): StreamEvent[] => {
@@ -97,8 +98,7 @@ export function chatStream(call: OperationCall): StreamTranslator {
           return [choice({ role: 'assistant', content: '' })];
         case 'content-start':
         case 'content-delta':
-          if (data.logprobs) dropFromReply(call, 'logprobs');
-          return isObject(message.content) ? content(data.index, message.content) : [];
+          return isObject(message.content) ? content(data.index, message.content, data.logprobs) : [];
         case 'tool-plan-delta':
           return typeof message.tool_plan === 'string' ? plan(message.tool_plan) : [];
         case 'tool-call-start':
