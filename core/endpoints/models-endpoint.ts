@@ -3,8 +3,8 @@ import { splitModelSlug } from '../contract/values/models/model-slug.ts';
 import { percentDecoded } from '../contract/values/text/percent-decoded.ts';
 
 /**
- * The endpoint of `GET /models/@<slug>/<model>`, an entry of the workspace's catalogue, also if its slashes are escaped, as SDKs do it. Null
- * for all other paths: models with plain names are the provider's.
+ * The endpoint of `GET /models/@<slug>/<model>`, a model of a provider of the workspace, also if its slashes are escaped, as SDKs do
+ * it. Null for all other paths: models with plain names are the provider's.
  */
 export function catalogueModelEndpoint(method: string, below: string): Endpoint | null {
   if (method !== 'GET' || !below.startsWith('/models/')) return null;

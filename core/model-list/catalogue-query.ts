@@ -1,21 +1,6 @@
 import * as v from 'valibot';
 import { GatewayError } from '../contract/values/errors/errors.ts';
-
-/** One model of the workspace's catalogue as `GET /models` shows it. */
-export interface CatalogueModel {
-  /** `@<provider slug>/<model>`: the value for the `model` of a request. */
-  readonly id: string;
-  readonly slug: string;
-  /** The model's own name, if it differs from the workspace's name. */
-  readonly canonical_slug: string;
-  /** Unix seconds; 0 = unknown. */
-  readonly created: number;
-  readonly object: 'model';
-  /** Type of the provider. */
-  readonly owned_by: string;
-  /** Slug of the provider. */
-  readonly provider: string;
-}
+import type { CatalogueModel } from './catalogue.ts';
 
 const wholeNumber = v.pipe(v.string(), v.regex(/^\d{1,6}$/, 'a whole number is expected'), v.transform(Number));
 

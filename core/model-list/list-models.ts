@@ -7,21 +7,21 @@ import { GatewayError } from '../contract/values/errors/errors.ts';
 import { isText, type JsonObject } from '../contract/values/json/json.ts';
 import type { Maybe } from '../contract/values/maybe.ts';
 import type { Dispatcher } from '../pipeline/dispatch.ts';
-import { type CatalogueModel, pickModels } from './catalogue-query.ts';
+import { type CatalogueModel, catalogueModels } from './catalogue.ts';
+import { pickModels } from './catalogue-query.ts';
+import { readModel } from './one-model.ts';
 import { type ProviderModel, readProviderModels } from './provider-models.ts';
 
 /**
- * Serves `GET /models`, and `GET /models/@<slug>/<model>` with one entry of the workspace's catalogue. Returns the catalogue if neither headers nor config name a provider, or if
- * `fetch_integrated_models` is set. Otherwise returns the lists of the named providers, in OpenAI's form. With the header
- * `anthropic-version` the reply has Anthropic's form. Throws the errors of look-ups and providers.
+ * Serves `GET /models`, and `GET /models/@<slug>/<model>` with one model. Returns the workspace's catalogue if neither headers nor
+ * config name a provider, or if `fetch_integrated_models` is set. Otherwise returns the lists of the named providers, in OpenAI's
+ * form. With the header `anthropic-version` the reply has Anthropic's form. Throws the errors of look-ups and providers.
  */
 export async function listModels(ctx: RequestContext, dispatcher: Dispatcher): Promise<Reply> {
   const isAnthropic = ctx.request.header('anthropic-version') !== undefined;
   const id = ctx.endpoint?.pathParams?.model;
   if (id !== undefined) {
-    const model = modelsOf(await catalogueOf(ctx, dispatcher), null).find((each) => each.id === id);
-    if (!model)
-      throw new GatewayError('not_found', { message: `The workspace has no model ${id}. GET /v1/models lists its models.` });
+    const model = await readModel(ctx, id, await catalogueOf(ctx, dispatcher), dispatcher);
     return jsonReply(isAnthropic ? anthropicModel(model) : { ...model });
   }
   const named = targetsByProvider(ctx);
@@ -69,30 +69,11 @@ async function readCatalogue(
   // A provider named by its type has no catalogue in the workspace.
   const isOpen = [...named.keys()].some((name) => !name.startsWith('@'));
   const slugs = isOpen || named.size === 0 ? null : new Set([...named.keys()].map((name) => name.slice(1)));
-  return pickModels(modelsOf(await catalogueOf(ctx, dispatcher), slugs), new URLSearchParams(ctx.query));
+  return pickModels(catalogueModels(await catalogueOf(ctx, dispatcher), slugs), new URLSearchParams(ctx.query));
 }
 
 function catalogueOf(ctx: RequestContext, dispatcher: Dispatcher): Maybe<WorkspaceModelsDocument | null> {
   return dispatcher.services.documents.get('workspace-models', ctx.identity?.workspaceId ?? '');
-}
-
-function modelsOf(document: WorkspaceModelsDocument | null, slugs: ReadonlySet<string> | null): CatalogueModel[] {
-  const models: CatalogueModel[] = [];
-  for (const provider of document?.providers ?? []) {
-    if (slugs !== null && !slugs.has(provider.slug)) continue;
-    for (const model of provider.models) {
-      models.push({
-        id: `@${provider.slug}/${model.slug}`,
-        slug: model.slug,
-        canonical_slug: model.canonicalSlug ?? model.slug,
-        created: model.created,
-        object: 'model',
-        owned_by: provider.provider,
-        provider: provider.slug,
-      });
-    }
-  }
-  return models;
 }
 
 /** Reads all lists at the same time. A failed one is left out if another succeeds. If all fail, the first error is thrown. */
