@@ -29,8 +29,9 @@ export interface OutputItems extends MessageSink {
 }
 
 /**
- * Items begin in the order of their first pieces. Text and reasoning are closed as soon as something else begins. A tool call
- * stays open until its arguments are complete, because chat chunks may mix several calls.
+ * Items begin in the order of their first pieces. Text and reasoning are closed as soon as something else begins, except an image:
+ * Gemini may send one within a word, and a chat message has one text. A tool call stays open until its arguments are complete,
+ * because chat chunks may mix several calls.
  */
 export function outputItems(call: OperationCall, seals: boolean): OutputItems {
   const items: OutputItem[] = [];
@@ -137,8 +138,9 @@ export function outputItems(call: OperationCall, seals: boolean): OutputItems {
       }
       const id = call.newId('ig_');
       const value = { id, type: 'image_generation_call', status: 'completed', result, output_format: format };
-      const done = { type: 'response.output_item.done', output_index: items.length, item: value };
-      return begin({ value, isWhole: () => true, close: () => [done] });
+      const position = items.length;
+      items.push({ value, isWhole: () => true, close: () => [] });
+      return ['added', 'done'].map((name) => ({ type: `response.output_item.${name}`, output_index: position, item: value }));
     },
     finish(cut) {
       const last = items.at(-1);

@@ -128,10 +128,10 @@ describe('content without a chat counterpart is reported with Responses names', 
 
   it('dropped fields of the adapter, renamed', () => {
     const mistral = providers.get('mistral-ai')?.operations.createModelResponse;
-    const params = { model: 'm', input: 'x', text: { verbosity: 'low' }, top_logprobs: 2, max_output_tokens: 9 };
+    const params = { model: 'm', input: 'x', text: { verbosity: 'low' }, safety_identifier: 's', max_output_tokens: 9 };
     const call = callOf(params, {}, {});
     mistral?.toProvider?.(params, call);
-    expect(call.dropped).toEqual(['top_logprobs', 'text.verbosity']);
+    expect(call.dropped).toEqual(['safety_identifier', 'text.verbosity']);
     expect(call.adapted).toEqual(['max_output_tokens->max_tokens']);
   });
 });

@@ -197,6 +197,21 @@ describe('plain and streamed Responses replies', () => {
     expect(plain({ content: 'Here', images }).output).toMatchObject(expected);
   });
 
+  it('an image within a word of a stream does not divide the text, as in a plain reply', () => {
+    const images = [{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }];
+    const events = streamed(chunk({ content: 'Be' }), chunk({ images }), chunk({ content: 'rn' }), chunk({}, 'stop'), done);
+    const expected = [{ type: 'message', content: [{ text: 'Bern' }] }, { type: 'image_generation_call' }];
+    expect(outputOf(events)).toMatchObject(expected);
+    expect(plain({ content: 'Bern', images }).output).toMatchObject(expected);
+    const items = events.filter(({ type }) => String(type).startsWith('response.output_item.'));
+    expect(items.map(({ type, output_index: index }) => [type, index])).toEqual([
+      ['response.output_item.added', 0],
+      ['response.output_item.added', 1],
+      ['response.output_item.done', 1],
+      ['response.output_item.done', 0],
+    ]);
+  });
+
   it('reasoning, texts and calls keep the order of the model', () => {
     const blocks = [
       { type: 'thinking', thinking: 'one', signature: 's1' },
