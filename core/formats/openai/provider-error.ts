@@ -2,15 +2,17 @@ import type { ProviderError } from '../../contract/provider/provider.ts';
 import { errorTable, GatewayError } from '../../contract/values/errors/errors.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
 import { retryAfterMs } from '../../contract/values/http/retry-after.ts';
-import { isObject, type JsonObject, textOrNull } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn, textOrNull } from '../../contract/values/json/json.ts';
 
 /**
  * Reads errors of OpenAI-compatible providers, in each of their forms: `{error: {message, type, param, code}}`, `{error: "text",
- * code}` (xAI, Ollama), `{message, type, code}` and `{detail: [{loc, msg}]}` (Mistral and other FastAPI servers).
+ * code}` (xAI, Ollama), `{message, type, code}`, `{detail: [{loc, msg}]}` (Mistral and other FastAPI servers) and `{errors: [{message,
+ * code}]}` (Cloudflare).
  */
 export function providerError(id: string): (status: number, body: JsonObject | null, headers: HeaderList) => ProviderError {
   return (status, body, headers) => {
-    const error: JsonObject = isObject(body?.error) ? body.error : (body ?? {});
+    const [first] = objectsIn(body?.errors);
+    const error: JsonObject = isObject(body?.error) ? body.error : (first ?? body ?? {});
     const text = messageIn(body) ?? `the provider replied with status ${status} and no message`;
     return {
       message: `${id} error: ${text}`,
@@ -64,7 +66,7 @@ export function errorObject(error: unknown): JsonObject {
 
 function messageIn(body: JsonObject | null): string | null {
   if (body === null) return null;
-  for (const value of [body.error, body.message, body.detail]) {
+  for (const value of [body.error, body.message, body.detail, body.errors]) {
     if (typeof value === 'string' && value !== '') return value;
     if (Array.isArray(value) && value.length > 0) return value.map(lineOf).join('; ');
     if (isObject(value)) {
@@ -75,11 +77,11 @@ function messageIn(body: JsonObject | null): string | null {
   return null;
 }
 
-/** Formats one validation issue of a FastAPI server: `body.temperature: Input should be a valid number`. */
+/** Formats one error of a list. A validation issue of a FastAPI server: `body.temperature: Input should be a valid number`. */
 function lineOf(error: unknown): string {
   if (!isObject(error)) return String(error);
   const where = Array.isArray(error.loc) ? `${error.loc.join('.')}: ` : '';
-  return `${where}${textOf(error.msg) ?? JSON.stringify(error)}`;
+  return `${where}${textOf(error.msg) ?? textOf(error.message) ?? JSON.stringify(error)}`;
 }
 
 function textOf(value: unknown): string | null {
