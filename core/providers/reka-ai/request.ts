@@ -51,7 +51,7 @@ function messagesOf(messages: unknown, call: OperationCall): JsonObject[] {
   for (const [index, message] of messages.entries()) {
     if (!isObject(message)) throw badParam(`messages[${index}]`, 'a message is expected');
     if (message.role === 'tool') {
-      const result = { tool_call_id: message.tool_call_id, output: textOf(message.content) };
+      const result = { tool_call_id: message.tool_call_id, output: textOf(message.content, call) };
       const last = turns.at(-1);
       if (last?.role === 'tool_output') (last.content as JsonObject[]).push(result);
       else turns.push({ role: 'tool_output', content: [result] });
@@ -91,10 +91,17 @@ function partOf(part: unknown, index: number): unknown {
   return part;
 }
 
-function textOf(content: unknown): string {
+/** Results of tools are text at this provider. Other parts are reported as dropped. */
+function textOf(content: unknown, call: OperationCall): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return JSON.stringify(content ?? '');
-  return content.map((part) => (isObject(part) && typeof part.text === 'string' ? part.text : '')).join('');
+  return content
+    .map((part) => {
+      if (isObject(part) && typeof part.text === 'string') return part.text;
+      noteOnce(call.dropped, 'messages.content');
+      return '';
+    })
+    .join('');
 }
 
 /** Tools are the functions themselves. A choice of one tool becomes the only tool, and required. */
