@@ -1,4 +1,5 @@
 import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
+import { withLogprobs, withLogprobsCount } from './logprobs.ts';
 import { togetherImages, togetherRerank } from './media.ts';
 import { declaration } from './settings.ts';
 
@@ -17,7 +18,13 @@ export const togetherAi = openAiCompatible({
     'imageGenerate',
     'rerank',
   ],
-  chat: { renames: { max_completion_tokens: 'max_tokens' }, developerAsSystem: true, ownFinishReasons: true },
+  chat: {
+    renames: { max_completion_tokens: 'max_tokens' },
+    developerAsSystem: true,
+    ownFinishReasons: true,
+    request: withLogprobsCount,
+    reply: () => withLogprobs,
+  },
   images: togetherImages,
   rerank: togetherRerank,
   chatExtras: ['top_k'],
