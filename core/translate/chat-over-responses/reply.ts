@@ -134,6 +134,9 @@ function blocksOf(output: readonly JsonObject[]): JsonObject[] {
     if (item.type === 'reasoning') blocks.push(...[toBlock(item)].filter(isObject));
     else if (item.type === 'function_call')
       blocks.push({ type: 'tool_use', id: item.call_id ?? item.id, name: item.name, input: inputOf(item.arguments) });
+    // As models with functions only call a custom tool (core/translate/custom-tools).
+    else if (item.type === 'custom_tool_call')
+      blocks.push({ type: 'tool_use', id: item.call_id ?? item.id, name: item.name, input: { input: item.input ?? '' } });
     else if (item.type === 'message') {
       const texts = objectsIn(item.content).map((part) => (part.type === 'output_text' ? String(part.text ?? '') : ''));
       if (texts.join('') !== '') blocks.push({ type: 'text', text: texts.join('') });

@@ -254,6 +254,21 @@ describe('a reply over Responses', () => {
     expect(next.body.include).toEqual(['reasoning.encrypted_content']);
   });
 
+  it('has calls of custom tools among the blocks, in the order of the provider', () => {
+    const output = [
+      { type: 'custom_tool_call', call_id: 'c1', name: 'g', input: 'a' },
+      { type: 'function_call', call_id: 'c2', name: 'f', arguments: '{"b":1}' },
+    ];
+    const blocks = [
+      { type: 'tool_use', id: 'c1', name: 'g', input: { input: 'a' } },
+      { type: 'tool_use', id: 'c2', name: 'f', input: { b: 1 } },
+    ];
+    const [choice] = replied(response(output), false).choices as JsonObject[];
+    expect(choice?.message).toMatchObject({ content_blocks: blocks });
+    const call = callOf({ model: 'gpt-5-codex', messages: hello, max_tokens: 9 }, {}, {});
+    expect(messages.fromProvider?.(response(output), call)).toMatchObject({ content: blocks });
+  });
+
   it('is the error of a failed response', () => {
     const failed = response([], { status: 'failed', error: { code: 'server_error', message: 'It broke.' } });
     expect(() => replied(failed)).toThrow('openai error: It broke.');
