@@ -3,10 +3,10 @@ import type { OperationCall, ProviderSettings } from '../../contract/provider/pr
 /**
  * OpenAI's models without chat completions, by the name of their family: those in the SDK's list that chat calls cannot name
  * (`ResponsesModel` in https://github.com/openai/openai-node/blob/master/src/resources/shared.ts), and the other models of the
- * same families. Looked up 2026-11-21. Families are matched because a list of names would be out of date with the next release.
+ * same families. Looked up 2026-11-28. Families are matched because a list of names would be out of date with the next release.
  */
 const responsesOnly =
-  /(^|[/.:])(o\d+-pro|o\d+(-mini)?-deep-research|computer-use|codex-mini|gpt-\d+(\.\d+)?-(pro|codex|cyber|rosalind)|gpt-(daybreak|rosalind))(?![a-z0-9])/i;
+  /(^|[/.:])(o\d+-pro|o\d+(-mini)?-deep-research|computer-use|codex-mini|gpt-\d+(\.\d+)?-(pro|codex|cyber|rosalind|astra-law)|gpt-(daybreak|rosalind))(?![a-z0-9])/i;
 
 /** Results by model name, because matching takes about 1 % of a call. Callers choose the names. */
 const known = new Map<string, boolean>();

@@ -18,7 +18,7 @@ const reportParams: ReadonlySet<string> = new Set(['client_metadata']);
 
 /** Parameters that only OpenAI supports. */
 const lostParams: ReadonlySet<string> = new Set([
-  ...['max_tool_calls', 'context_management', 'moderation', 'access_programs', 'image'],
+  ...['max_tool_calls', 'context_management', 'moderation', 'access_programs', 'image', 'background_options'],
 ]);
 
 /** Values of `include` that are ignored without loss, because the reply always contains them. */

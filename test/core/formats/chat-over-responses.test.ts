@@ -52,11 +52,12 @@ describe('use of the Responses API', () => {
       'gpt-5.5-pro-2026-04-23',
       'openai/gpt-5.3-codex',
     ],
-    ...['gpt-6-cyber', 'gpt-daybreak-blue-latest', 'gpt-rosalind-research', 'gpt-6-rosalind'],
+    ...['gpt-6-cyber', 'gpt-daybreak-blue-latest', 'gpt-rosalind-research', 'gpt-6-rosalind', 'gpt-6.2-astra-law'],
   ])('applies to %s', (model) => expect(isResponsesOnly(model)).toBe(true));
 
   it.each([
     'gpt-5',
+    'gpt-6.2-astra',
     'gpt-5-mini',
     'gpt-4o',
     'o1',

@@ -120,10 +120,11 @@ describe('content without a chat counterpart is reported with Responses names', 
       input: 'x',
       truncation: 'auto',
       max_tool_calls: 3,
+      background_options: { completion_window: '2h' },
       include: ['file_search_call.results'],
       reasoning: { effort: 'low', summary: 'auto', mode: 'deep' },
     });
-    expect(dropped).toEqual(['max_tool_calls', 'truncation', 'reasoning.mode', 'include']);
+    expect(dropped).toEqual(['max_tool_calls', 'background_options', 'truncation', 'reasoning.mode', 'include']);
   });
 
   it('dropped fields of the adapter, renamed', () => {
