@@ -43,11 +43,14 @@ type Rewrite = (json: JsonObject) => JsonObject;
 
 /** Rewrite the texts in the events of a stream. `content` is that of the changed body. */
 export const rewriters: Readonly<Record<StreamFormat, (content: readonly JsonObject[], next: NextText) => Rewrite>> = {
-  chat: (_content, next) => (json) => {
+  chat: (content, next) => (json) => {
     if (!Array.isArray(json.choices)) return json;
     const choices = objectsIn(json.choices).map((choice) => {
       const key = `${indexOf(choice)}`;
-      if (isObject(choice.delta)) return { ...choice, delta: rewriteDelta(choice.delta, key, next) };
+      if (isObject(choice.delta)) {
+        const message = content.find((changed) => indexOf(changed) === indexOf(choice))?.message;
+        return { ...choice, delta: withInputs(rewriteDelta(choice.delta, key, next), message) };
+      }
       return typeof choice.text === 'string' ? { ...choice, text: next(`${key} text`, choice.text) } : choice;
     });
     return { ...json, choices };
@@ -113,6 +116,18 @@ function rewriteDelta(delta: JsonObject, key: string, next: NextText): JsonObjec
     );
   }
   return changed;
+}
+
+/** Returns a delta whose blocks have the inputs of the changed message, because names in them may have changed too. */
+function withInputs(delta: JsonObject, message: unknown): JsonObject {
+  const changed = isObject(message) && isObject(message.content_blocks) ? message.content_blocks : null;
+  if (changed === null || !Array.isArray(delta.content_blocks)) return delta;
+  const blocks = objectsIn(delta.content_blocks).map((piece) => {
+    const block = changed[`${piece.index}`];
+    if (!isObject(piece.delta) || !isObject(piece.delta.input) || !isObject(block) || !isObject(block.delta)) return piece;
+    return { ...piece, delta: { ...piece.delta, input: block.delta.input } };
+  });
+  return { ...delta, content_blocks: blocks };
 }
 
 /** Rewrites the texts of a piece of a delta where `join` adds them. */

@@ -98,6 +98,11 @@ describe('redacted held stream', () => {
       ],
     ],
     [
+      'names in the whole input of a call in blocks of chat',
+      'chat',
+      [choice({ delta: { content_blocks: [{ index: 1, delta: { type: 'tool_use', name: 'f', input: { 'a secret': 1 } } }] } })],
+    ],
+    [
       'reasoning in chat',
       'chat',
       [choice({ delta: { reasoning_content: 'a se' } }), choice({ delta: { reasoning_content: 'cret' } })],
