@@ -104,7 +104,7 @@ describe('the packed tarball', () => {
     try {
       await until(() => printed.includes('A first call') || child.exitCode !== null, {
         deadlineMs: 60_000,
-        what: `a ready gateway; it printed\n${printed}`,
+        what: () => `a ready gateway; it printed\n${printed}`,
       });
       expect(printed).toContain(`gateway ready on http://127.0.0.1:${port}/v1`);
       const keys = JSON.parse(readFileSync(join(folder, '.data/first-keys.json'), 'utf8')) as { workspace_key: string };

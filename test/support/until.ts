@@ -3,8 +3,8 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 export interface UntilOptions {
   /** Time limit in milliseconds. Default 30,000. */
   readonly deadlineMs?: number;
-  /** The awaited condition, for the message of the failure. */
-  readonly what?: string;
+  /** The awaited condition, for the message of the failure. A function is called when the wait fails. */
+  readonly what?: string | (() => string);
 }
 
 /**
@@ -28,7 +28,8 @@ export async function until<T>(
       cause = error;
     }
     if (performance.now() - startedAtMs > deadlineMs) {
-      throw new Error(`not within ${deadlineMs} ms: ${options.what ?? condition.toString()}`, { cause });
+      const what = typeof options.what === 'function' ? options.what() : options.what;
+      throw new Error(`not within ${deadlineMs} ms: ${what ?? condition.toString()}`, { cause });
     }
     // The first rounds only yield, so that a short wait costs nothing. Later ones leave the cores to others: the wait for a process
     // to start, which takes seconds, would otherwise slow that start down.
