@@ -86,9 +86,12 @@ async function decisionOf(tx: EntityManager, table: SharingTable, row: Shareable
 
 /** Returns true if the integration belongs to the workspace or is shared with it. */
 export async function mayUse(em: EntityManager, table: SharingTable, row: Shareable, workspaceId: string): Promise<boolean> {
-  if (row.workspaceId) return row.workspaceId === workspaceId;
-  const access = await em.findOne(table, { integrationId: row.id, workspaceId });
-  return access ? access.enabled : row.globalWorkspaceAccess;
+  return isUsableIn(row, workspaceId, row.workspaceId ? null : await em.findOne(table, { integrationId: row.id, workspaceId }));
+}
+
+/** The same, with the decision about this workspace; null: there is none. */
+export function isUsableIn(row: Shareable, workspaceId: string, decision: Pick<SharingRow, 'enabled'> | null): boolean {
+  return row.workspaceId ? row.workspaceId === workspaceId : (decision?.enabled ?? row.globalWorkspaceAccess);
 }
 
 /** Returns the filters of the integrations that the organisation shares with a workspace. */

@@ -16,8 +16,8 @@ export function statusOf(
 }
 
 /**
- * Reply form of a provider, with its budget usage if loaded. `isUsable` is false if its workspace can no longer use the integration. The last characters of the credential and its mappings are shown if
- * they are the workspace's own.
+ * Reply form of a provider, with its budget usage if loaded. `isUsable` is false if its workspace can no longer use the integration. The last
+ * characters of the credential and its mappings are shown if they are the workspace's own.
  */
 export function toReply(
   row: Provider,

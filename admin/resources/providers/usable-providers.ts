@@ -1,3 +1,4 @@
+import { isUsableIn } from '../../access/workspace-sharing.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { type Integration, integrationWorkspaces } from '../integrations/entity.ts';
 import type { Provider } from './entity.ts';
@@ -13,12 +14,11 @@ export async function usableProviders(
     workspaceId: { $in: [...new Set(rows.map((row) => row.workspaceId))] },
   };
   const decided = rows.length === 0 ? [] : await em.find(integrationWorkspaces, where);
-  const enabled = new Map(decided.map((one) => [`${one.integrationId}/${one.workspaceId}`, one.enabled]));
-  const usable = rows.filter((row) => {
-    const integration = behind.get(row.integrationId);
+  const decisions = new Map(decided.map((one) => [`${one.integrationId}/${one.workspaceId}`, one]));
+  const usable = rows.filter(({ integrationId, workspaceId }) => {
+    const integration = behind.get(integrationId);
     if (integration?.status !== 'active') return false;
-    if (integration.workspaceId) return integration.workspaceId === row.workspaceId;
-    return enabled.get(`${integration.id}/${row.workspaceId}`) ?? integration.globalWorkspaceAccess;
+    return isUsableIn(integration, workspaceId, decisions.get(`${integrationId}/${workspaceId}`) ?? null);
   });
   return new Set(usable.map((row) => row.id));
 }
