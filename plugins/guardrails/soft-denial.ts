@@ -78,9 +78,9 @@ const streams: Readonly<Record<Format, (ctx: RequestContext, text: string, body:
     const first = { ...chunk, choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }] };
     const options = ctx.params?.stream_options;
     const counted = isObject(options) && options.include_usage === true ? eventText({ ...chunk, choices: [], usage }) : '';
-    return eventText(first) + chatEnd(chunk, text, counted, [0]);
+    return eventText(first) + chatEnd(chunk, text, counted, [{ index: 0, hasBegun: true }]);
   },
-  completion: (_ctx, text, { usage: _usage, ...body }) => completionEnd(body, text, [0]),
+  completion: (_ctx, text, { usage: _usage, ...body }) => completionEnd(body, text, [{ index: 0 }]),
   messages(_ctx, text, body) {
     const start = { type: 'message_start', message: { ...body, content: [], stop_reason: null } };
     return typedEvents([start, ...messagesEnd(0, text)]);
@@ -95,9 +95,9 @@ const streams: Readonly<Record<Format, (ctx: RequestContext, text: string, body:
 };
 
 const ends: Readonly<Record<Format, (ctx: RequestContext, text: string, last: JsonObject) => string>> = {
-  chat: (_ctx, text, { choices, usage: _usage, response: _response, ...chunk }) => chatEnd(chunk, text, '', indexesIn(choices)),
+  chat: (_ctx, text, { choices, usage: _usage, response: _response, ...chunk }) => chatEnd(chunk, text, '', openIn(choices)),
   completion: (_ctx, text, { choices, usage: _usage, response: _response, ...chunk }) =>
-    completionEnd(chunk, text, indexesIn(choices)),
+    completionEnd(chunk, text, openIn(choices)),
   messages(_ctx, text, { index }) {
     const open = typeof index === 'number' ? index : 0;
     return typedEvents([{ type: 'content_block_stop', index: open }, ...messagesEnd(open + 1, text)]);
@@ -124,21 +124,22 @@ function openItem(type: unknown, id: unknown): JsonObject {
   return { id, type: 'message', status: 'incomplete', role: 'assistant', content: [] };
 }
 
-/** Choices that a stream has not ended; the first one if none has begun. */
-function indexesIn(choices: unknown): unknown[] {
-  const indexes = objectsIn(choices).map(({ index }) => index);
-  return indexes.length === 0 ? [0] : indexes;
+/** Choices that a stream has not ended, such as `{index, hasBegun}`; the first one if all have ended. */
+function openIn(choices: unknown): JsonObject[] {
+  const open = objectsIn(choices);
+  return open.length === 0 ? [{ index: 0, hasBegun: true }] : open;
 }
 
-/** The text is that of the first choice. */
-function chatEnd(chunk: JsonObject, text: string, usage: string, [index, ...others]: readonly unknown[]): string {
-  const content = { ...chunk, choices: [{ index, delta: { content: text }, finish_reason: null }] };
-  const end = { ...chunk, choices: [index, ...others].map((at) => ({ index: at, delta: {}, finish_reason: 'stop' })) };
+/** The text is that of the first choice, which alone may not have begun. Clients require a role in each choice. */
+function chatEnd(chunk: JsonObject, text: string, usage: string, open: readonly JsonObject[]): string {
+  const role = open[0]?.hasBegun === true ? {} : { role: 'assistant' };
+  const content = { ...chunk, choices: [{ index: open[0]?.index, delta: { ...role, content: text }, finish_reason: null }] };
+  const end = { ...chunk, choices: open.map(({ index }) => ({ index, delta: {}, finish_reason: 'stop' })) };
   return `${eventText(content)}${eventText(end)}${usage}${eventText('[DONE]')}`;
 }
 
-function completionEnd(chunk: JsonObject, text: string, indexes: readonly unknown[]): string {
-  const choices = indexes.map((index, at) => ({ index, text: at === 0 ? text : '', logprobs: null, finish_reason: 'stop' }));
+function completionEnd(chunk: JsonObject, text: string, open: readonly JsonObject[]): string {
+  const choices = open.map(({ index }, at) => ({ index, text: at === 0 ? text : '', logprobs: null, finish_reason: 'stop' }));
   return `${eventText({ ...chunk, choices })}${eventText('[DONE]')}`;
 }
 

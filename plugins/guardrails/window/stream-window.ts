@@ -42,8 +42,8 @@ export class StreamWindow implements StreamFilter {
   readonly #frames = new EventFrames();
   /** Texts by key; null: the text has ended. */
   readonly #texts = new Map<string, OpenText | null>();
-  /** Indexes of the choices that have begun and not ended. */
-  readonly #choices = new Set<unknown>();
+  /** Choices that have not ended, by index: true if they have begun. Clients expect the first one, also if another begins before it. */
+  readonly #choices = new Map<unknown, boolean>([[0, false]]);
   #sequence: number | null = null;
   /** The last event with text of the reply. */
   #last: JsonObject | null = null;
@@ -92,7 +92,7 @@ export class StreamWindow implements StreamFilter {
   #event(event: JsonObject, frame: string): string {
     this.#response ??= event.response;
     const choices = objectsIn(event.choices);
-    for (const { index } of choices) this.#choices.add(index);
+    for (const { index } of choices) this.#choices.set(index, true);
     const isCut = removePartialMessages(event);
     const { texts, ended } = eventTexts(this.#format, event);
     let isChanged = removeRepeats(event) || isCut;
@@ -171,7 +171,7 @@ export class StreamWindow implements StreamFilter {
     check.findings++;
     if (!check.search.fails || !check.guardrail.deny) return;
     const sent = this.#sequence === null ? {} : { sequence_number: this.#sequence - 1 };
-    const choices = [...this.#choices].map((index) => ({ index }));
+    const choices = [...this.#choices].map(([index, hasBegun]) => ({ index, hasBegun }));
     this.denial ??= this.#onDenied({ ...this.#last, ...sent, choices, response: this.#response });
     throw new GatewayError('response_denied', { status: this.denial.reply.status });
   }

@@ -163,6 +163,22 @@ describe('soft_deny_200', () => {
     expect(sink.text).not.toContain('secret');
   });
 
+  it('a stream of chat in a window has its first choice, also if another one begins before it', async () => {
+    const chunk = { id: 'c', object: 'chat.completion.chunk', model: 'm', created: 1 };
+    const chunks = ['', 'a secret word'].map((content) => {
+      const choices = [{ index: 1, delta: { role: 'assistant', content }, finish_reason: null }];
+      return `data: ${JSON.stringify({ ...chunk, choices })}\n\n`;
+    });
+    const body = { messages: [{ role: 'user', content: 'hi' }], stream: true };
+    const { sink } = await send(inWindow, '/v1/chat/completions', body, streamOf(chunks));
+    const client = new OpenAI({ ...openAi, ...served(sink.text) });
+    const end = await client.chat.completions.stream({ model: 'm', messages: [] }).finalChatCompletion();
+    expect(end.choices.map(({ index, message }) => [index, message.content])).toEqual([
+      [0, text],
+      [1, ''],
+    ]);
+  });
+
   it('a stream of Responses in a window keeps its id, so that OpenAI’s client reads its end', async () => {
     const { sink } = await send(
       inWindow,
