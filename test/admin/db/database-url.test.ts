@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { optionsOfUrl } from '../../../admin/db/database-url.ts';
 import { openDatabase } from '../../../admin/db/open-database.ts';
 import { StartError } from '../../../admin/start-error.ts';
 import { entities, migrations } from '../../../admin/tables.ts';
@@ -157,6 +158,19 @@ describe.skipIf(postgresMissing !== null)('parameters of DATABASE_URL', () => {
 
   it('several hosts are refused', async () => {
     await expect(open({}, 'a.invalid,b.invalid')).rejects.toThrow(/^DATABASE_URL: expected one host/);
+  });
+
+  it.each([
+    ['postgresql://postgres@127.0.0.1:5432', /^DATABASE_URL: expected the name of a database/],
+    ['postgresql://postgres@127.0.0.1:5432/name#part', /^DATABASE_URL: unexpected #/],
+    ['postgresql://postgres:50%@127.0.0.1:5432/name', /^DATABASE_URL: user, password or name has a %/],
+  ])('%s is refused with its reason', (url, message) => {
+    expect(() => optionsOfUrl(url)).toThrow(StartError);
+    expect(() => optionsOfUrl(url)).toThrow(message);
+  });
+
+  it('an IPv6 address has no brackets for the driver', () => {
+    expect(optionsOfUrl('postgresql://postgres@[::1]:5432/name').host).toBe('::1');
   });
 
   it('a search_path that leads to another schema is refused', async () => {
