@@ -10,6 +10,7 @@ import { deleteFile, listFiles, retrieveFile, retrieveFileContent, uploadFile } 
 import { modelList } from './model-list.ts';
 import { rerank } from './rerank.ts';
 import { declaration } from './settings.ts';
+import { createTranscription } from './transcriptions.ts';
 
 /** Cohere's API, version 2. See README.md. */
 export const cohere: ProviderAdapter & { readonly chatExtras: readonly ChatExtra[] } = {
@@ -23,6 +24,7 @@ export const cohere: ProviderAdapter & { readonly chatExtras: readonly ChatExtra
     complete: completionsOverChat(chatComplete, 'cohere'),
     embed,
     rerank,
+    createTranscription,
     ...{ uploadFile, listFiles, retrieveFile, retrieveFileContent, deleteFile },
     ...{ createBatch, listBatches, retrieveBatch, getBatchOutput, cancelBatch },
   },
