@@ -54,7 +54,7 @@ export function connectNats(url: string, log: Log): NatsPublisher {
       try {
         connection.publish(changesSubject, JSON.stringify(notice));
       } catch (error) {
-        log.warn({ reason: String(error) }, 'could not publish a change to NATS');
+        log.warn({ reason: messageOf(error) }, 'could not publish a change to NATS');
       }
     },
     async close() {

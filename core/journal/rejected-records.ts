@@ -1,5 +1,6 @@
 import { appendFileSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { messageOf } from '../contract/values/errors/message-of.ts';
 import type { Log } from '../contract/values/log/log.ts';
 
 /** Records that the control plane has rejected, kept for an operator. */
@@ -39,7 +40,7 @@ export function createRefusedRecords(path: string, slotDirectory: string, log: L
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
       if (sizeOf(path) + line.length < bytesMax) appendFileSync(path, Buffer.concat([line, Buffer.from('\n')]), { mode: 0o600 });
     } catch (error) {
-      log.error({ reason: String(error) }, 'cannot store a rejected record');
+      log.error({ reason: messageOf(error) }, 'cannot store a rejected record');
     }
   }
 }

@@ -3,6 +3,7 @@ import type { Journal } from '../contract/plugin/core-plugin.ts';
 import type { CallHold } from '../contract/plugin/record/call-hold.ts';
 import type { RequestRecord } from '../contract/plugin/record/record.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
+import { messageOf } from '../contract/values/errors/message-of.ts';
 import type { Log } from '../contract/values/log/log.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import { RecordEncoder } from './encode-record.ts';
@@ -201,7 +202,7 @@ export class Spool implements Journal {
       if (segment.fd === null) deleteSegment(segment);
       else emptySegment(segment);
     } catch (error) {
-      this.#options.log.warn({ reason: String(error) }, 'cannot remove a sent file of the spool');
+      this.#options.log.warn({ reason: messageOf(error) }, 'cannot remove a sent file of the spool');
       // An open segment is retried with the next batch. A closed one is shipped again after a restart, which has no effect.
       if (segment.fd !== null) return;
     }
@@ -261,7 +262,7 @@ export class Spool implements Journal {
 
   #fail(error: unknown): void {
     if (this.#failedAtMs === null)
-      this.#options.log.error({ reason: String(error) }, 'cannot write to the spool; requests are rejected');
+      this.#options.log.error({ reason: messageOf(error) }, 'cannot write to the spool; requests are rejected');
     this.#failedAtMs = this.#options.clock.elapsed();
     this.#retry ??= setTimeout(() => {
       this.#retry = null;

@@ -4,6 +4,7 @@ import type { TokenAsk, TokenRefusal, TokenUse } from '../contract/protocol/cred
 import type { OrganisationDocument } from '../contract/protocol/documents.ts';
 import { type InternalFetch, internalPaths } from '../contract/protocol/internal-api.ts';
 import type { GatewayError } from '../contract/values/errors/errors.ts';
+import { reasonOf } from '../contract/values/errors/errors.ts';
 import type { Log } from '../contract/values/log/log.ts';
 import { isPromise } from '../contract/values/maybe.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
@@ -112,7 +113,7 @@ export class Refusals {
       if (status !== 200) throw new Error(`status ${status}`);
       for (const [name] of due) this.#reportedMs.set(name, nowMs);
     } catch (error) {
-      log.debug({ reason: String(error) }, 'rejected tokens could not be reported yet');
+      log.debug({ reason: reasonOf(error) }, 'rejected tokens could not be reported yet');
       for (const [name, one] of due) {
         const since = this.#waiting.get(name);
         if (since) since.count += one.count;

@@ -9,6 +9,7 @@ import {
   type RecallNotice,
 } from '../contract/protocol/limits/leases.ts';
 import type { NoticeChannel } from '../contract/protocol/notices/notice-channel.ts';
+import { reasonOf } from '../contract/values/errors/errors.ts';
 import type { Log } from '../contract/values/log/log.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import { realTimers, type Timers } from '../contract/values/time/timers.ts';
@@ -196,7 +197,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
         askAgain(account);
       }
     } catch (error) {
-      if (counts.failures++ % 100 === 0) log.warn({ reason: String(error) }, 'cannot request limits from the control plane');
+      if (counts.failures++ % 100 === 0) log.warn({ reason: reasonOf(error) }, 'cannot request limits from the control plane');
       const isSlow = repliedAtMs > askedAtMs;
       const nowMs = clock.elapsed();
       if (!isSlow) pausedUntilMs = nowMs + Math.max(pauseMs, nowMs - askedAtMs);
@@ -249,7 +250,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
         if (isReleased) holders.forget(earlier);
         isReleased = true;
       })
-      .catch((error: unknown) => log.debug({ reason: String(error) }, 'could not release leases of previous processes'))
+      .catch((error: unknown) => log.debug({ reason: reasonOf(error) }, 'could not release leases of previous processes'))
       .finally(() => {
         if (!closed) cancelEarlier = timers.after(isReleased ? lateMs : earlierMs, releaseEarlier);
       });

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { aliveMessage } from '../contract/protocol/processes/process-messages.ts';
+import { messageOf } from '../contract/values/errors/message-of.ts';
 import type { Log } from '../contract/values/log/log.ts';
 import type { StackThreadData } from './stack-thread.ts';
 
@@ -37,7 +38,7 @@ export async function startWatchdog({ timeoutMs, send, lines, log }: WatchdogOpt
   const execArgv = process.execArgv.filter((flag) => flag.startsWith('--import='));
   const thread = new Worker(entry, { workerData: data, execArgv, env: {}, resourceLimits: threadLimits });
   thread.unref();
-  thread.on('error', (error) => log.warn({ reason: String(error) }, 'no stack will be logged if the event loop is blocked'));
+  thread.on('error', (error) => log.warn({ reason: messageOf(error) }, 'no stack will be logged if the event loop is blocked'));
   await new Promise<void>((resolve) => {
     thread.once('message', () => resolve());
     thread.once('exit', () => resolve());
