@@ -8,13 +8,14 @@ import type { Settings } from '../../config/settings.ts';
 import type { Log } from '../../core/contract/plugin/plugin.ts';
 import { isUuid } from '../../core/contract/values/text/uuid.ts';
 import { StartError } from '../start-error.ts';
-import { optionsOfUrl } from './database-url.ts';
+import { optionsOfUrl, requiresChannelBinding } from './database-url.ts';
 import { type EmbeddedDatabase, fullDiskOf, openEmbeddedDatabase } from './embedded-database.ts';
 import { guardPool } from './guard-pool.ts';
 import { joinBegin } from './join-begin.ts';
 import { joinSession } from './join-session.ts';
 import { lockDirectory } from './lock-directory.ts';
 import { type AskPrepared, createAskPrepared } from './prepared.ts';
+import { requireChannelBinding } from './require-channel-binding.ts';
 import { applyRowLevelSecurity, type TenantSession } from './row-level-security.ts';
 import { migrationLockWaitMs, patiently, runMigrations } from './run-migrations.ts';
 
@@ -127,7 +128,9 @@ async function openServer(url: string, options: PoolOptions, tables: Tables, log
   const { size, hasQueryTimeout, timeoutMs } = options;
   const { MikroORM } = await import('@mikro-orm/postgresql');
   const prepared = createAskPrepared(log, () => orm.em.fork().execute('select 1'));
+  const bind = requiresChannelBinding(url) ? requireChannelBinding : () => {};
   const onPoolCreated = (pool: unknown) => {
+    bind(pool);
     guardPool(pool);
     (pool as EventEmitter).on('connect', joinBegin);
     prepared.useOf(pool);
@@ -146,7 +149,7 @@ async function openServer(url: string, options: PoolOptions, tables: Tables, log
   const migrating = await MikroORM.init({
     ...migrationsOnly(tables, log),
     ...{ ...server, clientUrl: url, pool: { min: 0, max: 3 } },
-    driverOptions: { ...connect, ...ofUrl, lock_timeout: migrationLockWaitMs },
+    driverOptions: { ...connect, ...ofUrl, lock_timeout: migrationLockWaitMs, onPoolCreated: bind },
   });
   let sessionOf: TenantSession;
   try {

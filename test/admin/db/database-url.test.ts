@@ -70,6 +70,11 @@ describe.skipIf(postgresMissing !== null)('TLS to PostgreSQL', () => {
   it('is used if sslmode of DATABASE_URL requires it, for migrations and requests', async () => {
     expect(await open('127.0.0.1', { sslmode: 'require' })).toEqual(['encrypted']);
     expect(await open('localhost', { sslmode: 'verify-full', sslrootcert: file('cert.pem') })).toEqual(['encrypted']);
+    expect(await open('localhost', { ssl: 'true', sslrootcert: file('cert.pem') })).toEqual(['encrypted']);
+  });
+
+  it('connects to an IPv6 address', async () => {
+    expect(await open('[::1]', { sslmode: 'require' })).toEqual(['encrypted']);
   });
 
   it('presents the certificate of sslcert and sslkey', async () => {
@@ -79,6 +84,8 @@ describe.skipIf(postgresMissing !== null)('TLS to PostgreSQL', () => {
 
   it('is refused if the certificate is not that of a known authority', async () => {
     await expect(open('localhost', { sslmode: 'verify-full' })).rejects.toThrow(/self-signed certificate/);
+    await expect(open('localhost', { ssl: 'true' })).rejects.toThrow(/self-signed certificate/);
+    await expect(open('localhost', { sslrootcert: 'system' })).rejects.toThrow(/self-signed certificate/);
     await expect(open('localhost', { sslmode: 'verify-full', sslrootcert: file('clouds-cert.pem') })).rejects.toThrow(
       /certificate/,
     );
@@ -124,6 +131,16 @@ describe.skipIf(postgresMissing !== null)('parameters of DATABASE_URL', () => {
     expect(await show({ options: '-c work_mem=7MB' }, 'work_mem')).toBe('7MB');
   });
 
+  it('parameters that state the default are accepted', async () => {
+    expect(await show({ schema: 'public', channel_binding: 'prefer' }, 'application_name')).toBe('svc-control-plane');
+  });
+
+  it('channel_binding=require refuses a server that offers none', async () => {
+    const opened = open({ channel_binding: 'require' });
+    await expect(opened).rejects.toThrow(StartError);
+    await expect(opened).rejects.toThrow(/channel_binding=require: the server offers no channel binding/);
+  });
+
   it('host names the directory of a Unix socket', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'pg-'));
     const target = new URL(database.url);
@@ -137,7 +154,7 @@ describe.skipIf(postgresMissing !== null)('parameters of DATABASE_URL', () => {
         .pipe(server);
     });
     await once(front.listen(join(directory, `.s.PGSQL.${target.port || 5432}`)), 'listening');
-    expect(await show({ host: directory }, 'application_name', 'unused.invalid')).toBe('svc-control-plane');
+    expect(await show({ host: directory, sslmode: 'require' }, 'application_name', 'unused.invalid')).toBe('svc-control-plane');
     expect(connections).toBeGreaterThan(0);
     await once(front.close(), 'close');
     rmSync(directory, { recursive: true });
@@ -146,14 +163,26 @@ describe.skipIf(postgresMissing !== null)('parameters of DATABASE_URL', () => {
   it.each([
     [{ target_session_attrs: 'read-write' }, /parameter target_session_attrs is not supported.*supported are application_name/],
     [{ connect_timeout: '10' }, /parameter connect_timeout is not supported/],
-    [{ channel_binding: 'require' }, /parameter channel_binding is not supported/],
-    [{ schema: 'other' }, /parameter schema is not supported/],
+    [{ schema: 'other' }, /schema: got "other", expected one of public/],
+    [{ ssl: '1' }, /ssl: got "1", expected one of true/],
+    [{ sslmode: 'require', sslrootcert: 'system' }, /sslrootcert=system: expected sslmode=verify-full/],
     [{ sslmode: 'verify_full' }, /sslmode: got "verify_full", expected one of disable, prefer, require, verify-ca, verify-full/],
     [{ host: 'a.invalid,b.invalid' }, /expected one host/],
   ])('%o is refused, because it would have no effect', async (parameters, message) => {
     const opened = open(parameters);
     await expect(opened).rejects.toThrow(StartError);
     await expect(opened).rejects.toThrow(message);
+  });
+
+  it('a parameter given twice is refused', async () => {
+    const settings = { databaseUrl: `${database.url}?sslmode=verify-full&sslmode=disable`, dbPoolSize: 1, dataDir: '' };
+    await expect(openDatabase(settings, { entities, migrations }, newMemoryLog())).rejects.toThrow(/sslmode: expected once/);
+  });
+
+  it('a password with a % that begins no escape is refused without repeating it', async () => {
+    const databaseUrl = database.url.replace(/\/\/[^@]*@/, '//me:pa%ss@');
+    const opened = openDatabase({ databaseUrl, dbPoolSize: 1, dataDir: '' }, { entities, migrations }, newMemoryLog());
+    await expect(opened).rejects.toThrow(/^DATABASE_URL: password: expected % to begin an escape such as %40\. Write %25 for %$/);
   });
 
   it('several hosts are refused', async () => {
