@@ -192,7 +192,7 @@ describe.skipIf(postgresMissing !== null)('parameters of DATABASE_URL', () => {
   it.each([
     ['postgresql://postgres@127.0.0.1:5432', /^DATABASE_URL: expected the name of a database/],
     ['postgresql://postgres@127.0.0.1:5432/name#part', /^DATABASE_URL: unexpected #/],
-    ['postgresql://postgres:50%@127.0.0.1:5432/name', /^DATABASE_URL: user, password or name has a %/],
+    ['postgresql://postgres@127.0.0.1:5432/name%', /^DATABASE_URL: name of the database: expected %/],
   ])('%s is refused with its reason', (url, message) => {
     expect(() => optionsOfUrl(url)).toThrow(StartError);
     expect(() => optionsOfUrl(url)).toThrow(message);
