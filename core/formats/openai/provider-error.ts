@@ -12,7 +12,7 @@ import { isObject, type JsonObject, objectsIn, textOrNull } from '../../contract
 export function providerError(id: string): (status: number, body: JsonObject | null, headers: HeaderList) => ProviderError {
   return (status, body, headers) => {
     const [first] = objectsIn(body?.errors);
-    const error: JsonObject = isObject(body?.error) ? body.error : (first ?? body ?? {});
+    const error: JsonObject = isObject(body?.error) ? body.error : { ...first, ...body };
     const text = messageIn(body) ?? `the provider replied with status ${status} and no message`;
     return {
       message: `${id} error: ${text}`,
