@@ -27,7 +27,9 @@ export function withLogprobs(reply: JsonObject): JsonObject {
 function shapedChoice(choice: unknown): unknown {
   if (!isObject(choice)) return choice;
   const content = contentOf(choice);
-  return content === null ? choice : { ...choice, logprobs: { content, refusal: null } };
+  if (content !== null) return { ...choice, logprobs: { content, refusal: null } };
+  // The token of a chunk without text, such as one of a tool call. Clients expect an object or null.
+  return typeof choice.logprobs === 'number' ? { ...choice, logprobs: null } : choice;
 }
 
 function contentOf({ logprobs, delta, top_logprobs: top }: JsonObject): JsonObject[] | null {

@@ -38,3 +38,10 @@ it('together-ai: log probabilities of a stream have OpenAI’s form', () => {
   const choices = chunks.map(({ data }) => (data as { choices: object[] }).choices[0]);
   expect(choices).toMatchObject(content.map((one) => ({ logprobs: { content: [one], refusal: null } })));
 });
+
+it('together-ai: the log probability of a chunk without text is left out', () => {
+  const delta = { tool_calls: [{ index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }] };
+  const event = { event: null, data: { id: 'a', choices: [{ index: 0, delta, finish_reason: null, logprobs: -0.5 }] } };
+  const [chunk] = translated(chat, [event], callOf({ ...params, stream: true }, {}, {}));
+  expect(chunk?.data).toMatchObject({ choices: [{ delta, logprobs: null }] });
+});
