@@ -75,7 +75,9 @@ async function completed(
   const isComplete = user.email !== null && isVerifiedKnown && user.groups !== null;
   if (isComplete || client.serverMetadata().userinfo_endpoint === undefined) return user;
   const more = await asRefusal(() => fetchUserInfo(client, accessToken, claims.sub));
-  // The statement is about the e-mail beside it.
+  // The statement beside the e-mail counts. Another one counts in its absence, unless it is about another e-mail.
+  const [beside, other] = claims.email === undefined ? [more, claims] : [claims, more];
   const isAboutOther = claims.email !== undefined && claims.email !== more.email;
-  return readClaims({ ...more, ...(isAboutOther ? { email_verified: undefined } : {}), ...claims }, own);
+  const verified = beside.email_verified ?? (isAboutOther ? undefined : other.email_verified);
+  return readClaims({ ...more, ...claims, email_verified: verified }, own);
 }

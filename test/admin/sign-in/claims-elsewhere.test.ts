@@ -56,6 +56,9 @@ describe.each(ruleDatabases)('claims that are not in the ID token or the asserti
     expect((await signIn('eve', {})).status).toBe(200);
     const reply = await signIn('mia', { email: 'other@example.com' });
     expect([reply.status, reply.body.data.message]).toEqual([401, expect.stringContaining('has not verified the e-mail')]);
+    const claims = { email: undefined, email_verified: true, groups: [] };
+    oidcProvider.lies = { claims, userInfo: { email: 'ivy@example.com', email_verified: false } };
+    expect((await newBrowser(plane).signIn(oidcProvider, claimsOf('ivy'))).status).toBe(401);
     oidcProvider.lies = {};
     expect((await plane.ask('DELETE', path)).status).toBe(200);
   });
