@@ -143,7 +143,7 @@ export function outputItems(call: OperationCall, seals: boolean): OutputItems {
       return ['added', 'done'].map((name) => ({ type: `response.output_item.${name}`, output_index: position, item: value }));
     },
     finish(cut) {
-      const last = items.at(-1);
+      const last = [...open].at(-1);
       // Free text shows no end. Models write calls one after another, so an earlier call of a custom tool is complete.
       const isEnded = (item: OutputItem): boolean => item.value.type === 'custom_tool_call' || item.isWhole();
       const events = [...open].flatMap((item) => item.close(cut && (item === last || !isEnded(item))));

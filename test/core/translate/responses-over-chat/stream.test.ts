@@ -197,6 +197,12 @@ describe('plain and streamed Responses replies', () => {
     expect(plain({ content: 'Here', images }).output).toMatchObject(expected);
   });
 
+  it('text that is cut after an image is incomplete', () => {
+    const images = [{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }];
+    const events = streamed(chunk({ content: 'Be' }), chunk({ images }), chunk({ content: 'r' }), chunk({}, 'length'), done);
+    expect(outputOf(events)).toMatchObject([{ type: 'message', status: 'incomplete' }, { type: 'image_generation_call' }]);
+  });
+
   it('an image within a word of a stream does not divide the text, as in a plain reply', () => {
     const images = [{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }];
     const events = streamed(chunk({ content: 'Be' }), chunk({ images }), chunk({ content: 'rn' }), chunk({}, 'stop'), done);
