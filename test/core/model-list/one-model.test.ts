@@ -16,8 +16,8 @@ function harnessWith(more: JsonObject = {}) {
   return harness;
 }
 
-const read = (harness: ReturnType<typeof createHarness>, model: string) =>
-  harness.send({ method: 'GET', path: `/v1/models/${model}`, headers: {}, body: '' });
+const read = (harness: ReturnType<typeof createHarness>, model: string, headers: Record<string, string> = {}) =>
+  harness.send({ method: 'GET', path: `/v1/models/${model}`, headers, body: '' });
 
 describe('GET /models/@slug/model', () => {
   it('returns an entry of the catalogue without a call to the provider', async () => {
@@ -35,6 +35,21 @@ describe('GET /models/@slug/model', () => {
       ...{ object: 'model', created: 5, owned_by: 'openai', provider: 'cloud' },
     });
     expect(harness.calls.map(({ path }) => path)).toEqual(['/v1/models']);
+  });
+
+  it('reads the list at the host and with the credential of the named provider, whatever the config names', async () => {
+    const harness = harnessWith();
+    const config = { provider: 'openai', api_key: 'other', custom_host: 'https://other.example/v1', openai_project: 'p' };
+    const sink = await read(harness, '@cloud/org/own-model', { 'x-svc-config': JSON.stringify(config) });
+    expect([sink.status, harness.calls.map(({ origin }) => origin)]).toEqual([200, ['https://api.openai.com']]);
+    expect(harness.calls[0]?.headers).toContain('Bearer key');
+    expect(harness.calls[0]?.headers).not.toContain('p');
+  });
+
+  it('sends the credential of the named provider to no host of the request', async () => {
+    const harness = harnessWith();
+    const sink = await read(harness, '@cloud/org/own-model', { 'x-svc-custom-host': 'https://other.example/v1' });
+    expect([sink.status, harness.calls.length]).toEqual([400, 0]);
   });
 
   it('is 404 for a model that neither list has', async () => {
