@@ -89,7 +89,7 @@ export async function mayUse(em: EntityManager, table: SharingTable, row: Sharea
   return isUsableIn(row, workspaceId, row.workspaceId ? null : await em.findOne(table, { integrationId: row.id, workspaceId }));
 }
 
-/** The same, with the decision about this workspace; null: there is none. */
+/** Like `mayUse`, with the decision about this workspace, which has been read; null: there is none. */
 export function isUsableIn(row: Shareable, workspaceId: string, decision: Pick<SharingRow, 'enabled'> | null): boolean {
   return row.workspaceId ? row.workspaceId === workspaceId : (decision?.enabled ?? row.globalWorkspaceAccess);
 }

@@ -109,14 +109,8 @@ class RouteCall {
     trail.body = route.readBody ? null : (sent ?? null);
     const read = readCall(route, request, sent, caller.organisationId);
     trail.isChecked = true;
-    const selected = caller.session ? request.header(`${settings.headerPrefix}workspace`) : undefined;
-    const workspaceId = await callers.resolveWorkspace(
-      em,
-      caller,
-      route,
-      read.workspaceId ?? selected ?? null,
-      namesOf(route, read),
-    );
+    const named = read.workspaceId ?? this.#selectedBy(caller);
+    const workspaceId = await callers.resolveWorkspace(em, caller, route, named, namesOf(route, read));
     trail.workspaceId = workspaceId;
     // A user's scopes depend on the workspace, which is known only now.
     const actor = await callers.inWorkspace(em, caller, workspaceId);
@@ -143,7 +137,13 @@ class RouteCall {
     // A workspace in a path of the organisation is the one that the change concerns.
     const of = named === null ? route : { ...route, tenant: 'workspace' as const };
     const em = database.emOf(caller.organisationId);
-    return callers.resolveWorkspace(em, caller, of, named, namesOf(route, { params, body: this.#sent }));
+    const names = namesOf(route, { params, body: this.#sent });
+    return callers.resolveWorkspace(em, caller, of, named ?? this.#selectedBy(caller), names);
+  }
+
+  /** The workspace that a user has selected, which applies if the request names none. Keys have no selection. */
+  #selectedBy({ session }: Actor): string | null {
+    return (session ? this.#c.req.header(`${this.#services.settings.headerPrefix}workspace`) : undefined) ?? null;
   }
 
   /** Identifies the actor with a search across organisations. Later queries see only the actor's organisation. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newPerson } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { ruleDatabases } from '../support/test-database.ts';
 
@@ -30,6 +31,15 @@ describe.each(ruleDatabases)('audit entries of rejected changes, on %s', (databa
     const key = await plane.newKey(['configs.list'], 'organisation/service');
     expect((await plane.ask('DELETE', '/configs/pc-a?workspace_id=second', { key })).status).toBe(403);
     expect(await plane.lastAudit()).toMatchObject({ responseStatusCode: 403, workspaceId });
+  });
+
+  it('have the workspace that a user has selected, unless the change is one of the organisation', async () => {
+    const { token: key } = await newPerson(plane, 'admin', []);
+    const headers = { 'x-svc-workspace': 'second' };
+    expect((await plane.ask('POST', '/configs', { key, headers, body: { wrong: 1 } })).status).toBe(400);
+    expect(await plane.lastAudit()).toMatchObject({ responseStatusCode: 400, workspaceId });
+    expect((await plane.ask('POST', '/admin/workspaces', { key, headers, body: { wrong: 1 } })).status).toBe(400);
+    expect(await plane.lastAudit()).toMatchObject({ responseStatusCode: 400, workspaceId: null });
   });
 
   it('have no workspace if the named one belongs to another organisation', async () => {
