@@ -32,6 +32,16 @@ const repeating = ['a', 'a se', 'a secret'].map((content, i) =>
 );
 
 describe('redacted held stream', () => {
+  it('keeps the inputs of each choice apart', () => {
+    const called = (index: number, name: string) => {
+      const block = { index: 0, delta: { type: 'tool_use', name: 'f', input: { [name]: 1 } } };
+      return { choices: [{ index, delta: { content_blocks: [block] } }] };
+    };
+    const sent = redacted('chat', [called(0, 'a secret'), called(1, 'other')]);
+    const events = sent?.match(/\{.*\}/g)?.map((line) => JSON.parse(line));
+    expect(events).toEqual([called(0, 'a ***'), called(1, 'other')]);
+  });
+
   it.each<[string, Format, JsonObject[]]>([
     [
       'the first event of Messages',
