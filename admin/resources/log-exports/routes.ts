@@ -5,7 +5,16 @@ import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { logStoreOf } from '../logs/log-store.ts';
 import { logExports } from './entity.ts';
 import { createBody, downloadReply, listQuery, listReply, messageReply, readReply, savedReply, updateBody } from './schema.ts';
-import { archiveExport, cancelExport, createExport, findExport, ownExports, startExport, updateExport } from './service.ts';
+import {
+  archiveExport,
+  cancelExport,
+  createExport,
+  findExport,
+  ownExports,
+  requireContents,
+  startExport,
+  updateExport,
+} from './service.ts';
 import { signedUrl } from './signed-url.ts';
 import { toLogExportReply } from './to-reply.ts';
 
@@ -116,6 +125,7 @@ export const logExportRoutes: readonly AdminRoute[] = [
     reply: downloadReply,
     async handle(call) {
       const row = await findExport(call.em, call, call.params.exportId ?? '');
+      await requireContents(call.em, call.actor, row);
       const { clock, settings } = call.services;
       if (row.status !== 'success') throw missing(`The export has no file, because it is ${row.status}`);
       const endsAtMs = row.expiresAt?.getTime() ?? 0;

@@ -94,7 +94,9 @@ export async function startExport({ tx, about }: Change, actor: Actor, row: LogE
   // Neither the creator nor the caller gets records that only the other one may see.
   const sight = await logVisibility(tx, actor, workspaceId);
   if (row.requestedData.includes('metadata')) rejectHiddenMetadata(sight);
-  if (sight.ofUser !== null) row.sight = sight;
+  // The parts of a failed export stay.
+  if (row.parts > 0) rejectSmallerSight(row, sight);
+  row.sight = { ...(sight.ofUser === null ? row.sight : sight), metadata: row.sight.metadata && sight.metadata };
   await rejectDenied(tx, row);
   const running = await tx.count(logExports, { organisationId, workspaceId, status: 'in_progress' });
   if (running >= runningMax) throw conflict(`status: ${runningMax} exports of this workspace are running. Wait for one to end`);
@@ -103,6 +105,11 @@ export async function startExport({ tx, about }: Change, actor: Actor, row: LogE
   Object.assign(row, { status: 'in_progress', failures: 0, error: null, lastUpdatedAt: now });
   await addJob(tx, { kind: exportJobKind, key: row.id, organisationId });
   about(row);
+}
+
+/** Throws AB03 for a caller whose role does not allow reading all that the file contains. Rights may have changed since the export. */
+export async function requireContents(em: EntityManager, actor: Actor, row: LogExport): Promise<void> {
+  rejectSmallerSight(row, await logVisibility(em, actor, row.workspaceId));
 }
 
 /** Stops a running export and deletes its parts. Throws AB07 in other states. */
@@ -158,6 +165,15 @@ async function rejectDenied(em: EntityManager, row: LogExport): Promise<void> {
 
 function rejectHiddenMetadata({ metadata }: LogVisibility): void {
   if (!metadata) throw forbidden('requested_data: your role does not allow reading metadata of requests');
+}
+
+/** Fields with metadata of requests; those of `request` and `response` are in the stored headers. */
+const fieldsWithMetadata: readonly ExportField[] = ['metadata', 'request', 'response'];
+
+function rejectSmallerSight({ sight: of, requestedData }: LogExport, sight: LogVisibility): void {
+  if (of.metadata && requestedData.some((field) => fieldsWithMetadata.includes(field))) rejectHiddenMetadata(sight);
+  if (sight.ofUser !== null && of.ofUser !== sight.ofUser)
+    throw forbidden('The export contains requests of other users, which your role does not allow reading. Create a new export');
 }
 
 /** Removes filters that are not set. */

@@ -199,6 +199,39 @@ describe.each(ruleDatabases)('log exports, on %s', (database) => {
     await security({ membersViewLogMetadata: true, membersViewAllData: true });
   });
 
+  it('downloads need the rights to read what the file contains, at the time of the download', async () => {
+    const admin = await newPerson(plane, 'admin');
+    const member = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'member' }]);
+    const security = (security_settings: object) => plane.ask('PUT', '/organisations/self', { body: { security_settings } });
+    const download = (id: string, key: string) => plane.ask('GET', `/logs/exports/${id}/download`, { key });
+    const exported = async (requested_data: string[], key = plane.adminKey) => {
+      const id = await draft({ requested_data }, key);
+      await start(id, key);
+      await ended(id);
+      return id;
+    };
+    const [ids, withMetadata, withHeaders, ofMember] = [
+      await exported(['id']),
+      await exported(['metadata']),
+      await exported(['request']),
+      await exported(['id'], member.token),
+    ];
+    await security({ organisationAdminsViewLogMetadata: false, membersViewAllData: false });
+    for (const id of [withMetadata, withHeaders]) await expectRefusal(plane, () => download(id, admin.token), 403, 'AB03', false);
+    expect((await download(ids, admin.token)).status).toBe(200);
+    expect((await expectRefusal(plane, () => download(ofMember, member.token), 403, 'AB03', false)).body.data.message).toContain(
+      'requests of other users',
+    );
+    // An export that this admin starts contains no headers with metadata.
+    const startedByAdmin = await draft({ requested_data: ['request'] });
+    await start(startedByAdmin, admin.token);
+    await ended(startedByAdmin);
+    expect((await download(startedByAdmin, admin.token)).status).toBe(200);
+    await security({ organisationAdminsViewLogs: false });
+    await expectRefusal(plane, () => download(ids, admin.token), 403, 'AB03', false);
+    await security({ organisationAdminsViewLogs: true, organisationAdminsViewLogMetadata: true, membersViewAllData: true });
+  });
+
   it('signed URLs: open one file for a limited time', async () => {
     const [id, other] = [await draft(), await draft()];
     for (const each of [id, other]) {
