@@ -5,6 +5,7 @@ import { organisations } from '../resources/organisations/entity.ts';
 import { type User, users } from '../resources/users/entity.ts';
 import { type Session, sessions } from './entity.ts';
 import { hashOf, newSecret } from './one-time-secret.ts';
+import { pendingSignIns } from './second-factor/entity.ts';
 
 /** Prefix of every session token. The gateway does not forward values with this prefix. */
 export const sessionPrefix = 'svc_session_';
@@ -131,7 +132,10 @@ export function isOver(row: Session, rules: SessionRules, now: number): boolean 
   return row.expiresAt.getTime() <= now || row.lastSeenAt.getTime() + rules.idleTtlSeconds * 1_000 <= now;
 }
 
-/** Ends all sessions of a user except one, and deletes ended ones. */
+/**
+ * Ends all sessions of a user except one, deletes ended ones, and ends sign-ins that wait for a second factor: they began with a
+ * password that may have been replaced since.
+ */
 export async function endSessions(
   tx: EntityManager,
   user: Pick<User, 'id' | 'organisationId'>,
@@ -142,6 +146,7 @@ export async function endSessions(
     userId: user.id,
     ...(except === null ? {} : { id: { $ne: except } }),
   });
+  await tx.nativeDelete(pendingSignIns, { organisationId: user.organisationId, userId: user.id });
 }
 
 async function ttlOf(em: EntityManager, organisationId: string): Promise<number> {

@@ -124,6 +124,22 @@ describe.each(ruleDatabases)('second factors, on %s', (database) => {
     expect((await open('/auth/second-factor/options', { pending_token: token })).status).toBe(401);
   });
 
+  it('end sign-ins that began before a change of the password', async () => {
+    const person = await newPerson(plane);
+    await requireFactor(true);
+    const pending = await login(plane, person.email, person.password);
+    expect(pending.body.object).toBe('second_factor_enrolment_required');
+    const changed = { current_password: person.password, new_password: 'another correct horse' };
+    expect((await plane.ask('POST', '/auth/password', { key: person.token, body: changed })).status).toBe(200);
+    // A party that knew the old password must not add a factor of its own.
+    const { pending_token } = pending.body;
+    expect(codeOfError(await open('/auth/second-factor/enrol', { pending_token, kind: 'totp', name: 'x' }))).toEqual({
+      status: 401,
+      code: 'AB05',
+    });
+    await requireFactor(false);
+  });
+
   it('refuse a code that was used, also in concurrent requests', async () => {
     const { person, secret } = await withApp();
     const tokens = [await pendingOf(person), await pendingOf(person), await pendingOf(person)];
