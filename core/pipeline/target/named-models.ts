@@ -85,7 +85,12 @@ function inParams(ctx: RequestContext, target: Target, isRestricted: boolean): s
     if (ctx.streamedForm !== null) throw hidden('model', 'send a form of at most FORM_BUFFER_MAX bytes');
     if (parts.some((part) => part.filename !== null)) throw notOneModel('the form');
     requireOne(params, ['model'], 'the body');
+    return [...alternativesIn(params), ...namedIn(ctx, params)];
   }
+  return namedIn(ctx, params);
+}
+
+function namedIn(ctx: RequestContext, params: JsonObject): string[] {
   return [...texts(params.model), ...(ctx.query === '' ? [] : new URLSearchParams(ctx.query).getAll('model'))];
 }
 
@@ -108,12 +113,16 @@ async function inBody(ctx: RequestContext, isRestricted: boolean): Promise<strin
   if (field !== undefined) throw hidden(field, 'create the batch with POST /v1/batches');
   if (isRestricted) requireReadable(parsed as JsonObject, 'the body');
   const { model, modelId, requests } = parsed as JsonObject;
-  const names = [...texts(model), ...texts(modelId), ...inSessions(ctx, sessionsIn(parsed as JsonObject), isRestricted)];
+  const alternatives = isRestricted ? alternativesIn(parsed as JsonObject) : [];
+  const names = [...alternatives, ...texts(model), ...texts(modelId), ...inSessions(ctx, sessionsIn(parsed as JsonObject), isRestricted)];
   // Requests in a batch: `params` of Anthropic, `body` of Mistral.
   for (const request of objectsIn(requests)) {
     for (const inner of [request.params, request.body]) {
       if (!isObject(inner)) continue;
-      if (isRestricted) requireOne(inner, modelFields, 'a request of the batch');
+      if (isRestricted) {
+        requireOne(inner, modelFields, 'a request of the batch');
+        names.push(...alternativesIn(inner));
+      }
       names.push(...texts(inner.model), ...texts(inner.modelId));
     }
   }
@@ -160,6 +169,25 @@ async function inForm(ctx: RequestContext, text: string, isRestricted: boolean):
     Array.isArray(value) ? value.flatMap(texts) : texts(value),
   );
   return [...beside, ...inside];
+}
+
+/** Models that a provider calls if `model` fails, or in its place: `models` of OpenRouter and Perplexity, `fallbacks` of Anthropic. */
+const alternativeFields = ['models', 'fallbacks'] as const;
+
+/** Returns the models of these fields. Throws for another spelling of a field, and for a list whose models cannot be read. */
+function alternativesIn(params: JsonObject): string[] {
+  return Object.keys(params).flatMap((name) => {
+    const value = params[name];
+    if (!isSpelling(name, alternativeFields) || value === null || value === undefined) return [];
+    const isReadable = (alternativeFields as readonly string[]).includes(name) && Array.isArray(value);
+    if (!isReadable) throw hidden(name, 'send a list of names of models');
+    return (value as unknown[]).map((item) => {
+      if (isObject(item)) requireReadable(item, `an item of ${name}`);
+      const [model] = texts(isObject(item) ? item.model : item);
+      if (model === undefined) throw hidden(name, 'send a list of names of models');
+      return model;
+    });
+  });
 }
 
 /** Throws unless exactly one of these fields is present, as a string and in no other spelling. */

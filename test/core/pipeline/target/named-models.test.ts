@@ -145,6 +145,34 @@ describe('a model allow-list', () => {
     expect(harness.calls).toHaveLength(0);
   });
 
+  it.each([
+    ['models', '["good","bad"]', 412],
+    ['models', '[{"model":"bad"}]', 412],
+    ['models', '"bad"', 400],
+    ['models', '[["bad"]]', 400],
+    ['Models', '["good"]', 400],
+    ['fallbacks', '[{"model":"bad"}]', 412],
+    ['fallbacks', '[{"Model":"bad","model":"good"}]', 400],
+    ['fallbacks', '[{}]', 400],
+    ['models', '["good"]', 200],
+    ['fallbacks', '[{"model":"good"}]', 200],
+    ['models', 'null', 200],
+  ])('applies to models that a provider may call instead: %s %s', async (field, value, status) => {
+    const body = chat(`,"model":"good","${field}":${value}`);
+    const batch = `{"requests":[{"params":${body}}]}`;
+    for (const [path, sent] of [
+      ['/v1/chat/completions', body],
+      ['/v1/responses', `{"input":"x","model":"good","${field}":${value}}`],
+      ['/v1/proxy/chat/completions', body],
+      ['/v1/proxy/messages/batches', batch],
+    ] as const) {
+      const harness = restricted();
+      const reply = await ask(harness, path, json, sent);
+      expect([path, reply.status]).toEqual([path, status]);
+      expect(harness.calls).toHaveLength(status === 200 ? 1 : 0);
+    }
+  });
+
   it('is also a list of rejected models', async () => {
     const harness = restricted({ allowAll: true, list: [{ slug: 'bad', enabled: false, customHost: null }], headers: null });
     expect((await ask(harness, '/v1/chat/completions', json, chat(',"model":"any","Model":"bad"'))).status).toBe(400);
