@@ -4,6 +4,7 @@ import type { StepServices } from '../contract/provider/provider.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { hasDuplicateKeys } from '../contract/values/json/duplicate-keys.ts';
 import { isObject, type JsonObject, parseObject } from '../contract/values/json/json.ts';
+import { alternativeModels, requireReadableModel } from '../contract/values/models/readable-models.ts';
 import { lineTooLong, textLines } from '../contract/values/text/text-lines.ts';
 import { DenialError } from '../pipeline/attempt/denial-error.ts';
 import type { Outgoing } from '../pipeline/attempt/outgoing-call.ts';
@@ -105,10 +106,14 @@ function readLine(text: string, number: number, allow: LineChecks['allow']): { u
   // If a key is repeated, the provider may use another value than the one that is checked here.
   if (hasDuplicateKeys(text, line)) throw unjudged('duplicate key', lineOf(number));
   const { url, body } = line;
-  const { model } = body;
-  if (model === undefined || model === null || allow === null) return { url, body };
-  if (typeof model !== 'string') throw unjudged('body.model: a text is expected', lineOf(number));
-  allow(model);
+  if (allow === null) return { url, body };
+  const { model, ...others } = body;
+  requireReadableModel(others, lineOf(number));
+  for (const each of [model, others.modelId, ...alternativeModels(others)]) {
+    if (each === undefined || each === null) continue;
+    if (typeof each !== 'string') throw unjudged('body.model: a text is expected', lineOf(number));
+    allow(each);
+  }
   return { url, body };
 }
 

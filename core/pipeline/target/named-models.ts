@@ -5,6 +5,14 @@ import { namesModelInMessages, startsSession } from '../../contract/plugin/reque
 import { type FormPart, partText } from '../../contract/values/bodies/form.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject, type JsonObject, objectsIn, parseObject } from '../../contract/values/json/json.ts';
+import {
+  alternativeModels,
+  hiddenModel,
+  isSpelling,
+  modelFields,
+  notOneModel,
+  requireReadableModel,
+} from '../../contract/values/models/readable-models.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
 import { shapeParams } from '../attempt/shape-params.ts';
 import { isSession } from '../attempt/socket-protocols.ts';
@@ -37,7 +45,10 @@ async function namedModels(ctx: RequestContext, target: Target, isRestricted: bo
     const shaped = texts(shapeParams(asked === null ? {} : { model: asked }, target).model);
     const names = [...shaped, ...texts(query.get('deployment')), ...texts(modelInPath(ctx.endpoint?.proxyPath ?? ''))];
     if (isRestricted && namesModelInMessages(ctx.endpoint?.proxyPath ?? ''))
-      throw hidden('model', 'such a session names its model in its messages. Use /v1/realtime, or requests without a session');
+      throw hiddenModel(
+        'model',
+        'such a session names its model in its messages. Use /v1/realtime, or requests without a session',
+      );
     if (isRestricted && (names.length === 0 || query.getAll('model').length > 1)) throw notOneModel('the query');
     return names;
   }
@@ -82,10 +93,10 @@ function inParams(ctx: RequestContext, target: Target, isRestricted: boolean): s
   const params = shapeParams(ctx.params ?? {}, target);
   const kind = ctx.endpoint?.body ?? 'json';
   if (isRestricted && kind !== 'none' && kind !== 'stream' && !ctx.endpoint?.hasModelsInFile) {
-    if (ctx.streamedForm !== null) throw hidden('model', 'send a form of at most FORM_BUFFER_MAX bytes');
+    if (ctx.streamedForm !== null) throw hiddenModel('model', 'send a form of at most FORM_BUFFER_MAX bytes');
     if (parts.some((part) => part.filename !== null)) throw notOneModel('the form');
     requireOne(params, ['model'], 'the body');
-    return [...alternativesIn(params), ...namedIn(ctx, params)];
+    return [...alternativeModels(params), ...namedIn(ctx, params)];
   }
   return namedIn(ctx, params);
 }
@@ -94,13 +105,11 @@ function namedIn(ctx: RequestContext, params: JsonObject): string[] {
   return [...texts(params.model), ...(ctx.query === '' ? [] : new URLSearchParams(ctx.query).getAll('model'))];
 }
 
-const modelFields = ['model', 'modelId'] as const;
-
 /** Returns the models of a pass-through body: JSON, or a form. Throws `bad_request` if a model may be hidden. */
 async function inBody(ctx: RequestContext, isRestricted: boolean): Promise<string[]> {
   if (ctx.body === null || ctx.body.length === 0) return [];
   const encoding = ctx.request.header('content-encoding');
-  if (encoding !== undefined && encoding !== 'identity') throw hidden('content-encoding', 'send the body uncompressed');
+  if (encoding !== undefined && encoding !== 'identity') throw hiddenModel('content-encoding', 'send the body uncompressed');
   const text = textOf(ctx.body);
   let parsed: unknown = null;
   try {
@@ -110,18 +119,23 @@ async function inBody(ctx: RequestContext, isRestricted: boolean): Promise<strin
   }
   if (!isObject(parsed)) return [];
   const field = batchFileFields.find((name) => name in (parsed as JsonObject));
-  if (field !== undefined) throw hidden(field, 'create the batch with POST /v1/batches');
-  if (isRestricted) requireReadable(parsed as JsonObject, 'the body');
+  if (field !== undefined) throw hiddenModel(field, 'create the batch with POST /v1/batches');
+  if (isRestricted) requireReadableModel(parsed as JsonObject, 'the body');
   const { model, modelId, requests } = parsed as JsonObject;
-  const alternatives = isRestricted ? alternativesIn(parsed as JsonObject) : [];
-  const names = [...alternatives, ...texts(model), ...texts(modelId), ...inSessions(ctx, sessionsIn(parsed as JsonObject), isRestricted)];
+  const alternatives = isRestricted ? alternativeModels(parsed as JsonObject) : [];
+  const names = [
+    ...alternatives,
+    ...texts(model),
+    ...texts(modelId),
+    ...inSessions(ctx, sessionsIn(parsed as JsonObject), isRestricted),
+  ];
   // Requests in a batch: `params` of Anthropic, `body` of Mistral.
   for (const request of objectsIn(requests)) {
     for (const inner of [request.params, request.body]) {
       if (!isObject(inner)) continue;
       if (isRestricted) {
         requireOne(inner, modelFields, 'a request of the batch');
-        names.push(...alternativesIn(inner));
+        names.push(...alternativeModels(inner));
       }
       names.push(...texts(inner.model), ...texts(inner.modelId));
     }
@@ -171,56 +185,10 @@ async function inForm(ctx: RequestContext, text: string, isRestricted: boolean):
   return [...beside, ...inside];
 }
 
-/** Models that a provider calls if `model` fails, or in its place: `models` of OpenRouter and Perplexity, `fallbacks` of Anthropic. */
-const alternativeFields = ['models', 'fallbacks'] as const;
-
-/** Returns the models of these fields. Throws for another spelling of a field, and for a list whose models cannot be read. */
-function alternativesIn(params: JsonObject): string[] {
-  return Object.keys(params).flatMap((name) => {
-    const value = params[name];
-    if (!isSpelling(name, alternativeFields) || value === null || value === undefined) return [];
-    const isReadable = (alternativeFields as readonly string[]).includes(name) && Array.isArray(value);
-    if (!isReadable) throw hidden(name, 'send a list of names of models');
-    return (value as unknown[]).map((item) => {
-      if (isObject(item)) requireReadable(item, `an item of ${name}`);
-      const [model] = texts(isObject(item) ? item.model : item);
-      if (model === undefined) throw hidden(name, 'send a list of names of models');
-      return model;
-    });
-  });
-}
-
 /** Throws unless exactly one of these fields is present, as a string and in no other spelling. */
 function requireOne(params: JsonObject, fields: readonly string[], where: string): void {
-  requireReadable(params, where);
+  requireReadableModel(params, where);
   if (!fields.some((field) => params[field] !== undefined)) throw notOneModel(where);
-}
-
-/** Throws for another spelling of a model field, and for a model that is not a string. */
-function requireReadable(params: JsonObject, where: string): void {
-  for (const name in params) {
-    if (!isSpelling(name, modelFields)) continue;
-    const value = params[name];
-    if (!(modelFields as readonly string[]).includes(name) || typeof value !== 'string' || value === '') throw notOneModel(where);
-  }
-}
-
-function isSpelling(name: string, fields: readonly string[]): boolean {
-  return fields.some((field) => name.length === field.length && name.toLowerCase() === field.toLowerCase());
-}
-
-function notOneModel(where: string): GatewayError {
-  return new GatewayError('bad_request', {
-    message: `model: expected exactly one string "model" in ${where}, because the models of this integration are restricted`,
-    param: 'model',
-  });
-}
-
-function hidden(param: string, remedy: string): GatewayError {
-  return new GatewayError('bad_request', {
-    message: `${param}: models are restricted here and cannot be checked in this request; ${remedy}`,
-    param,
-  });
 }
 
 function texts(value: unknown): string[] {

@@ -69,6 +69,8 @@ describe('a batch that its provider runs, from a file at the provider', () => {
     ['names it under an escaped key', '{"custom_id":"a","body":{"mod\\u0065l":"bad"}}', notAllowed],
     ['has a line that is none', `${jsonl(line('a', 'good'))}\n{"custom_id":`, { status: 400, param: 'input_file_id line 2' }],
     ['has a line without a body', '{"custom_id":"a","model":"bad"}', { status: 400, param: 'input_file_id line 1' }],
+    ['names it in another spelling of the key', '{"custom_id":"a","body":{"model":"good","Model":"bad"}}', { status: 400 }],
+    ['names it as an alternative', jsonl(line('a', 'good', { models: ['bad'] })), notAllowed],
     ['has a model that is no text', '{"custom_id":"a","body":{"model":["bad"]}}', { status: 400 }],
   ])('is not created if the file %s', async (_, text, error) => {
     fileIs(text);
@@ -114,6 +116,7 @@ describe('a batch from a file of the service', () => {
     const create = async (text: string) =>
       client('ant').batches.create({ input_file_id: (await upload('ant', text)).id, ...wanted });
     await expect(create(jsonl(line('a', 'good'), line('b', '@ant/bad')))).rejects.toMatchObject(notAllowed);
+    await expect(create(jsonl(line('a', 'good', { fallbacks: [{ model: 'bad' }] })))).rejects.toMatchObject(notAllowed);
     // Uploads that had begun were aborted.
     for (const request of upstream.requests) await expect(request.complete).rejects.toThrow();
     expect(await create(jsonl(line('a', 'good'), line('b', '@ant/good')))).toMatchObject({
