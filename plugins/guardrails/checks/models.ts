@@ -1,4 +1,6 @@
 import * as v from 'valibot';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { alternativeModels } from '../../../core/contract/values/models/readable-models.ts';
 import { type Check, defineCheck, type Outcome } from './check.ts';
 
 const models = v.pipe(v.array(v.pipe(v.string(), v.minLength(1))), v.maxLength(1000));
@@ -12,8 +14,11 @@ export const modelWhitelist: Check = defineCheck({
   parameters: v.strictObject({ models: v.pipe(models, v.minLength(1)), not }),
   prepare:
     ({ models: allowedModels, not }) =>
-    ({ model }) => {
-      if (model === null) return noModel();
+    ({ model: first, body }) => {
+      if (first === null) return noModel();
+      const others = othersIn(body);
+      if (others === null) return unreadable();
+      const model = [first, ...others].find((each) => allowedModels.includes(each) === not) ?? first;
       const isListed = allowedModels.includes(model);
       const verdict = isListed !== not;
       const fact = isListed
@@ -46,8 +51,10 @@ export const modelRules: Check = defineCheck({
   }),
   prepare:
     ({ rules, not }) =>
-    ({ model, metadata }) => {
-      if (model === null) return noModel();
+    ({ model: first, metadata, body }) => {
+      if (first === null) return noModel();
+      const others = othersIn(body);
+      if (others === null) return unreadable();
       const matched: string[] = [];
       const allowed = new Set<string>();
       for (const [key, values] of Object.entries(rules.metadata)) {
@@ -58,6 +65,7 @@ export const modelRules: Check = defineCheck({
         for (const each of list) allowed.add(each);
       }
       if (matched.length === 0) for (const each of rules.defaults) allowed.add(each);
+      const model = [first, ...others].find((each) => allowed.has(each) === not) ?? first;
       const isAllowed = allowed.has(model);
       const verdict = isAllowed !== not;
       const by = matched.length > 0 ? `matched rules: ${matched.join(', ')}` : 'using default models';
@@ -67,6 +75,19 @@ export const modelRules: Check = defineCheck({
       return { verdict, data: { explanation } };
     },
 });
+
+/** Returns the models that a provider may call besides `model`; null if they cannot be read. */
+function othersIn(body: JsonObject): string[] | null {
+  try {
+    return alternativeModels(body);
+  } catch {
+    return null;
+  }
+}
+
+function unreadable(): Outcome {
+  return { verdict: false, data: { explanation: 'The lists of further models in the request cannot be read.' } };
+}
 
 function noModel(): Outcome {
   const message = 'Missing model in request';
