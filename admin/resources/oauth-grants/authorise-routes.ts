@@ -24,6 +24,7 @@ import { oauthClients, oauthGrants } from './entity.ts';
 import { type Client, createFindClient } from './find-client.ts';
 import { issuerOf } from './issuer.ts';
 import { jsonReply, OAuthError, replyErrors } from './oauth-error.ts';
+import { isLoopback } from './redirect-uris.ts';
 
 /** Milliseconds that the user has to decide, and that a code is valid. */
 const decisionMs = 600_000;
@@ -139,6 +140,7 @@ async function authorise(call: PublicCall<undefined, AuthorisationQuery>, resour
     auditRefused(call, user, thrown, query.client_id);
     const result = { error: thrown.error, error_description: thrown.message };
     const location = redirectTo(redirectUri, issuerOf(services.settings), query.state, result);
+    if (!isLoopback(new URL(location))) return refusedPage(thrown.message, 400, location);
     return new RawReply('', { location, 'cache-control': 'no-store' }, 302);
   }
 }

@@ -39,9 +39,13 @@ ${hidden('resume_state', resumeState)}${hidden('organisation_id', organisationId
   return routePage({ title: 'Allow access to an MCP server?', body });
 }
 
-/** Returns the page for a request that cannot be decided. */
-export function refusedPage(reason: string, status: RawReply['status']): Promise<RawReply> {
-  return routePage({ title: 'Access cannot be given', body: html`<p role="alert">${reason}.</p>`, status });
+/**
+ * Returns the page for a request that cannot be decided. `returnTo` reports the error to the client, if the user follows it: anyone can
+ * register a client with any host, so a redirect without a decision could send users of this service to a host of an attacker.
+ */
+export function refusedPage(reason: string, status: RawReply['status'], returnTo?: string): Promise<RawReply> {
+  const link = returnTo === undefined ? '' : html`<p><a href="${returnTo}">Return to ${new URL(returnTo).host}</a></p>`;
+  return routePage({ title: 'Access cannot be given', body: html`<p role="alert">${reason}.</p>${link}`, status });
 }
 
 /** Returns the page that leads to the client. Browsers refuse a redirect of a form to another host. */

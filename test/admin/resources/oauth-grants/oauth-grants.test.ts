@@ -65,6 +65,11 @@ describe.each(ruleDatabases)('the authorisation server for MCP clients, on %s', 
     return { status: reply.status, text, resumeState, location: reply.headers.get('location'), headers: reply.headers };
   }
 
+  /** Address of the link with which a page reports an error to the client. */
+  function linkOf({ text }: { readonly text: string }): URL {
+    return new URL(/<a href="([^"]+)">Return to /.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? '');
+  }
+
   async function decide(person: Person, resumeState: string, approved = true, headers: Record<string, string> = {}) {
     const reply = await plane.ask('POST', '/oauth/authorize', {
       key: null,
@@ -155,12 +160,12 @@ describe.each(ruleDatabases)('the authorisation server for MCP clients, on %s', 
     expect(await documentOf(access_token)).toMatchObject({ serverId: made.body.id, userId: ada.id });
     // The address of this service is another resource than the host of MCP servers.
     const elsewhere = await authorise(ada, { resource: `${plane.url}/ws-default/support/mcp` });
-    expect(new URL(elsewhere.location as string).searchParams.get('error')).toBe('invalid_target');
+    expect(linkOf(elsewhere).searchParams.get('error')).toBe('invalid_target');
     await plane.ask('DELETE', `/mcp-virtual-servers/support?workspace_id=${plane.workspaceId}`);
     expect(await documentOf(access_token)).toBeNull();
     expect((await refresh(refresh_token)).body.error).toBe('invalid_grant');
     const gone = await authorise(ada, { resource: resource('support') });
-    expect(new URL(gone.location as string).searchParams.get('error')).toBe('access_denied');
+    expect(linkOf(gone).searchParams.get('error')).toBe('access_denied');
   });
 
   it('refresh tokens rotate, and a second use of one ends the grant', async () => {
@@ -211,12 +216,19 @@ describe.each(ruleDatabases)('the authorisation server for MCP clients, on %s', 
     ['no resource', { resource: undefined }, 'invalid_target'],
     ['a resource of another service', { resource: 'https://other.example.com/ws-default/issues/mcp' }, 'invalid_target'],
     ['an unknown server', { resource: 'unknown' }, 'access_denied'],
-  ])('a request with %s is reported to the client', async (_, change, error) => {
+  ])('a request with %s is reported to the client, to another host only if the user follows a link', async (_, change, error) => {
     const sent = change.resource === 'unknown' ? { resource: resource('none') } : change;
-    const { status, location } = await authorise(ada, sent);
-    const url = new URL(location ?? '');
-    expect([status, url.origin, url.searchParams.get('error')]).toEqual([302, 'https://client.example.com', error]);
-    expect([url.searchParams.get('state'), url.searchParams.get('iss')]).toEqual(['xyz', plane.url]);
+    const page = await authorise(ada, sent);
+    expect([page.status, page.location]).toEqual([400, null]);
+    const local = await authorise(ada, { ...sent, redirect_uri: 'http://127.0.0.1:4711/back' });
+    expect(local.status).toBe(302);
+    for (const [url, origin] of [
+      [linkOf(page), 'https://client.example.com'],
+      [new URL(local.location ?? ''), 'http://127.0.0.1:4711'],
+    ] as const) {
+      expect([url.origin, url.searchParams.get('error')]).toEqual([origin, error]);
+      expect([url.searchParams.get('state'), url.searchParams.get('iss')]).toEqual(['xyz', plane.url]);
+    }
   });
 
   it.each<[string, Record<string, string | undefined>]>([
