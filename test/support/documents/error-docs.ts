@@ -25,7 +25,7 @@ const gatewayActions: Readonly<Record<ErrorCode, string>> = {
   unmetered_request: 'Use the route that the message names, or remove the budget or `reject_unmetered_requests`.',
   bad_request: 'Correct the header or field in `error.param`.',
   invalid_json: 'Correct the body as the message says.',
-  invalid_config: 'Correct the path in `error.param`, or name an existing config.',
+  invalid_config: 'Correct the paths in `errors`, or name an existing config.',
   invalid_provider: 'Correct the provider. The message suggests the nearest slug.',
   missing_provider: 'Set `x-svc-provider`, `x-svc-config`, a model such as `@slug/model`, or a default config.',
   invalid_custom_host: 'Use a public https URL, or add the host to `TRUSTED_CUSTOM_HOSTS`.',
@@ -98,10 +98,15 @@ The body is \`{"status":"failure","message":…,"error":{"message","type","param
 \`message\` may be more specific than the text below.
 
 - \`error.name\` is stable and unique. \`error.code\` has the values that clients of the reference compare; several errors share a number.
-- \`error.param\` names the invalid header or field.
+- \`error.param\` names the invalid header or field. If a value has several issues, \`errors\` beside \`error\` has one \`path: reason\` per issue.
 - *Retry*: the same request may succeed later or at another target. A fallback continues with the next target if its
   \`on_status_codes\` include the status; \`retry\` repeats an attempt if its own list does.
 - *Source*: the party that caused the error.
+
+Two kinds of errors have other members, as clients of the reference expect:
+
+- The codes \`inline_…_blocked\` have \`"error":{"code","message","field"}\`: \`code\` is the name below, and \`field\` the header or field.
+- A guardrail that denies has \`"error":{"message","type","param","code"}\` with the type \`hooks_failed\`, and \`hook_results\` beside \`error\`.
 
 An error that the provider returned keeps its status and has the body \`{"error":{…},"provider":…}\`. On pass-through routes the
 body is the provider's own.
