@@ -59,8 +59,9 @@ function routesBelow(method: string, path: string): string {
   return named.length === 0 ? '' : `below it: ${named.join(', ')}; `;
 }
 
-/** `did you mean …? ` for a misspelt path, else an empty text. */
+/** `did you mean …? ` for a misspelt path, the issue of a path without an id, else an empty text. */
 function hintFor(path: string): string {
+  if (path.includes('//')) return 'an id or slug in it is empty; ';
   const [, version = '', below = ''] = /^(\/v[12])(\/.*)$/.exec(path) ?? [];
   const meant = nearestPath(below, routePaths);
   return meant === null ? '' : `did you mean ${version}${meant}? `;

@@ -54,6 +54,14 @@ it.each([
   ]);
 });
 
+it('a path with an empty id is a 404 that states this', async () => {
+  const reply = await plane.ask('GET', '/admin/users//second-factors');
+  expect([reply.status, reply.body.data.message]).toEqual([
+    404,
+    'There is no route GET /v1/admin/users//second-factors; an id or slug in it is empty; GET /v1/docs lists all routes',
+  ]);
+});
+
 it('rejection log: names the route that does not exist', async () => {
   const reply = await plane.ask('GET', '/nothing-here');
   expect(reply.body.data.message).toBe('There is no route GET /v1/nothing-here; GET /v1/docs lists all routes');
