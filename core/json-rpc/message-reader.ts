@@ -25,7 +25,8 @@ export interface StreamHold {
  */
 export function readFrame(reader: MessageReader, frame: string): Maybe<string> {
   const data = dataOf(frame);
-  const changed = data === null ? null : reader.read(data);
+  // MCP servers begin streams with an id and empty data, behind which clients can continue.
+  const changed = data === null || data === '' ? null : reader.read(data);
   return isPromise(changed) ? changed.then((text) => changedFrame(frame, text)) : changedFrame(frame, changed);
 }
 
