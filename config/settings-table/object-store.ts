@@ -22,9 +22,9 @@ export const objectStore = {
   s3AccessKeyId: optional(
     'S3_ACCESS_KEY_ID',
     'Access key of the bucket. Unset: the identity that AWS gives this machine (service account, task or instance role).',
-    text(/^[A-Za-z0-9._-]{3,200}$/, 'an access key id'),
+    text(/^[A-Za-z0-9._-]{3,200}$/, '3 to 200 letters, digits, ., _ and -'),
   ),
-  s3SecretAccessKey: optional('S3_SECRET_ACCESS_KEY', 'Secret of S3_ACCESS_KEY_ID.', text(/^\S{8,400}$/, 'a secret access key'), {
+  s3SecretAccessKey: optional('S3_SECRET_ACCESS_KEY', 'Secret of S3_ACCESS_KEY_ID.', text(/^\S{8,400}$/, '8 to 400 characters without spaces'), {
     secret: true,
   }),
 };

@@ -27,7 +27,7 @@ export const observation = {
     listOf(
       text(
         /^(?:model|workspace|key|key_name|config|metadata\.[A-Za-z_][A-Za-z0-9_]{0,62})$/,
-        'model, workspace, key, key_name, config or metadata.<name>',
+        'model, workspace, key, key_name, config or metadata.<name> (letters, digits and _)',
       ),
     ),
   ),
