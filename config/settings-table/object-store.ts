@@ -24,7 +24,12 @@ export const objectStore = {
     'Access key of the bucket. Unset: the identity that AWS gives this machine (service account, task or instance role).',
     text(/^[A-Za-z0-9._-]{3,200}$/, '3 to 200 letters, digits, ., _ and -'),
   ),
-  s3SecretAccessKey: optional('S3_SECRET_ACCESS_KEY', 'Secret of S3_ACCESS_KEY_ID.', text(/^\S{8,400}$/, '8 to 400 characters without spaces'), {
-    secret: true,
-  }),
+  s3SecretAccessKey: optional(
+    'S3_SECRET_ACCESS_KEY',
+    'Secret of S3_ACCESS_KEY_ID.',
+    text(/^\S{8,400}$/, '8 to 400 characters without spaces'),
+    {
+      secret: true,
+    },
+  ),
 };
