@@ -98,6 +98,8 @@ function tlsOf(given: URLSearchParams, host: string): UrlOptions['ssl'] {
     // The driver gives no host to Node if it is an address, and Node would compare the certificate with "localhost".
     return typeof ssl === 'object' ? { ...(ssl as ConnectionOptions), host } : ssl === false ? false : undefined;
   } catch (error) {
-    throw new StartError(`DATABASE_URL: ${messageOf(error)}`);
+    const { path } = error as NodeJS.ErrnoException;
+    const file = ['sslcert', 'sslkey', 'sslrootcert'].find((name) => path !== undefined && own.get(name) === path);
+    throw new StartError(`DATABASE_URL: ${file === undefined ? '' : `${file}: `}${messageOf(error)}`);
   }
 }

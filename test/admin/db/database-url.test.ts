@@ -99,7 +99,7 @@ describe.skipIf(postgresMissing !== null)('TLS to PostgreSQL', () => {
   it('a file that cannot be read ends the start and names the setting', async () => {
     const opened = open('localhost', { sslmode: 'verify-full', sslrootcert: '/no/such/file.pem' });
     await expect(opened).rejects.toThrow(StartError);
-    await expect(opened).rejects.toThrow(/^DATABASE_URL: .*\/no\/such\/file\.pem/);
+    await expect(opened).rejects.toThrow(/^DATABASE_URL: sslrootcert: .*\/no\/such\/file\.pem/);
   });
 });
 
