@@ -147,6 +147,9 @@ export function natsUrls(): SettingType<string> {
       v.check((parts) => {
         const [first, ...others] = parts.map((part) => new URL(part));
         if (first === undefined) return false;
+        // The client would compare the certificate of an address with the name "localhost".
+        if (first.protocol === 'tls:' && [first, ...others].some(({ hostname }) => isIP(hostname.replaceAll(/[[\]]/g, '')) !== 0))
+          return false;
         const known = first.protocol === 'tls:' ? natsParameters : [];
         if ([...first.searchParams.keys()].some((name) => !known.includes(name))) return false;
         const userOf = ({ username, password }: URL) => `${username}:${password}`;
@@ -161,7 +164,7 @@ export function natsUrls(): SettingType<string> {
     ),
     expected:
       'a URL such as nats://host:4222 or tls://host:4222, or several of one scheme and user with commas between; ' +
-      `parameters of tls are ${natsParameters.join(', ')}`,
+      `tls needs host names instead of addresses, and its parameters are ${natsParameters.join(', ')}`,
   };
 }
 

@@ -265,6 +265,8 @@ describe('loadSettings', () => {
     ['NATS_URL', 'nats://one,nats://me:hunter2-hunter2@two'],
     ['NATS_URL', 'nats://me:hunter2-hunter2@one?sslrootcert=/ca.pem'],
     ['NATS_URL', 'tls://me:hunter2-hunter2@one?sslrootcrt=/ca.pem'],
+    ['NATS_URL', 'tls://me:hunter2-hunter2@10.0.0.3:4222'],
+    ['NATS_URL', 'tls://me:hunter2-hunter2@one,tls://[::1]:4222'],
     ['NATS_URL', 'tls://me:hunter2-hunter2@one,tls://two?sslrootcert=/ca.pem'],
     ['SMTP_URL', 'smtp://me:hunter2-hunter2@mail.example.com?tls.rejectUnauthorized=false'],
     ['ANALYTICS_URL', 'https://me:hunter2-hunter2@clickhouse:8443/gateway?compression=1'],
