@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { withChoices } from '../../formats/openai/with-choices.ts';
 
 /**
  * Returns a reply or chunk whose tool calls have a `type`, and arguments as JSON text. Mistral leaves the type out, and OpenAI's
@@ -6,10 +7,7 @@ import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
  * allows arguments as an object. Returns the same object if nothing changes.
  */
 export function withToolTypes(reply: JsonObject): JsonObject {
-  const { choices } = reply;
-  if (!Array.isArray(choices)) return reply;
-  const typed = choices.map(typedChoice);
-  return typed.some((choice, index) => choice !== choices[index]) ? { ...reply, choices: typed } : reply;
+  return withChoices(reply, typedChoice);
 }
 
 function typedChoice(choice: unknown): unknown {

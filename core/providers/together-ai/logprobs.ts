@@ -1,6 +1,7 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { noteOnce } from '../../formats/note-once.ts';
+import { withChoices } from '../../formats/openai/with-choices.ts';
 
 /**
  * Log probabilities (https://docs.together.ai/reference/chat-completions-1). `logprobs` is a number of alternatives instead of a
@@ -18,10 +19,7 @@ export function withLogprobsCount(params: JsonObject, call: OperationCall): Json
 
 /** Returns a reply or chunk with log probabilities in OpenAI's form. Returns the same object if it has none. */
 export function withLogprobs(reply: JsonObject): JsonObject {
-  const { choices } = reply;
-  if (!Array.isArray(choices)) return reply;
-  const shaped = choices.map(shapedChoice);
-  return shaped.some((choice, index) => choice !== choices[index]) ? { ...reply, choices: shaped } : reply;
+  return withChoices(reply, shapedChoice);
 }
 
 function shapedChoice(choice: unknown): unknown {

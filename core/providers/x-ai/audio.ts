@@ -1,11 +1,10 @@
 import type { Operation, OperationCall, RequestContent } from '../../contract/provider/provider.ts';
-import { filesOf } from '../../contract/values/bodies/form.ts';
 import { isObject, type JsonObject, objectsIn, textOrNull } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
-import { fieldOf } from '../../formats/media/image-content.ts';
 import { spokenCharacters } from '../../formats/media/media-usage.ts';
 import { type SpokenSegment, segmentsOfWords } from '../../formats/media/subtitles.ts';
 import { type Transcription, verboseTranscript, writtenTranscript } from '../../formats/media/transcript.ts';
+import { transcriptionForm } from '../../formats/media/transcription-form.ts';
 import { transcriptionUsage } from '../../formats/media/transcriptions.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import { typedEventsReader } from '../../formats/typed-events-reader.ts';
@@ -38,7 +37,7 @@ export const createSpeech: Operation = {
  */
 export const createTranscription: Operation = {
   path: () => '/stt',
-  toContent: transcriptionForm,
+  toContent: toForm,
   fromProvider: (reply, call) => {
     if (call.params.response_format !== 'verbose_json') return reply;
     const { text: _text, language: _language, duration, words: _words, ...others } = reply;
@@ -102,15 +101,9 @@ const unsent: Readonly<Record<string, boolean>> = {
   include: true,
 };
 
-function transcriptionForm(params: JsonObject, call: OperationCall): RequestContent {
+function toForm(params: JsonObject, call: OperationCall): RequestContent {
   if (call.stream) throw badParam('stream', 'transcriptions of x-ai over HTTP do not stream');
-  const [file] = filesOf(call.form ?? [], 'file');
-  if (!file) throw badParam('file', 'the audio is expected as a file of the form');
-  const fields = Object.entries(params).flatMap(([name, value]) => {
-    if (unsent[name]) noteOnce(call.dropped, name);
-    return unsent[name] === undefined ? fieldOf(name, value) : [];
-  });
-  return { kind: 'form', parts: [...fields, { ...file, name: 'file' }] };
+  return transcriptionForm(params, call, unsent);
 }
 
 function transcriptionOf({ text, language, words }: JsonObject): Transcription {
