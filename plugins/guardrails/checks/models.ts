@@ -1,7 +1,6 @@
 import * as v from 'valibot';
-import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { alternativeModels } from '../../../core/contract/values/models/readable-models.ts';
-import { type Check, defineCheck, type Outcome } from './check.ts';
+import { type Check, defineCheck, type Outcome, type Subject } from './check.ts';
 
 const models = v.pipe(v.array(v.pipe(v.string(), v.minLength(1))), v.maxLength(1000));
 const not = v.optional(v.boolean(), false);
@@ -14,11 +13,9 @@ export const modelWhitelist: Check = defineCheck({
   parameters: v.strictObject({ models: v.pipe(models, v.minLength(1)), not }),
   prepare:
     ({ models: allowedModels, not }) =>
-    ({ model: first, body }) => {
-      if (first === null) return noModel();
-      const others = othersIn(body);
-      if (others === null) return unreadable();
-      const model = [first, ...others].find((each) => allowedModels.includes(each) === not) ?? first;
+    (subject) => {
+      const model = decidingModel(subject, (each) => allowedModels.includes(each) !== not);
+      if (typeof model !== 'string') return model;
       const isListed = allowedModels.includes(model);
       const verdict = isListed !== not;
       const fact = isListed
@@ -51,10 +48,8 @@ export const modelRules: Check = defineCheck({
   }),
   prepare:
     ({ rules, not }) =>
-    ({ model: first, metadata, body }) => {
-      if (first === null) return noModel();
-      const others = othersIn(body);
-      if (others === null) return unreadable();
+    (subject) => {
+      const { metadata } = subject;
       const matched: string[] = [];
       const allowed = new Set<string>();
       for (const [key, values] of Object.entries(rules.metadata)) {
@@ -65,7 +60,8 @@ export const modelRules: Check = defineCheck({
         for (const each of list) allowed.add(each);
       }
       if (matched.length === 0) for (const each of rules.defaults) allowed.add(each);
-      const model = [first, ...others].find((each) => allowed.has(each) === not) ?? first;
+      const model = decidingModel(subject, (each) => allowed.has(each) !== not);
+      if (typeof model !== 'string') return model;
       const isAllowed = allowed.has(model);
       const verdict = isAllowed !== not;
       const by = matched.length > 0 ? `matched rules: ${matched.join(', ')}` : 'using default models';
@@ -76,17 +72,17 @@ export const modelRules: Check = defineCheck({
     },
 });
 
-/** Returns the models that a provider may call besides `model`; null if they cannot be read. */
-function othersIn(body: JsonObject): string[] | null {
+/**
+ * Returns the model that decides: the first of those that the provider may call and that do not pass, else the model of the request. Returns the
+ * outcome of the check if the models cannot be read.
+ */
+function decidingModel({ model, body }: Pick<Subject, 'model' | 'body'>, passes: (model: string) => boolean): string | Outcome {
+  if (model === null) return noModel();
   try {
-    return alternativeModels(body);
+    return [model, ...alternativeModels(body)].find((each) => !passes(each)) ?? model;
   } catch {
-    return null;
+    return { verdict: false, data: { explanation: 'The lists of further models in the request cannot be read.' } };
   }
-}
-
-function unreadable(): Outcome {
-  return { verdict: false, data: { explanation: 'The lists of further models in the request cannot be read.' } };
 }
 
 function noModel(): Outcome {
