@@ -185,7 +185,8 @@ function shared({ entities, migrations }: Tables, log: Log): Options {
   return {
     entities: [...entities],
     extensions: [Migrator],
-    migrations: { migrationsList: [...migrations], snapshot: false, silent: true, tableName: 'migrations' },
+    // Each migration has a transaction of its own.
+    migrations: { migrationsList: [...migrations], allOrNothing: false, snapshot: false, silent: true, tableName: 'migrations' },
     discovery: { disableDynamicFileAccess: true },
     // Messages of the ORM carry no parameters. Query logging, which would, is off.
     logger: (message) => log.debug({ source: 'orm' }, message),

@@ -17,13 +17,21 @@ const gaveWay = new Set(['55P03', '40P01']);
  * version has changed the tables; migrations keep what older versions use, so this one works.
  */
 export async function runMigrations(
-  orm: Pick<MikroORM, 'migrator'>,
+  { migrator }: Pick<MikroORM, 'migrator'>,
   migrations: readonly { readonly name: string }[],
   log: Log,
 ): Promise<void> {
-  for (const { name } of await orm.migrator.getPending()) await patiently(() => orm.migrator.up(name));
+  let migratedAtMs = performance.now();
+  migrator.on('migrated', async () => {
+    migratedAtMs = performance.now();
+  });
+  // After a failure, the next call continues with the migration that failed.
+  await patiently(
+    () => migrator.up(),
+    () => migratedAtMs,
+  );
   const known = new Set(migrations.map(({ name }) => name));
-  const newer = (await orm.migrator.getExecuted()).flatMap(({ name }) => (known.has(name) ? [] : [name]));
+  const newer = (await migrator.getExecuted()).flatMap(({ name }) => (known.has(name) ? [] : [name]));
   if (newer.length === 0) return;
   log.warn(
     { newer },
@@ -31,17 +39,21 @@ export async function runMigrations(
   );
 }
 
-/** Runs the migration again while others hold the locks it needs. */
-export async function patiently<T>(work: () => Promise<T>): Promise<T> {
-  const giveUpAtMs = performance.now() + patienceMs;
+/** Runs the work again while others hold the locks it needs. Gives up two minutes after the start or the last progress. */
+export async function patiently<T>(work: () => Promise<T>, progressAtMs: () => number = startedNow()): Promise<T> {
   for (;;) {
     try {
       return await work();
     } catch (error) {
-      if (!gaveWay.has(codeOf(error)) || performance.now() > giveUpAtMs) throw error;
+      if (!gaveWay.has(codeOf(error)) || performance.now() > progressAtMs() + patienceMs) throw error;
       await pause(50 + Math.random() * 200);
     }
   }
+}
+
+function startedNow(): () => number {
+  const atMs = performance.now();
+  return () => atMs;
 }
 
 function codeOf(error: unknown): string {
