@@ -6,7 +6,7 @@ import type { Token } from '../contract/provider/sign-services.ts';
 import { Secret } from '../contract/values/credentials/secret.ts';
 import type { HeaderList } from '../contract/values/http/http.ts';
 import { isObject, type JsonObject, parseObject } from '../contract/values/json/json.ts';
-import { away, refused, statusError } from './secret-error.ts';
+import { away, refused, type SecretError, statusError } from './secret-error.ts';
 import {
   addressOf,
   type ManagerAddress,
@@ -28,6 +28,8 @@ interface Login {
   /** Everything the token depends on, including secrets. */
   readonly key: string;
   readonly path: string;
+  /** Likely causes of a rejected login, for the administrator. */
+  readonly hint: string;
   body(): Promise<JsonObject>;
 }
 
@@ -92,6 +94,7 @@ function loginOf(mapped: MappedSecretDocument, credentials: Credentials, call: C
       return {
         key: tokenKey('approle', tenant, address.base, namespace ?? '', proof.role_id, proof.secret_id),
         path: 'auth/approle/login',
+        hint: 'vault_role_id or vault_secret_id is not valid, the secret id has expired, or auth/approle is not enabled',
         body: async () => proof,
       };
     }
@@ -105,6 +108,7 @@ function loginOf(mapped: MappedSecretDocument, credentials: Credentials, call: C
       return {
         key: tokenKey('kubernetes', tenant, address.base, namespace ?? '', role),
         path: 'auth/kubernetes/login',
+        hint: 'vault_role is not bound to the service account of this pod, or auth/kubernetes is not enabled',
         body: async () => ({ role, jwt: await tokenIn(services.serviceAccountTokenFile) }),
       };
     }
@@ -121,7 +125,10 @@ async function logIn(login: Login, call: Call, { sign }: ReadServices): Promise<
     body: JSON.stringify(await login.body()),
     tenant: call.tenant,
   });
-  if (reply.status !== 200) throw statusError(`the login at ${who}`, reply.status, null);
+  const { status } = reply;
+  if (status === 404 && isUnknownNamespace(reply.body)) throw unknownNamespace();
+  if (status === 400 || status === 403) throw refused(`the login at ${who} responded with ${status}: ${login.hint}`);
+  if (status !== 200) throw statusError(`the login at ${who}`, status, null);
   const { auth } = objectIn(who, reply.body);
   const { client_token: token, lease_duration: seconds } = isObject(auth) ? auth : {};
   if (typeof token !== 'string' || !tokenPattern.test(token)) throw away(`the login at ${who} returned no token`);
@@ -135,19 +142,36 @@ const forbiddenHint =
 
 function contentOf(reply: Reply): { kind: 'fields'; text: Secret } {
   if (reply.status !== 200) {
-    const { warnings } = parseObject(reply.body) ?? {};
-    if (reply.status === 404 && /versioned K\/V/.test(JSON.stringify(warnings ?? null))) {
-      throw refused('secret_path: the key/value engine has version 2. Insert data/ after the mount');
-    }
     // 412: a replica that has not caught up yet.
     if (reply.status === 412) throw away(`${who} responded with 412`);
     if (reply.status === 403) throw refused(`${who} responded with 403: ${forbiddenHint}`);
-    if (reply.status === 404) throw refused(`${who} responded with 404: there is no secret at secret_path`);
+    if (reply.status === 404) throw notFound(reply.body);
     throw statusError(who, reply.status, null);
   }
   const { data } = objectIn(who, reply.body);
   if (!isObject(data)) throw away(`${who} sent a reply without a value`);
   return { kind: 'fields', text: new Secret(JSON.stringify(isVersioned(data) ? data.data : data)) };
+}
+
+/** Returns the error for a 404. Its body distinguishes a deleted version, an unknown namespace and a missing secret. */
+function notFound(body: Uint8Array): SecretError {
+  if (isUnknownNamespace(body)) return unknownNamespace();
+  const { data, warnings } = parseObject(body) ?? {};
+  if (/versioned K\/V/.test(JSON.stringify(warnings ?? null))) {
+    return refused('secret_path: the key/value engine has version 2. Insert data/ after the mount');
+  }
+  if (isObject(data) && isObject(data.metadata)) {
+    return refused(`${who} responded with 404: the latest version of the secret is deleted. Restore it or write a new one`);
+  }
+  return refused(`${who} responded with 404: there is no secret at secret_path`);
+}
+
+function isUnknownNamespace(body: Uint8Array): boolean {
+  return /namespace not found/.test(JSON.stringify(parseObject(body)?.errors ?? null));
+}
+
+function unknownNamespace(): SecretError {
+  return refused('vault_namespace: there is no such namespace');
 }
 
 /** Version 2 wraps the fields and adds the number of their version. */

@@ -91,6 +91,27 @@ describe('a Vault token', () => {
     ]);
   });
 
+  it('reports a deleted version, an absent secret and an unknown namespace as different errors', async () => {
+    const under = managersOfTest();
+    const metadata = {
+      created_time: '2026-01-01T00:00:00Z',
+      deletion_time: '2026-01-02T00:00:00Z',
+      destroyed: false,
+      version: 3,
+    };
+    for (const [body, reason] of [
+      [
+        { data: { data: null, metadata } },
+        'HashiCorp Vault responded with 404: the latest version of the secret is deleted. Restore it or write a new one',
+      ],
+      [{ errors: [] }, 'HashiCorp Vault responded with 404: there is no secret at secret_path'],
+      [{ errors: ['namespace not found'] }, 'vault_namespace: there is no such namespace'],
+    ] as const) {
+      upstream.on((request) => request.path.startsWith('/v1/secret/'), reply(404, body));
+      expect(await under.managers.check(documentWith(mapped()))).toEqual([reason]);
+    }
+  });
+
   it('with a missing or unsendable field gets an error that names it', async () => {
     const under = managersOfTest();
     const auth = { vault_auth_type: 'token', vault_addr: vault.addr };
@@ -201,7 +222,16 @@ describe('Vault AppRole', () => {
       await under.managers.check(
         documentWith(approle({ auth: { vault_auth_type: 'approle', vault_addr: vault.addr, vault_role_id: 'other' } })),
       ),
-    ).toEqual(['the login at HashiCorp Vault responded with 400']);
+    ).toEqual([
+      'the login at HashiCorp Vault responded with 400: vault_role_id or vault_secret_id is not valid, the secret id has expired, or auth/approle is not enabled',
+    ]);
+  });
+
+  it('reports an unknown namespace at the login', async () => {
+    upstream.on('/v1/auth/approle/login', reply(404, { errors: ['namespace not found'] }));
+    expect(await managersOfTest().managers.check(documentWith(approle()))).toEqual([
+      'vault_namespace: there is no such namespace',
+    ]);
   });
 
   it('rejects a token that no header can carry', async () => {
@@ -237,6 +267,15 @@ describe('Vault Kubernetes login', () => {
     const under = managersOfTest({ machineIdentity: true, serviceAccountTokenFile: file });
     expect(await under.read(kubernetes())).toEqual({ api_key: 'sk' });
     expect(vault.logins[0]?.json()).toEqual({ role: 'gateway', jwt: 'pod-token' });
+  });
+
+  it('reports a role that the pod may not use', async () => {
+    const document = kubernetes();
+    vault.kubernetesRoles.clear();
+    const under = managersOfTest({ machineIdentity: true, serviceAccountTokenFile: file });
+    expect(await under.managers.check(document)).toEqual([
+      'the login at HashiCorp Vault responded with 400: vault_role is not bound to the service account of this pod, or auth/kubernetes is not enabled',
+    ]);
   });
 
   it('sends the pod’s token only if allowed and the host is trusted', async () => {
