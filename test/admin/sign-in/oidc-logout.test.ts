@@ -67,6 +67,15 @@ describe.each(ruleDatabases)('sign-out with OpenID Connect, on %s', (database) =
     expect(await stateOf(two.auth_token)).toBe(401);
   });
 
+  it('logout at the provider: accepts a token without exp, but not one that was issued days ago', async () => {
+    const { auth_token: key } = (await signIn('ada', { sid: 'session-1' })).body;
+    const claims = { ...logoutClaims(), exp: undefined };
+    expect((await send(await provider.sign({ ...claims, iat: now() - 25 * hour }))).status).toBe(401);
+    expect(await stateOf(key)).toBe(200);
+    expect((await send(await provider.sign(claims))).status).toBe(200);
+    expect(await stateOf(key)).toBe(401);
+  });
+
   it.each<readonly [string, (claims: Record<string, unknown>) => Promise<string>]>([
     ['an ID token', (claims) => provider.sign({ ...claims, events: undefined, nonce: 'n' })],
     ['a nonce', (claims) => provider.sign({ ...claims, nonce: 'n' })],
