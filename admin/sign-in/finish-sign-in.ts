@@ -138,9 +138,13 @@ function isDeactivated(): SignInRefusal {
 
 /** Returns the e-mail if it may identify a user. Throws SignInRefusal. */
 async function usableEmail(em: EntityManager, identity: VerifiedIdentity): Promise<string> {
-  const { email, emailVerified, organisationId } = identity;
+  const { type, email, emailVerified, organisationId } = identity;
   if (email === null) {
-    throw new SignInRefusal('email_missing', 'The identity provider sent no e-mail. Add the scope email to the connection');
+    const next =
+      type === 'saml'
+        ? 'Send the attribute email, or set saml.email_attribute of the connection to the name of its attribute'
+        : 'Add the scope email to the connection';
+    throw new SignInRefusal('email_missing', `The identity provider sent no e-mail. ${next}`);
   }
   if (!emailVerified) {
     throw new SignInRefusal('email_unverified', 'The identity provider has not verified the e-mail of this user');
