@@ -1,6 +1,6 @@
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { newId } from '../../db/new-id.ts';
-import { notFound } from '../../http/errors.ts';
+import { forbidden, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/filters/find-item.ts';
 import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
@@ -15,6 +15,9 @@ const shared = {
   query: tenantQuery,
   reply: savedReply,
 } as const;
+
+const ofGuardrail =
+  'This feedback was written by a guardrail and cannot be replaced. Send one of your own with POST /v1/feedback';
 
 /** Routes of feedback. A trace need not have a record yet: records arrive after their replies. */
 export const feedbackRoutes: readonly AdminRoute[] = [
@@ -55,6 +58,7 @@ export const feedbackRoutes: readonly AdminRoute[] = [
         const { feedbackId: id = '' } = call.params;
         const found = isUuid(id) ? await change.tx.findOne(feedbacks, itemOf(call, id)) : null;
         if (!found) throw notFound('Feedback');
+        if (found.guardrailId !== null) throw forbidden(ofGuardrail);
         call.match(found.revision);
         const { value, weight, metadata } = call.body;
         change.tx.assign(found, { value, weight: weight ?? 1, metadata: metadata ?? {}, lastUpdatedAt: new Date() });

@@ -84,6 +84,21 @@ describe.each(ruleDatabases)('feedback, on %s', (database) => {
     ]);
   });
 
+  it('of a guardrail cannot be replaced by an application', async () => {
+    const guardrail = {
+      ...{ id: 'g1', side: 'input', type: 'guardrail', targetPath: null, verdict: false, deny: false, async: false },
+      ...{ transformed: false, durationMs: 3, feedback: { value: -5, weight: 1 }, checks: [] },
+    };
+    const { id } = await store({ traceId: 'fixed', guardrails: [guardrail] as never });
+    const [{ id: feedbackId }] = await feedbacksOf(id);
+    const reply = await plane.ask('PUT', `/feedback/${feedbackId}`, { key: plane.workspaceKey, body: { value: 10 } });
+    expect([reply.status, reply.body.data.message]).toEqual([
+      403,
+      'This feedback was written by a guardrail and cannot be replaced. Send one of your own with POST /v1/feedback',
+    ]);
+    expect(await feedbacksOf(id)).toEqual([expect.objectContaining({ value: -5, guardrail_id: 'g1' })]);
+  });
+
   it('is deleted in batches when it is old', async () => {
     const made = await send([
       { trace_id: 'old', value: 1 },
