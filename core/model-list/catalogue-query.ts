@@ -23,13 +23,7 @@ const sortKeys = {
 
 /** Filters, sorts and limits the catalogue by the query. Throws `bad_request` naming the invalid parameter. */
 export function pickModels(models: readonly CatalogueModel[], given: URLSearchParams) {
-  const parsed = v.safeParse(query, Object.fromEntries(given));
-  if (!parsed.success) {
-    const [issue] = parsed.issues;
-    const name = String(issue.path?.[0]?.key ?? 'query');
-    throw new GatewayError('bad_request', { message: `${name}: ${issue.message}`, param: name });
-  }
-  const { ai_service: type, provider, limit, offset, sort, order } = parsed.output;
+  const { ai_service: type, provider, limit, offset, sort, order } = readQuery(query, given);
   const slug = provider?.replace(/^@/, '');
   const found = models.filter(
     (model) => (type === undefined || model.owned_by === type) && (slug === undefined || model.provider === slug),
@@ -38,6 +32,18 @@ export function pickModels(models: readonly CatalogueModel[], given: URLSearchPa
   const direction = order === 'asc' ? 1 : -1;
   found.sort((a, b) => direction * (compare(keyOf(a), keyOf(b)) || compare(a.id, b.id)));
   return { models: found.slice(offset, limit === undefined ? undefined : offset + limit), total: found.length };
+}
+
+/** Returns the parameters of a query, the last one if a name is repeated. Throws `bad_request` naming the invalid parameter. */
+export function readQuery<Schema extends v.GenericSchema>(schema: Schema, given: URLSearchParams): v.InferOutput<Schema> {
+  const parsed = v.safeParse(schema, Object.fromEntries(given));
+  if (parsed.success) return parsed.output;
+  const [issue] = parsed.issues;
+  throw invalidParameter(String(issue.path?.[0]?.key ?? 'query'), issue.message);
+}
+
+export function invalidParameter(name: string, problem: string): GatewayError {
+  return new GatewayError('bad_request', { message: `${name}: ${problem}`, param: name });
 }
 
 function compare(left: string, right: string): number {

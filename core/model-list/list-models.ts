@@ -4,9 +4,10 @@ import type { Reply } from '../contract/plugin/plugin.ts';
 import type { WorkspaceModelsDocument } from '../contract/protocol/documents.ts';
 import { defaultPrefix } from '../contract/protocol/header-names.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
-import { isText, type JsonObject } from '../contract/values/json/json.ts';
+import type { JsonObject } from '../contract/values/json/json.ts';
 import type { Maybe } from '../contract/values/maybe.ts';
 import type { Dispatcher } from '../pipeline/dispatch.ts';
+import { anthropicList, anthropicModel } from './anthropic-list.ts';
 import { type CatalogueModel, catalogueModels } from './catalogue.ts';
 import { pickModels } from './catalogue-query.ts';
 import { readModel } from './one-model.ts';
@@ -26,8 +27,10 @@ export async function listModels(ctx: RequestContext, dispatcher: Dispatcher): P
   }
   const named = targetsByProvider(ctx);
   const fromCatalogue = named.size === 0 || asksForCatalogue(ctx);
-  const list = fromCatalogue ? await readCatalogue(ctx, named, dispatcher) : await readUpstream(ctx, named, dispatcher);
-  return jsonReply(isAnthropic ? anthropicList(list) : openAiList(list));
+  const list = fromCatalogue
+    ? await readCatalogue(ctx, named, dispatcher, isAnthropic)
+    : await readUpstream(ctx, named, dispatcher);
+  return jsonReply(isAnthropic ? anthropicList(list.models, new URLSearchParams(ctx.query)) : openAiList(list));
 }
 
 function jsonReply(body: JsonObject): Reply {
@@ -65,11 +68,15 @@ async function readCatalogue(
   ctx: RequestContext,
   named: ReadonlyMap<string, Target>,
   dispatcher: Dispatcher,
+  isAnthropic: boolean,
 ): Promise<ModelList> {
   // A provider named by its type has no catalogue in the workspace.
   const isOpen = [...named.keys()].some((name) => !name.startsWith('@'));
   const slugs = isOpen || named.size === 0 ? null : new Set([...named.keys()].map((name) => name.slice(1)));
-  return pickModels(catalogueModels(await catalogueOf(ctx, dispatcher), slugs), new URLSearchParams(ctx.query));
+  const query = new URLSearchParams(ctx.query);
+  // `anthropicList` applies this limit, because it also depends on `after_id` and `before_id`.
+  if (isAnthropic) query.delete('limit');
+  return pickModels(catalogueModels(await catalogueOf(ctx, dispatcher), slugs), query);
 }
 
 function catalogueOf(ctx: RequestContext, dispatcher: Dispatcher): Maybe<WorkspaceModelsDocument | null> {
@@ -92,25 +99,4 @@ async function readUpstream(ctx: RequestContext, named: ReadonlyMap<string, Targ
 
 function openAiList({ models, total }: ModelList): JsonObject {
   return { object: 'list', total_count: total, data: models };
-}
-
-/** https://docs.anthropic.com/en/api/models-list */
-function anthropicList({ models }: ModelList): JsonObject {
-  const data = models.map(anthropicModel);
-  return { data, has_more: false, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
-}
-
-function anthropicModel(model: CatalogueModel | ProviderModel) {
-  return {
-    type: 'model',
-    id: model.id,
-    display_name: displayName(model),
-    created_at: new Date(model.created * 1000).toISOString(),
-  };
-}
-
-/** Returns the name that the provider states for people (OpenAI-compatible lists with names have `name`), or the id. */
-function displayName(model: CatalogueModel | ProviderModel): string {
-  const { display_name: display, name }: JsonObject = { ...model };
-  return [display, name].find(isText) ?? model.id;
 }

@@ -257,7 +257,7 @@ export const routeDescriptions: Readonly<Record<string, RouteDescription>> = {
     tag: 'Models',
     summary: 'List the models of the workspace, or of the provider that the request names',
     scopes: ['completions.write', 'models.list', 'virtual_keys.list'],
-    query: ['ai_service', 'provider', 'limit', 'offset', 'sort', 'order'],
+    query: ['ai_service', 'provider', 'limit', 'offset', 'sort', 'order', 'after_id', 'before_id'],
   },
   'GET /realtime': {
     body: 'none',
