@@ -1,4 +1,6 @@
 import type { Context } from 'hono';
+import { isUuid } from '../../core/contract/values/text/uuid.ts';
+import { workspaceOfRow } from '../db/workspace-of-row.ts';
 import { failureFields } from '../failure-fields.ts';
 import { type Change, writeChange } from '../publish/write-change.ts';
 import type { Actor } from './caller/actor.ts';
@@ -127,7 +129,7 @@ class RouteCall {
     });
   }
 
-  /** The workspace that a request names, although the rest of it may be invalid. Throws if the caller may not use it. */
+  /** The workspace that a request names, itself or by the row id of an item, although the rest of it may be invalid. Throws if the caller may not use it. */
   async findWorkspace(): Promise<string | null> {
     const { database, callers } = this.#services;
     const [route, caller, { req }] = [this.#route, this.#caller, this.#c];
@@ -138,7 +140,9 @@ class RouteCall {
     const of = named === null ? route : { ...route, tenant: 'workspace' as const };
     const em = database.emOf(caller.organisationId);
     const names = namesOf(route, { params, body: this.#sent });
-    return callers.resolveWorkspace(em, caller, of, named ?? this.#selectedBy(caller), names);
+    const found = await callers.resolveWorkspace(em, caller, of, named ?? this.#selectedBy(caller), names);
+    const id = Object.values(names).find(isUuid);
+    return found ?? (id === undefined ? null : workspaceOfRow(em, caller.organisationId, id));
   }
 
   /** The workspace that a user has selected, which applies if the request names none. Keys have no selection. */

@@ -27,6 +27,27 @@ describe.each(ruleDatabases)('audit entries of rejected changes, on %s', (databa
     expect(await plane.lastAudit()).toMatchObject({ responseStatusCode: 400, workspaceId });
   });
 
+  it.each([
+    ['an invalid body', 400, () => ({ body: { wrong: 1 } })],
+    ['an outdated version', 412, () => ({ headers: { 'if-match': '"99"' }, body: { name: 'b' } })],
+    [
+      'a missing scope',
+      403,
+      async () => ({ key: await plane.newKey(['configs.list'], 'organisation/service'), body: { name: 'b' } }),
+    ],
+  ])('have the workspace of the item that the path names by its row id: %s', async (_, status, request) => {
+    const { id } = (await plane.ask('GET', '/configs/pc-a?workspace_id=second')).body;
+    expect((await plane.ask('PUT', `/configs/${id}`, await request())).status).toBe(status);
+    expect(await plane.lastAudit()).toMatchObject({ responseStatusCode: status, workspaceId });
+  });
+
+  it('have no workspace if the row id belongs to another organisation', async () => {
+    const other = await plane.newTenant();
+    const { id } = (await plane.ask('POST', '/configs', { key: other.adminKey, body: { name: 'x', config: {} } })).body;
+    expect((await plane.ask('PUT', `/configs/${id}`, { body: { name: 'b' } })).status).toBe(404);
+    expect(await plane.lastAudit()).toMatchObject({ responseStatusCode: 404, workspaceId: null });
+  });
+
   it('have it if the caller lacks the scope of the route', async () => {
     const key = await plane.newKey(['configs.list'], 'organisation/service');
     expect((await plane.ask('DELETE', '/configs/pc-a?workspace_id=second', { key })).status).toBe(403);
