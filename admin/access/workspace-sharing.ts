@@ -7,6 +7,7 @@ import { asReference, invalid } from '../http/errors.ts';
 import { time, uuid } from '../http/reply/reply-schemas.ts';
 import { id, idOrSlug } from '../http/request/schemas.ts';
 import type { Change } from '../publish/write-change.ts';
+import type { integrationWorkspaces } from '../resources/integrations/entity.ts';
 import { type Workspace, workspaces } from '../resources/workspaces/entity.ts';
 import { findWorkspace } from './resolve-workspace.ts';
 
@@ -92,6 +93,27 @@ export async function mayUse(em: EntityManager, table: SharingTable, row: Sharea
 /** Like `mayUse`, with the decision about this workspace, which has been read; null: there is none. */
 export function isUsableIn(row: Shareable, workspaceId: string, decision: Pick<SharingRow, 'enabled'> | null): boolean {
   return row.workspaceId ? row.workspaceId === workspaceId : (decision?.enabled ?? row.globalWorkspaceAccess);
+}
+
+/** Returns the ids of the rows whose integration is active and usable in their workspace. `behind`: the integrations by id. */
+export async function usableRows(
+  em: EntityManager,
+  table: SharingTable | typeof integrationWorkspaces,
+  rows: readonly { readonly id: string; readonly integrationId: string; readonly workspaceId: string }[],
+  behind: ReadonlyMap<string, Shareable & { readonly status: string }>,
+): Promise<ReadonlySet<string>> {
+  const where = {
+    integrationId: { $in: [...behind.keys()] },
+    workspaceId: { $in: [...new Set(rows.map((row) => row.workspaceId))] },
+  };
+  const decided = rows.length === 0 ? [] : await em.find(table as SharingTable, where);
+  const decisions = new Map(decided.map((one) => [`${one.integrationId}/${one.workspaceId}`, one]));
+  const usable = rows.filter(({ integrationId, workspaceId }) => {
+    const integration = behind.get(integrationId);
+    if (integration?.status !== 'active') return false;
+    return isUsableIn(integration, workspaceId, decisions.get(`${integrationId}/${workspaceId}`) ?? null);
+  });
+  return new Set(usable.map((row) => row.id));
 }
 
 /** Returns the filters of the integrations that the organisation shares with a workspace. */

@@ -1,10 +1,12 @@
 import type { FilterQuery } from '@mikro-orm/core';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
+import { usableRows } from '../../access/workspace-sharing.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { type AgentIntegration, agentIntegrations } from '../agent-integrations/entity.ts';
+import { type AgentIntegration, agentIntegrations, agentIntegrationWorkspaces } from '../agent-integrations/entity.ts';
+import { agentIntegrationAccess } from '../agent-integrations/service.ts';
 import { type Workspace, workspaces } from '../workspaces/entity.ts';
 import { type AgentServer, agentServers } from './entity.ts';
 import { createBody, createReply, listQuery, listReply, readReply, updateBody } from './schema.ts';
@@ -46,9 +48,12 @@ export const agentServerRoutes: readonly AdminRoute[] = [
       const [rows, total] = await em.findAndCount(agentServers, { $and: where }, page);
       const spaces = await em.find(workspaces, { organisationId, id: { $in: rows.map((row) => row.workspaceId) } });
       const sources = await em.find(agentIntegrations, { organisationId, id: { $in: rows.map((row) => row.integrationId) } });
+      const byId = new Map(sources.map((one) => [one.id, one]));
+      const usable = await usableRows(em, agentIntegrationWorkspaces, rows, byId);
       const data = rows.map((row) => {
         const workspace = spaces.find(({ id }) => id === row.workspaceId) as Workspace;
-        return toRow(services.settings, row, workspace, sources.find(({ id }) => id === row.integrationId) as AgentIntegration);
+        const integration = byId.get(row.integrationId) as AgentIntegration;
+        return toRow(services.settings, row, workspace, integration, usable.has(row.id));
       });
       return { object: 'list', total, data };
     },
@@ -82,7 +87,8 @@ export const agentServerRoutes: readonly AdminRoute[] = [
       call.tag(row.revision);
       const { organisationId, integrationId } = row;
       const integration = await call.em.findOneOrFail(agentIntegrations, { organisationId, id: integrationId });
-      return toDetail(call.services.settings, row, integration);
+      const isUsable = await agentIntegrationAccess.mayUse(call.em, integration, row.workspaceId);
+      return toDetail(call.services.settings, row, integration, isUsable);
     },
   }),
   defineRoute({

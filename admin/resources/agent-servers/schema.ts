@@ -44,6 +44,7 @@ const entries = {
   organisation_id: uuid,
   workspace_id: uuid,
   owner_id: uuid,
+  /** `archived`: its integration is not shared with the workspace any more, and it cannot be called. */
   status: v.picklist(['active', 'archived']),
   created_at: time,
   last_updated_at: time,

@@ -7,7 +7,7 @@ import type { AgentServer } from './entity.ts';
 
 type Public = Pick<Settings, 'publicUrl'>;
 
-function toEntries({ publicUrl }: Public, row: AgentServer) {
+function toEntries({ publicUrl }: Public, row: AgentServer, isUsable: boolean) {
   const url = `${publicUrl}/v1/agent/${row.slug}`;
   return {
     id: row.id,
@@ -17,7 +17,7 @@ function toEntries({ publicUrl }: Public, row: AgentServer) {
     organisation_id: row.organisationId,
     workspace_id: row.workspaceId,
     owner_id: row.ownerId,
-    status: row.status,
+    status: isUsable ? row.status : 'archived',
     created_at: row.createdAt.toISOString(),
     last_updated_at: row.lastUpdatedAt.toISOString(),
     agent_integration_id: row.integrationId,
@@ -27,10 +27,16 @@ function toEntries({ publicUrl }: Public, row: AgentServer) {
   };
 }
 
-/** A server in a list. */
-export function toRow(settings: Public, row: AgentServer, workspace: Workspace, integration: AgentIntegration) {
+/** A server in a list. `isUsable` is false if its workspace can no longer use the integration. */
+export function toRow(
+  settings: Public,
+  row: AgentServer,
+  workspace: Workspace,
+  integration: AgentIntegration,
+  isUsable: boolean,
+) {
   return {
-    ...toEntries(settings, row),
+    ...toEntries(settings, row, isUsable),
     agent_integration_slug: integration.slug,
     agent_integration_url: maskUrlCredentials(integration.url),
     auth_type: integration.authType,
@@ -43,11 +49,11 @@ export function toRow(settings: Public, row: AgentServer, workspace: Workspace, 
  * A server alone. It shows no settings of an integration that the organisation shares. Credentials in the URL are masked, as in lists:
  * callers need no right to read the integration.
  */
-export function toDetail(settings: Public, row: AgentServer, integration: AgentIntegration) {
+export function toDetail(settings: Public, row: AgentServer, integration: AgentIntegration, isUsable: boolean) {
   const { id, slug, status, url, authType } = integration;
   const configurations = integration.workspaceId ? shownSettings(integration) : {};
   return {
-    ...toEntries(settings, row),
+    ...toEntries(settings, row, isUsable),
     agent_integration_details: { id, slug, status, url: maskUrlCredentials(url), auth_type: authType, configurations },
   };
 }

@@ -1,11 +1,12 @@
 import type { FilterQuery } from '@mikro-orm/core';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
+import { usableRows } from '../../access/workspace-sharing.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { type McpIntegration, mcpIntegrations } from '../mcp-integrations/entity.ts';
+import { type McpIntegration, mcpIntegrations, mcpIntegrationWorkspaces } from '../mcp-integrations/entity.ts';
 import { type Workspace, workspaces } from '../workspaces/entity.ts';
 import { type McpServer, mcpServers } from './entity.ts';
 import { createBody, createReply, listQuery, listReply, readReply, updateBody } from './schema.ts';
@@ -111,11 +112,11 @@ export const mcpServerRoutes: readonly AdminRoute[] = [
   }),
 ];
 
-/** Returns a function that gives the workspace and the integration of each of these servers. */
+/** Returns a function that gives the workspace and the integration of each of these servers, and whether the one may use the other. */
 async function ownersOf(
   em: EntityManager,
   rows: readonly McpServer[],
-): Promise<(row: McpServer) => readonly [Workspace, McpIntegration]> {
+): Promise<(row: McpServer) => readonly [Workspace, McpIntegration, boolean]> {
   const idsOf = (key: 'workspaceId' | 'integrationId') => ({ $in: [...new Set(rows.map((row) => row[key]))] });
   const [first] = rows;
   const organisationId = first?.organisationId ?? '';
@@ -124,5 +125,10 @@ async function ownersOf(
   const sources = new Map(
     (await em.find(mcpIntegrations, { organisationId, id: idsOf('integrationId') })).map((one) => [one.id, one]),
   );
-  return (row) => [spaces.get(row.workspaceId) as Workspace, sources.get(row.integrationId) as McpIntegration];
+  const usable = await usableRows(em, mcpIntegrationWorkspaces, rows, sources);
+  return (row) => [
+    spaces.get(row.workspaceId) as Workspace,
+    sources.get(row.integrationId) as McpIntegration,
+    usable.has(row.id),
+  ];
 }

@@ -1,17 +1,17 @@
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import type { Clock } from '../../../core/contract/values/time/clock.ts';
+import { usableRows } from '../../access/workspace-sharing.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { withTags } from '../../http/filters/with-tags.ts';
 import { type Page, pageOf } from '../../http/request/schemas.ts';
 import { readUsageOf } from '../../leases/read-usage.ts';
 import type { BudgetUsage } from '../../limits/schema.ts';
-import { type Integration, integrations } from '../integrations/entity.ts';
+import { type Integration, integrations, integrationWorkspaces } from '../integrations/entity.ts';
 import type { Mapping } from '../integrations/secret-mappings/mapping-table.ts';
 import { mappingsOfAll } from '../integrations/secret-mappings/secret-mappings.ts';
 import { lastUsedAt } from '../logs/last-used.ts';
 import { type Provider, providers } from './entity.ts';
-import { usableProviders } from './usable-providers.ts';
 
 interface ListCall {
   readonly organisationId: string;
@@ -51,7 +51,7 @@ export async function listProviders<Shown extends object>(
   const [rows, total] = await em.findAndCount(providers, where, page);
   const behind = await em.find(integrations, { organisationId, id: { $in: rows.map((row) => row.integrationId) } });
   const byId = new Map(behind.map((row) => [row.id, row]));
-  const usable = await usableProviders(em, rows, byId);
+  const usable = await usableRows(em, integrationWorkspaces, rows, byId);
   const mapped = await mappingsOfAll(em, organisationId, behind);
   const used = query.return_last_used === 'true' ? await lastUsedAt(em, 'providers', organisationId, rows) : null;
   const usage = query.include_usage === 'true' ? await readUsageOf(em, organisationId, rows, services.clock.now()) : undefined;

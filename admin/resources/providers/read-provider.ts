@@ -1,15 +1,15 @@
 import type * as v from 'valibot';
+import { usableRows } from '../../access/workspace-sharing.ts';
 import { forbidden } from '../../http/errors.ts';
 import type { AdminCall } from '../../http/route.ts';
 import { readUsageOf } from '../../leases/read-usage.ts';
 import type { BudgetUsage } from '../../limits/schema.ts';
-import { type Integration, integrations } from '../integrations/entity.ts';
+import { type Integration, integrations, integrationWorkspaces } from '../integrations/entity.ts';
 import type { Mapping } from '../integrations/secret-mappings/mapping-table.ts';
 import { mappingsOf } from '../integrations/secret-mappings/secret-mappings.ts';
 import type { Provider } from './entity.ts';
 import type { readQuery } from './schema.ts';
 import { findProvider } from './service.ts';
-import { usableProviders } from './usable-providers.ts';
 
 /** Returns the provider that a path names, with its budget usage, converted by `show`. Throws AB08. */
 export async function readProvider<Shown>(
@@ -31,6 +31,6 @@ export async function readProvider<Shown>(
   const { organisationId, integrationId: id } = row;
   const usage = await readUsageOf(call.em, organisationId, [row], call.services.clock.now());
   const integration = await call.em.findOne(integrations, { id, organisationId });
-  const usable = await usableProviders(call.em, [row], new Map(integration ? [[id, integration]] : []));
+  const usable = await usableRows(call.em, integrationWorkspaces, [row], new Map(integration ? [[id, integration]] : []));
   return show(row, integration, usable.has(row.id), usage, integration ? await mappingsOf(call.em, integration) : []);
 }

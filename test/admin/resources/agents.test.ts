@@ -114,9 +114,15 @@ describe.each(ruleDatabases)('agent integrations and servers, on %s', (database)
     });
     const users = (await plane.ask('GET', `/agent-servers/${made.body.id}/user-access`)).body;
     expect(users).toMatchObject({ object: 'list', default_user_access: 'allow', has_more: false });
+    const statuses = async () => {
+      const detail = (await plane.ask('GET', `/agent-servers/${document.id}`)).body;
+      return [detail.status, (await plane.ask('GET', `/agent-servers?id=${document.id}`)).body.data[0].status];
+    };
     await share(id, false);
     expect(await documentOf('travel')).toBeNull();
+    expect(await statuses()).toEqual(['archived', 'archived']);
     await share(id);
+    expect(await statuses()).toEqual(['active', 'active']);
     await expectChange(plane, () => plane.ask('DELETE', `/agent-integrations/${id}`), {
       ...{ resource: 'agent_integrations', action: 'delete', events: [`agent-server ${plane.workspaceId}/travel delete`] },
     });

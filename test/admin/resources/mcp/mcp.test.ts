@@ -101,6 +101,10 @@ describe.each(ruleDatabases)('MCP integrations and servers, on %s', (database) =
     });
     await share(id, false);
     expect(await documentOf('issues')).toBeNull();
+    expect((await plane.ask('GET', `/mcp-servers/${made.body.id}`)).body.status).toBe('archived');
+    expect((await plane.ask('GET', `/mcp-servers?id=${made.body.id}`)).body.data[0].status).toBe('archived');
+    await share(id);
+    expect((await plane.ask('GET', `/mcp-servers/${made.body.id}`)).body.status).toBe('active');
   });
 
   it('the secret of an introspection endpoint is sealed, masked, and bound to its host', async () => {
