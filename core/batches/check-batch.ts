@@ -4,7 +4,7 @@ import type { StepServices } from '../contract/provider/provider.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { hasDuplicateKeys } from '../contract/values/json/duplicate-keys.ts';
 import { isObject, type JsonObject, parseObject } from '../contract/values/json/json.ts';
-import { alternativeModels, requireReadableModel } from '../contract/values/models/readable-models.ts';
+import { furtherModels, requireReadableModel } from '../contract/values/models/readable-models.ts';
 import { lineTooLong, textLines } from '../contract/values/text/text-lines.ts';
 import { DenialError } from '../pipeline/attempt/denial-error.ts';
 import type { Outgoing } from '../pipeline/attempt/outgoing-call.ts';
@@ -109,7 +109,7 @@ function readLine(text: string, number: number, allow: LineChecks['allow']): { u
   if (allow === null) return { url, body };
   const { model, ...others } = body;
   requireReadableModel(others, lineOf(number));
-  for (const each of [model, others.modelId, ...alternativeModels(others)]) {
+  for (const each of [model, others.modelId, ...furtherModels(others)]) {
     if (each === undefined || each === null) continue;
     if (typeof each !== 'string') throw unjudged('body.model: a text is expected', lineOf(number));
     allow(each);

@@ -1,6 +1,6 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
-import { alternativeModels } from '../../contract/values/models/readable-models.ts';
+import { furtherModels } from '../../contract/values/models/readable-models.ts';
 import { lineTooLong, textLines } from '../../contract/values/text/text-lines.ts';
 import { withCustomCallsInLine, withFunctionsInLine } from '../../translate/custom-tools/batch-lines.ts';
 import { badParam } from '../bad-param.ts';
@@ -52,7 +52,7 @@ export async function* readJsonLines(source: AsyncIterable<Uint8Array>, param?: 
 /** Returns the call for one line of a batch. Throws `model_not_allowed` if the batch must not use the line's model. */
 export function callOfLine(call: OperationCall, body: JsonObject): OperationCall {
   const model = typeof body.model === 'string' ? body.model.replace(/^@(?!cf\/|hf\/)[^/]+\//, '') : '';
-  if (call.allowModel) for (const each of [model, ...alternativeModels(body)]) call.allowModel(each);
+  if (call.allowModel) for (const each of [model, ...furtherModels(body)]) call.allowModel(each);
   return { ...call, params: { ...body, model }, model, stream: false, form: null };
 }
 

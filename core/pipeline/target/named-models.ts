@@ -7,6 +7,7 @@ import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject, type JsonObject, objectsIn, parseObject } from '../../contract/values/json/json.ts';
 import {
   alternativeModels,
+  furtherModels,
   hiddenModel,
   isSpelling,
   modelFields,
@@ -53,12 +54,14 @@ async function namedModels(ctx: RequestContext, target: Target, isRestricted: bo
     return names;
   }
   const elsewhere = [...query.getAll('model'), ...texts(modelInPath(ctx.endpoint?.proxyPath ?? ''))];
-  const inside = await inBody(ctx, isRestricted);
+  // The body must state the model of the call beside these.
+  const further: string[] = [];
+  const inside = await inBody(ctx, isRestricted, further);
   if (isRestricted && inside.length === 0 && namesModelInBody(ctx)) throw notOneModel('the session of the body');
   const names = [...elsewhere, ...inside];
   if (isRestricted && names.length === 0 && hasBody(ctx) && !isModelFree(ctx.endpoint?.proxyPath ?? ''))
     throw notOneModel('the body');
-  return names;
+  return [...names, ...further];
 }
 
 /**
@@ -96,7 +99,7 @@ function inParams(ctx: RequestContext, target: Target, isRestricted: boolean): s
     if (ctx.streamedForm !== null) throw hiddenModel('model', 'send a form of at most FORM_BUFFER_MAX bytes');
     if (parts.some((part) => part.filename !== null)) throw notOneModel('the form');
     requireOne(params, ['model'], 'the body');
-    return [...alternativeModels(params), ...namedIn(ctx, params)];
+    return [...furtherModels(params), ...namedIn(ctx, params)];
   }
   return namedIn(ctx, params);
 }
@@ -105,8 +108,11 @@ function namedIn(ctx: RequestContext, params: JsonObject): string[] {
   return [...texts(params.model), ...(ctx.query === '' ? [] : new URLSearchParams(ctx.query).getAll('model'))];
 }
 
-/** Returns the models of a pass-through body: JSON, or a form. Throws `bad_request` if a model may be hidden. */
-async function inBody(ctx: RequestContext, isRestricted: boolean): Promise<string[]> {
+/**
+ * Returns the models of a pass-through body: JSON, or a form. Adds to `further` the models that its other fields name. Throws `bad_request` if a
+ * model may be hidden.
+ */
+async function inBody(ctx: RequestContext, isRestricted: boolean, further: string[]): Promise<string[]> {
   if (ctx.body === null || ctx.body.length === 0) return [];
   const encoding = ctx.request.header('content-encoding');
   if (encoding !== undefined && encoding !== 'identity') throw hiddenModel('content-encoding', 'send the body uncompressed');
@@ -123,6 +129,7 @@ async function inBody(ctx: RequestContext, isRestricted: boolean): Promise<strin
   if (isRestricted) requireReadableModel(parsed as JsonObject, 'the body');
   const { model, modelId, requests } = parsed as JsonObject;
   const alternatives = isRestricted ? alternativeModels(parsed as JsonObject) : [];
+  if (isRestricted) further.push(...furtherModels(parsed as JsonObject));
   const names = [
     ...alternatives,
     ...texts(model),
@@ -140,7 +147,7 @@ async function inBody(ctx: RequestContext, isRestricted: boolean): Promise<strin
       names.push(...texts(inner.model), ...texts(inner.modelId));
     }
   }
-  if (names.length > 0) ctx.body = Buffer.from(JSON.stringify(parsed));
+  if (names.length + further.length > 0) ctx.body = Buffer.from(JSON.stringify(parsed));
   return names;
 }
 

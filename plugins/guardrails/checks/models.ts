@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { alternativeModels } from '../../../core/contract/values/models/readable-models.ts';
+import { furtherModels } from '../../../core/contract/values/models/readable-models.ts';
 import { type Check, defineCheck, type Outcome, type Subject } from './check.ts';
 
 const models = v.pipe(v.array(v.pipe(v.string(), v.minLength(1))), v.maxLength(1000));
@@ -79,7 +79,7 @@ export const modelRules: Check = defineCheck({
 function decidingModel({ model, body }: Pick<Subject, 'model' | 'body'>, passes: (model: string) => boolean): string | Outcome {
   if (model === null) return noModel();
   try {
-    return [model, ...alternativeModels(body)].find((each) => !passes(each)) ?? model;
+    return [model, ...furtherModels(body)].find((each) => !passes(each)) ?? model;
   } catch {
     return { verdict: false, data: { explanation: 'The lists of further models in the request cannot be read.' } };
   }

@@ -1,5 +1,6 @@
 import { GatewayError } from '../errors/errors.ts';
 import { isObject, type JsonObject } from '../json/json.ts';
+import { nestedModels } from './nested-models.ts';
 
 /** Fields of a body that name its model. */
 export const modelFields = ['model', 'modelId'] as const;
@@ -22,21 +23,34 @@ export function requireReadableModel(params: JsonObject, where: string): void {
 }
 
 /**
- * Returns the models that a provider may call besides `model`. Throws `bad_request` for another spelling of these fields, and for a list
- * whose models cannot be read.
+ * Returns the models that a provider may call besides `model`: those of `alternativeModels`, and every model that another field names, such as that
+ * of a tool. Throws what `alternativeModels` throws.
+ */
+export function furtherModels(params: JsonObject): string[] {
+  const models = alternativeModels(params);
+  for (const name in params) {
+    if (!isSpelling(name, alternativeFields) && !isSpelling(name, modelFields)) nestedModels(name, params[name], models);
+  }
+  return models;
+}
+
+/**
+ * Returns the models in `models` and `fallbacks`. Throws `bad_request` for another spelling of these fields, and for a list whose models cannot
+ * be read.
  */
 export function alternativeModels(params: JsonObject): string[] {
-  return Object.keys(params).flatMap((name) => {
-    const value = params[name];
-    if (!isSpelling(name, alternativeFields) || value === null || value === undefined) return [];
-    const isReadable = (alternativeFields as readonly string[]).includes(name) && Array.isArray(value);
-    if (!isReadable) throw hiddenModel(name, 'send a list of names of models');
-    return (value as unknown[]).map((item) => {
-      if (isObject(item)) requireReadableModel(item, `an item of ${name}`);
-      const model = isObject(item) ? item.model : item;
-      if (typeof model !== 'string' || model === '') throw hiddenModel(name, 'send a list of names of models');
-      return model;
-    });
+  return Object.keys(params).flatMap((name) => (isSpelling(name, alternativeFields) ? alternativesIn(name, params[name]) : []));
+}
+
+function alternativesIn(name: string, value: unknown): string[] {
+  if (value === null || value === undefined) return [];
+  const isReadable = (alternativeFields as readonly string[]).includes(name) && Array.isArray(value);
+  if (!isReadable) throw hiddenModel(name, 'send a list of names of models');
+  return (value as unknown[]).map((item) => {
+    if (isObject(item)) requireReadableModel(item, `an item of ${name}`);
+    const model = isObject(item) ? item.model : item;
+    if (typeof model !== 'string' || model === '') throw hiddenModel(name, 'send a list of names of models');
+    return model;
   });
 }
 

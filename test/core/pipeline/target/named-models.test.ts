@@ -173,6 +173,55 @@ describe('a model allow-list', () => {
     }
   });
 
+  const tool = (model: string) => `{"type":"image_generation","model":"${model}"}`;
+  it.each([
+    ['tools', `[${tool('bad')}]`, 412],
+    ['tools', `[${tool('good')}]`, 200],
+    ['tools', '[{"type":"advisor_20260301","name":"advisor","model":"bad"}]', 412],
+    ['tools', '[{"type":"openrouter:fusion","parameters":{"analysis_models":["good","bad"]}}]', 412],
+    ['plugins', '[{"id":"fusion","model":"bad"}]', 412],
+    ['compound_custom', '{"models":{"reasoning_model":"good","answering_model":"bad"}}', 412],
+    ['providerOptions', '{"gateway":{"models":["bad"]}}', 412],
+    ['moderation', '{"model":"bad"}', 412],
+    ['search_model', '"bad"', 412],
+    ['data_sources', '[{"parameters":{"embedding_dependency":{"deployment_name":"bad"}}}]', 412],
+    [
+      'tools',
+      '[{"type":"function","function":{"name":"f","parameters":{"properties":{"model":{"type":"string","default":"bad"}}}}}]',
+      200,
+    ],
+    ['metadata', '{"model":"bad"}', 200],
+  ])('applies to models that other fields name: %s %s', async (field, value, status) => {
+    for (const [path, sent] of [
+      ['/v1/chat/completions', chat(`,"model":"good","${field}":${value}`)],
+      ['/v1/responses', `{"input":"x","model":"good","${field}":${value}}`],
+      ['/v1/messages', chat(`,"max_tokens":9,"model":"good","${field}":${value}`)],
+      ['/v1/proxy/responses', `{"input":"x","model":"good","${field}":${value}}`],
+      ['/v1/proxy/messages/batches', `{"requests":[{"params":${chat(`,"model":"good","${field}":${value}`)}}]}`],
+    ] as const) {
+      const harness = restricted();
+      const reply = await ask(harness, path, json, sent);
+      expect([path, reply.status]).toEqual([path, status]);
+      expect(harness.calls).toHaveLength(status === 200 ? 1 : 0);
+    }
+  });
+
+  it.each([
+    [`[{"type":"additional_tools","role":"developer","tools":[${tool('bad')}]}]`, 412],
+    [`[{"role":"user","content":[{"type":"tool_addition","tool":{"type":"tool_definition","definition":${tool('bad')}}}]}]`, 412],
+    ['[{"type":"function_call","call_id":"c","name":"f","arguments":{"model":"bad"}},{"role":"user","content":"x"}]', 200],
+    ['[{"role":"user","content":[{"type":"tool_use","id":"i","name":"f","input":{"model":"bad"}}]}]', 200],
+  ])('applies to tools that the conversation defines, and not to its data: %s', async (input, status) => {
+    const reply = await ask(restricted(), '/v1/proxy/responses', json, `{"model":"good","input":${input}}`);
+    expect(reply.status).toBe(status);
+  });
+
+  it('rejects a body whose tools name a model and that names none itself', async () => {
+    const body = `{"input":"x","tools":[${tool('good')}]}`;
+    expect((await ask(restricted(), '/v1/proxy/responses', json, body)).status).toBe(400);
+    expect((await ask(restricted(), '/v1/proxy/responses', json, '{"input":"x","models":["good"]}')).status).toBe(200);
+  });
+
   it('is also a list of rejected models', async () => {
     const harness = restricted({ allowAll: true, list: [{ slug: 'bad', enabled: false, customHost: null }], headers: null });
     expect((await ask(harness, '/v1/chat/completions', json, chat(',"model":"any","Model":"bad"'))).status).toBe(400);
