@@ -3,7 +3,7 @@ import type { RatePolicy, UsagePolicy, WorkspacePoliciesDocument } from '../../c
 import { type Meter, ratePolicyMeter, usagePolicyMeter } from './meters.ts';
 import { PolicyIndex } from './policy-index.ts';
 import { compileCondition, compileGroup } from './policy-matcher.ts';
-import type { PolicyCall } from './policy-values.ts';
+import { modelsBeside, type PolicyCall } from './policy-values.ts';
 
 /** Maximum number of meters of a policy in memory, one per counter. Beyond this number they are created again when they are needed. */
 const metersMax = 10_000;
@@ -11,6 +11,7 @@ const metersMax = 10_000;
 /** The policies of one workspace, compiled from one version of its document. */
 export class WorkspacePolicies {
   readonly #index: PolicyIndex<CompiledPolicy>;
+  readonly #readsModels: boolean;
 
   constructor(leases: Leases, document: WorkspacePoliciesDocument) {
     const { organisationId } = document;
@@ -23,10 +24,21 @@ export class WorkspacePolicies {
       return [policy, new CompiledPolicy(policy, meterOf)] as const;
     });
     this.#index = new PolicyIndex([...usage, ...rate]);
+    this.#readsModels = [...document.usage, ...document.rate].some(
+      ({ conditions, groupBy }) => groupBy.includes('model') || conditions.some(({ key }) => key === 'model'),
+    );
   }
 
-  /** Returns the counters that a call counts in, budgets first. */
+  /** Returns the counters that a call counts in. It counts for each model that its provider may call. */
   metersOf(call: PolicyCall): Meter[] {
+    const meters = this.#metersOf(call);
+    const beside = this.#readsModels && call.target !== null ? modelsBeside(call.ctx) : [];
+    return beside.length === 0
+      ? meters
+      : [...new Set([...meters, ...beside.flatMap((model) => this.#metersOf({ ...call, model }))])];
+  }
+
+  #metersOf(call: PolicyCall): Meter[] {
     const budgets: Meter[] = [];
     const rates: Meter[] = [];
     this.#index.visit(call, (policy) => {

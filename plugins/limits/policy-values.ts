@@ -1,6 +1,8 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import { metadataPrefix } from '../../core/contract/protocol/limits/policies.ts';
+import { parseObject } from '../../core/contract/values/json/json.ts';
+import { furtherModels } from '../../core/contract/values/models/readable-models.ts';
 
 /** A call of a target, of an MCP tool or of an agent, as far as policies look at it. */
 export interface PolicyCall {
@@ -9,6 +11,8 @@ export interface PolicyCall {
   readonly target: Target | null;
   /** Row id of the stored provider; null if the request brings the provider with its credentials. */
   readonly providerId: string | null;
+  /** A model that the provider may call besides that of the target. Absent: the target's. */
+  readonly model?: string;
 }
 
 /** Reads the value of one key of conditions and groups. */
@@ -61,6 +65,12 @@ export function modelOf(ctx: RequestContext, target: Target): string | null {
   return typeof sent === 'string' ? sent : ctx.model;
 }
 
+/** Returns the models that the provider may call besides that of the target. Throws `bad_request` if they cannot be read. */
+export function modelsBeside({ params, passed, body }: RequestContext): string[] {
+  const named = params ?? (passed && body && parseObject(body));
+  return named ? furtherModels(named) : [];
+}
+
 /** Returns the prompt of the target, else that of the path; null for requests without a prompt. */
 function promptIn({ ctx: { prompt }, target }: PolicyCall): { readonly id: string; readonly slug: string } | null {
   if (prompt === null) return null;
@@ -68,8 +78,8 @@ function promptIn({ ctx: { prompt }, target }: PolicyCall): { readonly id: strin
 }
 
 /** `@<provider type>/<model>`, as conditions name models. */
-function modelIn({ ctx, target }: PolicyCall): string | null {
+function modelIn({ ctx, target, model: beside }: PolicyCall): string | null {
   if (target === null) return null;
-  const model = modelOf(ctx, target);
+  const model = beside ?? modelOf(ctx, target);
   return model === null || ctx.provider === null ? null : `@${ctx.provider}/${model}`;
 }

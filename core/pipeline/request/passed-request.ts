@@ -80,9 +80,10 @@ function beginFacts(ctx: RequestContext): void {
   readHeldBody(ctx);
 }
 
-/** True for callers with a budget or rate limit: what their requests may use is reserved before the call. */
+/** True for callers with a budget, rate limit or policies: what their requests may use is reserved before the call. */
 function isLimited({ identity, workspace }: RequestContext): boolean {
   if (identity?.limits || identity?.rejectUnmetered) return true;
+  if (workspace?.hasPolicies) return true;
   return Boolean(workspace?.usageLimits?.length || workspace?.rateLimits?.length || workspace?.rejectUnmetered);
 }
 

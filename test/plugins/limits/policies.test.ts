@@ -134,6 +134,51 @@ describe('conditions of policies', () => {
   });
 });
 
+describe('policies and models that a provider may call besides the model', () => {
+  const both = { ...body, models: ['gpt-6'] };
+  const dear: PolicyCondition[] = [{ key: 'model', value: '@openai/gpt-6' }];
+
+  it.each<[string, JsonObject]>([
+    ['models', both],
+    ['fallbacks', { ...body, fallbacks: [{ model: 'gpt-6' }] }],
+    ['a tool', { ...body, tools: [{ type: 'image_generation', model: 'gpt-6' }] }],
+  ])('match by a model in %s', async (_name, sent) => {
+    for (const path of ['/v1/chat/completions', '/v1/proxy/chat/completions']) {
+      const { ask } = start({ rate: [rate({ conditions: dear })] });
+      expect([(await ask({}, sent, path)).status, (await ask({}, sent, path)).status]).toEqual([200, 429]);
+    }
+  });
+
+  it('match if one of the models is not excluded', async () => {
+    const conditions: PolicyCondition[] = [{ key: 'model', value: '*', excludes: '@openai/gpt-5' }];
+    const { ask } = start({ rate: [rate({ conditions })] });
+    expect([(await ask()).status, (await ask({}, both)).status, (await ask({}, both)).status]).toEqual([200, 200, 429]);
+  });
+
+  it('count the call in the group of each model, and once in other groups', async () => {
+    const policies = { usage: [usage({ groupBy: ['model'] })], rate: [rate({ value: 2 })] };
+    const { ask, records } = start(policies);
+    expect((await ask({}, both)).status).toBe(200);
+    const counters = records[0]?.reservations?.map(({ units }) => units);
+    expect(counters).toEqual([1, 1, 1]);
+    expect([(await ask()).status, (await ask({}, { ...body, model: 'gpt-6' })).status]).toEqual([412, 412]);
+    expect((await ask({}, { ...body, model: 'gpt-4' })).status).toBe(200);
+  });
+
+  it('match by the model of a long body on a pass-through route', async () => {
+    const { ask } = start({ rate: [rate({ conditions: [{ key: 'model', value: '@openai/gpt-5' }] })] });
+    const long = { messages: [{ role: 'user', content: 'a'.repeat(70_000) }], model: 'gpt-5' };
+    const path = '/v1/proxy/chat/completions';
+    expect([(await ask({}, long, path)).status, (await ask({}, long, path)).status]).toEqual([200, 429]);
+  });
+
+  it('are rejected if the models cannot be read', async () => {
+    const { ask } = start({ rate: [rate({ conditions: dear })] });
+    expect((await ask({}, { ...body, models: 'gpt-6' })).status).toBe(400);
+    expect((await start({ rate: [rate()] }).ask({}, { ...body, models: 'gpt-6' })).status).toBe(200);
+  });
+});
+
 describe('groups of policies', () => {
   it.each<[string[], (ids: { keyId: string; provider: string }) => string]>([
     [['api_key'], ({ keyId }) => `api_key:${keyId}`],
