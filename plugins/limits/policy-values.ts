@@ -1,8 +1,9 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import { metadataPrefix } from '../../core/contract/protocol/limits/policies.ts';
-import { parseObject } from '../../core/contract/values/json/json.ts';
-import { furtherModels } from '../../core/contract/values/models/readable-models.ts';
+import { GatewayError } from '../../core/contract/values/errors/errors.ts';
+import { type JsonObject, parseObject } from '../../core/contract/values/json/json.ts';
+import { furtherModels, hiddenModel, isSpelling, modelFields } from '../../core/contract/values/models/readable-models.ts';
 
 /** A call of a target, of an MCP tool or of an agent, as far as policies look at it. */
 export interface PolicyCall {
@@ -65,11 +66,35 @@ export function modelOf(ctx: RequestContext, target: Target): string | null {
   return typeof sent === 'string' ? sent : ctx.model;
 }
 
-/** Returns the models that the provider may call besides that of the target. Throws `bad_request` if they cannot be read. */
-export function modelsBeside({ params, passed, body }: RequestContext): string[] {
-  const named = params ?? (passed && body && parseObject(body));
-  return named ? furtherModels(named) : [];
+/**
+ * Returns the models that the provider may call besides that of the target. Throws `bad_request` if they cannot be read, and `body_too_large` for a
+ * pass-through body that is too long to be read.
+ */
+export function modelsBeside(ctx: RequestContext): string[] {
+  const { params } = ctx;
+  // A model that the target sets replaces this `model`, but no other spelling of it.
+  if (params) return [...furtherModels(params), ...modelsOf(params, (name) => name !== 'model')];
+  const passed = ctx.passed && passedBody(ctx);
+  return passed ? [...furtherModels(passed), ...modelsOf(passed, () => true)] : [];
 }
+
+function modelsOf(params: JsonObject, isRead: (name: string) => boolean): string[] {
+  return Object.keys(params).flatMap((name) => {
+    const value = params[name];
+    return isSpelling(name, modelFields) && isRead(name) && typeof value === 'string' ? [value] : [];
+  });
+}
+
+function passedBody({ request, body }: RequestContext): JsonObject | null {
+  if (request.body.length === 0) return null;
+  const encoding = request.header('content-encoding') ?? 'identity';
+  if (encoding !== 'identity') throw hiddenModel('content-encoding', 'send the body uncompressed');
+  if (body !== null) return parseObject(body);
+  if (textTypes.test(request.header('content-type') ?? 'application/json')) throw new GatewayError('body_too_large');
+  return null;
+}
+
+const textTypes = /^(?:text\/|application\/([\w.+-]+\+)?json\b)/i;
 
 /** Returns the prompt of the target, else that of the path; null for requests without a prompt. */
 function promptIn({ ctx: { prompt }, target }: PolicyCall): { readonly id: string; readonly slug: string } | null {

@@ -165,6 +165,27 @@ describe('policies and models that a provider may call besides the model', () =>
     expect((await ask({}, { ...body, model: 'gpt-4' })).status).toBe(200);
   });
 
+  it.each([
+    ['another spelling', 'application/json', '{"model":"gpt-5","Model":"gpt-6"}'],
+    ['an escaped name', 'application/json', '{"model":"gpt-5","\\u006dodel":"gpt-6"}'],
+    ['a body of another type', 'text/plain', '{"model":"gpt-6"}'],
+  ])('match by %s on a pass-through route', async (_name, type, sent) => {
+    const { harness } = start({ rate: [rate({ conditions: dear })] });
+    const headers = { 'x-svc-api-key': harness.key, 'x-svc-provider': '@one', 'content-type': type };
+    const send = async () =>
+      (await harness.send({ method: 'POST', path: '/v1/proxy/chat/completions', headers, body: sent })).status;
+    expect([await send(), await send()]).toEqual([200, 429]);
+  });
+
+  it('reject a compressed body, and JSON that is too long to be read', async () => {
+    const path = '/v1/proxy/chat/completions';
+    const { ask } = start({ rate: [rate({ conditions: dear })] });
+    expect((await ask({ 'content-encoding': 'gzip' }, body, path)).status).toBe(400);
+    const long = { ...body, messages: [{ role: 'user', content: 'a'.repeat(1_100_000) }] };
+    expect((await ask({}, long, path)).status).toBe(413);
+    expect((await start({ rate: [rate()] }).ask({ 'content-encoding': 'gzip' }, body, path)).status).toBe(200);
+  });
+
   it('match by the model of a long body on a pass-through route', async () => {
     const { ask } = start({ rate: [rate({ conditions: [{ key: 'model', value: '@openai/gpt-5' }] })] });
     const long = { messages: [{ role: 'user', content: 'a'.repeat(70_000) }], model: 'gpt-5' };
