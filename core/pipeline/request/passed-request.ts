@@ -185,10 +185,16 @@ export function meteredBody(facts: PassedRequest | null, body: RequestBody): Req
   };
 }
 
-/** The model in a path: `/models/<model>:generateContent`, `/model/<model>/invoke`, `/deployments/<model>/…`; null without one. */
+/**
+ * The model in a path: `/models/<model>:generateContent`, also `tunedModels` and `endpoints`, `/model/<model>/invoke`, `/deployments/<model>/…`,
+ * `/run/@cf/<model>`; null without one.
+ */
 export function modelInPath(path: string): string | null {
-  const match = /\/(?:models\/([^/:?]+):|model\/([^/?]+)\/|deployments\/([^/?]+)\/)/.exec(path);
-  const name = match?.[1] ?? match?.[2] ?? match?.[3];
+  const match =
+    /\/(?:(?:models|tunedModels|endpoints)\/+([^/:?]+?)(?::|%3a)|model\/+([^/?]+)\/|deployments\/+([^/?]+)\/|run\/+((?:@|%40)(?:cf|hf)(?:\/|%2f)[^?]+))/i.exec(
+      path,
+    );
+  const name = match?.[1] ?? match?.[2] ?? match?.[3] ?? match?.[4];
   return name === undefined ? null : percentDecoded(name);
 }
 

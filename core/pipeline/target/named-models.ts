@@ -127,6 +127,8 @@ async function inBody(ctx: RequestContext, isRestricted: boolean, further: strin
   const field = batchFileFields.find((name) => name in (parsed as JsonObject));
   if (field !== undefined) throw hiddenModel(field, 'create the batch with POST /v1/batches');
   if (isRestricted) requireReadableModel(parsed as JsonObject, 'the body');
+  // An agent of Mistral has a model of its own.
+  if (isRestricted && 'agent_id' in (parsed as JsonObject)) throw hiddenModel('agent_id', 'name the model instead');
   const { model, modelId, requests } = parsed as JsonObject;
   const alternatives = isRestricted ? alternativeModels(parsed as JsonObject) : [];
   if (isRestricted) further.push(...furtherModels(parsed as JsonObject));

@@ -113,6 +113,19 @@ describe('a model allow-list', () => {
   });
 
   it.each([
+    ['models/bad%3AgenerateContent', 412],
+    ['models//bad:generateContent', 412],
+    ['tunedModels/bad:generateContent', 412],
+    ['endpoints/bad:predict', 412],
+    ['run/@cf/bad', 412],
+    ['models/good:generateContent', 200],
+  ])('applies to the model of the path %s, whatever the body names', async (path, status) => {
+    expect((await ask(restricted(), `/v1/proxy/${path}`, json, '{"model":"good","contents":[]}')).status).toBe(status);
+  });
+
+  it.each([
+    ['/v1/conversations', '{"agent_id":"ag","inputs":"x"}'],
+    ['/v1/proxy/chat/completions', chat(',"model":"good","agent_id":"ag"')],
     ['/v1/threads/t1/runs', '{"assistant_id":"a"}'],
     ['/v1/threads/runs', '{"assistant_id":"a"}'],
   ])('rejects %s, whose model is the assistant’s', async (path, body) => {
