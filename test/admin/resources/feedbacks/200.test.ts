@@ -84,7 +84,7 @@ describe.each(ruleDatabases)('feedback, on %s', (database) => {
     ]);
   });
 
-  it('of a guardrail cannot be replaced by an application', async () => {
+  it('guardrail feedback cannot be replaced by an application', async () => {
     const guardrail = {
       ...{ id: 'g1', side: 'input', type: 'guardrail', targetPath: null, verdict: false, deny: false, async: false },
       ...{ transformed: false, durationMs: 3, feedback: { value: -5, weight: 1 }, checks: [] },
