@@ -36,16 +36,29 @@ export function anthropicList(models: readonly (CatalogueModel | ProviderModel)[
   const start = after === undefined ? 0 : at('after_id', after) + 1;
   const rest = models.slice(start, end);
   const page = before === undefined ? rest.slice(0, limit) : rest.slice(Math.max(0, rest.length - limit));
-  const data = page.map(anthropicModel);
-  return { data, has_more: page.length < rest.length, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+  const [first = null, last = null] = [page[0]?.id, page.at(-1)?.id];
+  return { data: page.map(anthropicModel), has_more: page.length < rest.length, first_id: first, last_id: last };
 }
 
-export function anthropicModel(model: CatalogueModel | ProviderModel) {
+/** Members that Anthropic's SDKs require. Other providers have some of these names with values of other shapes. */
+const anthropicDefaults: JsonObject = {
+  capabilities: null,
+  deprecated_at: null,
+  lifecycle: 'active',
+  line: null,
+  max_input_tokens: null,
+  max_tokens: null,
+  retires_at: null,
+};
+
+export function anthropicModel(model: CatalogueModel | ProviderModel): JsonObject {
+  const stated: JsonObject = model.owned_by === 'anthropic' ? { ...model } : {};
   return {
     type: 'model',
     id: model.id,
     display_name: displayName(model),
     created_at: new Date(model.created * 1000).toISOString(),
+    ...Object.fromEntries(Object.entries(anthropicDefaults).map(([name, value]) => [name, stated[name] ?? value])),
   };
 }
 

@@ -9,9 +9,9 @@ export const modelList: ModelList = {
   read: ({ data, has_more: hasMore, last_id: lastId }) => ({
     models: (Array.isArray(data) ? data : []).flatMap((item: unknown) => {
       if (!isObject(item) || typeof item.id !== 'string') return [];
-      const created = Date.parse(String(item.created_at));
-      const more = typeof item.display_name === 'string' ? { display_name: item.display_name } : {};
-      return [{ id: item.id, created: Number.isNaN(created) ? 0 : Math.floor(created / 1000), ownedBy: 'anthropic', more }];
+      const { type: _type, id, created_at: createdAt, ...more } = item;
+      const created = Date.parse(String(createdAt));
+      return [{ id, created: Number.isNaN(created) ? 0 : Math.floor(created / 1000), ownedBy: 'anthropic', more }];
     }),
     nextPath: hasMore === true && typeof lastId === 'string' ? `${path}&after_id=${encodeURIComponent(lastId)}` : null,
   }),

@@ -85,3 +85,33 @@ it.each([
     ['two', 'two'],
   ]);
 });
+
+it.each([
+  ['anthropic', { lifecycle: 'deprecated', line: { id: 'opus' }, max_tokens: 64_000 }, true],
+  ['openai', { lifecycle: 'beta', line: 1, max_tokens: 'many', capabilities: ['chat'] }, false],
+])('GET /models: clients of Anthropic receive every member that its SDKs require, of %s', async (provider, members, passes) => {
+  const harness = createHarness();
+  harness.documents.set(`provider ${workspaceId}/cloud`, {
+    ...providerDocument('cloud', provider),
+    secrets: JSON.stringify({ api_key: 'key' }),
+  });
+  harness.script(
+    replyWith(200, { data: [{ id: 'one', type: 'model', created_at: '2026-01-02T00:00:00Z', ...members }], has_more: false }),
+  );
+  const headers = { 'x-svc-provider': '@cloud', 'anthropic-version': '2023-06-01' };
+  const sink = await harness.send({ method: 'GET', path: '/v1/models', headers, body: '' });
+  const unknown = {
+    capabilities: null,
+    deprecated_at: null,
+    line: null,
+    max_input_tokens: null,
+    max_tokens: null,
+    retires_at: null,
+  };
+  expect(sink.json.data).toEqual([
+    {
+      ...{ type: 'model', id: 'one', display_name: 'one', created_at: expect.any(String), lifecycle: 'active', ...unknown },
+      ...(passes ? members : {}),
+    },
+  ]);
+});
