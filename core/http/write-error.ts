@@ -20,7 +20,7 @@ const defaultRetrySeconds = 1;
 /**
  * Returns the reply for a GatewayError: `{status:"failure", message, errors?, error:{message, type, param, code, name}}`. `code`
  * is the two-digit code of authentication errors. `name` is the table's code of every error. In the `messages` format the same
- * body also satisfies clients of the Anthropic API: `type:"error"` and its error type names (their "Errors" page, November 2026).
+ * body also satisfies clients of the Anthropic API: `type:"error"`, its error type names and `request_id` (their "Errors" page, November 2026).
  * With `requestId` the reply has it as `x-request-id`, and in the `messages` format as `request-id`, which the SDKs read. Pure.
  * `detail` and `cause` of the error are not included.
  */
@@ -34,7 +34,7 @@ export function errorReply(error: GatewayError, format: ErrorFormat = 'chat', re
     headers.push('x-request-id', requestId);
     if (format === 'messages') headers.push('request-id', requestId);
   }
-  const body = format === 'control-plane' ? controlPlaneBody(error) : bodyOf(error, format);
+  const body = format === 'control-plane' ? controlPlaneBody(error) : bodyOf(error, format, requestId);
   return { status: error.status, headers, body: JSON.stringify(body) };
 }
 
@@ -50,11 +50,11 @@ function controlPlaneBody(error: GatewayError): object {
 /** Codes of the control plane's error table by status; `AB01` is used for every other status. */
 const controlPlaneCodes: Record<number, string> = { 404: 'AB08', 429: 'AB06', 503: 'AB10' };
 
-function bodyOf(error: GatewayError, format: ErrorFormat): object {
+function bodyOf(error: GatewayError, format: ErrorFormat, requestId: string | null): object {
   const { authCode, type } = errorTable[error.code];
   const message = authCode === null ? error.message : `Svc Error: ${error.message}. Error Code: ${authCode}`;
   return {
-    ...(format === 'messages' ? { type: 'error' } : {}),
+    ...(format === 'messages' ? { type: 'error', request_id: requestId } : {}),
     status: 'failure',
     message,
     ...(error.errors === null ? {} : { errors: error.errors }),

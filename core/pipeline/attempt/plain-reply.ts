@@ -15,7 +15,7 @@ import { unfinishedUsage, usageOfCall } from '../usage/estimate-usage.ts';
 import { EventStream } from './event-stream.ts';
 import type { Outgoing } from './outgoing-call.ts';
 import { eventStreamType, excerpt, isJson, isStream, parseErrorBody } from './reply-body.ts';
-import { passedHeaders } from './reply-headers.ts';
+import { passedHeaders, requestIdOf } from './reply-headers.ts';
 import { resultsAtGateway } from './results-address.ts';
 import type { WholeReply } from './whole-reply.ts';
 
@@ -209,7 +209,7 @@ function parsedErrorOf(
     },
     provider: id,
   };
-  return { error, text: JSON.stringify(isMessages ? { type: 'error', ...body } : body) };
+  return { error, text: JSON.stringify(isMessages ? { type: 'error', ...body, request_id: requestIdOf(ctx, headers) } : body) };
 }
 
 /** Anthropic's clients choose the class of an error by `details.error_code`. */

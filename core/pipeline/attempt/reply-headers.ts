@@ -99,9 +99,14 @@ function removePrefixed(headers: HeaderList, prefix: string): void {
 }
 
 function addRequestId(ctx: RequestContext, headers: HeaderList): void {
-  const given = findHeader(headers, 'request-id') ?? findHeader(headers, 'x-request-id') ?? ctx.traceId;
+  const given = requestIdOf(ctx, headers);
   const names = ctx.endpoint?.format === 'messages' ? ['x-request-id', 'request-id'] : ['x-request-id'];
   for (const name of names) if (findHeader(headers, name) === undefined) headers.push(name, given);
+}
+
+/** Returns the provider's id of a request, or the trace id. */
+export function requestIdOf(ctx: RequestContext, headers: HeaderList): string {
+  return findHeader(headers, 'request-id') ?? findHeader(headers, 'x-request-id') ?? ctx.traceId;
 }
 
 /**

@@ -78,7 +78,7 @@ describe('error replies', () => {
     ['upstream_reset', 'api_error'],
     ['internal', 'api_error'],
   ] as const)('names %s as Anthropic clients know it', (code, type) => {
-    const body = JSON.parse(errorReply(new GatewayError(code), 'messages').body);
-    expect(body).toMatchObject({ type: 'error', status: 'failure', error: { type } });
+    const body = JSON.parse(errorReply(new GatewayError(code), 'messages', 'req_1').body);
+    expect(body).toMatchObject({ type: 'error', status: 'failure', error: { type }, request_id: 'req_1' });
   });
 });

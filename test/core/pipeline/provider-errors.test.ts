@@ -55,6 +55,7 @@ it.each(['/v1/chat/completions', '/v1/messages', '/v1/proxy/any/path'])(
       const reply = await gateway.send({ path, body: question, headers: { 'x-svc-provider': '@one' } });
       expect(reply.status).toBe(400);
       expect(reply.header(given)).toBe(id[1] ?? reply.header('x-svc-trace-id'));
+      if (path === '/v1/messages') expect(reply.json.request_id).toBe(reply.header(given));
     }
   },
 );
