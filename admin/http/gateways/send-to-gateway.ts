@@ -8,6 +8,7 @@ import type { AdminServices } from '../route.ts';
 /** Reply of a gateway to a model request. */
 export interface ModelReply {
   readonly status: number;
+  /** The provider's id of the request, or the trace id. */
   readonly requestId: string;
   readonly retryAfterMs: number | null;
   readonly body: unknown;
@@ -32,17 +33,18 @@ export function modelTimeoutMs({ requestTimeoutMs }: AdminServices['settings']):
   return requestTimeoutMs === 0 ? 3_600_000 : requestTimeoutMs + 5_000;
 }
 
-/** Sends a model request. Rejects if the reply is incomplete. It is then unknown whether the request was processed. */
+/** Sends a model request to `path` of a gateway. Rejects if the reply is incomplete. It is then unknown whether the request was processed. */
 export function sendToGateway(
-  url: string,
+  { gatewayUrl, headerPrefix }: Pick<AdminServices['settings'], 'gatewayUrl' | 'headerPrefix'>,
+  path: string,
   headers: Readonly<Record<string, string>>,
   body: string,
   signal: AbortSignal,
 ): Promise<ModelReply> {
   return new Promise((resolve, reject) => {
-    const send = url.startsWith('https:') ? requestHttps : requestHttp;
+    const send = gatewayUrl.startsWith('https:') ? requestHttps : requestHttp;
     const bytes = Buffer.from(body);
-    const call = send(url, {
+    const call = send(gatewayUrl + path, {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json', 'content-length': bytes.length },
       signal,
@@ -60,10 +62,10 @@ export function sendToGateway(
       response.on('close', () => reject(new Error('the reply was cut short')));
       response.on('end', () => {
         const text = Buffer.concat(chunks).toString('utf8');
-        const { 'x-request-id': requestId = '', 'retry-after': retryAfter } = response.headers;
+        const { 'x-request-id': requestId, 'retry-after': retryAfter, [`${headerPrefix}trace-id`]: traceId } = response.headers;
         resolve({
           status: response.statusCode ?? 0,
-          requestId: String(requestId),
+          requestId: String(requestId ?? traceId ?? ''),
           retryAfterMs: retryAfter !== undefined && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) * 1000 : null,
           body: parsed(text),
         });

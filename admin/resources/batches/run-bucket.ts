@@ -61,7 +61,7 @@ async function runLine(
   let reply: ModelReply;
   try {
     const both = AbortSignal.any([signal, AbortSignal.timeout(modelTimeoutMs(settings))]);
-    reply = await sendToGateway(settings.gatewayUrl + line.url, headers, line.body, both);
+    reply = await sendToGateway(settings, line.url, headers, line.body, both);
   } catch {
     // The gateway was unreachable or died. The line is due again soon, until the batch's time limit.
     if (!signal.aborted) await later(services, line, 0, 2_000);

@@ -104,7 +104,7 @@ async function send(
   body: string,
 ): Promise<ModelReply> {
   try {
-    return await sendToGateway(settings.gatewayUrl + path, headers, body, AbortSignal.timeout(modelTimeoutMs(settings)));
+    return await sendToGateway(settings, path, headers, body, AbortSignal.timeout(modelTimeoutMs(settings)));
   } catch (error) {
     log.warn({ reason: messageOf(error) }, 'no gateway could replay a request');
     throw new AdminError('AB10', 'no gateway could replay the request. Check GATEWAY_URL and try again');

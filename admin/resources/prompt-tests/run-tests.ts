@@ -81,12 +81,12 @@ async function call(
 ): Promise<Called | null> {
   const { settings, clock } = services;
   const headers = { ...keyHeader(services, publicKeyId), [`${settings.headerPrefix}trace-id`]: traceOf(row) };
-  const url = `${settings.gatewayUrl}/v1/prompts/${run.promptId}@${run.promptVersion}/completions`;
+  const path = `/v1/prompts/${run.promptId}@${run.promptVersion}/completions`;
   const startedMs = clock.elapsed();
   let reply: ModelReply;
   try {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(modelTimeoutMs(settings))]);
-    reply = await sendToGateway(url, headers, JSON.stringify({ variables: row.variables }), limit);
+    reply = await sendToGateway(settings, path, headers, JSON.stringify({ variables: row.variables }), limit);
   } catch {
     // The gateway was unreachable or died.
     if (!signal.aborted) await later(services, row, 0, gatewayWaitMs);

@@ -28,7 +28,9 @@ describe.each(ruleDatabases)('the job of a batch, on %s', (database) => {
         const { content } = JSON.parse(text).messages[0];
         sent.push(content);
         const { status, body } = reply(content);
-        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+        response
+          .writeHead(status, { 'content-type': 'application/json', 'x-svc-trace-id': `trace-${content}` })
+          .end(JSON.stringify(body));
       });
     });
     await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve));
@@ -83,7 +85,9 @@ describe.each(ruleDatabases)('the job of a batch, on %s', (database) => {
     });
     expect(batch).toMatchObject({ request_counts: { total: 3, completed: 1, failed: 2 }, completed_at: null });
     expect(batch.expired_at).toBeGreaterThanOrEqual(batch.expires_at);
-    expect(await lines(batch.output_file_id)).toMatchObject([{ custom_id: 'a', response: { status_code: 200 } }]);
+    expect(await lines(batch.output_file_id)).toMatchObject([
+      { custom_id: 'a', response: { status_code: 200, request_id: 'trace-a' } },
+    ]);
     expect(await lines(batch.error_file_id)).toMatchObject([
       { custom_id: 'b', response: null, error: { code: 'batch_expired' } },
       { custom_id: 'c', response: null, error: { code: 'batch_expired' } },
