@@ -28,6 +28,7 @@ export const createBatchBody = v.strictObject({
   ),
   completion_window: v.picklist(['24h', 'immediate'], '24h or immediate is expected'),
   metadata: v.nullish(metadata),
+  output_expires_after: v.optional(v.null('not supported for batches run by the service. Output files do not expire')),
   /** Gateway headers of the lines. */
   svc_options: v.nullish(v.record(v.string(), v.union([v.string(), v.number(), v.boolean(), v.record(v.string(), v.unknown())]))),
   /** Options for providers that run batches themselves. The service runs this batch, so there is no provider to send them to. */

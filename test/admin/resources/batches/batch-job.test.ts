@@ -70,6 +70,20 @@ describe.each(ruleDatabases)('the job of a batch, on %s', (database) => {
     return { read, lines };
   }
 
+  it('takes null for the expiry of its output, as the SDK for Rust sends it, and refuses a value', async () => {
+    const key = await plane.control.services.database.em().findOneOrFail(apiKeys, { workspaceId: plane.workspaceId });
+    const store = ownStoreOf(plane, key.id);
+    const file = await store.upload(lineOf('a'));
+    const batch = { input_file_id: file.body.id, endpoint: '/v1/chat/completions', completion_window: '24h' };
+    reply = () => ({ status: 200, body: { ok: true } });
+    const begun = await store.ask('POST', '/batches', { batch: { ...batch, output_expires_after: null }, headers: {} });
+    expect(begun.status, JSON.stringify(begun.body)).toBe(200);
+    const expiry = { anchor: 'created_at', seconds: 3_600 };
+    const refused = await store.ask('POST', '/batches', { batch: { ...batch, output_expires_after: expiry }, headers: {} });
+    expect(refused.status).toBe(400);
+    expect(JSON.stringify(refused.body)).toContain('output_expires_after: not supported for batches run by the service');
+  });
+
   it('ends after 24 hours: finished lines are kept, the rest expires, and nothing more is sent', async () => {
     reply = (id) => (id === 'a' ? { status: 200, body: { ok: true } } : { status: 503, body: { error: {} } });
     const { read, lines } = await begin(['a', 'b', 'c']);
