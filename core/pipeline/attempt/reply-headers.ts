@@ -6,7 +6,7 @@ import { findHeader, type HeaderList } from '../../contract/values/http/http.ts'
 
 /**
  * Provider headers that would take effect on the gateway's own origin, where users have their sessions: cookies, storage, CORS,
- * browser policies and reports, and alternative services. Also those of which the gateway writes its own.
+ * browser policies and reports, alternative services, and commands to proxies. Also those of which the gateway writes its own.
  */
 const notPassed: ReadonlySet<string> = new Set([
   'content-length',
@@ -29,6 +29,17 @@ const notPassed: ReadonlySet<string> = new Set([
   'sourcemap',
   'speculation-rules',
   'strict-transport-security',
+  // Commands to a proxy in front of the gateway: nginx would reply with another path or file, Envoy would take the gateway out of service.
+  'x-accel-charset',
+  'x-accel-expires',
+  'x-accel-limit-rate',
+  'x-accel-redirect',
+  'x-envoy-degraded',
+  'x-envoy-immediate-health-check-fail',
+  'x-litespeed-location',
+  'x-reproxy-file',
+  'x-reproxy-url',
+  'x-sendfile',
 ]);
 
 /** Name for a provider's `location`. Clients do not follow it, because a relative one would be a path of the gateway. */
