@@ -153,7 +153,7 @@ async function relay(work: Work, { rest, message, params }: Incoming): Promise<A
     return await relayStream({
       ...{ ctx, sink, status, headers, exchange: stream, reader, clock },
       // A client subscribes to its task again, at another process.
-      listening: parts.openStreams,
+      listening: { streams: parts.openStreams, find: () => findAgent(ctx, options.services.documents) },
     });
   } catch (thrown) {
     throw nameAgent(toGatewayError(thrown));

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { RequestContext } from '../contract/plugin/context.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList, type ReplySink } from '../contract/values/http/http.ts';
-import { isPromise } from '../contract/values/maybe.ts';
+import { isPromise, type Maybe } from '../contract/values/maybe.ts';
 import { EventFrames } from '../contract/values/text/event-frames.ts';
 import { dataOf, eventText } from '../contract/values/text/event-text.ts';
 import { textOf } from '../contract/values/text/utf8.ts';
@@ -12,6 +12,7 @@ import { addGatewayHeaders } from '../pipeline/attempt/reply-headers.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import { changedFrame, knownLines, type MessageReader, readFrame } from './message-reader.ts';
 import type { OpenStreams } from './open-streams.ts';
+import { watchCaller } from './watch-caller.ts';
 
 /** Maximum length of a JSON reply in bytes, as of an event of a stream. */
 export const messageBytesMax = 32 * 1024 * 1024;
@@ -48,6 +49,14 @@ const opening = Buffer.from(': open\n\n');
 /** Sent while an event waits, so that idle timeouts do not close the connection. */
 const waiting = Buffer.from(': checking\n\n');
 
+/** Ends a stream that does not end by itself. */
+export interface Listening {
+  /** The streams that end when the process stops. */
+  readonly streams: OpenStreams;
+  /** Finds the server again. Throws if the caller has lost its access. */
+  readonly find: () => Maybe<unknown>;
+}
+
 export interface StreamParts {
   readonly ctx: RequestContext;
   readonly sink: ReplySink;
@@ -57,8 +66,8 @@ export interface StreamParts {
   /** Null: the bytes pass unread. */
   readonly reader: MessageReader | null;
   readonly clock: Clock;
-  /** The streams that end when the process stops; null for a reply that ends by itself. */
-  readonly listening: OpenStreams | null;
+  /** For a stream without an end of its own; null for a reply that ends by itself. */
+  readonly listening: Listening | null;
   /**
    * Returns the message that replaces the reply if the stream fails; null if the client has its reply. Absent: the connection is cut, which
    * clients notice late.
@@ -82,7 +91,14 @@ export async function relayStream(parts: StreamParts): Promise<AttemptReply> {
   const held: string[] = [];
   let heldLength = 0;
   let isResumable = false;
-  const closed = listening?.add(() => exchange.abort());
+  let refusal: GatewayError | null = null;
+  const closed = listening?.streams.add(() => exchange.abort());
+  const unwatch = listening
+    ? watchCaller(ctx, listening.find, (error) => {
+        refusal = error;
+        exchange.abort();
+      })
+    : null;
   try {
     // The head is sent with the first bytes, and the stream of a session may have no event for a long time.
     if (ctx.request.method === 'GET') await write(opening);
@@ -101,13 +117,14 @@ export async function relayStream(parts: StreamParts): Promise<AttemptReply> {
   } catch (thrown) {
     exchange.abort();
     // A stream without an end of its own ends here. The client opens it again, at another process.
-    const error = listening?.isClosed ? null : toGatewayError(thrown);
+    const error = refusal ?? (listening?.streams.isClosed ? null : toGatewayError(thrown));
     // A client that has the id of an event can continue behind it, unless the server sent what no client may get.
     const mayEnd = error !== null && !ctx.aborted && (!isResumable || error.code === 'upstream_invalid');
     const text = mayEnd ? (parts.failure?.(error) ?? null) : null;
     if (text !== null) add(Buffer.from(eventText(text)));
     return { kind: 'streamed', status, error, errorSent: text !== null, raw: true };
   } finally {
+    unwatch?.();
     closed?.();
   }
 

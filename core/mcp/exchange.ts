@@ -27,6 +27,7 @@ import { requireListening } from './revisions/listen-statelessly.ts';
 import { replyLocally } from './revisions/reply-locally.ts';
 import type { ServerRevisions } from './revisions/server-revisions.ts';
 import { translatedReader } from './revisions/translated-reader.ts';
+import { listeningOf } from './server/listening.ts';
 import { nameServer, rejectionIn } from './server/server-errors.ts';
 import { messageReader } from './server/server-messages.ts';
 import type { ServerSettings } from './server/server-settings.ts';
@@ -146,7 +147,7 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
     stream.abort();
     return { kind: 'replaced', reply: { status, headers: passedHeaders(headers, ['retry-after', 'allow']), body: '' } };
   }
-  const listening = status === 200 && isListening(work) ? work.parts.openStreams : null;
+  const listening = status === 200 && isListening(work) ? listeningOf(work) : null;
   const { clock } = options.services;
   try {
     // Clients with sessions read errors of the protocol only in replies with status 200, and 404 as the end of a session.

@@ -1,6 +1,5 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { CoreServices } from '../contract/plugin/core-plugin.ts';
-import type { HookList } from '../contract/plugin/plan.ts';
 import { namesModelInMessages, sessionTraffic } from '../contract/plugin/requests/passed-traffic.ts';
 import type { SessionOutcome, SessionStart, Sessions } from '../contract/plugin/sessions/web-socket.ts';
 import { GatewayError, reasonOf } from '../contract/values/errors/errors.ts';
@@ -11,6 +10,8 @@ import { addGatewayHeaders } from '../pipeline/attempt/reply-headers.ts';
 import { chosenProtocol } from '../pipeline/attempt/socket-protocols.ts';
 import type { AttemptReply, UpgradedReply } from '../pipeline/attempt-reply.ts';
 import { type Dispatcher, dispatch } from '../pipeline/dispatch.ts';
+import { firstError } from '../pipeline/session-verdict.ts';
+import { providerError } from './provider-error.ts';
 import { modelReader, sessionReader } from './session-events.ts';
 
 export interface SessionOptions {
@@ -71,7 +72,7 @@ export async function runSession(
       isEstimated: sessionTraffic(ctx.endpoint?.proxyPath ?? '') === 'unknown',
       inspect: inspectorOf(ctx),
       counted: () => firstError(ctx, ctx.plan.onSessionUsage),
-      looked: () => firstError(ctx, ctx.plan.onSessionLook),
+      looked: async () => (await firstError(ctx, ctx.plan.onSessionLook)) ?? providerError(ctx, services),
       checkpoint() {
         for (const hook of ctx.plan.onCheckpoint) {
           try {
@@ -95,19 +96,6 @@ export async function runSession(
 function inspectorOf(ctx: RequestContext): SessionStart['inspect'] {
   const { onSessionMessage } = ctx.plan;
   return onSessionMessage && ((message) => onSessionMessage(ctx, message));
-}
-
-/** Returns the first error of a plugin; the plugins run in order. */
-async function firstError(
-  ctx: RequestContext,
-  hooks: HookList<'onSessionUsage' | 'onSessionLook'>,
-): Promise<GatewayError | null> {
-  for (const hook of hooks) {
-    const outcome = hook(ctx);
-    const error = isPromise(outcome) ? await outcome : outcome;
-    if (error) return error;
-  }
-  return null;
 }
 
 /** Requests admitted by a plugin that replaces `auth`. */

@@ -52,7 +52,7 @@ function createHooks(services: CoreServices, keys: AuthKeys): CoreHooks {
   const verified = newEntryCache<string, Verified>(verifiedMax);
   const failures = new FailureLimit(services.clock);
   const admitToken = createTokenGate(services, failures);
-  const admitOAuth = createOAuthGate(services, failures, keys.oauthTokenKey);
+  const oauth = createOAuthGate(services, failures, keys.oauthTokenKey);
 
   return {
     onRequest(ctx) {
@@ -64,14 +64,15 @@ function createHooks(services: CoreServices, keys: AuthKeys): CoreHooks {
       }
       if (isToken(credential)) return admitToken(ctx, credential);
       if (isJobCredential(credential)) return admitJob(ctx, credential);
-      if (isOAuthToken(credential)) return admitOAuth(ctx, credential);
+      if (isOAuthToken(credential)) return oauth.admit(ctx, credential);
       return admitKey(ctx, credential);
     },
 
     onSessionLook(ctx) {
       const credential = findCredential(ctx);
-      // A token limits the time in which a session may begin. A session that began in time may continue up to its own maximum.
-      if (credential === null || isToken(credential) || isJobCredential(credential) || isOAuthToken(credential)) return null;
+      // A JWT limits the time in which a session may begin. A session that began in time may continue up to its own maximum.
+      if (credential === null || isToken(credential) || isJobCredential(credential)) return null;
+      if (isOAuthToken(credential)) return refusalOf(() => oauth.look(ctx, credential));
       return refusalOf(() => admitKey(ctx, credential));
     },
   };

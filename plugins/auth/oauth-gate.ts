@@ -7,22 +7,37 @@ import { isPromise, type Maybe } from '../../core/contract/values/maybe.ts';
 import { requireScope } from './access.ts';
 import type { FailureLimit } from './failure-limit.ts';
 
+interface OAuthGate {
+  /** Admits a request. */
+  admit(ctx: RequestContext, token: string): Maybe<undefined>;
+  /** Checks the grant of an open stream again. A token limits only the time in which a stream may begin. */
+  look(ctx: RequestContext, token: string): Maybe<undefined>;
+}
+
 /** Admits OAuth clients of MCP servers by access tokens of the control plane. The document of the grant decides. */
-export function createOAuthGate(
-  services: CoreServices,
-  failures: FailureLimit,
-  key: Uint8Array | undefined,
-): (ctx: RequestContext, token: string) => Maybe<undefined> {
+export function createOAuthGate(services: CoreServices, failures: FailureLimit, key: Uint8Array | undefined): OAuthGate {
   const identities = new WeakMap<OAuthGrantDocument, Identity>();
-  return (ctx, token) => {
+  return {
+    admit(ctx, token) {
+      const read = readToken(ctx, token);
+      if (read.value * 1_000 <= services.clock.now()) {
+        throw new GatewayError('api_key_expired', { message: 'The access token has expired' });
+      }
+      return admitGrant(ctx, token, read.grantId);
+    },
+    look: (ctx, token) => admitGrant(ctx, token, readToken(ctx, token).grantId),
+  };
+
+  function readToken(ctx: RequestContext, token: string) {
     const read = key === undefined ? null : readOAuthToken(key, 'oauth', token);
     if (read === null) throw refused(ctx, 'the access token is not valid');
-    if (read.value * 1_000 <= services.clock.now()) {
-      throw new GatewayError('api_key_expired', { message: 'The access token has expired' });
-    }
-    const grant = services.documents.get('oauth-grant', read.grantId);
+    return read;
+  }
+
+  function admitGrant(ctx: RequestContext, token: string, grantId: string): Maybe<undefined> {
+    const grant = services.documents.get('oauth-grant', grantId);
     return isPromise(grant) ? grant.then((found) => admit(ctx, token, found)) : admit(ctx, token, grant);
-  };
+  }
 
   function admit(ctx: RequestContext, token: string, grant: OAuthGrantDocument | null): undefined {
     if (grant === null) throw refused(ctx, 'the access was revoked');

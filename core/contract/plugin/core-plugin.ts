@@ -83,13 +83,16 @@ export interface CoreHooks extends Hooks<RequestContext, Target> {
    * session.
    */
   onSessionUsage?(ctx: RequestContext): SessionVerdict;
-  /** Called about every second of a WebSocket session, never before the last call has settled. An error ends the session. */
+  /**
+   * Called about every second of a WebSocket session, and of a stream of an MCP server or agent without an end of its own, never before the
+   * last call has settled. An error ends it.
+   */
   onSessionLook?(ctx: RequestContext): SessionVerdict;
   /** The record of an open WebSocket session is written: its process may be killed before the session ends. Must not throw. */
   onCheckpoint?(ctx: RequestContext): void;
 }
 
-/** The error that ends a WebSocket session; nothing lets it continue. */
+/** The error that ends a WebSocket session or a stream; nothing lets it continue. */
 type SessionVerdict = Maybe<GatewayError | null | undefined | void>;
 
 /** Services of built-in plugins. Keys are not among them: plugins that need one get it from their factory. */

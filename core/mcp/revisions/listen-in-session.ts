@@ -4,6 +4,7 @@ import type { ClientMessage } from '../../json-rpc/messages.ts';
 import { relayStream } from '../../json-rpc/relay-reply.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Work } from '../exchange.ts';
+import { listeningOf } from '../server/listening.ts';
 import { closeSession, initialize, openNotices, request } from '../sessions/own-client.ts';
 import type { SseConnection } from '../sse/sse-connection.ts';
 import { statelessResult } from './translated-reader.ts';
@@ -52,7 +53,7 @@ export async function listenInSession(work: Work, message: ClientMessage): Promi
     ctx.abortUpstream = () => stream?.abort();
     return await relayStream({
       ...{ ctx, sink, status: 200, headers: ['content-type', 'text/event-stream'], clock: options.services.clock },
-      listening: parts.openStreams,
+      listening: listeningOf(work),
       exchange: {
         abort: () => stream?.abort(),
         body: (async function* () {

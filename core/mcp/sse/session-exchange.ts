@@ -3,10 +3,12 @@ import type { Identity } from '../../contract/plugin/context.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
 import { beginAttempt } from '../../json-rpc/attempt.ts';
+import { watchCaller } from '../../json-rpc/watch-caller.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Outgoing, Work } from '../exchange.ts';
 import type { Question } from '../peers/peers.ts';
 import { sessionNotFound } from '../refusals.ts';
+import { listeningOf } from '../server/listening.ts';
 import { calledServer, lostDetail, noSessionDetail, rejectionIn } from '../server/server-errors.ts';
 import { messageReader } from '../server/server-messages.ts';
 import { callerOf, type SessionState } from '../sessions/session-id.ts';
@@ -90,6 +92,7 @@ async function stream(work: Work, at: SseSessionAddress): Promise<AttemptReply> 
   reply.open();
   let end = (): void => {};
   const removed = parts.openStreams.add(() => end());
+  const unwatch = watchCaller(ctx, listeningOf(work).find, () => end());
   try {
     const question: Question = {
       onEvent: reply.send,
@@ -102,6 +105,7 @@ async function stream(work: Work, at: SseSessionAddress): Promise<AttemptReply> 
     await parts.sseSessions.run(at, { action: 'listen', message: {}, headers: [] }, question).catch(() => undefined);
     return reply.end(null);
   } finally {
+    unwatch();
     removed();
   }
 }

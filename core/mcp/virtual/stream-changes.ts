@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { JsonObject } from '../../contract/values/json/json.ts';
+import { watchCaller } from '../../json-rpc/watch-caller.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Work } from '../exchange.ts';
 import type { EventReply } from '../sse/sse-reply.ts';
@@ -31,6 +32,8 @@ export async function streamChanges(
   });
   ctx.abortUpstream = end;
   const removed = parts.openStreams.add(end);
+  // The documents show if the caller has lost its access to the endpoint.
+  const unwatch = watchCaller(ctx, () => undefined, end);
   if (ctx.aborted) end();
   let documents: readonly unknown[] | null = null;
   let digests: Readonly<Record<string, string>> | null = null;
@@ -51,6 +54,7 @@ export async function streamChanges(
   }, lookMs).unref();
   await ended;
   clearInterval(timer);
+  unwatch();
   removed();
   return reply.end(null);
 

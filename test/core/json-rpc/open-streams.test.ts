@@ -25,7 +25,16 @@ describe('streams of notices', () => {
     const exchange = exchangeStream(sender, {} as never);
     const clock = { now: () => 0, elapsed: () => 0 };
     const listening = createOpenStreams();
-    const reply = relayStream({ ctx, sink, status: 200, headers: [], exchange, reader: null, clock, listening });
+    const reply = relayStream({
+      ctx,
+      sink,
+      status: 200,
+      headers: [],
+      exchange,
+      reader: null,
+      clock,
+      listening: { streams: listening, find: () => undefined },
+    });
     return { server: server as unknown as UpstreamHandler, sink, listening, reply, isAborted: () => isAborted };
   };
 

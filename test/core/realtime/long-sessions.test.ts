@@ -159,6 +159,16 @@ it.each([
   other.client.socket.close(1000);
 });
 
+it('a session ends if its provider is removed', async () => {
+  const { gateway, open, logOf } = realtime;
+  await gateway.admin.createUpstream('passing', `${realtime.provider.origin}/v1`);
+  const { client, session } = await open('/realtime?model=@passing/m');
+  expect((await gateway.admin.delete(`/providers/passing?workspace_id=${gateway.workspaceId}`)).status).toBe(200);
+  expect(await within(client.closed, 'the close')).toEqual({ code: 1008, reason: 'The provider @passing was removed' });
+  expect((await session.closed).code).toBe(1001);
+  expect(await logOf(client)).toMatchObject({ outcome: 'cut', error: { code: 'forbidden' } });
+});
+
 it('an open session records its usage while it is open, and counts once', async () => {
   const { gateway, open, logOf } = realtime;
   const { key, id } = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 100_000 } });

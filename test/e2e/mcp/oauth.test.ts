@@ -3,11 +3,12 @@ import type { ServerResponse } from 'node:http';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { initialize } from '../../support/clients/mcp-client.ts';
 import { type SharedGateway, shareGateway } from '../../support/product/shared-gateway.ts';
 import { connectAccount, newMcpUser } from '../../support/samples/mcp-users.ts';
 import { type McpUpstream, startMcpUpstream } from '../../support/tool-servers/mcp-upstream.ts';
 import { browse, type OAuthUpstream, startOAuthUpstream } from '../../support/tool-servers/oauth-upstream.ts';
-import { until } from '../../support/until.ts';
+import { until, within } from '../../support/until.ts';
 
 /** OAuth of MCP servers, with gateway, control plane and `oidc-provider` as processes and servers of their own. */
 let gateway: SharedGateway;
@@ -118,8 +119,23 @@ describe('an OAuth client of an MCP server', () => {
       expect.stringMatching(/^Bearer error="invalid_token", .*resource_metadata=/),
     ]);
 
+    const begun = await fetch(`${gateway.origin}${path}`, {
+      method: 'POST',
+      headers: { ...accepting, authorization: `Bearer ${access_token}` },
+      body: JSON.stringify(initialize),
+    });
+    const session = { 'mcp-session-id': String(begun.headers.get('mcp-session-id')), 'mcp-protocol-version': '2025-11-25' };
+    const stream = await fetch(`${gateway.origin}${path}`, {
+      headers: { accept: 'text/event-stream', authorization: `Bearer ${access_token}`, ...session },
+    });
+    expect(stream.status).toBe(200);
     await json('/oauth/revoke', { method: 'POST', body: new URLSearchParams({ token: tokens.refresh_token as string }) });
     await until(async () => (await call(access_token)).status === 401, { what: 'the end of the token at the gateway' });
+    // The stream is cut or ends.
+    await within(
+      stream.text().catch(() => ''),
+      'the end of the stream',
+    );
   });
 });
 

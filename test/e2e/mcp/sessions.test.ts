@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { echo, mcpClient, messageOf } from '../../support/clients/mcp-client.ts';
+import { echo, initialize, mcpClient, messageOf } from '../../support/clients/mcp-client.ts';
 import { type SharedGateway, shareGateway } from '../../support/product/shared-gateway.ts';
 import { type McpUpstream, startMcpUpstream } from '../../support/tool-servers/mcp-upstream.ts';
-import { until } from '../../support/until.ts';
+import { until, within } from '../../support/until.ts';
 
 /** Sessions of clients, and sessions that the gateway opens for callers who name none, with the server of the official SDK. */
 let gateway: SharedGateway;
@@ -45,6 +45,25 @@ describe('a session', () => {
     upstream.sessions.clear();
     const ended = await post('sample', echo('a'), session);
     expect([ended.status, messageOf(ended.text).error.message]).toEqual([404, 'Session not found']);
+  });
+
+  it.each([
+    ['the key of its caller is deleted', ({ id }: { id: string }) => gateway.admin.delete(`/api-keys/${id}`)],
+    ['its server is deleted', ({ server }: { server: string }) => gateway.admin.delete(`/mcp-servers/${server}`)],
+  ])('ends its stream if %s', async (what, withdraw) => {
+    const slug = `withdrawn-${what.length}`;
+    const { server } = await addServer(slug, upstream.url);
+    const { key, id } = await gateway.admin.createKey({ scopes: ['mcp.invoke'] });
+    const session = await client.begin(slug, initialize, { 'x-svc-api-key': key });
+    const headers = { ...session, accept: 'text/event-stream', 'x-svc-api-key': key };
+    const reply = await fetch(client.urlOf(slug), { headers });
+    expect(reply.status).toBe(200);
+    expect((await withdraw({ id, server })).status).toBe(200);
+    // The stream is cut or ends.
+    await within(
+      reply.text().catch(() => ''),
+      'the end of the stream',
+    );
   });
 
   it('is not needed: the gateway opens one for the caller, and another one when the server has ended it', async () => {

@@ -46,8 +46,12 @@ export async function mcpClient(gateway: SharedGateway) {
   }
 
   /** Begins a session. Returns its headers. */
-  async function begin(slug: string, message: JsonObject = initialize): Promise<Record<string, string>> {
-    const begun = await post(slug, message);
+  async function begin(
+    slug: string,
+    message: JsonObject = initialize,
+    headers: Record<string, string> = {},
+  ): Promise<Record<string, string>> {
+    const begun = await post(slug, message, headers);
     expect(begun.status, begun.text).toBe(200);
     const id = begun.headers.get('mcp-session-id');
     return { 'mcp-protocol-version': '2025-11-25', ...(id === null ? {} : { 'mcp-session-id': id }) };
