@@ -14,7 +14,7 @@ import { DocumentStore } from './document-store.ts';
 import { readLastKnownGood, writeLastKnownGood } from './last-known-good.ts';
 
 export interface DocumentsOptions {
-  readonly settings: Pick<Settings, 'dataDir' | 'encryptionKey' | 'documentCacheEntries'>;
+  readonly settings: Pick<Settings, 'dataDir' | 'encryptionKey' | 'clusterKey' | 'documentCacheEntries'>;
   readonly slot: number;
   readonly fetch: InternalFetch;
   readonly bus: ChangeBus;
@@ -46,13 +46,20 @@ const changesPause = 20;
 const additionsPause = 100;
 
 /**
+ * Returns the key of the file. Secrets in documents are sealed with CLUSTER_KEY and documents do not change with it, so a file of another
+ * CLUSTER_KEY must not open: its providers could not be called until each of them changes.
+ */
+export function diskKey({ encryptionKey, clusterKey }: Pick<Settings, 'encryptionKey' | 'clusterKey'>): Uint8Array {
+  return deriveKey(Buffer.concat([encryptionKey, clusterKey]), keyPurposes.disk);
+}
+
+/**
  * Reads the last known good, starts to listen, and asks the control plane for changes since then. Resolves when the first reply
  * has arrived or failed (at most the client's deadline). Never rejects because a service is unreachable.
  */
 export async function startDocuments(options: DocumentsOptions): Promise<GatewayDocuments> {
   const { settings, slot, fetch, bus, clock, random, log, timers = realTimers } = options;
-  const key = deriveKey(settings.encryptionKey, keyPurposes.disk);
-  const disk = { directory: join(settings.dataDir, 'last-known-good'), slot, key, log };
+  const disk = { directory: join(settings.dataDir, 'last-known-good'), slot, key: diskKey(settings), log };
   const client = createControlPlaneClient({ fetch, clock, timers, random, log });
   const documents = new DocumentStore({ client, clock, log, entriesMax: settings.documentCacheEntries });
 

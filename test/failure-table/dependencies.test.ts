@@ -4,10 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startNats } from '../../bench/services/nats.ts';
 import { startPostgres } from '../../bench/services/postgres.ts';
 import type { Service } from '../../bench/services/service.ts';
-import { keyPurposes } from '../../core/contract/protocol/credentials/key-purposes.ts';
 import { newApiKey } from '../../core/contract/values/credentials/api-key.ts';
-import { deriveKey } from '../../core/contract/values/credentials/secret.ts';
 import { readLastKnownGood } from '../../core/documents/last-known-good.ts';
+import { diskKey } from '../../core/documents/start-documents.ts';
 import { onFreshConnection } from '../support/clients/fresh-connection.ts';
 import { newMemoryLog } from '../support/fakes/memory-log.ts';
 import { listenersOn } from '../support/processes/connections-to.ts';
@@ -38,12 +37,13 @@ describe.skipIf(missing.length > 0)('failure table: dependencies', () => {
   const manyCalls = () => Promise.all(Array.from({ length: 24 }, () => statusOf(call())));
   const allGood = Array.from({ length: 24 }, () => 200);
   const encryptionKey = randomBytes(32);
+  const clusterKey = randomBytes(32);
   /** A process has an id long before it listens, and until then the other one replies to all calls. */
   const bothListen = () => until(() => listenersOn(gateway.port) === 2, { what: 'two listening processes', deadlineMs: 60_000 });
   /** True if a restarted process has the documents of these calls without the control plane. New ones are not written at once. */
   const onDisk = async () => {
     const directory = join(gateway.dataDir, 'last-known-good');
-    const key = deriveKey(encryptionKey, keyPurposes.disk);
+    const key = diskKey({ encryptionKey, clusterKey });
     const known = await readLastKnownGood({ directory, slot: 0, key, log: newMemoryLog() });
     const kinds = new Set<string>(known?.documents.map(({ kind }) => kind));
     return ['api-key', 'workspace', 'provider'].every((kind) => kinds.has(kind));
@@ -58,6 +58,7 @@ describe.skipIf(missing.length > 0)('failure table: dependencies', () => {
       env: {
         ...{ DATABASE_URL: database.url, NATS_URL: bus.url, GATEWAY_PROCESSES: '2' },
         ENCRYPTION_KEY: encryptionKey.toString('base64'),
+        CLUSTER_KEY: clusterKey.toString('base64'),
       },
     });
     await bothListen();

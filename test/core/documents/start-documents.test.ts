@@ -26,7 +26,7 @@ afterEach(async () => {
   await rm(dataDir, { recursive: true });
 });
 
-function start(slot = 0, log = newMemoryLog()): Promise<GatewayDocuments> {
+function start(slot = 0, log = newMemoryLog(), clusterKey = new Uint8Array(32).fill(8)): Promise<GatewayDocuments> {
   const bus: ChangeBus = {
     start(onNotice, onConnected) {
       publish = onNotice;
@@ -35,7 +35,7 @@ function start(slot = 0, log = newMemoryLog()): Promise<GatewayDocuments> {
     close: async () => {},
   };
   return startDocuments({
-    settings: { dataDir, encryptionKey: new Uint8Array(32).fill(9), documentCacheEntries: 1000 },
+    settings: { dataDir, encryptionKey: new Uint8Array(32).fill(9), clusterKey, documentCacheEntries: 1000 },
     slot,
     fetch: plane.fetch,
     bus,
@@ -97,6 +97,16 @@ describe('the start of the document store', () => {
     plane.mode = 'ok';
     time.advance(1000);
     await until(() => documents.ready());
+    await documents.close();
+  });
+
+  it('reads documents again after a change of CLUSTER_KEY, because their secrets are sealed with the earlier one', async () => {
+    await leaveBehind();
+    plane.mode = 503;
+    const log = newMemoryLog();
+    const documents = await start(0, log, new Uint8Array(32).fill(7));
+    expect(documents.ready()).toBe(false);
+    expect(log.lines.map(({ message }) => message)).toContain('a last-known-good file is invalid and was skipped');
     await documents.close();
   });
 

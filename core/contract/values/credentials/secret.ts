@@ -29,7 +29,7 @@ export class Secret {
 /** AES-256-GCM ciphertext as text: base64url of nonce (12) · tag (16) · data. */
 export type Sealed = string;
 
-/** Derives a 32-byte key for one purpose from a 32-byte master key (HKDF-SHA-256, RFC 5869). */
+/** Derives a 32-byte key for one purpose from a master key of at least 32 bytes (HKDF-SHA-256, RFC 5869). */
 export function deriveKey(master: Uint8Array, purpose: string): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', master, new Uint8Array(0), purpose, 32));
 }
