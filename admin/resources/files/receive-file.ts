@@ -110,6 +110,12 @@ async function readForm(
       stream.resume();
       return;
     }
+    // The database rejects U+0000, and the name is also sent in a header.
+    if (/\p{Cc}/u.test(filename + contentType)) {
+      stream.resume();
+      fail(badField('file', 'control characters are not allowed in the name and the type of the file'));
+      return;
+    }
     named = { filename: filename.slice(0, 255) || 'file', contentType: contentType.slice(0, 255) };
     storing = store(stream).catch(fail);
   });

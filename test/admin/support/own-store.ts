@@ -8,8 +8,12 @@ export interface OwnStore {
   // biome-ignore lint/suspicious/noExplicitAny: tests read any field of replies
   ask(method: string, path: string, body?: unknown): Promise<{ status: number; body: any }>;
   /** Sends the form as it is. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests read any field of replies
-  upload(bytes: Uint8Array | string, fields?: Readonly<Record<string, string>>): Promise<{ status: number; body: any }>;
+  upload(
+    bytes: Uint8Array | string,
+    fields?: Readonly<Record<string, string>>,
+    name?: string,
+    // biome-ignore lint/suspicious/noExplicitAny: tests read any field of replies
+  ): Promise<{ status: number; body: any }>;
   content(id: string): Promise<string>;
   /** Returns the rows of the tables. */
   rows(): Promise<StoredFile[]>;
@@ -33,10 +37,10 @@ export function ownStoreOf(plane: Plane, keyId: string = randomUUID()): OwnStore
       const reply = await send(method, path, json);
       return { status: reply.status, body: await reply.json() };
     },
-    async upload(bytes, fields = {}) {
+    async upload(bytes, fields = {}, name = 'in.jsonl') {
       const form = new FormData();
-      for (const [name, value] of Object.entries({ purpose: 'batch', ...fields })) form.set(name, value);
-      form.set('file', new Blob([bytes as Uint8Array<ArrayBuffer>]), 'in.jsonl');
+      for (const [field, value] of Object.entries({ purpose: 'batch', ...fields })) form.set(field, value);
+      form.set('file', new Blob([bytes as Uint8Array<ArrayBuffer>]), name);
       const reply = await send('POST', '/files', { body: form });
       return { status: reply.status, body: await reply.json() };
     },

@@ -29,6 +29,13 @@ describe.each(ruleDatabases)('the storage limit of files, on %s', (database) => 
     expect((await store.upload(patternBytes(600_000))).status).toBe(200);
   });
 
+  it('rejects a file whose name has control characters and stores nothing of it', async () => {
+    const { store } = await start({});
+    const refused = await store.upload('x', {}, 'a\0b.jsonl');
+    expect([refused.status, refused.body.error.param]).toEqual([400, 'file']);
+    expect(await store.chunkCount()).toBe(0);
+  });
+
   it('is never exceeded by concurrent uploads, and deleted files free it', async () => {
     const { store } = await start({ WORKSPACE_FILE_BYTES_MAX: '1000000' });
     const replies = await Promise.all(Array.from({ length: 6 }, () => store.upload(patternBytes(400_000))));
