@@ -174,7 +174,7 @@ describe('docs/guides/tls.md', () => {
   }, 240_000);
 
   it.skipIf(spawnSync('nginx', ['-v']).error !== undefined)(
-    'nginx forwards to a gateway',
+    'nginx forwards to a gateway, except for its metrics',
     async () => {
       const [port] = (await freePorts(1)) as [number];
       await machine.type(certificate);
@@ -194,16 +194,18 @@ describe('docs/guides/tls.md', () => {
       await run('nginx', ['-t', '-c', conf, '-e', 'stderr']);
       const nginx = spawn('nginx', ['-c', conf, '-e', 'stderr'], { stdio: 'ignore' });
       try {
-        const request = ['-sf', '--cacert', join(machine.folder, 'gateway.crt'), `https://localhost:${port}/ready`];
+        const origin = ['-sfS', '--cacert', join(machine.folder, 'gateway.crt'), `https://localhost:${port}`];
+        const request = (path: string) => origin.with(-1, `${origin.at(-1)}${path}`);
         const reply = await until(
           () =>
-            run('curl', request).then(
+            run('curl', request('/ready')).then(
               ({ stdout }) => stdout,
               () => null,
             ),
           { what: 'a reply of nginx' },
         );
         expect(reply).toContain('Ready');
+        await expect(run('curl', request('/metrics'))).rejects.toThrow('404');
       } finally {
         nginx.kill('SIGTERM');
         await once(nginx, 'exit');
