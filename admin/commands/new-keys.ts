@@ -7,6 +7,7 @@ import { addKey } from '../bootstrap/create-organisation.ts';
 import { newId } from '../db/new-id.ts';
 import type { Database } from '../db/open-database.ts';
 import { type Change, writeChange } from '../publish/write-change.ts';
+import { cachedReplies } from '../resources/cached-replies/entity.ts';
 import { organisations } from '../resources/organisations/entity.ts';
 import { checkEncryptionKey, replaceClusterKeyCheck } from '../secrets/key-checks.ts';
 
@@ -33,12 +34,14 @@ export async function newAdminKey(database: Database, keys: Keys, organisationId
 }
 
 /**
- * Makes the current CLUSTER_KEY the key of this database, audited in every organisation. Rejects with StartError if ENCRYPTION_KEY is not that
+ * Makes the current CLUSTER_KEY the key of this database, audited in every organisation, and deletes the cached replies. Rejects with StartError if ENCRYPTION_KEY is not that
  * of the database.
  */
 export async function newClusterKey(database: Database, keys: Keys): Promise<void> {
   await checkEncryptionKey(database.em(), keys);
   await replaceClusterKeyCheck(database.em(), keys.clusterKey);
+  // They are sealed with the earlier key. Gateways would stop using the shared cache each time they are sent one.
+  await database.em().nativeDelete(cachedReplies, {});
   for (const { id } of await database.em().find(organisations, {})) {
     await audited(database, keys, id, 'cluster-key', async (change) => change.about({ id }));
   }

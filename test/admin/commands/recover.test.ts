@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditEntries } from '../../../admin/audit/entity.ts';
 import { newAdminKey, newClusterKey } from '../../../admin/commands/new-keys.ts';
 import { newId } from '../../../admin/db/new-id.ts';
+import { cachedReplies } from '../../../admin/resources/cached-replies/entity.ts';
 import { organisations } from '../../../admin/resources/organisations/entity.ts';
 import type { Settings } from '../../../config/settings.ts';
 import { productFile } from '../../support/product/product.ts';
@@ -94,10 +95,21 @@ describe.each(ruleDatabases)('key commands, on %s', (name) => {
     await expect(newClusterKey(open, other)).rejects.toThrow('ENCRYPTION_KEY: cannot decrypt');
   });
 
-  it.skipIf(name === 'PGlite')('npm run cluster-key accepts another CLUSTER_KEY', async () => {
-    const renewed = { ...settings, clusterKey: new Uint8Array(randomBytes(32)) };
-    expect((await run(renewed, 'cluster-key')).code).toBe(0);
-    await (await startPlaneWith(renewed)).close();
-    await expect(startPlaneWith(settings)).rejects.toThrow(/^CLUSTER_KEY:/);
-  });
+  it.skipIf(name === 'PGlite')(
+    'npm run cluster-key accepts another CLUSTER_KEY and deletes what the earlier one sealed',
+    async () => {
+      const renewed = { ...settings, clusterKey: new Uint8Array(randomBytes(32)) };
+      const { organisationId, workspaceId, control } = plane;
+      const em = () => control.services.database.em();
+      await em().insert(cachedReplies, {
+        ...{ workspaceId, organisationId, digest: 'digest', sealed: Buffer.alloc(1), bytes: 1, seq: 1 },
+        ...{ namespace: null, model: null, endpoint: null, partition: null, vector: null },
+        ...{ createdAt: new Date(), expiresAt: new Date() },
+      });
+      expect((await run(renewed, 'cluster-key')).code).toBe(0);
+      expect(await em().count(cachedReplies)).toBe(0);
+      await (await startPlaneWith(renewed)).close();
+      await expect(startPlaneWith(settings)).rejects.toThrow(/^CLUSTER_KEY:/);
+    },
+  );
 });
