@@ -77,11 +77,11 @@ export function passedHeaders(headers: HeaderList, contentType: string | null): 
 }
 
 /**
- * Adds the service's own headers under the prefix that the client used. An error without a request id gets the trace id, under the
- * names that SDKs read.
+ * Adds the service's own headers under the prefix that the client used. Without a request id of the provider, an error gets the trace id under
+ * the names that SDKs read, and so does every reply in Anthropic's format, whose clients expect one.
  */
 export function addGatewayHeaders(ctx: RequestContext, headers: HeaderList, status: number, call: OperationCall | null): void {
-  if (status >= 400) addRequestId(ctx, headers);
+  if (status >= 400 || ctx.endpoint?.format === 'messages') addRequestId(ctx, headers);
   const prefix = ctx.headerPrefix;
   if (prefix !== defaultPrefix) removePrefixed(headers, prefix);
   headers.push(`${prefix}trace-id`, ctx.traceId);

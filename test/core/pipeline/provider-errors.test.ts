@@ -60,6 +60,15 @@ it.each(['/v1/chat/completions', '/v1/messages', '/v1/proxy/any/path'])(
   },
 );
 
+it('a reply in the format of Anthropic has the request id of the provider, else that of the gateway', async () => {
+  const gateway = createHarness();
+  for (const id of [[], ['request-id', 'req_1']]) {
+    gateway.script(replyWith(200, {}, ['content-type', 'application/json', ...id]));
+    const reply = await gateway.send({ path: '/v1/messages', body: question });
+    expect([reply.status, reply.header('request-id')]).toEqual([200, id[1] ?? reply.header('x-svc-trace-id')]);
+  }
+});
+
 it.each([
   ['is not JSON', '<html>bad gateway</html>', 'text/html'],
   ['has no type', '{"error":{"message":"bad gateway"}}', 'application/json'],
