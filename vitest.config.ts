@@ -45,9 +45,10 @@ const alias = Object.fromEntries(Object.entries(sources).map(([name, path]) => [
 export default defineConfig({
   resolve: { alias },
   test: {
-    // Tests start servers and processes and often wait for them, so two cores carry five files at a time.
+    // Tests start servers and processes and often wait for them, so two cores carry four files at a time. Every process compiles the same code:
+    // 451 tests of the control plane took 94 CPU s in two processes, 101 in three and 110 to 124 in five.
     pool: 'forks',
-    maxWorkers: 5,
+    maxWorkers: 4,
     // Measured on 735 tests of the control plane in turn: 102 and 99 CPU s with it, 109 and 117 without.
     execArgv: ['--require', `${import.meta.dirname}/test/support/runner/cheap-start.cjs`],
     // The projects import the same sources, and each would transform them again. Later runs transform only what has changed.
