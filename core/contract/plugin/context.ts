@@ -254,7 +254,10 @@ export class RequestContext {
     this.traceId = init.traceId;
   }
 
-  /** The model that the request asks for. From its first attempt on: the model that the provider was asked for. */
+  /**
+   * The model that the request asks for. From its first attempt on: the model that the provider was asked for, or the one that it used if the
+   * request lets it choose.
+   */
   get model(): string | null {
     return this.modelName;
   }

@@ -19,6 +19,7 @@ import { stepBytes } from '../request/large-json/json-steps.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { encode, shapedForm, withModel } from './outgoing-body.ts';
 import { carriesOurKey, hasHeader, passedCall } from './passed-call.ts';
+import { withServedModel } from './served-model.ts';
 import { leaveDefaults, shapeParams } from './shape-params.ts';
 
 export interface OutgoingOptions {
@@ -146,7 +147,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
       timeouts: timeoutsOf(ctx, target, options, operation, operationCall.stream),
       bodyBytesMax: options.streamedBodyBytesMax,
     },
-    operation,
+    operation: withServedModel(operation, params, (model) => ctx.nameModel(model)),
     operationCall,
     json,
     model: operationCall.model === '' ? null : operationCall.model,

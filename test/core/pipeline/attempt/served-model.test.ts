@@ -1,0 +1,83 @@
+import { expect, it } from 'vitest';
+import { createHarness, type Harness, replyWith } from '../../../../core/test-kit/pipeline-harness.ts';
+
+const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+const chat = (model: unknown) => ({
+  ...{ id: 'c', object: 'chat.completion', created: 1, model, usage },
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+});
+const chunks = (model: string) => [
+  { id: 'c', object: 'chat.completion.chunk', created: 1, model, choices: [{ index: 0, delta: { content: 'Hi' } }] },
+  {
+    id: 'c',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model,
+    choices: [{ index: 0, delta: {}, finish_reason: 'stop' }],
+    usage,
+  },
+];
+const messages = (model: string) => ({
+  ...{ id: 'm', type: 'message', role: 'assistant', model, content: [{ type: 'text', text: 'Hi' }] },
+  ...{ stop_reason: 'end_turn', stop_sequence: null, usage: { input_tokens: 3, output_tokens: 2 } },
+});
+const response = (model: string) => ({ id: 'r', object: 'response', status: 'completed', model, output: [], usage: {} });
+
+const events = (...data: readonly object[]): string => data.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('');
+const streamed = (text: string) => replyWith(200, text, ['content-type', 'text/event-stream']);
+
+async function modelOf(gateway: Harness, path: string, body: object): Promise<[unknown, unknown]> {
+  const provider = path === '/v1/messages' ? '@claude' : '@one';
+  const content = path === '/v1/responses' ? { input: 'x' } : { messages: [{ role: 'user', content: 'x' }], max_tokens: 5 };
+  const reply = await gateway.send({ path, body: { ...content, ...body }, headers: { 'x-svc-provider': provider } });
+  expect(reply.status).toBe(200);
+  const record = gateway.records.at(-1);
+  return [record?.model, record?.attempts.at(-1)?.model];
+}
+
+it.each([
+  ['another model of the list', 'dear', ['dear', 'other'], 'dear'],
+  ['a version of another model', 'dear-2026-01-01', ['dear'], 'dear'],
+  ['the longer of two names', 'cheap-mini-2026', ['cheap-mini'], 'cheap-mini'],
+  ['its own model', 'cheap', ['dear'], 'cheap'],
+  ['a version of its own model', 'cheap-2026-01-01', ['dear'], 'cheap'],
+  ['a model that the request does not name', 'chosen', ['dear'], 'chosen'],
+  ['no model', null, ['dear'], 'cheap'],
+  ['another model without a list', 'dear', undefined, 'cheap'],
+])('the record of a reply from %s has the right model', async (_what, served, models, expected) => {
+  const gateway = createHarness();
+  const body = { model: 'cheap', ...(models ? { models } : {}) };
+  gateway.script(replyWith(200, chat(served)));
+  expect(await modelOf(gateway, '/v1/chat/completions', body)).toEqual([expected, expected]);
+  if (served === null) return;
+  gateway.script(streamed(`${events(...chunks(served))}data: [DONE]\n\n`));
+  expect(await modelOf(gateway, '/v1/chat/completions', { ...body, stream: true })).toEqual([expected, expected]);
+});
+
+it('replies of Messages and Responses, also streamed, name the model of their record', async () => {
+  const gateway = createHarness();
+  const fallbacks = [{ model: 'dear' }];
+  gateway.script(replyWith(200, messages('dear')));
+  expect(await modelOf(gateway, '/v1/messages', { model: 'cheap', fallbacks })).toEqual(['dear', 'dear']);
+  const begin = { type: 'message_start', message: { ...messages('dear'), content: [], stop_reason: null } };
+  const end = { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } };
+  gateway.script(streamed(events(begin, end, { type: 'message_stop' })));
+  expect(await modelOf(gateway, '/v1/messages', { model: 'cheap', fallbacks, stream: true })).toEqual(['dear', 'dear']);
+  gateway.script(replyWith(200, response('dear')));
+  expect(await modelOf(gateway, '/v1/responses', { model: 'cheap', models: ['dear'] })).toEqual(['dear', 'dear']);
+  gateway.script(streamed(events({ type: 'response.completed', response: response('dear') })));
+  expect(await modelOf(gateway, '/v1/responses', { model: 'cheap', models: ['dear'], stream: true })).toEqual(['dear', 'dear']);
+});
+
+it('a second attempt at another target has the model of its own call', async () => {
+  const gateway = createHarness();
+  gateway.script(replyWith(500, { error: { message: 'no' } }), replyWith(200, chat('second')));
+  const config = {
+    strategy: { mode: 'fallback' },
+    targets: [{ provider: '@one' }, { provider: '@one', override_params: { model: 'second' } }],
+  };
+  const body = { model: 'cheap', models: ['dear'], messages: [{ role: 'user', content: 'x' }] };
+  const reply = await gateway.send({ body, headers: { 'x-svc-config': JSON.stringify(config) } });
+  expect(reply.status).toBe(200);
+  expect(gateway.records.at(-1)?.attempts.map(({ model }) => model)).toEqual(['cheap', 'second']);
+});
