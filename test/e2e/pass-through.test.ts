@@ -210,7 +210,7 @@ describe('the request target', () => {
   it.each([
     ['/v1//double//slashes/', '/v1//double//slashes/'],
     ['/v1/files%2Fencoded%2fslashes', '/v1/files%2Fencoded%2fslashes'],
-    ['/v1/a/b/..%2f..%2Fetc', '/v1/a/b/..%2f..%2Fetc'],
+    ['/v1/a/..b/c../...', '/v1/a/..b/c../...'],
     ['/v1/a;v=1,2/(b)*', '/v1/a;v=1,2/(b)*'],
     ['/v1/%zz%', '/v1/%zz%'],
     ['/v1/q?x=a+b%20c&&=&x=%2F?y;z', '/v1/q?x=a+b%20c&&=&x=%2F?y;z'],
