@@ -34,6 +34,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'core/realtime/create-client-secret.ts': ['openai'],
   'plugins/auth/credential.ts': ['anthropic'],
   'plugins/cache/key.ts': ['anthropic'],
+  // Anthropic's own models state every member of its form.
+  'core/model-list/anthropic-list.ts': ['anthropic'],
   // The metadata service of Google Cloud.
   'core/contract/provider/upstream.ts': ['google'],
   'core/contract/values/addresses/trusted-hosts.ts': ['google'],
