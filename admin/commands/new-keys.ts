@@ -34,8 +34,8 @@ export async function newAdminKey(database: Database, keys: Keys, organisationId
 }
 
 /**
- * Makes the current CLUSTER_KEY the key of this database, audited in every organisation, and deletes the cached replies. Rejects with StartError if ENCRYPTION_KEY is not that
- * of the database.
+ * Makes the current CLUSTER_KEY the key of this database, audited in every organisation, and deletes the cached replies. Rejects with
+ * StartError if ENCRYPTION_KEY is not that of the database.
  */
 export async function newClusterKey(database: Database, keys: Keys): Promise<void> {
   await checkEncryptionKey(database.em(), keys);

@@ -21,15 +21,12 @@ export async function runMigrations(
   migrations: readonly { readonly name: string }[],
   log: Log,
 ): Promise<void> {
-  let migratedAtMs = performance.now();
+  const progress = { atMs: performance.now() };
   migrator.on('migrated', async () => {
-    migratedAtMs = performance.now();
+    progress.atMs = performance.now();
   });
   // After a failure, the next call continues with the migration that failed.
-  await patiently(
-    () => migrator.up(),
-    () => migratedAtMs,
-  );
+  await patiently(() => migrator.up(), progress);
   const known = new Set(migrations.map(({ name }) => name));
   const newer = (await migrator.getExecuted()).flatMap(({ name }) => (known.has(name) ? [] : [name]));
   if (newer.length === 0) return;
@@ -40,20 +37,15 @@ export async function runMigrations(
 }
 
 /** Runs the work again while others hold the locks it needs. Gives up two minutes after the start or the last progress. */
-export async function patiently<T>(work: () => Promise<T>, progressAtMs: () => number = startedNow()): Promise<T> {
+export async function patiently<T>(work: () => Promise<T>, progress = { atMs: performance.now() }): Promise<T> {
   for (;;) {
     try {
       return await work();
     } catch (error) {
-      if (!gaveWay.has(codeOf(error)) || performance.now() > progressAtMs() + patienceMs) throw error;
+      if (!gaveWay.has(codeOf(error)) || performance.now() > progress.atMs + patienceMs) throw error;
       await pause(50 + Math.random() * 200);
     }
   }
-}
-
-function startedNow(): () => number {
-  const atMs = performance.now();
-  return () => atMs;
 }
 
 function codeOf(error: unknown): string {

@@ -129,7 +129,10 @@ class RouteCall {
     });
   }
 
-  /** The workspace that a request names, itself or by the row id of an item, although the rest of it may be invalid. Throws if the caller may not use it. */
+  /**
+   * The workspace that a request names, itself or by the row id of an item, although the rest of it may be invalid. Throws if the caller may
+   * not use it.
+   */
   async findWorkspace(): Promise<string | null> {
     const { database, callers } = this.#services;
     const [route, caller, { req }] = [this.#route, this.#caller, this.#c];
