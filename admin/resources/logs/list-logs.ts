@@ -1,5 +1,6 @@
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import { plainRows } from '../../db/plain-rows.ts';
 import { invalid } from '../../http/errors.ts';
 import { requestRecords, type StoredRecord } from './entity.ts';
 import { allOf, type Condition } from './filters.ts';
@@ -25,13 +26,14 @@ export async function listLogs(
   { size, offset, after }: LogPage,
 ): Promise<ListedLogs> {
   const { text, values } = allOf(after === null ? conditions : [...conditions, beforeCursor(after)]);
-  const found = await em
-    .createQueryBuilder(requestRecords, 'r')
-    .where(text, [...values])
-    .orderBy({ createdAt: 'desc', id: 'desc' })
-    .limit(size + 1)
-    .offset(offset)
-    .getResult();
+  const found = await plainRows<StoredRecord>(
+    em
+      .createQueryBuilder(requestRecords, 'r')
+      .where(text, [...values])
+      .orderBy({ createdAt: 'desc', id: 'desc' })
+      .limit(size + 1)
+      .offset(offset),
+  );
   return toPage(found, size);
 }
 
