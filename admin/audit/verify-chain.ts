@@ -1,5 +1,6 @@
 import { IsolationLevel } from '@mikro-orm/core';
 import type { EntityManager } from '../db/open-database.ts';
+import { plainRows } from '../db/plain-rows.ts';
 import type { Anchor } from './anchors.ts';
 import { type AuditEntry, auditChains, auditEntries } from './entity.ts';
 import { chainStart, hashEntry } from './hash-entry.ts';
@@ -43,11 +44,8 @@ export async function verifyChain(
       let firstAt: Date | null = null;
       const verdict = (error: ChainError | null): Verdict => ({ organisationId, intact: seq, error });
       for (;;) {
-        const rows = await tx.find(
-          auditEntries,
-          { organisationId, seq: { $gt: seq } },
-          { orderBy: { seq: 'asc' }, limit: batchSize, disableIdentityMap: true },
-        );
+        const following = tx.createQueryBuilder(auditEntries).where({ organisationId, seq: { $gt: seq } });
+        const rows = await plainRows<AuditEntry>(following.orderBy({ seq: 'asc' }).limit(batchSize));
         for (const row of rows) {
           const what = errorOf(row, seq + 1, hash, auditKey);
           if (what !== null)
