@@ -3,7 +3,7 @@ import type { QueryBuilder } from '@mikro-orm/postgresql';
 
 /**
  * Returns the rows of a query as plain objects. The ORM takes several times as long to make entities of them, because it keeps a copy of each to find
- * changes. For reads of many rows that nobody changes.
+ * changes. For reads of many rows that are not changed afterwards.
  */
 export async function plainRows<Entity extends object>(query: QueryBuilder<Entity>): Promise<Entity[]> {
   const rows = await query.execute<Record<string, unknown>[]>('all');
