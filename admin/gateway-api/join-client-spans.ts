@@ -1,10 +1,9 @@
 import type { RequestRecord } from '../../core/contract/plugin/record/record.ts';
-import { dayMs } from '../../core/contract/values/time/durations.ts';
 import { executeBound } from '../db/execute-bound.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import type { RecordWriter } from '../define-resource.ts';
 import { toNanoUsd } from '../pricing/nano-usd.ts';
-import { replaceRecords } from './record-rows.ts';
+import { replaceRecords, timesAround } from './record-rows.ts';
 
 /**
  * Returns the records, without usage on client spans whose calls passed the gateway: the gateway's own records have that usage. Span and
@@ -125,10 +124,4 @@ async function spansOf(em: EntityManager, calls: readonly RequestRecord[]): Prom
     [JSON.stringify(sent), ...timesAround(calls)],
   );
   return rows.map(({ id }) => id);
-}
-
-/** Clocks of clients differ, and calls may be long: a span and its call are on the same or on neighbouring days. */
-function timesAround(records: readonly RequestRecord[]): Date[] {
-  const times = records.map(({ createdAt }) => Date.parse(createdAt));
-  return [new Date(Math.min(...times) - dayMs), new Date(Math.max(...times) + dayMs)];
 }

@@ -1,4 +1,5 @@
 import type { RequestRecord } from '../../core/contract/plugin/record/record.ts';
+import { dayMs } from '../../core/contract/values/time/durations.ts';
 import { executeBound } from '../db/execute-bound.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { toNanoUsd } from '../pricing/nano-usd.ts';
@@ -44,17 +45,33 @@ export async function insertRows(em: EntityManager, rows: readonly RecordRow[], 
 }
 
 /**
- * Leaves out results of batches that are stored already. Unlike other records they get a new time each time they are read, so their
- * key does not recognise them. Must run inside a transaction, before `insertRows`.
+ * Leaves out records that are stored already with another time, so that their key does not recognise them: results of batches get a new time
+ * each time they are read, and the span and the log record of a client's call have different ones. Must run inside a transaction, before
+ * `insertRows`.
  */
-export async function withoutStoredResults(tx: EntityManager, rows: readonly RecordRow[]): Promise<readonly RecordRow[]> {
-  const ids = rows.filter(({ record }) => record.batch?.part === 'result').map(({ id }) => id);
-  if (ids.length === 0) return rows;
-  // Held until the end of the transaction, and taken in the same order by all.
-  for (const id of ids.sort()) await executeBound(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [id]);
-  const stored = await executeBound<{ id: string }>(tx, 'select id from request_records where id = any($1::uuid[])', [ids]);
+export async function withoutStoredCopies(tx: EntityManager, rows: readonly RecordRow[]): Promise<readonly RecordRow[]> {
+  const results = rows.flatMap(({ id, record }) => (record.batch?.part === 'result' ? [id] : []));
+  const spans = rows.flatMap(({ record }) => (record.clientSpan ? [record] : []));
+  if (results.length === 0 && spans.length === 0) return rows;
+  // An export may have many spans, so its workspace is locked instead of each of them. Locks are held until the end of the transaction, and
+  // taken in the same order by all.
+  const locks = new Set([...results, ...spans.map(({ workspaceId }) => `spans/${workspaceId}`)]);
+  for (const lock of [...locks].sort()) await executeBound(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [lock]);
+  const read = (condition: string, ...values: readonly unknown[]) =>
+    executeBound<{ id: string }>(tx, `select id from request_records where id = any($1::uuid[]) ${condition}`, values);
+  const ids = spans.map(({ id }) => id);
+  const stored = [
+    ...(results.length === 0 ? [] : await read('', results)),
+    ...(spans.length === 0 ? [] : await read('and created_at between $2 and $3', ids, ...timesAround(spans))),
+  ];
   const known = new Set(stored.map(({ id }) => id));
   return rows.filter(({ id }) => !known.has(id));
+}
+
+/** Returns the times between which records of the same calls are: clocks of clients differ, and calls may be long. */
+export function timesAround(records: readonly RequestRecord[]): Date[] {
+  const times = records.map(({ createdAt }) => Date.parse(createdAt));
+  return [new Date(Math.min(...times) - dayMs), new Date(Math.max(...times) + dayMs)];
 }
 
 /** Returns one row for each id: the final record, or the one with the highest checkpoint. */

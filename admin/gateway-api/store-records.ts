@@ -13,7 +13,7 @@ import { priceRecord, savedCallOf } from '../pricing/price-record.ts';
 import { readPricing } from '../resources/integrations/models/read-pricing.ts';
 import { compileCheck } from './compile-check.ts';
 import { joinClientSpans, joinStoredSpans } from './join-client-spans.ts';
-import { insertRows, newestOf, type RecordRow, replaceCheckpoints, withoutStoredResults } from './record-rows.ts';
+import { insertRows, newestOf, type RecordRow, replaceCheckpoints, withoutStoredCopies } from './record-rows.ts';
 
 /** Maximum number of records in one batch. */
 const recordsMax = 1_000;
@@ -136,7 +136,7 @@ async function insert(
 ): Promise<NewRecord[]> {
   return em.fork().transactional(async (tx) => {
     // For a session, the newest record counts. Copies of the same record are equal.
-    const newest = await withoutStoredResults(tx, newestOf(rows));
+    const newest = await withoutStoredCopies(tx, newestOf(rows));
     const isWhole = json !== null && newest.length === rows.length;
     const inserted = await insertRows(tx, newest, isWhole ? json : JSON.stringify(newest.map(({ record }) => record)));
     const known = newest.filter(({ id }) => !inserted.has(id));

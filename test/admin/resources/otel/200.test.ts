@@ -214,15 +214,30 @@ describe.each(ruleDatabases)('OTLP of clients, on %s', (database) => {
     expect(log?.metrics).toMatchObject({ ai_model: 'gpt-4o-mini', response_status_code: 500 });
   });
 
-  it('log records with a model become logs; one for the same span changes nothing', async () => {
-    const span = spanOf();
-    const { traceId, spanId, attributes } = span;
-    const logRecords = [{ traceId, spanId, timeUnixNano: nano(Date.now()), severityNumber: 9, attributes }];
-    const message = { resourceLogs: [{ scopeLogs: [{ logRecords }] }] };
-    const sent = toOfficial('/v1/logs', message);
-    expect((await post('/otel/v1/logs', Buffer.from(sent), { 'content-type': 'application/x-protobuf' })).status).toBe(200);
-    expect((await postJson('/logs/otel/v1/traces', tracesOf(span))).status).toBe(200);
-    expect(await logOf(traceId)).toHaveLength(1);
+  describe('log records with a model', () => {
+    const logOfSpan = ({ traceId, spanId, attributes }: ReturnType<typeof spanOf>) => {
+      const logRecords = [{ traceId, spanId, timeUnixNano: nano(Date.now()), severityNumber: 9, attributes }];
+      return toOfficial('/v1/logs', { resourceLogs: [{ scopeLogs: [{ logRecords }] }] });
+    };
+    const postLog = (span: ReturnType<typeof spanOf>) =>
+      post('/otel/v1/logs', Buffer.from(logOfSpan(span)), { 'content-type': 'application/x-protobuf' });
+    const stored = (traceId: string) =>
+      plane.control.services.database.em().execute('select id from request_records where trace_id = ?', [traceId]);
+
+    it('become logs; one for the same span changes nothing', async () => {
+      const span = spanOf();
+      expect((await postLog(span)).status).toBe(200);
+      expect((await postJson('/logs/otel/v1/traces', tracesOf(span))).status).toBe(200);
+      expect(await logOf(span.traceId)).toHaveLength(1);
+      expect(await stored(span.traceId)).toHaveLength(1);
+    });
+
+    it('are one record with their span, if both arrive at the same time', async () => {
+      const spans = Array.from({ length: 10 }, () => spanOf());
+      const replies = await Promise.all(spans.flatMap((span) => [postLog(span), postJson('/otel/v1/traces', tracesOf(span))]));
+      expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200));
+      for (const { traceId } of spans) expect(await stored(traceId)).toHaveLength(1);
+    });
   });
 
   it('log records outside of spans are accepted and not stored, and rejected if they name a model', async () => {
