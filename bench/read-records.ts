@@ -1,14 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { storeBatch } from '../admin/gateway-api/store-records.ts';
 import { requestRecords } from '../admin/resources/logs/entity.ts';
 import { listLogs } from '../admin/resources/logs/list-logs.ts';
 import { keepObjectsYoung } from '../core/contract/values/keep-objects-young.ts';
-import { startPlaneWith, testSettings } from '../test/admin/support/plane.ts';
-import { newReadyDatabase } from '../test/admin/support/test-database.ts';
 import { newBatches } from './records/new-batches.ts';
+import { startPlane } from './records/start-plane.ts';
 
 /**
  * `node --single-threaded-gc bench/read-records.ts [--pglite] [--rounds 40]` measures the CPU time that the control plane needs to read a page of
@@ -20,9 +16,7 @@ const { values: options } = parseArgs({
 });
 const [rounds, warmUp, size] = [Number(options.rounds), 10, 500];
 
-const dataDir = await mkdtemp(join(tmpdir(), 'svc-bench-records-'));
-const database = options.pglite ? null : await newReadyDatabase();
-const plane = await startPlaneWith(testSettings(dataDir, database ? { DATABASE_URL: database.url } : {}));
+const plane = await startPlane(options.pglite);
 const { organisationId, control } = plane;
 const page = { size: size - 1, offset: 0, after: null };
 
@@ -57,8 +51,6 @@ try {
   }
 } finally {
   await plane.close();
-  await database?.drop();
-  await rm(dataDir, { recursive: true, force: true });
 }
 
 function newManager() {

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { RollupBatch } from '../admin/analytics/rollup-batch.ts';
 import { encodeChanges } from '../admin/analytics/write-rollups.ts';
@@ -8,9 +5,8 @@ import { parseBatch, storeBatch } from '../admin/gateway-api/store-records.ts';
 import { priceRecord } from '../admin/pricing/price-record.ts';
 import type { RequestRecord } from '../core/contract/plugin/record/record.ts';
 import { keepObjectsYoung } from '../core/contract/values/keep-objects-young.ts';
-import { startPlaneWith, testSettings } from '../test/admin/support/plane.ts';
-import { newReadyDatabase } from '../test/admin/support/test-database.ts';
 import { newBatches } from './records/new-batches.ts';
+import { startPlane } from './records/start-plane.ts';
 
 /**
  * `node --single-threaded-gc bench/store-records.ts [--pglite] [--batches 80]` measures the CPU time that the control plane needs to store a
@@ -23,9 +19,7 @@ const { values: options } = parseArgs({
 });
 const [count, warmUp, batchSize] = [Number(options.batches), 20, 500];
 
-const dataDir = await mkdtemp(join(tmpdir(), 'svc-bench-records-'));
-const database = options.pglite ? null : await newReadyDatabase();
-const plane = await startPlaneWith(testSettings(dataDir, database ? { DATABASE_URL: database.url } : {}));
+const plane = await startPlane(options.pglite);
 const newBatch = newBatches(plane, batchSize);
 // As at the end of the start of a control plane.
 keepObjectsYoung();
@@ -67,6 +61,4 @@ try {
   console.log(`${Math.round((total / (performance.now() - startedMs)) * 1000)} records/s, with the parts`);
 } finally {
   await plane.close();
-  await database?.drop();
-  await rm(dataDir, { recursive: true, force: true });
 }
