@@ -1,5 +1,7 @@
 import { parseArgs } from 'node:util';
+import { readRow } from '../admin/db/plain-rows.ts';
 import { storeBatch } from '../admin/gateway-api/store-records.ts';
+import { apiKeys } from '../admin/resources/api-keys/entity.ts';
 import { requestRecords } from '../admin/resources/logs/entity.ts';
 import { listLogs } from '../admin/resources/logs/list-logs.ts';
 import { keepObjectsYoung } from '../core/contract/values/keep-objects-young.ts';
@@ -8,7 +10,8 @@ import { startPlane } from './records/start-plane.ts';
 
 /**
  * `node --single-threaded-gc bench/read-records.ts [--pglite] [--rounds 40]` measures the CPU time that the control plane needs to read a page of
- * 500 records, as lists and exports do, and the time that the ORM needs to make entities of the same page, in turn. Median and smallest round.
+ * 500 records, as lists and exports do, and for a lookup of a key by its id, as each request of the admin API does. Beside each it measures, in turn,
+ * the time that the ORM needs to make entities of the same rows. Median and smallest round.
  * PostgreSQL is the server of TEST_DATABASE_URL, whose own time is not counted; the embedded database runs in the same process.
  */
 const { values: options } = parseArgs({
@@ -20,16 +23,32 @@ const plane = await startPlane(options.pglite);
 const { organisationId, control } = plane;
 const page = { size: size - 1, offset: 0, after: null };
 
-const reads = {
-  'lists and exports': () => listLogs(newManager(), [{ text: 'r.organisation_id = ?', values: [organisationId] }], page),
-  'entities of the ORM': () =>
-    newManager()
-      .createQueryBuilder(requestRecords, 'r')
-      .where({ organisationId })
-      .orderBy({ createdAt: 'desc', id: 'desc' })
-      .limit(size)
-      .getResult(),
+const { publicId } = await newManager().findOneOrFail(apiKeys, { type: 'organisation-service' });
+const lookups = 20;
+
+/** Each with the number of rows that it reads. */
+const reads: Readonly<Record<string, readonly [rows: number, read: () => Promise<unknown>]>> = {
+  'records of lists and exports': [
+    size,
+    () => listLogs(newManager(), [{ text: 'r.organisation_id = ?', values: [organisationId] }], page),
+  ],
+  'records as entities': [
+    size,
+    () =>
+      newManager()
+        .createQueryBuilder(requestRecords, 'r')
+        .where({ organisationId })
+        .orderBy({ createdAt: 'desc', id: 'desc' })
+        .limit(size)
+        .getResult(),
+  ],
+  'lookups of keys': [lookups, () => times(lookups, () => readRow(newManager(), apiKeys, { publicId }))],
+  'lookups as entities': [lookups, () => times(lookups, () => newManager().findOneOrFail(apiKeys, { publicId }))],
 };
+
+async function times(count: number, work: () => Promise<unknown>): Promise<void> {
+  for (let at = 0; at < count; at++) await work();
+}
 
 try {
   const newBatch = newBatches(plane, size);
@@ -38,16 +57,16 @@ try {
   keepObjectsYoung();
   const micros = new Map<string, number[]>();
   for (let round = 0; round < rounds + warmUp; round++) {
-    for (const [name, read] of Object.entries(reads)) {
+    for (const [name, [rows, read]] of Object.entries(reads)) {
       const before = process.cpuUsage();
       await read();
       const { user, system } = process.cpuUsage(before);
-      if (round >= warmUp) micros.set(name, [...(micros.get(name) ?? []), (user + system) / size]);
+      if (round >= warmUp) micros.set(name, [...(micros.get(name) ?? []), (user + system) / rows]);
     }
   }
   for (const [name, all] of micros) {
     const [smallest = 0, median = 0] = [0, all.length >> 1].map((at) => all.sort((a, b) => a - b)[at]);
-    console.log(`${name}: ${median.toFixed(1)} µs of CPU per record (smallest ${smallest.toFixed(1)})`);
+    console.log(`${name}: ${median.toFixed(1)} µs of CPU per row (smallest ${smallest.toFixed(1)})`);
   }
 } finally {
   await plane.close();

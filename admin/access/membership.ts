@@ -1,4 +1,5 @@
 import type { EntityManager } from '../db/open-database.ts';
+import { readRow } from '../db/plain-rows.ts';
 import { effectiveSecuritySettings, type SecuritySettings } from '../resources/organisations/security-settings.ts';
 import type { User } from '../resources/users/entity.ts';
 import { workspaceMembers } from '../resources/workspace-users/entity.ts';
@@ -9,7 +10,7 @@ export async function membershipOf(
   { id: userId, organisationId }: Pick<User, 'id' | 'organisationId'>,
   workspaceId: string,
 ): Promise<{ readonly manages: boolean; readonly settings: SecuritySettings } | null> {
-  const membership = await em.findOne(workspaceMembers, { organisationId, workspaceId, userId });
+  const membership = await readRow(em, workspaceMembers, { organisationId, workspaceId, userId });
   if (!membership) return null;
   const settings = await effectiveSecuritySettings(em, organisationId, workspaceId);
   return { manages: membership.role === 'admin' || membership.role === 'manager', settings };

@@ -1,4 +1,5 @@
 import type { EntityManager } from '../db/open-database.ts';
+import { readRow } from '../db/plain-rows.ts';
 import type { Actor } from '../http/caller/actor.ts';
 import { forbidden } from '../http/errors.ts';
 import { users } from '../resources/users/entity.ts';
@@ -13,7 +14,7 @@ export async function requireModelRight(
   right: 'view' | 'write',
 ): Promise<void> {
   if (actor.userId === null) return;
-  const user = await em.findOne(users, { id: actor.userId, organisationId: actor.organisationId });
+  const user = await readRow(em, users, { id: actor.userId, organisationId: actor.organisationId });
   if (user && user.role !== 'member') return;
   const membership = user && workspaceId !== null ? await membershipOf(em, user, workspaceId) : null;
   if (membership && may(membership, right)) return;

@@ -1,6 +1,7 @@
 import type { FilterQuery } from '@mikro-orm/core';
 import { isUuid } from '../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../db/open-database.ts';
+import { readRow, readRows } from '../db/plain-rows.ts';
 import type { Actor, SignedIn } from '../http/caller/actor.ts';
 import { isSignedIn } from '../http/caller/require-scope.ts';
 import { forbidden, invalid, notFound } from '../http/errors.ts';
@@ -65,6 +66,7 @@ async function workspaceWithSlug(
   slug: string,
 ): Promise<string | null> {
   const ids = await workspacesWith(em, actor.organisationId, slug);
+  if (ids.length === 0) return null;
   const where = { organisationId: actor.organisationId, status: 'active' as const, id: { $in: [...ids] } };
   const found = await firstOf(em, where);
   if (found.length < 2) return found[0]?.id ?? null;
@@ -86,7 +88,7 @@ const ambiguousMax = 20;
 /** Throws AB03 if a key or token of one workspace names another one, by id or slug. */
 async function requireOwn(em: EntityManager, actor: Actor, ownId: string, named: string): Promise<void> {
   if (named.toLowerCase() === ownId) return;
-  const own = await em.findOne(workspaces, { id: ownId, organisationId: actor.organisationId });
+  const own = await readRow(em, workspaces, { id: ownId, organisationId: actor.organisationId });
   if (own?.slug !== named) throw forbidden('This API key belongs to another workspace');
 }
 
@@ -123,8 +125,16 @@ export async function findWorkspace(
 ): Promise<Workspace> {
   const name = isUuid(idOrSlug) ? { id: idOrSlug } : { slug: idOrSlug };
   const where = { ...name, organisationId, ...(deletedToo ? {} : { status: 'active' as const }) };
-  // A deleted workspace may have had the slug of an existing one.
-  const found = await em.findOne(workspaces, where, { orderBy: { status: 'asc', archivedAt: 'desc' } });
+  const [found, ...others] = await readRows(em, workspaces, where);
   if (!found) throw notFound('Workspace');
-  return found;
+  return others.reduce(newer, found);
+}
+
+/** A deleted workspace may have had the slug of an existing one, or of one that was deleted later. */
+function newer(one: Workspace, other: Workspace): Workspace {
+  const [first, second] = [one, other].map(({ archivedAt }) => archivedAt?.getTime() ?? Number.POSITIVE_INFINITY) as [
+    number,
+    number,
+  ];
+  return second > first ? other : one;
 }

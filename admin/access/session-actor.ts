@@ -1,6 +1,7 @@
 import type { EntityManager } from '../db/open-database.ts';
+import { readRows } from '../db/plain-rows.ts';
 import type { Actor, SignedIn } from '../http/caller/actor.ts';
-import { organisations } from '../resources/organisations/entity.ts';
+import type { Organisation } from '../resources/organisations/entity.ts';
 import { effectiveSecuritySettings, securitySettingsOf } from '../resources/organisations/security-settings.ts';
 import type { User } from '../resources/users/entity.ts';
 import { workspaceMembers } from '../resources/workspace-users/entity.ts';
@@ -18,13 +19,13 @@ interface SessionRow {
  * Returns the actor of a session. Owners and admins have the reach of an organisation key. Until the workspace of the request is
  * known, plain members have the scopes of all their workspaces: see `inWorkspace`.
  */
-export async function sessionActor(em: EntityManager, row: SessionRow, user: User): Promise<Actor> {
+export async function sessionActor(em: EntityManager, row: SessionRow, user: User, organisation: Organisation): Promise<Actor> {
   const { organisationId, role } = user;
-  const memberships = role === 'member' ? await membershipsOf(em, user) : new Map<string, never>();
+  const memberships = role === 'member' ? await membershipsOf(em, user, organisation) : new Map<string, never>();
   const scopes =
     role === 'member'
       ? new Set([...memberships.values()].flatMap((one: { scopes: ReadonlySet<string> }) => [...one.scopes]))
-      : organisationRoleScopes(role, await effectiveSecuritySettings(em, organisationId, null));
+      : organisationRoleScopes(role, securitySettingsOf({ organisation, workspace: null }));
   return {
     keyId: row.id,
     type: role === 'member' ? 'workspace-user' : 'organisation-service',
@@ -54,12 +55,11 @@ export async function inWorkspace(em: EntityManager, actor: Actor, workspaceId: 
 }
 
 /** Returns the active workspaces of a user with the scopes of their role there. */
-export async function membershipsOf(em: EntityManager, user: User): Promise<SignedIn['memberships']> {
+export async function membershipsOf(em: EntityManager, user: User, organisation: Organisation): Promise<SignedIn['memberships']> {
   const { organisationId } = user;
-  const rows = await em.find(workspaceMembers, { organisationId, userId: user.id });
-  const organisation = await em.findOneOrFail(organisations, { id: organisationId });
+  const rows = await readRows(em, workspaceMembers, { organisationId, userId: user.id });
   const ids = rows.map((row) => row.workspaceId);
-  const active = await em.find(workspaces, { organisationId, id: { $in: ids }, status: 'active' });
+  const active = await readRows(em, workspaces, { organisationId, id: ids, status: 'active' });
   return new Map(
     active.map((workspace) => {
       const role = rows.find((row) => row.workspaceId === workspace.id)?.role ?? 'viewer';

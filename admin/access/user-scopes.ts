@@ -1,4 +1,5 @@
 import type { EntityManager } from '../db/open-database.ts';
+import { readRow } from '../db/plain-rows.ts';
 import type { ApiKey } from '../resources/api-keys/entity.ts';
 import { effectiveSecuritySettings } from '../resources/organisations/security-settings.ts';
 import { type User, users } from '../resources/users/entity.ts';
@@ -17,7 +18,7 @@ export interface UserInWorkspace {
  * not a member.
  */
 export async function scopesOfUser(em: EntityManager, subject: UserInWorkspace): Promise<Set<string> | null> {
-  const user = await em.findOne(users, { id: subject.userId, organisationId: subject.organisationId });
+  const user = await readRow(em, users, { id: subject.userId, organisationId: subject.organisationId });
   return user && scopesOfKnownUser(em, user, subject.workspaceId);
 }
 
@@ -30,7 +31,7 @@ export async function scopesOfKnownUser(
   const { organisationId } = user;
   const settings = await effectiveSecuritySettings(em, organisationId, workspaceId);
   if (user.role !== 'member') return implicitAdminScopes(user.role, settings);
-  const member = await em.findOne(workspaceMembers, { workspaceId, userId: user.id, organisationId });
+  const member = await readRow(em, workspaceMembers, { workspaceId, userId: user.id, organisationId });
   return member && workspaceRoleScopes(member.role, settings);
 }
 

@@ -6,6 +6,7 @@ import { actorOfKey } from '../access/actor-of-key.ts';
 import { sessionActor } from '../access/session-actor.ts';
 import { effectiveKeyScopes } from '../access/user-scopes.ts';
 import type { EntityManager } from '../db/open-database.ts';
+import { readRow } from '../db/plain-rows.ts';
 import type { Authentication, Credentials } from '../http/caller/callers.ts';
 import { isClusterKey } from '../http/caller/client-address.ts';
 import { requestOrigin } from '../http/caller/same-origin.ts';
@@ -89,7 +90,7 @@ async function authenticateSession(
 ): Promise<Authentication> {
   const found = await findSession(em, token, { idleTtlSeconds: settings.sessionIdleSeconds }, clock.now());
   if (!found) return { refused: unauthorised('The session has ended. Sign in again'), known: null };
-  return { actor: await sessionActor(em, found.row, found.user) };
+  return { actor: await sessionActor(em, found.row, found.user, found.organisation) };
 }
 
 /**
@@ -99,7 +100,7 @@ async function authenticateSession(
 async function authenticateKey(em: EntityManager, credential: string, pepper: Uint8Array): Promise<Authentication> {
   const key = parseApiKey(credential);
   if (!key) return { refused: unauthorised('Invalid API key'), known: null };
-  const row = await em.findOne(apiKeys, { publicId: key.id });
+  const row = await readRow(em, apiKeys, { publicId: key.id });
   const { state } = verifyApiKey(key, row && storedKeyOf(row), pepper, Date.now());
   if (row && state === 'valid') return { actor: actorOfKey(row, await effectiveKeyScopes(em, row)) };
   const known = row && { keyId: row.id, organisationId: row.organisationId, userId: null };

@@ -1,7 +1,8 @@
 import { newId } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
+import { readRow } from '../db/plain-rows.ts';
 import type { AuditActor } from '../http/caller/actor.ts';
-import { organisations } from '../resources/organisations/entity.ts';
+import { type Organisation, organisations } from '../resources/organisations/entity.ts';
 import { type User, users } from '../resources/users/entity.ts';
 import { type Session, sessions } from './entity.ts';
 import { hashOf, newSecret } from './one-time-secret.ts';
@@ -56,7 +57,7 @@ export async function startSession(
     tokenHash: hashOf(token),
     createdAt: new Date(now),
     lastSeenAt: new Date(now),
-    expiresAt: new Date(now + (await ttlOf(tx, user.organisationId)) * 1_000),
+    expiresAt: new Date(now + ttlOf(await readRow(tx, organisations, { id: user.organisationId })) * 1_000),
     clientIp: from.clientIp,
     userAgent: from.userAgent?.replace(/\p{Cc}/gu, '').slice(0, 255) ?? null,
     refreshFamily: hashOf(family),
@@ -76,7 +77,8 @@ export async function findRefreshable(
   const [, family] = refreshPattern.exec(refreshToken) ?? [];
   const row = family === undefined ? null : await em.findOne(sessions, { refreshFamily: hashOf(family) });
   if (!row || isOver(row, rules, now)) return null;
-  return row.createdAt.getTime() + (await ttlOf(em, row.organisationId)) * 1_000 > now ? row : null;
+  const organisation = await readRow(em, organisations, { id: row.organisationId });
+  return row.createdAt.getTime() + ttlOf(organisation) * 1_000 > now ? row : null;
 }
 
 /**
@@ -108,22 +110,23 @@ export async function findSession(
   token: string,
   rules: SessionRules,
   now: number,
-): Promise<{ row: Session; user: User } | null> {
+): Promise<{ row: Session; user: User; organisation: Organisation } | null> {
   if (!tokenPattern.test(token)) return null;
-  const row = await em.findOne(sessions, { tokenHash: hashOf(token) });
+  const row = await readRow(em, sessions, { tokenHash: hashOf(token) });
   if (!row || isOver(row, rules, now)) return null;
-  if (row.createdAt.getTime() + (await ttlOf(em, row.organisationId)) * 1_000 <= now) return null;
-  const user = await em.findOne(users, { id: row.userId, organisationId: row.organisationId });
+  const organisation = await readRow(em, organisations, { id: row.organisationId });
+  if (!organisation || row.createdAt.getTime() + ttlOf(organisation) * 1_000 <= now) return null;
+  const user = await readRow(em, users, { id: row.userId, organisationId: row.organisationId });
   if (!user) return null;
   if (now - row.lastSeenAt.getTime() >= seenEveryMs) {
     await em.nativeUpdate(sessions, { id: row.id, organisationId: row.organisationId }, { lastSeenAt: new Date(now) });
   }
-  return { row, user };
+  return { row, user, organisation };
 }
 
 /** Returns the user of a session for the audit log, without recording a use. Null if there is none. */
 export async function ownerOfSession(em: EntityManager, token: string): Promise<AuditActor | null> {
-  const row = tokenPattern.test(token) ? await em.findOne(sessions, { tokenHash: hashOf(token) }) : null;
+  const row = tokenPattern.test(token) ? await readRow(em, sessions, { tokenHash: hashOf(token) }) : null;
   return row && { organisationId: row.organisationId, keyId: row.id, userId: row.userId };
 }
 
@@ -149,7 +152,6 @@ export async function endSessions(
   await tx.nativeDelete(pendingSignIns, { organisationId: user.organisationId, userId: user.id });
 }
 
-async function ttlOf(em: EntityManager, organisationId: string): Promise<number> {
-  const organisation = await em.findOne(organisations, { id: organisationId });
+function ttlOf(organisation: Organisation | null): number {
   return organisation?.authSettings?.session_settings?.max_session_ttl ?? maxTtlSeconds;
 }

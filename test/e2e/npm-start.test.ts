@@ -4,22 +4,24 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { copyEmptyDataDir } from '../admin/support/pgdata-template.ts';
 import { freePorts } from '../support/processes/free-port.ts';
 import { plainPath } from '../support/processes/plain-path.ts';
 import { childrenOf, isAlive } from '../support/processes/process-tree.ts';
+import { newProductDatabase, type ProductDatabase } from '../support/product/product-database.ts';
+import { cheapStartEnv } from '../support/product/source-process.ts';
 import { until } from '../support/until.ts';
 
 const root = join(import.meta.dirname, '../..');
 let folder: string;
 let npm: ChildProcess;
 let printed: string;
+let database: ProductDatabase;
 
 /** `npm start` as a user types it: the machine's own Node first on the PATH, a process group of its own as in a terminal. */
 async function npmStart(): Promise<number[]> {
   folder = mkdtempSync(join(tmpdir(), 'npm-start-'));
   mkdirSync(join(folder, 'data'));
-  await copyEmptyDataDir(join(folder, 'data'));
+  database = await newProductDatabase(join(folder, 'data'));
   const [port, controlPlanePort] = (await freePorts(2)) as [number, number];
   npm = spawn('npm', ['start'], {
     cwd: root,
@@ -28,6 +30,8 @@ async function npmStart(): Promise<number[]> {
     env: {
       PATH: plainPath(),
       HOME: process.env.HOME ?? folder,
+      ...cheapStartEnv,
+      ...database.env,
       PORT: String(port),
       CONTROL_PLANE_PORT: String(controlPlanePort),
       DATA_DIR: join(folder, 'data'),
@@ -55,6 +59,7 @@ afterEach(async () => {
     process.kill(-(npm.pid as number), 'SIGKILL');
     await once(npm, 'exit');
   }
+  await database.drop();
   rmSync(folder, { recursive: true, force: true });
 });
 

@@ -4,7 +4,8 @@ import { implicitAdminScopes } from '../../access/roles.ts';
 import { dataPlaneScopes } from '../../access/scopes.ts';
 import { membershipsOf } from '../../access/session-actor.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import { organisations } from '../../resources/organisations/entity.ts';
+import { readRow } from '../../db/plain-rows.ts';
+import { type Organisation, organisations } from '../../resources/organisations/entity.ts';
 import { type SecuritySettings, securityDefaults } from '../../resources/organisations/setting-sections.ts';
 import { type User, users } from '../../resources/users/entity.ts';
 import { workspaces } from '../../resources/workspaces/entity.ts';
@@ -12,7 +13,7 @@ import { urlsOf } from './check-settings.ts';
 
 /** Returns the document of an organisation that uses JWT authentication; null for every other one. */
 export async function toOrganisationDocument(em: EntityManager, id: string): Promise<OrganisationDocument | null> {
-  const row = isUuid(id) ? await em.findOne(organisations, { id }) : null;
+  const row = isUuid(id) ? await readRow(em, organisations, { id }) : null;
   const jwt = row?.authSettings?.jwt;
   if (!jwt) return null;
   const { jwks_url, jwks, issuer, audience, max_token_ttl: maxTtlSeconds = null } = jwt;
@@ -23,7 +24,7 @@ export async function toOrganisationDocument(em: EntityManager, id: string): Pro
 /** Returns the workspace of `<organisation id>/<slug>`. Null if there is none, or it is archived. */
 export async function toWorkspaceNameDocument(em: EntityManager, id: string): Promise<WorkspaceNameDocument | null> {
   const [organisationId, slug] = split(id);
-  const row = isUuid(organisationId) ? await em.findOne(workspaces, { organisationId, slug, status: 'active' }) : null;
+  const row = isUuid(organisationId) ? await readRow(em, workspaces, { organisationId, slug, status: 'active' }) : null;
   return row && { id, organisationId, workspaceId: row.id };
 }
 
@@ -33,16 +34,20 @@ export async function toWorkspaceNameDocument(em: EntityManager, id: string): Pr
  */
 export async function toUserDocument(em: EntityManager, id: string): Promise<UserDocument | null> {
   const [organisationId, email] = split(id);
-  if (!isUuid(organisationId) || (await em.count(organisations, { id: organisationId })) === 0) return null;
-  const user = await em.findOne(users, { organisationId, email });
-  return { id, organisationId, user: user && (await personOf(em, user)) };
+  const organisation = isUuid(organisationId) ? await readRow(em, organisations, { id: organisationId }) : null;
+  if (!organisation) return null;
+  const user = await readRow(em, users, { organisationId, email });
+  return { id, organisationId, user: user && (await personOf(em, user, organisation)) };
 }
 
-async function personOf(em: EntityManager, user: User): Promise<NonNullable<UserDocument['user']>> {
+async function personOf(em: EntityManager, user: User, organisation: Organisation): Promise<NonNullable<UserDocument['user']>> {
   const { id, role, email, firstName, lastName } = user;
   const name = [firstName, lastName].filter(Boolean).join(' ') || email;
   if (role !== 'member') return { id, name, everywhere: ofModels(implicitAdminScopes(role, nothingAllowed)), places: {} };
-  const entries = [...(await membershipsOf(em, user))].map(([workspaceId, { scopes }]) => [workspaceId, ofModels(scopes)]);
+  const entries = [...(await membershipsOf(em, user, organisation))].map(([workspaceId, { scopes }]) => [
+    workspaceId,
+    ofModels(scopes),
+  ]);
   return { id, name, everywhere: null, places: Object.fromEntries(entries) };
 }
 

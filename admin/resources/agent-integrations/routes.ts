@@ -1,5 +1,6 @@
 import type { FilterQuery } from '@mikro-orm/core';
 import { countWorkspaces, globalAccessOf, sharedWith } from '../../access/workspace-sharing.ts';
+import { findPage } from '../../db/find-page.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { checkHost } from '../../http/gateways/check-host.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
@@ -34,7 +35,7 @@ export const agentIntegrationRoutes: readonly AdminRoute[] = [
       }
       where.push(searchIn(query.search, 'name', 'slug'));
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(agentIntegrations, { $and: where }, page);
+      const [rows, total] = await findPage(em, agentIntegrations, { $and: where }, page);
       const counts =
         workspaceId === null ? await countWorkspaces(em, agentIntegrationWorkspaces, rows) : new Map<string, number>();
       const data = rows.map((row) => ({

@@ -1,6 +1,7 @@
 import type { FilterQuery } from '@mikro-orm/core';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { usableRows } from '../../access/workspace-sharing.ts';
+import { findPage } from '../../db/find-page.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
@@ -45,7 +46,7 @@ export const agentServerRoutes: readonly AdminRoute[] = [
       if (query.id !== undefined) where.push(isUuid(query.id) ? { id: query.id } : { slug: query.id });
       where.push(searchIn(query.search, 'name', 'slug'));
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(agentServers, { $and: where }, page);
+      const [rows, total] = await findPage(em, agentServers, { $and: where }, page);
       const spaces = await em.find(workspaces, { organisationId, id: { $in: rows.map((row) => row.workspaceId) } });
       const sources = await em.find(agentIntegrations, { organisationId, id: { $in: rows.map((row) => row.integrationId) } });
       const byId = new Map(sources.map((one) => [one.id, one]));

@@ -1,4 +1,5 @@
 import { auditEntries } from '../../audit/entity.ts';
+import { findPage } from '../../db/find-page.ts';
 import { invalid } from '../../http/errors.ts';
 import { RawReply } from '../../http/reply/raw-reply.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
@@ -34,7 +35,7 @@ export const auditLogRoutes: readonly AdminRoute[] = [
         ...filtersOf(query),
       };
       const page = { limit: size, offset: query.current_page * size };
-      const [rows, total] = await call.em.findAndCount(auditEntries, where, {
+      const [rows, total] = await findPage(call.em, auditEntries, where, {
         ...page,
         orderBy: { createdAt: 'desc', seq: 'desc' },
       });

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { findVisibleWorkspace } from '../../access/visible-workspaces.ts';
+import { findPage } from '../../db/find-page.ts';
 import { notFound } from '../../http/errors.ts';
 import { emptyReply, listOf, nullableText, time } from '../../http/reply/reply-schemas.ts';
 import { pageEntries, pageOf } from '../../http/request/schemas.ts';
@@ -91,7 +92,7 @@ export const cachedReplyRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/
         expiresAt,
         ...(call.query.namespace === undefined ? {} : { namespace: call.query.namespace }),
       };
-      const [rows, total] = await call.em.findAndCount(cachedReplies, where, {
+      const [rows, total] = await findPage(call.em, cachedReplies, where, {
         ...pageOf(call.query),
         fields: listed,
         orderBy: { createdAt: 'desc', digest: 'asc' },

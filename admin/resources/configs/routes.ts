@@ -1,4 +1,5 @@
 import { findOwnWorkspace } from '../../access/find-own-workspace.ts';
+import { findPage } from '../../db/find-page.ts';
 import { invalid } from '../../http/errors.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { emptyReply, inBothEnvelopes } from '../../http/reply/reply-schemas.ts';
@@ -55,7 +56,7 @@ export const configRoutes: readonly AdminRoute[] = [
       const { organisationId, workspaceId, query } = call;
       const tenant = { organisationId, ...(workspaceId ? { workspaceId } : {}), status: 'active' as const };
       const where = { $and: [tenant, searchIn(query.search, 'name', 'slug')] };
-      const [rows, total] = await call.em.findAndCount(configs, where, {
+      const [rows, total] = await findPage(call.em, configs, where, {
         ...pageOf(query),
         orderBy: { createdAt: 'desc', id: 'asc' },
       });

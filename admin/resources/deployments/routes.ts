@@ -1,4 +1,5 @@
 import { findWorkspace } from '../../access/resolve-workspace.ts';
+import { findPage } from '../../db/find-page.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { withTags } from '../../http/filters/with-tags.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
@@ -44,7 +45,7 @@ export const deploymentRoutes: readonly AdminRoute[] = [
         withTags(query.tags),
       ];
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(deployments, { $and: where }, page);
+      const [rows, total] = await findPage(em, deployments, { $and: where }, page);
       const { staleAt, removedAt } = limitsOf(services);
       const ids = rows.map(({ id }) => id);
       const ofDeployment = await instancesOf(em, ids, removedAt);

@@ -1,3 +1,4 @@
+import { findPage } from '../../db/find-page.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
 import { pageOf } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
@@ -24,7 +25,7 @@ export const emailDomainRoutes: readonly AdminRoute[] = [
     reply: listReply,
     async handle({ em, organisationId, query }) {
       const page = { ...pageOf(query), orderBy: { domain: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(emailDomains, { organisationId }, page);
+      const [rows, total] = await findPage(em, emailDomains, { organisationId }, page);
       return { object: 'list', total, data: rows.map(toReply) };
     },
   }),

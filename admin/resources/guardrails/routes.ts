@@ -1,5 +1,6 @@
 import type { FilterQuery } from '@mikro-orm/core';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
+import { findPage } from '../../db/find-page.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { emptyReply, inBothEnvelopes } from '../../http/reply/reply-schemas.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
@@ -60,7 +61,7 @@ export const guardrailRoutes: readonly AdminRoute[] = [
       }
       where.push(searchIn(query.search, 'name', 'slug'));
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(guardrails, { $and: where }, page);
+      const [rows, total] = await findPage(em, guardrails, { $and: where }, page);
       return { object: 'list', total, data: rows.map(toRow) };
     },
   }),

@@ -1,5 +1,6 @@
 import { raw } from '@mikro-orm/core';
 import { canonicalProviderId, declarationOf } from '../../../core/providers/declarations.ts';
+import { findPage } from '../../db/find-page.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
@@ -48,7 +49,8 @@ export const integrationRoutes: readonly AdminRoute[] = [
         query.type === 'all' ? [ofOrganisation, ofWorkspaces] : [query.type === 'workspace' ? ofWorkspaces : ofOrganisation];
       const visible = workspaceId === null ? {} : { $or: [{ workspaceId }, ...(await sharedTo(em, workspaceId))] };
       const isOfWorkspace = raw((alias) => `${alias}.workspace_id is not null`);
-      const [rows, total] = await em.findAndCount(
+      const [rows, total] = await findPage(
+        em,
         integrations,
         {
           $and: [

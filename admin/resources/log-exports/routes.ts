@@ -1,3 +1,4 @@
+import { findPage } from '../../db/find-page.ts';
 import { missing } from '../../http/errors.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
 import { pageOf, tenantQuery } from '../../http/request/schemas.ts';
@@ -32,7 +33,7 @@ export const logExportRoutes: readonly AdminRoute[] = [
     reply: listReply,
     async handle(call) {
       const page = { ...pageOf(call.query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await call.em.findAndCount(logExports, ownExports(call), page);
+      const [rows, total] = await findPage(call.em, logExports, ownExports(call), page);
       return { object: 'list', total, data: rows.map(toLogExportReply) };
     },
   }),

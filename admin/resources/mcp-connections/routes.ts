@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { findPage } from '../../db/find-page.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { forbidden, notFound } from '../../http/errors.ts';
 import { time, uuid } from '../../http/reply/reply-schemas.ts';
@@ -48,7 +49,7 @@ export const mcpConnectionRoutes: readonly AdminRoute[] = [
       const userId = requireUser(actor, query.user_id);
       const where = { organisationId, serverId, userId: userId ?? { $ne: null } };
       const page = { ...pageOf(query), orderBy: { createdAt: 'asc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(mcpConnections, where, page);
+      const [rows, total] = await findPage(em, mcpConnections, where, page);
       const { url } = await em.findOneOrFail(mcpIntegrations, { organisationId, id: integrationId });
       const data = rows.map((row) => ({
         user_id: row.userId,

@@ -7,6 +7,7 @@ import {
   workspacesBody,
   workspacesReply,
 } from '../../access/workspace-sharing.ts';
+import { findPage } from '../../db/find-page.ts';
 import { invalid } from '../../http/errors.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { checkHost } from '../../http/gateways/check-host.ts';
@@ -62,7 +63,7 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
       }
       where.push(searchIn(query.search, 'name', 'slug'));
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(mcpIntegrations, { $and: where }, page);
+      const [rows, total] = await findPage(em, mcpIntegrations, { $and: where }, page);
       const counts = workspaceId === null ? await countWorkspaces(em, mcpIntegrationWorkspaces, rows) : new Map<string, number>();
       const mapped = await mcpMappingsOfAll(em, organisationId, rows);
       const data = rows.map((row) => ({

@@ -1,6 +1,7 @@
 import type { FilterQuery } from '@mikro-orm/core';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { usableRows } from '../../access/workspace-sharing.ts';
+import { findPage } from '../../db/find-page.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
@@ -39,7 +40,7 @@ export const mcpServerRoutes: readonly AdminRoute[] = [
       if (query.id !== undefined) where.push(isUuid(query.id) ? { id: query.id } : { slug: query.id });
       where.push(searchIn(query.search, 'name', 'slug'));
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(mcpServers, { $and: where }, page);
+      const [rows, total] = await findPage(em, mcpServers, { $and: where }, page);
       const of = await ownersOf(em, rows);
       return { object: 'list', total, data: rows.map((row) => toRow(services.settings, row, ...of(row))) };
     },

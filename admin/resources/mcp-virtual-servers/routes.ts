@@ -1,5 +1,6 @@
 import type { FilterQuery } from '@mikro-orm/core';
 import { allItems } from '../../../core/contract/protocol/mcp/mcp-virtual.ts';
+import { findPage } from '../../db/find-page.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
@@ -40,7 +41,7 @@ export const mcpVirtualServerRoutes: readonly AdminRoute[] = [
       if (workspaceId !== null) where.push({ workspaceId });
       where.push(searchIn(query.search, 'name', 'slug'));
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(mcpVirtualServers, { $and: where }, page);
+      const [rows, total] = await findPage(em, mcpVirtualServers, { $and: where }, page);
       const ids = [...new Set(rows.map((row) => row.workspaceId))];
       const spaces = new Map((await em.find(workspaces, { organisationId, id: { $in: ids } })).map((one) => [one.id, one]));
       const data = rows.map((row) => toReply(services.settings.mcpPublicUrl, row, spaces.get(row.workspaceId) as Workspace));

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { scopesByType } from '../../access/scopes.ts';
+import { findPage } from '../../db/find-page.ts';
 import { forbidden, notFound } from '../../http/errors.ts';
 import { success } from '../../http/reply/reply-schemas.ts';
 import { pageEntries, pageOf, tenantEntries, tenantQuery } from '../../http/request/schemas.ts';
@@ -119,7 +120,7 @@ export const organisationUtilityRoutes: readonly AdminRoute[] = [
     async handle({ em, organisationId, workspaceId, query }) {
       const where = { organisationId, ...(workspaceId === null ? {} : { workspaceId }) };
       const orderBy = { slug: 'asc', id: 'asc' } as const;
-      const [rows, total] = await em.findAndCount(providers, where, { ...pageOf(query), orderBy });
+      const [rows, total] = await findPage(em, providers, where, { ...pageOf(query), orderBy });
       const behind = await em.find(integrations, { organisationId, id: { $in: rows.map((row) => row.integrationId) } });
       const data = rows.flatMap(({ slug, name, integrationId, workspaceId: workspace_id }) => {
         const integration = behind.find((one) => one.id === integrationId);

@@ -1,4 +1,5 @@
 import type { EntityManager } from '../../db/open-database.ts';
+import { readRow } from '../../db/plain-rows.ts';
 import { notFound } from '../../http/errors.ts';
 import { type Workspace, workspaces } from '../workspaces/entity.ts';
 import { type Organisation, organisations } from './entity.ts';
@@ -12,10 +13,10 @@ export interface Tenancy {
 
 /** Reads both rows. Throws AB08 if one does not exist. An archived workspace exists. */
 export async function readTenancy(em: EntityManager, organisationId: string, workspaceId: string | null): Promise<Tenancy> {
-  const organisation = await em.findOne(organisations, { id: organisationId });
+  const organisation = await readRow(em, organisations, { id: organisationId });
   if (!organisation) throw notFound('Organisation');
   if (workspaceId === null) return { organisation, workspace: null };
-  const workspace = await em.findOne(workspaces, { id: workspaceId, organisationId });
+  const workspace = await readRow(em, workspaces, { id: workspaceId, organisationId });
   if (!workspace) throw notFound('Workspace');
   return { organisation, workspace };
 }

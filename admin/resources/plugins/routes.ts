@@ -1,3 +1,4 @@
+import { findPage } from '../../db/find-page.ts';
 import { pageOf } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { maskedFields } from '../../secrets/sealed-fields.ts';
@@ -21,7 +22,7 @@ export const pluginRoutes: readonly AdminRoute[] = [
     reply: listReply,
     async handle({ em, organisationId, query: page }) {
       const order = { orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(plugins, { organisationId }, { ...pageOf(page), ...order });
+      const [rows, total] = await findPage(em, plugins, { organisationId }, { ...pageOf(page), ...order });
       return { object: 'list', total, data: rows.map(toReply) };
     },
   }),

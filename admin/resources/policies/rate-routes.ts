@@ -1,3 +1,4 @@
+import { findPage } from '../../db/find-page.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
 import { pageOf, tenantQuery } from '../../http/request/schemas.ts';
@@ -27,7 +28,8 @@ export const ratePolicyRoutes: readonly AdminRoute[] = [
       const chosen = Object.entries({ type, unit, target }).filter(([, value]) => value !== undefined);
       const where = { organisationId, workspaceId: workspaceId ?? '', status, ...Object.fromEntries(chosen) };
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(
+      const [rows, total] = await findPage(
+        em,
         ratePolicies,
         { ...where, ...searchIn(query.search, 'name', 'description') },
         page,

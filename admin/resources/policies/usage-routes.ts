@@ -1,3 +1,4 @@
+import { findPage } from '../../db/find-page.ts';
 import { notFound } from '../../http/errors.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
@@ -39,7 +40,8 @@ export const usagePolicyRoutes: readonly AdminRoute[] = [
       const chosen = Object.entries({ type, target }).filter(([, value]) => value !== undefined);
       const where = { organisationId, workspaceId: workspaceId ?? '', status, ...Object.fromEntries(chosen) };
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(
+      const [rows, total] = await findPage(
+        em,
         usagePolicies,
         { ...where, ...searchIn(query.search, 'name', 'description') },
         page,

@@ -1,3 +1,4 @@
+import { findPage } from '../../db/find-page.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { emptyReply, inBothEnvelopes } from '../../http/reply/reply-schemas.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
@@ -29,7 +30,7 @@ export const promptCollectionRoutes: readonly AdminRoute[] = [
         status: 'active' as const,
       };
       const page = { ...pageOf(query), orderBy: { createdAt: 'asc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(promptCollections, where, page);
+      const [rows, total] = await findPage(em, promptCollections, where, page);
       const details = await detailsOf(
         em,
         organisationId,

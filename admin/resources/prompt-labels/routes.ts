@@ -1,3 +1,4 @@
+import { findPage } from '../../db/find-page.ts';
 import { forbidden, notFound } from '../../http/errors.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { emptyReply, inBothEnvelopes } from '../../http/reply/reply-schemas.ts';
@@ -28,7 +29,7 @@ export const promptLabelRoutes: readonly AdminRoute[] = [
         $and: [labelsOf(call), searchIn(query.search, 'name'), query.name === undefined ? {} : { name: query.name }],
       };
       const page = { ...pageOf(query), orderBy: { createdAt: 'asc', name: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(promptLabels, where, page);
+      const [rows, total] = await findPage(em, promptLabels, where, page);
       return { object: 'list', total, data: rows.map(toRow) };
     },
   }),

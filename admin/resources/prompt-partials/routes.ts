@@ -1,4 +1,5 @@
 import type { FilterQuery } from '@mikro-orm/core';
+import { findPage } from '../../db/find-page.ts';
 import { notFound } from '../../http/errors.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { emptyReply, inBothEnvelopes } from '../../http/reply/reply-schemas.ts';
@@ -58,7 +59,7 @@ export const promptPartialRoutes: readonly AdminRoute[] = [
         where.push({ collectionId: (await findCollection(em, call, query.collection_id)).id });
       where.push(searchIn(query.search, 'name'));
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(promptPartials, { $and: where }, page);
+      const [rows, total] = await findPage(em, promptPartials, { $and: where }, page);
       const showShare = query.type === 'shared' || query.show_prompt_share === 'true';
       const data = rows.map((row) => ({
         ...toRow(row),

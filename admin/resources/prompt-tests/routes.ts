@@ -1,3 +1,4 @@
+import { findPage } from '../../db/find-page.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
@@ -23,7 +24,7 @@ export const promptTestSetRoutes: readonly AdminRoute[] = [
     async handle({ em, organisationId, workspaceId, query }) {
       const where = { organisationId, ...(workspaceId === null ? {} : { workspaceId }) };
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(promptTestSets, where, page);
+      const [rows, total] = await findPage(em, promptTestSets, where, page);
       return { object: 'list', total, data: rows.map(toSetRow) };
     },
   }),

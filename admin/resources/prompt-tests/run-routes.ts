@@ -1,3 +1,4 @@
+import { findPage } from '../../db/find-page.ts';
 import { conflict, invalid } from '../../http/errors.ts';
 import { pageOf, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
@@ -47,7 +48,7 @@ export const promptTestRunRoutes: readonly AdminRoute[] = [
       const { em, organisationId } = call;
       const { id: testSetId } = await findTestSet(em, call, call.params.testSetId ?? '');
       const page = { ...pageOf(call.query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(promptTestRuns, { organisationId, testSetId }, page);
+      const [rows, total] = await findPage(em, promptTestRuns, { organisationId, testSetId }, page);
       const sums = await sumsOf(em, rows);
       return { object: 'list', total, data: rows.map((run) => toRun(run, sums(run))) };
     },

@@ -1,3 +1,4 @@
+import { findPage } from '../../db/find-page.ts';
 import { emptyReply, inBothEnvelopes } from '../../http/reply/reply-schemas.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
@@ -38,7 +39,7 @@ export const promptToolRoutes: readonly AdminRoute[] = [
         ...(query.collection_id === undefined ? {} : { collectionId: (await findCollection(em, call, query.collection_id)).id }),
       };
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(promptTools, where, page);
+      const [rows, total] = await findPage(em, promptTools, where, page);
       const versions = await publishedVersions(em, rows);
       const data = rows.flatMap((row) => {
         const version = versions.get(row.id);

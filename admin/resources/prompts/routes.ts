@@ -1,5 +1,6 @@
 import type { FilterQuery } from '@mikro-orm/core';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
+import { findPage } from '../../db/find-page.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { emptyReply, inBothEnvelopes } from '../../http/reply/reply-schemas.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
@@ -48,7 +49,7 @@ export const promptRoutes: readonly AdminRoute[] = [
       where.push(searchIn(query.search, 'name'));
       if (query.id !== undefined) where.push(isUuid(query.id) ? { id: query.id } : { slug: query.id });
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(prompts, { $and: where }, page);
+      const [rows, total] = await findPage(em, prompts, { $and: where }, page);
       const models = await publishedModels(em, rows);
       const showShare = query.type === 'shared' || query.show_prompt_share === 'true';
       const data = rows.map((row) => ({

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import type { Clock } from '../../../core/contract/values/time/clock.ts';
 import { usableRows } from '../../access/workspace-sharing.ts';
+import { findPage } from '../../db/find-page.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { withTags } from '../../http/filters/with-tags.ts';
@@ -48,7 +49,7 @@ export async function listProviders<Shown extends object>(
     ],
   };
   const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-  const [rows, total] = await em.findAndCount(providers, where, page);
+  const [rows, total] = await findPage(em, providers, where, page);
   const behind = await em.find(integrations, { organisationId, id: { $in: rows.map((row) => row.integrationId) } });
   const byId = new Map(behind.map((row) => [row.id, row]));
   const usable = await usableRows(em, integrationWorkspaces, rows, byId);

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
+import { findPage } from '../../db/find-page.ts';
 import { newId } from '../../db/new-id.ts';
 import { notFound } from '../../http/errors.ts';
 import { emptyReply, listOf, nullableText, time, uuid } from '../../http/reply/reply-schemas.ts';
@@ -107,7 +108,7 @@ export const reconciliationRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const { em, organisationId } = call;
       const page = { ...pageOf(call.query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(reconciliations, { organisationId }, page);
+      const [rows, total] = await findPage(em, reconciliations, { organisationId }, page);
       return { object: 'list', total, data: rows.map(toSummary) };
     },
   }),

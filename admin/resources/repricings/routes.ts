@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
+import { findPage } from '../../db/find-page.ts';
 import { newId } from '../../db/new-id.ts';
 import { invalid, notFound } from '../../http/errors.ts';
 import { listOf, nullableTime, time, uuid } from '../../http/reply/reply-schemas.ts';
@@ -78,7 +79,7 @@ export const repricingRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const { em, organisationId } = call;
       const page = { ...pageOf(call.query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(repricings, { organisationId }, page);
+      const [rows, total] = await findPage(em, repricings, { organisationId }, page);
       return { object: 'list', total, data: rows.map(toReply) };
     },
   }),

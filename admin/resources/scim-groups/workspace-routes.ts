@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { requireMemberships, requireRank } from '../../access/require-rank.ts';
+import { findPage } from '../../db/find-page.ts';
 import { invalid, notFound, unknownReference } from '../../http/errors.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { pageOf } from '../../http/request/schemas.ts';
@@ -41,7 +42,7 @@ export const scimWorkspaceRoutes: readonly AdminRoute[] = [
     async handle({ em, organisationId, query }) {
       const page = pageNumber(query);
       const where = { organisationId, ...searchIn(query.search, 'displayName') };
-      const [rows, total] = await em.findAndCount(scimGroups, where, {
+      const [rows, total] = await findPage(em, scimGroups, where, {
         ...pageOf({ ...query, current_page: page }),
         orderBy: { displayName: 'asc', id: 'asc' },
       });
@@ -74,7 +75,7 @@ export const scimWorkspaceRoutes: readonly AdminRoute[] = [
         ...(groupId === undefined ? {} : { groupId }),
         ...(role === undefined ? {} : { role }),
       };
-      const [rows, total] = await em.findAndCount(scimGroupWorkspaces, where, {
+      const [rows, total] = await findPage(em, scimGroupWorkspaces, where, {
         ...pageOf({ ...query, current_page: shown.page }),
         orderBy: { createdAt: 'asc', id: 'asc' },
       });

@@ -1,4 +1,5 @@
 import { requireRank } from '../../access/require-rank.ts';
+import { findPage } from '../../db/find-page.ts';
 import { pageOf } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { nothing } from '../../identity/schema.ts';
@@ -22,7 +23,8 @@ export const scimTokenRoutes: readonly AdminRoute[] = [
     query: listQuery,
     body: null,
     async handle({ em, organisationId, query }) {
-      const [rows, total] = await em.findAndCount(
+      const [rows, total] = await findPage(
+        em,
         scimTokens,
         { organisationId },
         { ...pageOf(query), orderBy: { createdAt: 'asc', id: 'asc' } },

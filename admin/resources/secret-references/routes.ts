@@ -1,3 +1,4 @@
+import { findPage } from '../../db/find-page.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { withTags } from '../../http/filters/with-tags.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
@@ -31,7 +32,7 @@ export const secretReferenceRoutes: readonly AdminRoute[] = [
         withTags(query.tags),
       ];
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(secretReferences, { $and: where }, page);
+      const [rows, total] = await findPage(em, secretReferences, { $and: where }, page);
       return { object: 'list', total, data: rows.map(toRow) };
     },
   }),

@@ -1,3 +1,4 @@
+import { findPage } from '../../db/find-page.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
 import { pageOf } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
@@ -26,7 +27,7 @@ export const ssoConnectionRoutes: readonly AdminRoute[] = [
     reply: listReply,
     async handle({ em, organisationId, query, services }) {
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(ssoConnections, { organisationId }, page);
+      const [rows, total] = await findPage(em, ssoConnections, { organisationId }, page);
       return { object: 'list', total, data: rows.map((row) => toReply(services.settings, row)) };
     },
   }),

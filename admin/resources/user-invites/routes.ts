@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { findPage } from '../../db/find-page.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { pageOf } from '../../http/request/schemas.ts';
@@ -27,7 +28,7 @@ export const userInviteRoutes: readonly AdminRoute[] = [
     body: null,
     async handle(call) {
       const now = call.services.clock.now();
-      const [rows, total] = await call.em.findAndCount(userInvites, whereOf(call.organisationId, call.query, new Date(now)), {
+      const [rows, total] = await findPage(call.em, userInvites, whereOf(call.organisationId, call.query, new Date(now)), {
         ...pageOf(call.query),
         orderBy: { createdAt: 'desc', id: 'asc' },
       });

@@ -1,4 +1,5 @@
 import type * as v from 'valibot';
+import { findPage } from '../../db/find-page.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { pageOf } from '../../http/request/schemas.ts';
 import { users } from './entity.ts';
@@ -12,7 +13,7 @@ export async function listUsers(em: EntityManager, organisationId: string, query
     ...(query.role === undefined ? {} : { role: query.role }),
     ...(query.email === undefined ? {} : { email: query.email }),
   };
-  const [rows, total] = await em.findAndCount(users, where, {
+  const [rows, total] = await findPage(em, users, where, {
     ...pageOf(query),
     orderBy: { createdAt: 'asc', id: 'asc' },
   });

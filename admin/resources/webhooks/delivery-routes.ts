@@ -1,4 +1,5 @@
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
+import { findPage } from '../../db/find-page.ts';
 import { notFound } from '../../http/errors.ts';
 import { pageOf, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
@@ -45,7 +46,7 @@ export const deliveryRoutes: readonly AdminRoute[] = [
       const webhook = await findWebhook(em, { organisationId, workspaceId }, params.slug ?? '');
       const where = { organisationId, webhookId: webhook.id, ...(query.status === undefined ? {} : { status: query.status }) };
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(webhookDeliveries, where, page);
+      const [rows, total] = await findPage(em, webhookDeliveries, where, page);
       return { object: 'list', total, data: rows.map(toDeliveryReply) };
     },
   }),

@@ -1,3 +1,4 @@
+import { findPage } from '../../db/find-page.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
 import { pageOf, tenantQuery } from '../../http/request/schemas.ts';
@@ -22,7 +23,7 @@ export const webhookRoutes: readonly AdminRoute[] = [
     async handle({ em, organisationId, workspaceId, query }) {
       const where = { organisationId, workspaceId: workspaceId ?? '', ...searchIn(query.search, 'name', 'slug') };
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(webhooks, where, page);
+      const [rows, total] = await findPage(em, webhooks, where, page);
       return { object: 'list', total, data: rows.map(toWebhookReply) };
     },
   }),

@@ -1,4 +1,5 @@
 import { implicitAdminScopes, workspaceRoleScopes } from '../../access/roles.ts';
+import { findPage } from '../../db/find-page.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { effectiveSecuritySettings } from '../organisations/security-settings.ts';
 import { users } from '../users/entity.ts';
@@ -51,7 +52,7 @@ export async function listWorkspaceUsers(
     ...(query.role === undefined ? {} : { role: query.role }),
     ...(named === null ? {} : { userId: { $in: named.map((user) => user.id) } }),
   };
-  const [rows, total] = await em.findAndCount(workspaceMembers, where, { ...page, orderBy: { createdAt: 'asc', id: 'asc' } });
+  const [rows, total] = await findPage(em, workspaceMembers, where, { ...page, orderBy: { createdAt: 'asc', id: 'asc' } });
   const people = await em.find(users, { organisationId, id: { $in: rows.map((row) => row.userId) } });
   const memberships = rows.flatMap((member) => {
     const user = people.find((one) => one.id === member.userId);

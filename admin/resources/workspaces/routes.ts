@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { findVisibleWorkspace, visibleIds } from '../../access/visible-workspaces.ts';
+import { findPage } from '../../db/find-page.ts';
 import { forbidden, unknownReference } from '../../http/errors.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { pageOf } from '../../http/request/schemas.ts';
@@ -41,7 +42,7 @@ export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/wo
         ...(visible === null ? {} : { id: { $in: [...visible] } }),
         ...whereName(query),
       };
-      const [rows, total] = await em.findAndCount(workspaces, where, {
+      const [rows, total] = await findPage(em, workspaces, where, {
         ...pageOf(query),
         orderBy: { createdAt: 'asc', id: 'asc' },
       });

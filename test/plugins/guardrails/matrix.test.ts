@@ -31,14 +31,17 @@ function save(gateway: Harness, row: Row): void {
   gateway.documents.set(key, { ...(gateway.documents.get(key) as object), guardrails: { ...none, [list]: ['g'] } });
 }
 
+/** Every row of the first route, and every third one of the others, so that each value of each column meets each of another. LONG_TESTS: all. */
+const sent = rows.filter((row, at) => process.env.LONG_TESTS || row.route === routes[0] || at % 3 === 0);
+
 describe('guardrails by route, stream mode, verdict, execution, source and fallback', () => {
   const count = routes.length * sources.length * both.length * (2 * 4 * 8 - 2 * 4);
   it(`covers ${count} rows`, () => expect(rows).toHaveLength(count));
 
   it.each(routes.map((route) => [route.name, route] as const))(
-    '%s: has the expected status, calls, text and record in every row',
+    '%s: has the expected status, calls, text and record in its rows',
     async (_name, route) => {
-      for (const row of rows.filter((each) => each.route === route)) {
+      for (const row of sent.filter((each) => each.route === route)) {
         const gateway = createHarness();
         save(gateway, row);
         const isStream = row.stream !== 'plain';
