@@ -18,8 +18,8 @@ export async function plainRows<Entity extends object>(query: RowQuery): Promise
   return rows as Entity[];
 }
 
-/** Texts that columns must equal, by property. Null: the column is null. A list: the column has one of its values. */
-type Equal<Row> = { readonly [Name in keyof Row]?: (Row[Name] & (string | null)) | readonly (Row[Name] & string)[] };
+/** Values that columns must equal, by property. Null: the column is null. A list: the column has one of its values. */
+type Equal<Row> = { readonly [Name in keyof Row]?: (Row[Name] & (string | boolean | null)) | readonly (Row[Name] & string)[] };
 
 /**
  * Returns a row that has these values, null if there is none. For lookups of every request: the ORM takes more than twice as long, because it builds

@@ -3,6 +3,7 @@ import { canonicalProviderId } from '../../../core/providers/declarations.ts';
 import { announceProviders } from '../../announce/providers.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import { readRow } from '../../db/plain-rows.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { conflict, forbidden, invalid, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/filters/find-item.ts';
@@ -205,7 +206,7 @@ export async function findReadableIntegration(
 /** Returns true if the integration belongs to the workspace or is shared with it. */
 export async function mayUse(em: EntityManager, row: Integration, workspaceId: string): Promise<boolean> {
   if (row.workspaceId) return row.workspaceId === workspaceId;
-  const access = await em.findOne(integrationWorkspaces, { integrationId: row.id, workspaceId });
+  const access = await readRow(em, integrationWorkspaces, { integrationId: row.id, workspaceId });
   return access ? access.enabled : row.globalWorkspaceAccess;
 }
 

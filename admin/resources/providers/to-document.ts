@@ -2,6 +2,7 @@ import { keyPurposes } from '../../../core/contract/protocol/credentials/key-pur
 import type { ProviderDocument } from '../../../core/contract/protocol/documents.ts';
 import { deriveKey, seal } from '../../../core/contract/values/credentials/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import { readRow } from '../../db/plain-rows.ts';
 import type { Headers } from '../../secrets/sealed-headers.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { type Integration, integrations, integrationWorkspaces } from '../integrations/entity.ts';
@@ -25,10 +26,10 @@ export async function toProviderDocument(
   workspaceId: string,
   slug: string,
 ): Promise<ProviderDocument | null> {
-  const row = await em.findOne(providers, { workspaceId, slug });
+  const row = await readRow(em, providers, { workspaceId, slug });
   if (!row) return null;
   const { organisationId } = row;
-  const integration = await em.findOne(integrations, { id: row.integrationId, organisationId, status: 'active' });
+  const integration = await readRow(em, integrations, { id: row.integrationId, organisationId, status: 'active' });
   if (!integration || !(await mayUse(em, integration, workspaceId))) return null;
   const mapped = await usableMappings(em, integration, workspaceId);
   if (mapped === null) return null;
@@ -63,7 +64,7 @@ async function integrationLimitsOf(
   integration: Integration,
   workspaceId: string,
 ): Promise<NonNullable<ProviderDocument['integrationLimits']>> {
-  const row = await em.findOne(integrationWorkspaces, { integrationId: integration.id, workspaceId });
+  const row = await readRow(em, integrationWorkspaces, { integrationId: integration.id, workspaceId });
   if (!row) {
     const all = integration.globalUsageLimits;
     return {
