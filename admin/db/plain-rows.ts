@@ -23,8 +23,8 @@ type Equal<Row> = { readonly [Name in keyof Row]?: (Row[Name] & (string | boolea
 
 /**
  * Returns a row that has these values, null if there is none. For lookups of every request: the ORM takes more than twice as long, because it builds
- * the statement from parts and makes an entity. Outside of transactions the row is a plain object, and changes to it are not stored. In a transaction it is the entity,
- * which may have changes that are not stored yet.
+ * the statement from parts and makes an entity. The row is a plain object, and changes to it are not stored; in a transaction it is the entity, which
+ * may have changes that are not stored yet.
  */
 export async function readRow<Row extends object>(
   em: EntityManager,
