@@ -127,14 +127,11 @@ export async function findWorkspace(
   const where = { ...name, organisationId, ...(deletedToo ? {} : { status: 'active' as const }) };
   const [found, ...others] = await readRows(em, workspaces, where);
   if (!found) throw notFound('Workspace');
-  return others.reduce(newer, found);
+  // A deleted workspace may have had the slug of an existing one, or of one that was deleted later.
+  return others.reduce((one, other) => (deletedAt(other) > deletedAt(one) ? other : one), found);
 }
 
-/** A deleted workspace may have had the slug of an existing one, or of one that was deleted later. */
-function newer(one: Workspace, other: Workspace): Workspace {
-  const [first, second] = [one, other].map(({ archivedAt }) => archivedAt?.getTime() ?? Number.POSITIVE_INFINITY) as [
-    number,
-    number,
-  ];
-  return second > first ? other : one;
+/** Milliseconds since 1970; infinite for an active workspace. */
+function deletedAt({ archivedAt }: Workspace): number {
+  return archivedAt?.getTime() ?? Number.POSITIVE_INFINITY;
 }

@@ -91,7 +91,7 @@ export async function mayUse(em: EntityManager, table: SharingTable, row: Sharea
 }
 
 /** Like `mayUse`, with the decision about this workspace, which has been read; null: there is none. */
-function isUsableIn(row: Shareable, workspaceId: string, decision: Pick<SharingRow, 'enabled'> | null): boolean {
+export function isUsableIn(row: Shareable, workspaceId: string, decision: Pick<SharingRow, 'enabled'> | null): boolean {
   return row.workspaceId ? row.workspaceId === workspaceId : (decision?.enabled ?? row.globalWorkspaceAccess);
 }
 

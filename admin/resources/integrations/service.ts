@@ -1,5 +1,6 @@
 import { LockMode } from '@mikro-orm/core';
 import { canonicalProviderId } from '../../../core/providers/declarations.ts';
+import { isUsableIn } from '../../access/workspace-sharing.ts';
 import { announceProviders } from '../../announce/providers.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
@@ -205,9 +206,8 @@ export async function findReadableIntegration(
 
 /** Returns true if the integration belongs to the workspace or is shared with it. */
 export async function mayUse(em: EntityManager, row: Integration, workspaceId: string): Promise<boolean> {
-  if (row.workspaceId) return row.workspaceId === workspaceId;
-  const access = await readRow(em, integrationWorkspaces, { integrationId: row.id, workspaceId });
-  return access ? access.enabled : row.globalWorkspaceAccess;
+  const decision = row.workspaceId ? null : await readRow(em, integrationWorkspaces, { integrationId: row.id, workspaceId });
+  return isUsableIn(row, workspaceId, decision);
 }
 
 /** Only organisation keys may manage integrations of the whole organisation. */

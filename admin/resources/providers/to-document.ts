@@ -1,16 +1,16 @@
 import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
 import type { ProviderDocument } from '../../../core/contract/protocol/documents.ts';
 import { deriveKey, seal } from '../../../core/contract/values/credentials/secret.ts';
+import { isUsableIn } from '../../access/workspace-sharing.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { readRow } from '../../db/plain-rows.ts';
 import type { Headers } from '../../secrets/sealed-headers.ts';
 import type { Vault } from '../../secrets/vault.ts';
-import { type Integration, integrations, integrationWorkspaces } from '../integrations/entity.ts';
+import { type Integration, type IntegrationWorkspace, integrations, integrationWorkspaces } from '../integrations/entity.ts';
 import { openHeaders, sealedForGateways, settingsOf } from '../integrations/headers.ts';
 import { listModels, sealedModelHeaders } from '../integrations/models/models.ts';
 import { mappedDocuments, usableMappings } from '../integrations/secret-mappings/mapped-documents.ts';
 import { openSecrets } from '../integrations/secrets.ts';
-import { mayUse } from '../integrations/service.ts';
 import { providers } from './entity.ts';
 import { statusOf } from './to-reply.ts';
 
@@ -30,7 +30,9 @@ export async function toProviderDocument(
   if (!row) return null;
   const { organisationId } = row;
   const integration = await readRow(em, integrations, { id: row.integrationId, organisationId, status: 'active' });
-  if (!integration || !(await mayUse(em, integration, workspaceId))) return null;
+  if (!integration) return null;
+  const access = await readRow(em, integrationWorkspaces, { integrationId: integration.id, workspaceId });
+  if (!isUsableIn(integration, workspaceId, access)) return null;
   const mapped = await usableMappings(em, integration, workspaceId);
   if (mapped === null) return null;
   const secrets = await openSecrets(em, vault, integration);
@@ -53,18 +55,17 @@ export async function toProviderDocument(
     usageLimits: row.usageLimits ?? null,
     usageResetAt: row.lastResetAt?.toISOString() ?? null,
     rateLimits: row.rateLimits,
-    integrationLimits: await integrationLimitsOf(em, integration, workspaceId),
+    integrationLimits: integrationLimitsOf(integration, workspaceId, access),
     models: await modelsOf(em, vault, integration, (json) => seal(transport, json, `provider/${row.id}/models`)),
   };
 }
 
-/** Returns the integration's limits for this workspace: its own if set, else the global ones. */
-async function integrationLimitsOf(
-  em: EntityManager,
+/** Returns the integration's limits for this workspace: those of its row if there is one, else the global ones. */
+function integrationLimitsOf(
   integration: Integration,
   workspaceId: string,
-): Promise<NonNullable<ProviderDocument['integrationLimits']>> {
-  const row = await readRow(em, integrationWorkspaces, { integrationId: integration.id, workspaceId });
+  row: IntegrationWorkspace | null,
+): NonNullable<ProviderDocument['integrationLimits']> {
   if (!row) {
     const all = integration.globalUsageLimits;
     return {

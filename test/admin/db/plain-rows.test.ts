@@ -27,11 +27,11 @@ describe.each(databases)('rows without entities, on %s', (database) => {
 
   const all = () => plane.control.services.database.em();
   const own = () => plane.control.services.database.emOf(plane.organisationId);
-  const { organisationId, workspaceId } = { organisationId: () => plane.organisationId, workspaceId: () => plane.workspaceId };
+  const organisationId = () => plane.organisationId;
 
   it.each([
     ['organisations', organisations, () => ({ id: organisationId() })],
-    ['workspaces', workspaces, () => ({ id: workspaceId(), organisationId: organisationId() })],
+    ['workspaces', workspaces, () => ({ id: plane.workspaceId, organisationId: organisationId() })],
     ['users', users, () => ({ organisationId: organisationId(), role: 'member' })],
     ['keys', apiKeys, () => ({ organisationId: organisationId(), workspaceId: null })],
   ])('%s have the values of their entity', async (_name, schema, where) => {

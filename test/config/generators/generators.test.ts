@@ -60,7 +60,10 @@ const generated: readonly Generated[] = [
     ],
     edited: { 'core/providers/list.ts': ["export { declaration as acmeAi } from './acme-ai/settings.ts';"] },
     document: ['docs/providers.md', '| [`acme-ai`](../core/providers/acme-ai/README.md) |'],
-    tests: ['index', 'declarations', 'provider-table'].map((name) => `test/core/providers/${name}.test.ts`),
+    tests: [
+      'test/docs.test.ts',
+      ...['index', 'declarations', 'provider-table'].map((name) => `test/core/providers/${name}.test.ts`),
+    ],
   },
   {
     kind: 'resource',
