@@ -4,6 +4,7 @@ import { storeBatch } from '../admin/gateway-api/store-records.ts';
 import { apiKeys } from '../admin/resources/api-keys/entity.ts';
 import { requestRecords } from '../admin/resources/logs/entity.ts';
 import { listLogs } from '../admin/resources/logs/list-logs.ts';
+import { toWorkspaceDocument } from '../admin/resources/workspaces/to-document.ts';
 import { keepObjectsYoung } from '../core/contract/values/keep-objects-young.ts';
 import { newBatches } from './records/new-batches.ts';
 import { startPlane } from './records/start-plane.ts';
@@ -11,7 +12,8 @@ import { startPlane } from './records/start-plane.ts';
 /**
  * `node --single-threaded-gc bench/read-records.ts [--pglite] [--rounds 40]` measures the CPU time that the control plane needs to read a page of
  * 500 records, as lists and exports do, and for a lookup of a key by its id, as each request of the admin API does. Beside each it measures, in turn,
- * the time that the ORM needs to make entities of the same rows. Median and smallest round.
+ * the time that the ORM needs to make entities of the same rows. A document of a workspace, which gateways read after a change, has five lookups.
+ * Median and smallest round.
  * PostgreSQL is the server of TEST_DATABASE_URL, whose own time is not counted; the embedded database runs in the same process.
  */
 const { values: options } = parseArgs({
@@ -20,7 +22,7 @@ const { values: options } = parseArgs({
 const [rounds, warmUp, size] = [Number(options.rounds), 10, 500];
 
 const plane = await startPlane(options.pglite);
-const { organisationId, control } = plane;
+const { organisationId, workspaceId, control } = plane;
 const page = { size: size - 1, offset: 0, after: null };
 
 const { publicId } = await newManager().findOneOrFail(apiKeys, { type: 'organisation-service' });
@@ -43,6 +45,7 @@ const reads: Readonly<Record<string, readonly [rows: number, read: () => Promise
         .getResult(),
   ],
   'lookups of keys': [lookups, () => times(lookups, () => readRow(newManager(), apiKeys, { publicId }))],
+  'documents of workspaces': [lookups, () => times(lookups, () => toWorkspaceDocument(newManager(), workspaceId))],
   'lookups as entities': [lookups, () => times(lookups, () => newManager().findOneOrFail(apiKeys, { publicId }))],
 };
 
