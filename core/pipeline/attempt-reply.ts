@@ -36,6 +36,8 @@ export interface UpgradedReply {
   /** The subprotocol the provider chose. */
   readonly protocol: string | null;
   readonly adapter: ProviderAdapter;
+  /** Throws `model_not_allowed` for a model that messages may not name; null if the target does not restrict its models. */
+  readonly allowModel: ((model: string) => void) | null;
   readonly error: null;
 }
 

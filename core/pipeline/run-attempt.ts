@@ -107,6 +107,7 @@ export async function runAttempt(
           judge,
           onLeft: (error) => onLeft({ kind: 'error', error }),
           isFinal: (status) => isFinal(ctx, given, status),
+          allowModel: given.resolved.restrictsModels ? allow : null,
         }));
     steps?.afterSend(ctx, given, attemptReply);
     const judged = judge === null ? attemptReply : judge.whole(attemptReply, onLeft);

@@ -11,6 +11,7 @@ import { chosenProtocol } from '../pipeline/attempt/socket-protocols.ts';
 import type { AttemptReply, UpgradedReply } from '../pipeline/attempt-reply.ts';
 import { type Dispatcher, dispatch } from '../pipeline/dispatch.ts';
 import { firstError } from '../pipeline/session-verdict.ts';
+import { checkModels } from './check-models.ts';
 import { providerError } from './provider-error.ts';
 import { modelReader, sessionReader } from './session-events.ts';
 
@@ -70,7 +71,7 @@ export async function runSession(
       firstMessage: ctx.firstMessage,
       readsBinary: !ctx.endpoint?.isRealtime,
       isEstimated: sessionTraffic(ctx.endpoint?.proxyPath ?? '') === 'unknown',
-      inspect: inspectorOf(ctx),
+      inspect: inspectorOf(ctx, attemptReply.allowModel),
       counted: () => firstError(ctx, ctx.plan.onSessionUsage),
       looked: async () => (await firstError(ctx, ctx.plan.onSessionLook)) ?? providerError(ctx, services),
       checkpoint() {
@@ -93,9 +94,16 @@ export async function runSession(
   }
 }
 
-function inspectorOf(ctx: RequestContext): SessionStart['inspect'] {
+function inspectorOf(ctx: RequestContext, allowModel: UpgradedReply['allowModel']): SessionStart['inspect'] {
   const { onSessionMessage } = ctx.plan;
-  return onSessionMessage && ((message) => onSessionMessage(ctx, message));
+  if (allowModel === null) return onSessionMessage && ((message) => onSessionMessage(ctx, message));
+  return (message) => {
+    const checked = checkModels(message, allowModel);
+    const [rewritten] = checked?.forward ?? [message];
+    if (onSessionMessage === null || rewritten === undefined) return checked;
+    const decision = onSessionMessage(ctx, { ...message, ...rewritten });
+    return isPromise(decision) ? decision.then((decided) => decided ?? checked) : (decision ?? checked);
+  };
 }
 
 /** Requests admitted by a plugin that replaces `auth`. */

@@ -217,7 +217,7 @@ export class Session {
     if (decision?.error) this.#finish(mayNotGoOn(decision.error));
     // The session would continue without its settings.
     else if (message === this.#first && decision?.forward.length === 0)
-      this.#finish(mayNotGoOn(new GatewayError('request_denied', { message: 'A guardrail denied the settings of the session' })));
+      this.#finish(mayNotGoOn(new GatewayError('request_denied', { message: 'The settings of the session were denied' })));
   }
 
   #endIfSlow(from: Side): void {

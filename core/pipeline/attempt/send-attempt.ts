@@ -31,6 +31,8 @@ export interface AttemptOptions {
   readonly meterReply: MeterReply;
   /** Returns true if a response with this status is sent in any case: no retry and no other target is left. */
   isFinal(status: number): boolean;
+  /** Throws `model_not_allowed`; null if the target does not restrict its models. */
+  readonly allowModel: ((model: string) => void) | null;
   /** Judges an accepted response that is not held; null if no plugin judges responses. */
   readonly judge: Judge | null;
   /** Called first when the attempt is aborted, with the reason: the client has disconnected, or the process ends. */
@@ -147,7 +149,9 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     if (this.settled) return socket.terminate();
     const { adapter } = this.#resolved;
     this.#ctx.provider = adapter.id;
-    this.#settle({ kind: 'upgraded', status: 101, headers: passedHeaders(given, null), socket, protocol, adapter, error: null });
+    const { allowModel } = this.#options;
+    const headers = passedHeaders(given, null);
+    this.#settle({ kind: 'upgraded', status: 101, headers, socket, protocol, adapter, allowModel, error: null });
   }
 
   onData(chunk: Uint8Array): boolean {

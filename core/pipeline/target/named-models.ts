@@ -5,6 +5,7 @@ import { namesModelInMessages, startsSession } from '../../contract/plugin/reque
 import { type FormPart, partText } from '../../contract/values/bodies/form.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject, type JsonObject, objectsIn, parseObject } from '../../contract/values/json/json.ts';
+import { isModelField } from '../../contract/values/models/nested-models.ts';
 import {
   alternativeModels,
   furtherModels,
@@ -14,6 +15,7 @@ import {
   notOneModel,
   requireReadableModel,
 } from '../../contract/values/models/readable-models.ts';
+import { percentDecoded } from '../../contract/values/text/percent-decoded.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
 import { shapeParams } from '../attempt/shape-params.ts';
 import { isSession } from '../attempt/socket-protocols.ts';
@@ -53,7 +55,7 @@ async function namedModels(ctx: RequestContext, target: Target, isRestricted: bo
     if (isRestricted && (names.length === 0 || query.getAll('model').length > 1)) throw notOneModel('the query');
     return names;
   }
-  const elsewhere = [...query.getAll('model'), ...texts(modelInPath(ctx.endpoint?.proxyPath ?? ''))];
+  const elsewhere = [...query.getAll('model'), ...inPath(ctx)];
   // The body must state the model of the call beside these.
   const further: string[] = [];
   const inside = await inBody(ctx, isRestricted, further);
@@ -62,6 +64,15 @@ async function namedModels(ctx: RequestContext, target: Target, isRestricted: bo
   if (isRestricted && names.length === 0 && hasBody(ctx) && !isModelFree(ctx.endpoint?.proxyPath ?? ''))
     throw notOneModel('the body');
   return [...names, ...further];
+}
+
+/** Returns the model of a pass-through path. Hugging Face and Replicate run the model at `/models/<owner>/<name>`, whatever the body names. */
+function inPath({ endpoint, request }: RequestContext): string[] {
+  const path = endpoint?.proxyPath ?? '';
+  const known = modelInPath(path);
+  if (known !== null || request.method !== 'POST') return texts(known);
+  const match = /\/models\/+(.+?)(?:\/(?:v1|pipeline|predictions)(?:\/.*)?)?$/i.exec(path);
+  return match === null ? [] : texts(percentDecoded(match[1] as string));
 }
 
 /**
@@ -160,7 +171,7 @@ function inSessions(ctx: RequestContext, sessions: readonly unknown[], isRestric
   return sessions.flatMap((session) => {
     const fields = isObject(session) ? session : {};
     if (isRestricted) requireOne(fields, ['model'], 'the session of the body');
-    return texts(fields.model);
+    return isRestricted ? [...texts(fields.model), ...furtherModels(fields)] : texts(fields.model);
   });
 }
 
@@ -171,9 +182,9 @@ function sessionsIn(body: JsonObject): unknown[] {
 async function inForm(ctx: RequestContext, text: string, isRestricted: boolean): Promise<string[]> {
   const contentType = ctx.request.header('content-type') ?? '';
   if (/^application\/x-www-form-urlencoded\b/i.test(contentType)) {
-    const fields = [...new URLSearchParams(text)].filter(([name]) => isSpelling(name.replace(/\[\]$/, ''), modelFields));
+    const fields = [...new URLSearchParams(text)].filter(([name]) => isModelField(name));
     if (isRestricted && (fields.length > 1 || fields.some(([name]) => name !== 'model'))) throw notOneModel('the form');
-    return fields.map(([, value]) => value);
+    return fields.filter(([name]) => isSpelling(name, modelFields)).map(([, value]) => value);
   }
   if (!/^multipart\/form-data\b/i.test(contentType)) return [];
   let parts: FormPart[] = [];
@@ -182,13 +193,14 @@ async function inForm(ctx: RequestContext, text: string, isRestricted: boolean):
   } catch {
     throw notOneModel('the form');
   }
-  const given = parts.filter((part) => isSpelling(part.name.replace(/\[\]$/, ''), modelFields));
+  const given = parts.filter((part) => isModelField(part.name));
   if (isRestricted && (given.length > 1 || given.some((part) => part.name !== 'model' || part.filename !== null))) {
     throw notOneModel('the form');
   }
   const sessions = parts.filter(({ name }) => isSpelling(name, ['session'])).map((part) => parseObject(partText(part)));
   const inside = inSessions(ctx, sessions, isRestricted);
-  const beside = Object.values(paramsOfForm(given)).flatMap((value) =>
+  const models = given.filter((part) => isSpelling(part.name.replace(/\[\]$/, ''), modelFields));
+  const beside = Object.values(paramsOfForm(models)).flatMap((value) =>
     Array.isArray(value) ? value.flatMap(texts) : texts(value),
   );
   return [...beside, ...inside];

@@ -1,4 +1,5 @@
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
+import { sessionErrorEvent } from '../../../core/contract/plugin/sessions/error-event.ts';
 import { heldBytesOf, toHeld } from '../../../core/contract/plugin/sessions/held-messages.ts';
 import type { SessionDecision, SessionMessage } from '../../../core/contract/plugin/sessions/web-socket.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
@@ -171,11 +172,9 @@ function denialOf(denied: readonly GuardrailResult[]): GatewayError {
   return new GatewayError('request_denied', { message: denialText(denied) });
 }
 
-/** An error event of the realtime API. `event_id` of the error names the event of the client. */
 function errorEvent(denied: readonly GuardrailResult[], event: JsonObject | null, side: 'before' | 'after'): Uint8Array {
-  const about = side === 'before' && typeof event?.event_id === 'string' ? event.event_id : null;
-  const error = { type: 'hooks_failed', code: 'hooks_failed', message: denialText(denied), param: null, event_id: about };
+  const error = { type: 'hooks_failed', code: 'hooks_failed', message: denialText(denied), param: null };
   const results = deniedResults({ before: side === 'before' ? denied : [], after: side === 'after' ? denied : [] });
-  const json = `{"type":"error","event_id":"event_${denied[0]?.createdAtMs ?? 0}","error":${JSON.stringify(error)},"hook_results":${results}}`;
-  return Buffer.from(json);
+  const id = `event_${denied[0]?.createdAtMs ?? 0}`;
+  return sessionErrorEvent(id, error, side === 'before' ? event : null, { hook_results: JSON.parse(results) });
 }

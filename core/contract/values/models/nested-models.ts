@@ -6,6 +6,11 @@ import { isObject } from '../json/json.ts';
  */
 const namesModels = /(?:models?(?:[_-]?(?:id|name|arn)s?)?|fallbacks?|deployment(?:[_-]?(?:id|name))?)$/i;
 
+/** Returns true if a field of a form names models, such as `models[]` or `session[model]`. */
+export function isModelField(name: string): boolean {
+  return namesModels.test(name.replace(/\[\d{0,9}\]$/, '').replace(/\]$/, ''));
+}
+
 /** Fields with texts and data of the caller, and literals of JSON Schema. A `model` in them is no model of the provider. */
 const contents: ReadonlySet<string> = new Set([
   ...[
@@ -25,8 +30,11 @@ const contents: ReadonlySet<string> = new Set([
   ...['arguments', 'tool_results', 'default', 'const', 'enum', 'examples'],
 ]);
 
-/** Fields inside contents that define further tools: `additional_tools` of Responses, `tool_addition` of Messages. */
-const definitions: ReadonlySet<string> = new Set(['tool', 'tools', 'tool_changes']);
+/**
+ * Fields inside contents that define further tools (`additional_tools` of Responses, `tool_addition` of Messages), and the transcription of
+ * realtime sessions (`audio.input.transcription`).
+ */
+const definitions: ReadonlySet<string> = new Set(['tool', 'tools', 'tool_changes', 'transcription']);
 
 /** Adds the models that a field of a request names, at any depth. */
 export function nestedModels(name: string, value: unknown, into: string[]): void {

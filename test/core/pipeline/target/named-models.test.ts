@@ -71,6 +71,9 @@ describe('a model allow-list', () => {
     ['a form with another spelling', multipart, form(['model', 'good'], ['Model', 'bad'])],
     ['a form with two models', multipart, form(['model', 'good'], ['model', 'bad'])],
     ['a form with a list', multipart, form(['model[]', 'good'])],
+    ['a form with alternatives', multipart, form(['model', 'good'], ['models[]', 'bad'])],
+    ['a form with alternatives in its address format', urlencoded, 'model=good&models[]=bad&models[1]=bad'],
+    ['a form with a model of another field', urlencoded, 'model=good&session[model]=bad'],
     ['a form without a model', multipart, form(['file', 'x'])],
     ['a form without its boundary', multipart, 'model=good'],
     ['an URL-encoded form with another spelling', urlencoded, 'model=good&MODEL=bad'],
@@ -119,6 +122,11 @@ describe('a model allow-list', () => {
     ['endpoints/bad:predict', 412],
     ['run/@cf/bad', 412],
     ['models/good:generateContent', 200],
+    ['hf-inference/models/bad', 412],
+    ['hf-inference/models/of/bad/pipeline/feature-extraction', 412],
+    ['hf-inference/models/good/v1/chat/completions', 200],
+    ['models/of%2Fbad/predictions', 412],
+    ['models/good/predictions', 200],
   ])('applies to the model of the path %s, whatever the body names', async (path, status) => {
     expect((await ask(restricted(), `/v1/proxy/${path}`, json, '{"model":"good","contents":[]}')).status).toBe(status);
   });
@@ -140,6 +148,12 @@ describe('a model allow-list', () => {
     ['/v1/proxy/realtime/sessions', json, '{"model":"good","session":{"model":"bad"}}', 412],
     ['/v1/proxy/realtime/client_secrets', json, '{"session":{"type":"realtime","model":"good"}}', 200],
     ['/v1/realtime/calls?model=good', multipart, call('{"type":"realtime","model":"bad"}'), 412],
+    [
+      '/v1/realtime/calls?model=good',
+      multipart,
+      call('{"model":"good","audio":{"input":{"transcription":{"model":"bad"}}}}'),
+      412,
+    ],
     ['/v1/realtime/calls?model=good', multipart, call('no JSON'), 400],
     ['/v1/realtime/calls', multipart, call('{"type":"realtime","model":"good"}'), 200],
     ['/v1/realtime/calls?model=good', 'application/sdp', 'v=0', 200],
