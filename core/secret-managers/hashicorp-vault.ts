@@ -86,15 +86,16 @@ interface Reply {
 function loginOf(mapped: MappedSecretDocument, credentials: Credentials, call: Call, services: ReadServices): Login | null {
   const { auth } = mapped;
   const { address, namespace, tenant } = call;
+  const mount = mountOf(mapped);
   switch (auth.vault_auth_type) {
     case 'token':
       return null;
     case 'approle': {
       const proof = { role_id: required(auth, 'vault_role_id'), secret_id: requiredSecret(credentials, 'vault_secret_id') };
       return {
-        key: tokenKey('approle', tenant, address.base, namespace ?? '', proof.role_id, proof.secret_id),
-        path: 'auth/approle/login',
-        hint: 'vault_role_id or vault_secret_id is not valid, the secret id has expired, or auth/approle is not enabled',
+        key: tokenKey('approle', mount, tenant, address.base, namespace ?? '', proof.role_id, proof.secret_id),
+        path: `auth/${mount}/login`,
+        hint: `vault_role_id or vault_secret_id is not valid, the secret id has expired, or auth/${mount} is not enabled`,
         body: async () => proof,
       };
     }
@@ -106,9 +107,9 @@ function loginOf(mapped: MappedSecretDocument, credentials: Credentials, call: C
       // Anyone with this token can act as this pod.
       if (!address.isTrusted) throw refused('vault_addr: machine-identity tokens are sent only to hosts in TRUSTED_CUSTOM_HOSTS');
       return {
-        key: tokenKey('kubernetes', tenant, address.base, namespace ?? '', role),
-        path: 'auth/kubernetes/login',
-        hint: 'vault_role is not bound to the service account of this pod, or auth/kubernetes is not enabled',
+        key: tokenKey('kubernetes', mount, tenant, address.base, namespace ?? '', role),
+        path: `auth/${mount}/login`,
+        hint: `vault_role is not bound to the service account of this pod, or auth/${mount} is not enabled`,
         body: async () => ({ role, jwt: await tokenIn(services.serviceAccountTokenFile) }),
       };
     }
@@ -191,6 +192,15 @@ function namespaceOf({ auth }: MappedSecretDocument): string | null {
   if (namespace === '') return null;
   if (!/^[\w.\-/]{1,255}$/.test(namespace)) throw refused('vault_namespace: expected the path of a namespace');
   return namespace;
+}
+
+/** Returns the path of the authentication method below `auth/`. Each is mounted under the name of its type unless it was given another path. */
+function mountOf({ auth }: MappedSecretDocument): string {
+  const { vault_mount: mount = '', vault_auth_type: type = '' } = auth;
+  if (mount === '') return type;
+  if (!/^(?!\.)[\w.-]{1,255}(?:\/(?!\.)[\w.-]{1,255}){0,9}$/.test(mount))
+    throw refused('vault_mount: expected the path of an authentication method');
+  return mount;
 }
 
 /** Segments are encoded one by one, so that a path reaches only the secret it names. */

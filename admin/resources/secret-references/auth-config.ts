@@ -84,6 +84,17 @@ const address: Field = { schema: v.pipe(v.string(), v.maxLength(2_048, 'at most 
 const regionName = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,64}$/, 'the name of a region such as eu-central-1 is expected'));
 const region: Field = { schema: regionName };
 
+const mountExpected = 'the path of an authentication method such as kubernetes/cluster-1 is expected';
+/** Empty parts and dot segments would name another path. */
+const mountPath: Field = {
+  schema: v.pipe(
+    v.string(),
+    v.maxLength(255, 'at most 255 characters'),
+    v.regex(/^(?!\.)[\w.-]+(?:\/(?!\.)[\w.-]+)*$/, mountExpected),
+  ),
+  optional: true,
+};
+
 interface Manager {
   /** The setting that selects the authentication mode. */
   readonly by: string;
@@ -116,8 +127,14 @@ const managers: Readonly<Record<SecretManagerType, Manager>> = {
     by: 'vault_auth_type',
     ways: {
       token: { vault_addr: address, vault_token: secret, vault_namespace: optionalText },
-      approle: { vault_addr: address, vault_role_id: text, vault_secret_id: secret, vault_namespace: optionalText },
-      kubernetes: { vault_addr: address, vault_role: text, vault_namespace: optionalText },
+      approle: {
+        vault_addr: address,
+        vault_role_id: text,
+        vault_secret_id: secret,
+        vault_namespace: optionalText,
+        vault_mount: mountPath,
+      },
+      kubernetes: { vault_addr: address, vault_role: text, vault_namespace: optionalText, vault_mount: mountPath },
     },
   },
 };

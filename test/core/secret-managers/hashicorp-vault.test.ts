@@ -227,6 +227,21 @@ describe('Vault AppRole', () => {
     ]);
   });
 
+  it('logs in at the path of the method, and names it in errors', async () => {
+    vault.v2.set('secret/openai', { api_key: 'sk' });
+    const under = managersOfTest();
+    const auth = { vault_auth_type: 'approle', vault_addr: vault.addr, vault_role_id: 'role-1', vault_mount: 'teams/roles' };
+    await under.read(documentWith(approle()));
+    expect(await under.read(documentWith(approle({ auth })))).toEqual({ api_key: 'sk' });
+    expect(vault.logins.map(({ path }) => path)).toEqual(['/v1/auth/approle/login', '/v1/auth/teams/roles/login']);
+    expect(await under.managers.check(documentWith(approle({ auth: { ...auth, vault_role_id: 'other' } })))).toEqual([
+      expect.stringContaining('or auth/teams/roles is not enabled'),
+    ]);
+    expect(await under.managers.check(documentWith(approle({ auth: { ...auth, vault_mount: 'a/../b' } })))).toEqual([
+      'vault_mount: expected the path of an authentication method',
+    ]);
+  });
+
   it('reports an unknown namespace at the login', async () => {
     upstream.on('/v1/auth/approle/login', reply(404, { errors: ['namespace not found'] }));
     expect(await managersOfTest().managers.check(documentWith(approle()))).toEqual([

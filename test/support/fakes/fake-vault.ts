@@ -46,10 +46,9 @@ export function fakeVault(upstream: FakeUpstream): FakeVault {
       const { request } = exchange;
       vault.logins.push(request);
       const body = request.json() as Record<string, string>;
-      const isKnown =
-        request.path === '/v1/auth/approle/login'
-          ? vault.appRoles.get(body.role_id ?? '') === body.secret_id
-          : vault.kubernetesRoles.get(body.role ?? '') === body.jwt;
+      const isKnown = /^\/v1\/auth\/(approle|teams\/roles)\/login$/.test(request.path)
+        ? vault.appRoles.get(body.role_id ?? '') === body.secret_id
+        : vault.kubernetesRoles.get(body.role ?? '') === body.jwt;
       if (!isKnown || !inNamespace(request)) return reply(400, { errors: ['invalid role or secret ID'] }).run(exchange);
       const token = `hvs.${randomUUID()}`;
       vault.tokens.add(token);

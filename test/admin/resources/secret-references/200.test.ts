@@ -85,6 +85,10 @@ describe.each(ruleDatabases)('accepted secret references, on %s', (database) => 
       { vault_auth_type: 'approle', vault_addr: 'https://v.example', vault_role_id: 'r', vault_secret_id: 's' },
     ],
     ['hashicorp_vault', { vault_auth_type: 'kubernetes', vault_addr: 'https://v.example', vault_role: 'r' }],
+    [
+      'hashicorp_vault',
+      { vault_auth_type: 'kubernetes', vault_addr: 'https://v.example', vault_role: 'r', vault_mount: 'kubernetes/cluster-1' },
+    ],
   ])('secret references: %s accepts the authentication mode %j', async (manager_type, auth_config) => {
     const reply = await create({ name: 'Way', manager_type, auth_config, secret_path: 'arn:aws:secretsmanager:eu:1:secret:a/b' });
     expect([reply.status, reply.body]).toMatchObject([200, { slug: expect.stringMatching(/^way-/) }]);
