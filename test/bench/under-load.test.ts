@@ -16,7 +16,7 @@ test('kill under load: only calls in flight on killed processes fail, and every 
 test('outage under load: no call fails while the control plane, NATS or PostgreSQL is away, and changes apply afterwards', async () => {
   const { code, output } = await runProgram('outage-under-load.ts', [
     // An outage that fails calls fails all of them, so a hundred a second are enough.
-    ...['--seconds', '2', '--connections', '4', '--rate', '100'],
+    ...['--seconds', '1', '--connections', '4', '--rate', '100'],
     // One second without load, as bench/results/guardrails.md shows.
     ...['--within', '30000'],
   ]);
