@@ -56,7 +56,7 @@ describe.each(ruleDatabases)('rejected secret references, on %s', (database) => 
     ['a setting of another manager', withAuth({ aws_region: 'r' }), 'auth_config.aws_region: unknown key'],
     [
       'a path of a method that leads elsewhere',
-      withAuth({ vault_auth_type: 'kubernetes', vault_role: 'r', vault_mount: '../sys' }),
+      withAuth({ vault_token: undefined, vault_auth_type: 'kubernetes', vault_role: 'r', vault_mount: '../sys' }),
       'auth_config.vault_mount: the path of an authentication method',
     ],
     ['an address that is none', withAuth({ vault_addr: 'vault' }), 'auth_config.vault_addr: must begin with http'],
