@@ -1,6 +1,6 @@
 import type { StreamReader } from '../../contract/provider/stream-event.ts';
 import type { GatewayError } from '../../contract/values/errors/errors.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { emptyUsage, serviceTierOf, type Usage } from '../../contract/values/models/usage.ts';
 import { asChatUsage } from '../openai/as-chat-usage.ts';
 import { tokenCount } from '../openai/chat-usage.ts';
@@ -11,15 +11,24 @@ export function usageOfReply(reply: JsonObject): Usage | null {
   return isObject(reply.usage) ? usageOf(reply.usage) : null;
 }
 
-/** Converts the provider's token counts. `input_tokens` excludes both cache counts; `output_tokens` includes reasoning. */
+/** Types of `iterations` that Anthropic bills beside the totals: summaries of the context, and calls of an advisor model. */
+const separateIterations: ReadonlySet<unknown> = new Set(['compaction', 'advisor_message']);
+
+/**
+ * Converts the provider's token counts. `input_tokens` excludes both cache counts; `output_tokens` includes reasoning. Iterations
+ * that these totals do not include are added.
+ */
 export function usageOf(counts: JsonObject): Usage {
   const details = isObject(counts.output_tokens_details) ? counts.output_tokens_details : {};
+  const separate = objectsIn(counts.iterations).filter(({ type }) => separateIterations.has(type));
+  const tokens = (name: string): number =>
+    separate.reduce((sum, iteration) => tokenCount(sum + tokenCount(iteration[name])), tokenCount(counts[name]));
   return {
     ...emptyUsage(),
-    inputTokens: tokenCount(counts.input_tokens),
-    cacheReadTokens: tokenCount(counts.cache_read_input_tokens),
-    cacheWriteTokens: tokenCount(counts.cache_creation_input_tokens),
-    outputTokens: tokenCount(counts.output_tokens),
+    inputTokens: tokens('input_tokens'),
+    cacheReadTokens: tokens('cache_read_input_tokens'),
+    cacheWriteTokens: tokens('cache_creation_input_tokens'),
+    outputTokens: tokens('output_tokens'),
     reasoningTokens: tokenCount(details.thinking_tokens),
     serviceTier: serviceTierOf(counts.service_tier),
     raw: counts,
