@@ -205,7 +205,10 @@ function detailsOf(raw: BilledUsage['rawUsage']) {
     predictionAccepted: count(output, 'accepted_prediction_tokens'),
     predictionRejected: count(output, 'rejected_prediction_tokens'),
     longCacheWrite: count(object(raw, 'cache_creation'), 'ephemeral_1h_input_tokens') || longWritesOf(raw),
-    webSearches: count(object(raw, 'server_tool_use'), 'web_search_requests') || count(raw, 'num_search_queries'),
+    webSearches:
+      count(object(raw, 'server_tool_use'), 'web_search_requests') ||
+      count(object(object(raw, 'tool_usage'), 'web_search'), 'num_requests') ||
+      count(raw, 'num_search_queries'),
   };
 }
 

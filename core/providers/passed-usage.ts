@@ -20,8 +20,13 @@ const gemini: PassedFormat = {
 
 /** Anthropic's Messages and OpenAI's newer endpoints. */
 const inputAndOutput: PassedFormat = {
-  locations: { delta: { usage: true }, message: { usage: true }, response: { usage: true } },
-  read: (counts) => (hasCount(counts, 'input_tokens', 'output_tokens', 'seconds') ? inputOutputUsage(counts) : null),
+  locations: {
+    delta: { usage: true },
+    message: { usage: true },
+    response: { usage: true, tool_usage: true },
+    tool_usage: true,
+  },
+  read: (counts) => (hasCount(counts, 'input_tokens', 'output_tokens', 'seconds') ? inputOutputUsage(withTools(counts)) : null),
 };
 
 const chat: PassedFormat = {
@@ -81,6 +86,12 @@ function withCandidates(counts: JsonObject): JsonObject {
   if (counts.responseTokenCount === undefined || counts.candidatesTokenCount !== undefined) return counts;
   const { responseTokenCount, responseTokensDetails } = counts;
   return { ...counts, candidatesTokenCount: responseTokenCount, candidatesTokensDetails: responseTokensDetails };
+}
+
+/** Returns the members of `tool_usage` in an object of their own, as in other usage of responses. */
+function withTools(counts: JsonObject): JsonObject {
+  const { web_search, image_gen, ...others } = counts;
+  return web_search === undefined && image_gen === undefined ? counts : { ...others, tool_usage: { web_search, image_gen } };
 }
 
 /** `input_tokens` excludes cached tokens in Anthropic's counts and includes them in OpenAI's, which have details of them. */

@@ -2,6 +2,7 @@ import type { ProviderSettings, Realtime } from '../../contract/provider/provide
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { emptyUsage, type Usage } from '../../contract/values/models/usage.ts';
 import { tokenCount } from './chat-usage.ts';
+import { usageOfResponse } from './responses.ts';
 
 /**
  * Realtime sessions in OpenAI's format (https://platform.openai.com/docs/guides/realtime-websocket). The client's query is sent
@@ -27,7 +28,7 @@ export function realtimeUsage(event: JsonObject): Usage | null {
   if (type === endsTranscription && isObject(event.usage))
     return usageOf(event.usage, { input_audio_transcription: event.usage });
   if (typeof type !== 'string' || !endsResponse.has(type) || !isObject(response) || !isObject(response.usage)) return null;
-  return usageOf(response.usage, response.usage);
+  return usageOf(response.usage, usageOfResponse(response)?.raw ?? response.usage);
 }
 
 function usageOf(counts: JsonObject, raw: JsonObject): Usage {
@@ -35,10 +36,12 @@ function usageOf(counts: JsonObject, raw: JsonObject): Usage {
   const output = detailsOf(counts, 'output');
   const inputTokens = tokenCount(counts.input_tokens);
   const cacheReadTokens = Math.min(inputTokens, tokenCount(input.cached_tokens));
+  const cacheWriteTokens = Math.min(inputTokens - cacheReadTokens, tokenCount(input.cache_write_tokens));
   return {
     ...emptyUsage(),
-    inputTokens: inputTokens - cacheReadTokens,
+    inputTokens: inputTokens - cacheReadTokens - cacheWriteTokens,
     cacheReadTokens,
+    cacheWriteTokens,
     outputTokens: tokenCount(counts.output_tokens),
     reasoningTokens: tokenCount(output.reasoning_tokens),
     audioInputTokens: tokenCount(input.audio_tokens),

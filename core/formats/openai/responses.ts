@@ -18,7 +18,7 @@ export function responses(id: string, path: (call: OperationCall) => string): Op
     path,
     toProvider: withReadableReasoning,
     fromProvider: (reply) => refuseError(id, reply, 'output'),
-    usage: (reply) => (isObject(reply.usage) ? responsesUsage(reply.usage, reply.service_tier) : null),
+    usage: usageOfResponse,
     streamReader: () => responsesStreamReader(id),
   };
 }
@@ -36,6 +36,12 @@ export function withReadableReasoning(params: JsonObject, call: OperationCall): 
 
 function isSealed(item: unknown): boolean {
   return isObject(item) && item.type === 'reasoning' && isSealedHere(item.encrypted_content);
+}
+
+/** Returns the usage of a response; null if it has none. `raw` also has its `tool_usage`: searches that OpenAI bills per request. */
+export function usageOfResponse({ usage, service_tier: serviceTier, tool_usage: tools }: JsonObject): Usage | null {
+  if (!isObject(usage)) return null;
+  return responsesUsage(isObject(tools) ? { ...usage, tool_usage: tools } : usage, serviceTier);
 }
 
 /** Converts the `usage` object of a response to our counts. `serviceTier` is that of the response. */
@@ -73,8 +79,7 @@ const terminal = new Set(['response.completed', 'response.incomplete', 'response
 
 /** Follows a stream of response events. The terminal event carries the whole response with its token counts. */
 function responsesStreamReader(id: string): StreamReader {
-  let raw: JsonObject | null = null;
-  let serviceTier: unknown = null;
+  let usage: Usage | null = null;
   let complete = false;
   let error: GatewayError | null = null;
   return {
@@ -88,11 +93,10 @@ function responsesStreamReader(id: string): StreamReader {
       if (type === null || !terminal.has(type)) return;
       complete = true;
       if (!isObject(data.response)) return;
-      if (isObject(data.response.usage)) raw = data.response.usage;
-      serviceTier = data.response.service_tier;
+      usage = usageOfResponse(data.response) ?? usage;
       if (type === 'response.failed') error ??= streamError(id, data.response.error);
     },
-    usage: () => (raw === null ? null : responsesUsage(raw, serviceTier)),
+    usage: () => usage,
     complete: () => complete,
     error: () => error,
   };

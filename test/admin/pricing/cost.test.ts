@@ -123,6 +123,12 @@ describe('cost of usage', () => {
       20 + 80_000 + 30_000,
     ],
     [
+      'searches that a response of OpenAI counts beside its tokens',
+      { inputTokens: 10, rawUsage: { input_tokens: 10, tool_usage: { web_search: { num_requests: 2 } } } },
+      rates({ request_token: 2 }, { web_search: 10_000 }),
+      20 + 20_000,
+    ],
+    [
       'the tokens that Cohere bills, not those it counts or has cached',
       {
         inputTokens: 52,

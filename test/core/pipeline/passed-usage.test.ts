@@ -95,6 +95,19 @@ describe('usage of pass-through replies', () => {
       { inputTokens: 9, outputTokens: 6, serviceTier: 'priority' },
     ],
     [
+      'responses with tools that are billed per call',
+      '/proxy/responses',
+      sse({
+        type: 'response.completed',
+        response: {
+          tool_usage: { image_gen: null, web_search: { num_requests: 3 } },
+          usage: { input_tokens: 9, output_tokens: 6 },
+        },
+      }),
+      events,
+      { inputTokens: 9, rawUsage: { input_tokens: 9, output_tokens: 6, tool_usage: { web_search: { num_requests: 3 } } } },
+    ],
+    [
       'messages stream',
       '/proxy/messages',
       sse(

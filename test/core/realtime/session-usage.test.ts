@@ -34,6 +34,21 @@ it('session usage: counts of several responses are added, audio and cached ones 
   });
 });
 
+it('session usage: responses of the Responses API count cache writes, and billed calls of tools beside their tokens', () => {
+  const usage = new SessionUsage(realtimeUsage);
+  const counts = { input_tokens: 100, input_tokens_details: { cached_tokens: 40, cache_write_tokens: 25 }, output_tokens: 5 };
+  const response = { usage: counts, tool_usage: { web_search: { num_requests: 2 } } };
+  take(usage, { type: 'response.completed', response });
+  take(usage, { type: 'response.completed', response });
+  expect(usage.total()).toMatchObject({
+    inputTokens: 70,
+    cacheReadTokens: 80,
+    cacheWriteTokens: 50,
+    outputTokens: 10,
+    raw: { input_tokens: 200, tool_usage: { web_search: { num_requests: 4 } } },
+  });
+});
+
 it('session usage: transcriptions count by tokens or seconds, and stay separate in the provider’s own counts', () => {
   const usage = new SessionUsage(realtimeUsage);
   const type = 'conversation.item.input_audio_transcription.completed';

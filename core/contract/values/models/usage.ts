@@ -34,7 +34,7 @@ export interface Usage {
   serviceTier: string | null;
   /** True if the provider sent no counts and these are estimates. */
   estimated: boolean;
-  /** The provider's own usage object, unchanged. */
+  /** The provider's own usage object, with the `tool_usage` beside it in responses of OpenAI. */
   raw: JsonObject | null;
 }
 
