@@ -30,7 +30,8 @@ export function usageOf(counts: JsonObject): Usage {
     cacheWriteTokens: tokens('cache_creation_input_tokens'),
     outputTokens: tokens('output_tokens'),
     reasoningTokens: tokenCount(details.thinking_tokens),
-    serviceTier: serviceTierOf(counts.service_tier),
+    // Fast mode has prices of its own, like a tier: https://platform.claude.com/docs/en/build-with-claude/fast-mode
+    serviceTier: counts.speed === 'fast' ? 'fast' : serviceTierOf(counts.service_tier),
     raw: counts,
   };
 }

@@ -1,7 +1,7 @@
 import type { StreamReader } from '../../contract/provider/stream-event.ts';
 import type { GatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
-import { emptyUsage, totalTokens, type Usage } from '../../contract/values/models/usage.ts';
+import { emptyUsage, serviceTierOf, totalTokens, type Usage } from '../../contract/values/models/usage.ts';
 import { tokenCount } from '../openai/chat-usage.ts';
 import { streamError } from './errors.ts';
 
@@ -25,8 +25,14 @@ export function usageOf(counts: JsonObject): Usage {
     audioOutputTokens: tokensOf('AUDIO', counts.candidatesTokensDetails),
     imageInputTokens: tokensOf('IMAGE', counts.promptTokensDetails),
     imageOutputTokens: tokensOf('IMAGE', counts.candidatesTokensDetails),
+    serviceTier: serviceTierOf(counts.serviceTier ?? tierOfTraffic(counts.trafficType)),
     raw: counts,
   };
+}
+
+/** Vertex AI states the tier as `ON_DEMAND_PRIORITY`, `ON_DEMAND_FLEX`, … Its other types of traffic are not tiers. */
+function tierOfTraffic(type: unknown): string | null {
+  return typeof type === 'string' && type.startsWith('ON_DEMAND_') ? type.slice('ON_DEMAND_'.length) : null;
 }
 
 /**

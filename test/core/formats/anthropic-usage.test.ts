@@ -52,3 +52,8 @@ it('iterations that the totals include, and those of broken replies, add nothing
   for (const others of [iterations.slice(2), [{ ...iterations[0], type: 'fallback_message' }], 'none', [null, 3]])
     expect(usageOf({ ...plain, iterations: others })).toMatchObject({ inputTokens: 23_000, outputTokens: 1_000 });
 });
+
+it('fast mode is a service tier, so that it can have prices of its own', () => {
+  expect(usageOf({ ...usage, speed: 'fast', service_tier: 'standard' }).serviceTier).toBe('fast');
+  expect(usageOf({ ...usage, speed: 'standard', service_tier: 'standard' }).serviceTier).toBeNull();
+});

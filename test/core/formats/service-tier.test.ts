@@ -5,6 +5,8 @@ import { providers } from '../../../core/providers/index.ts';
 
 const chat = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
 const counts = { input_tokens: 1, output_tokens: 1 };
+const gemini = { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 };
+const trafficOf = (tier: string) => (tier === 'default' || tier === 'standard' ? 'ON_DEMAND' : `ON_DEMAND_${tier.toUpperCase()}`);
 const converse = { inputTokens: 1, outputTokens: 1 };
 
 /** How a provider reports its service tier: in a plain response, and in the events of a stream. */
@@ -37,6 +39,18 @@ const cases: [
       { type: 'message_start', message: { usage: { ...counts, service_tier } } },
       { type: 'message_delta', usage: { output_tokens: 2 } },
     ],
+  ],
+  [
+    'google',
+    'chatComplete',
+    (tier) => ({ usageMetadata: { ...gemini, serviceTier: tier.toUpperCase() } }),
+    (tier) => [{ candidates: [] }, { candidates: [], usageMetadata: { ...gemini, serviceTier: tier } }],
+  ],
+  [
+    'vertex-ai',
+    'chatComplete',
+    (tier) => ({ usageMetadata: { ...gemini, trafficType: trafficOf(tier) } }),
+    (tier) => [{ usageMetadata: { ...gemini, trafficType: trafficOf(tier) } }],
   ],
   [
     'bedrock',

@@ -76,8 +76,8 @@ const tokenCounts = [
 
 /** Returns the provider's service tier; null for the default one, and for values that are not a tier. */
 export function serviceTierOf(value: unknown): string | null {
-  if (typeof value !== 'string' || value === 'default' || value === 'standard' || value === 'auto') return null;
-  return value.toLowerCase().slice(0, 64);
+  const tier = typeof value === 'string' ? value.toLowerCase().slice(0, 64) : null;
+  return tier === 'default' || tier === 'standard' || tier === 'auto' ? null : tier;
 }
 
 /** Input of every kind plus output. */
