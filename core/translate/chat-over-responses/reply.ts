@@ -54,8 +54,13 @@ export function chatReply(id: string, reply: JsonObject, usage: Usage | null, ca
     model: typeof reply.model === 'string' ? reply.model : call.model,
     choices: [{ index: 0, message, logprobs: logprobs.length > 0 ? { content: logprobs, refusal: null } : null, finish_reason }],
     ...(usage === null ? {} : { usage: asChatUsage(usage) }),
-    ...Object.fromEntries(Object.entries(reply).filter(([name, value]) => !readFields.has(name) && value !== null)),
+    ...otherFields(reply),
   };
+}
+
+/** Returns the fields of a response that a chat completion preserves, such as its service tier. */
+export function otherFields(response: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(response).filter(([name, value]) => !readFields.has(name) && value !== null));
 }
 
 /** Returns the finish reason of a response in terms of chat completions. */

@@ -4,7 +4,16 @@ import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { asChatUsage } from '../../formats/openai/as-chat-usage.ts';
 import { errorObject } from '../../formats/openai/provider-error.ts';
 import { responsesErrorIn } from '../../formats/openai/responses.ts';
-import { createdOf, finishReasonOf, imageOf, isReadItem, reportItem, toChatAnnotations, toolCallOf } from './reply.ts';
+import {
+  createdOf,
+  finishReasonOf,
+  imageOf,
+  isReadItem,
+  otherFields,
+  reportItem,
+  toChatAnnotations,
+  toolCallOf,
+} from './reply.ts';
 import { betweenSummaries, signatureOf } from './signed-reasoning.ts';
 
 interface Tool {
@@ -115,7 +124,9 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
     const opening = begin();
     const usage = withUsage ? reader.usage() : null;
     const counted = usage === null ? [] : [chunk({ choices: [], usage: asChatUsage(usage) })];
-    return [...opening, choice({}, finishReasonOf(response, tools.size > 0)), ...counted, { event: null, data: '[DONE]' }];
+    const ending = { index: 0, delta: {}, logprobs: null, finish_reason: finishReasonOf(response, tools.size > 0) };
+    const last = chunk({ choices: [ending], ...(withUsage ? { usage: null } : {}), ...otherFields(response) });
+    return [...opening, last, ...counted, { event: null, data: '[DONE]' }];
   };
   const fail = (error: unknown): StreamEvent[] => {
     if (!started) return [];

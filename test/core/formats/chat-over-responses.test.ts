@@ -316,6 +316,15 @@ describe('a stream over Responses', () => {
     expect(streamed([text, failed]).at(-1)?.data).toMatchObject({ error: { message: 'x', code: 'server_error' } });
   });
 
+  it('has the same further fields as a plain reply, in the last chunk of the choice', () => {
+    const whole = response([], { service_tier: 'flex', svc_new: 1, svc_absent: null });
+    const events = streamed([{ type: 'response.completed', response: whole }], { stream_options: { include_usage: true } });
+    const last = events.find(({ data }) => JSON.stringify(data).includes('"finish_reason":"stop"'));
+    expect(last?.data).toMatchObject({ service_tier: 'flex', svc_new: 1, usage: null });
+    expect(last?.data).not.toHaveProperty('svc_absent');
+    expect(last?.data).not.toHaveProperty('output');
+  });
+
   it('has sealed reasoning, summaries and refusals', () => {
     const events = streamed(
       [
