@@ -2,12 +2,10 @@ import type { ClientHeaders, Operation } from '../../contract/provider/provider.
 import { uncounted } from '../../formats/never-streams.ts';
 import { idOf } from '../../formats/stored/stored-files.ts';
 
-/** Value of `anthropic-beta` that the provider requires (https://docs.anthropic.com/en/docs/build-with-claude/files). */
-const filesBeta = 'files-api-2025-04-14';
-
 /**
  * This provider's own files, in its own form. Messages can name them, but they cannot be read back, so clients of the OpenAI
- * form, which create batches from files, get the gateway's own store instead.
+ * form, which create batches from files, get the gateway's own store instead. Only the client may name the beta feature
+ * `files-api-2025-04-14`: it selects an older form of the replies, whose lists Anthropic's SDKs do not follow.
  */
 export const files = {
   uploadFile: { ...passed((call) => `/files${call.query ? `?${call.query}` : ''}`), serves: isNative },
@@ -28,11 +26,5 @@ function isNative(client: Pick<ClientHeaders, 'header'>): boolean {
 }
 
 function passed(path: Operation['path']): Operation {
-  return {
-    path,
-    // A client that lists beta features must list this one too.
-    headers: (call) => (call.header?.('anthropic-beta') === undefined ? ['anthropic-beta', filesBeta] : []),
-    passesBytes: true,
-    ...uncounted,
-  };
+  return { path, passesBytes: true, ...uncounted };
 }
