@@ -12,11 +12,14 @@ const finishReasons: Readonly<Record<string, string>> = {
   IMAGE_PROHIBITED_CONTENT: 'content_filter',
   IMAGE_RECITATION: 'content_filter',
   MODEL_ARMOR: 'content_filter',
+  ESCALATION: 'content_filter',
+  PUP_LIMITED_DISABLED: 'content_filter',
   // An error of the model cut the reply. `stop` would mark it as complete.
   MALFORMED_FUNCTION_CALL: 'length',
   MALFORMED_RESPONSE: 'length',
   UNEXPECTED_TOOL_CALL: 'length',
   TOO_MANY_TOOL_CALLS: 'length',
+  MISSING_THOUGHT_SIGNATURE: 'length',
 };
 
 /**
