@@ -17,8 +17,11 @@ export interface LogVisibility {
   readonly metadata: boolean;
 }
 
-/** Any of these scopes allows reading logs with their bodies. */
+/** Any of these scopes allows reading a log by its id, with its bodies. */
 export const logReadScopes = ['logs.view', 'logs.read', 'logs.write', 'completions.write'];
+
+/** Any of these scopes allows lists and searches. A key in an application, which may only call models, must not find the requests of others. */
+export const logListScopes = ['logs.list', 'logs.view', 'logs.read'];
 
 const everything: LogVisibility = { ofUser: null, hiddenWorkspaces: [], metadata: true };
 

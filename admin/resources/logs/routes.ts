@@ -14,7 +14,7 @@ import { logFilterEntries } from './filters.ts';
 import { logGroupRoutes } from './group-routes.ts';
 import { withoutMetadataHeaders } from './hide-metadata.ts';
 import { type LogStore, logStoreOf } from './log-store.ts';
-import { logReadScopes, logVisibility } from './log-visibility.ts';
+import { logListScopes, logReadScopes, logVisibility } from './log-visibility.ts';
 import { readNames } from './read-names.ts';
 import { replayBody, replayLog, replayReply } from './replay-log.ts';
 import { logDetailReply, logListReply } from './reply-schema.ts';
@@ -54,7 +54,7 @@ export const logRoutes: readonly AdminRoute[] = [
     path: '/logs',
     summary: 'List request records, newest first',
     reply: logListReply,
-    scopes: ['logs.list', ...logReadScopes],
+    scopes: logListScopes,
     tenant: 'either',
     resource: 'logs',
     action: 'list',

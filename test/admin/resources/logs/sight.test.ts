@@ -45,6 +45,15 @@ describe.each(ruleDatabases)('log visibility, on %s', (database) => {
     }
   });
 
+  it('a key that may only call models reads a log by its id, and no list', async () => {
+    for (const scope of ['completions.write', 'logs.write']) {
+      const key = await plane.newKey([scope]);
+      expect((await plane.ask('GET', `/logs/${own}`, { key })).status).toBe(200);
+      for (const query of ['', '?search=private', '?page_size=1'])
+        expect((await plane.ask('GET', `/logs${query}`, { key })).status).toBe(403);
+    }
+  });
+
   it('can be limited to records of own keys', async () => {
     await set({ membersViewAllData: false });
     for (const key of [member.token, memberKey]) {
