@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -119,6 +120,21 @@ describe('docs/kubernetes/svc-gateway.yaml', () => {
 });
 
 describe('docs/container/compose.yaml', () => {
+  it('has its secrets in a folder that git and the npm package leave out', () => {
+    const root = join(docs, '..');
+    const copy = join(folder, 'package');
+    mkdirSync(join(copy, 'docs/container/secrets'), { recursive: true });
+    for (const file of ['package.json', '.gitignore']) cpSync(join(root, file), join(copy, file));
+    writeFileSync(join(copy, 'docs/container/compose.yaml'), '');
+    writeFileSync(join(copy, 'docs/container/secrets/encryption-key'), 'secret');
+    const [packed] = JSON.parse(
+      execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: copy, encoding: 'utf8' }),
+    );
+    const paths = packed.files.map(({ path }: { path: string }) => path);
+    expect(paths).toEqual(['docs/container/compose.yaml', 'package.json']);
+    execFileSync('git', ['check-ignore', '--quiet', 'docs/container/secrets/encryption-key'], { cwd: root });
+  });
+
   const text = readFileSync(join(docs, 'container/compose.yaml'), 'utf8');
   const { services, secrets: given, volumes } = parse(text);
 
