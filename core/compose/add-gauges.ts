@@ -18,8 +18,6 @@ export interface Counted {
   readonly memory: BodyMemory;
   readonly sessions: OpenSessions;
   readonly journal: RunningJournal;
-  /** SPOOL_MAX. */
-  readonly spoolBytesMax: number;
   /** Null: bodies are not logged. */
   readonly contents: ContentQueue | null;
   readonly circuits: RunningCircuits;
@@ -33,7 +31,7 @@ export interface Counted {
 
 /** Adds the gauges of `GET /metrics` that do not count requests. */
 export function addGauges(metrics: Metrics, counted: Counted): void {
-  const { server, memory, sessions, journal, spoolBytesMax, contents, circuits, retryBudget, leases, documents } = counted;
+  const { server, memory, sessions, journal, contents, circuits, retryBudget, leases, documents } = counted;
   const { secretManagers, workers, mcp } = counted;
   metrics.gauge('requests_in_flight', 'Requests whose reply is not complete', () => server.openRequests);
   metrics.gauge('body_bytes_held', 'Bytes of request and reply bodies in memory', () => memory.usedBytes);
@@ -41,7 +39,11 @@ export function addGauges(metrics: Metrics, counted: Counted): void {
   metrics.gauge('realtime_sessions', 'WebSocket sessions that are open', () => sessions.count);
   metrics.gauge('connections', 'Open client connections', () => server.connections);
   metrics.gauge('spool_bytes', 'Records on disk that wait to be sent to the control plane', () => journal.spool.backlog().bytes);
-  metrics.gauge('spool_bytes_max', 'Bytes of records on disk above which requests are rejected (SPOOL_MAX)', () => spoolBytesMax);
+  metrics.gauge(
+    'spool_bytes_max',
+    'Bytes of records on disk above which this process rejects requests: its share of SPOOL_MAX',
+    () => journal.spool.bytesMax,
+  );
   metrics.counter('records_lost_total', 'Records that could not be written to disk', () => journal.spool.counts.lost);
   metrics.counter('records_shipped_total', 'Records stored by the control plane', () => journal.shipper.counts.inserted);
   if (contents !== null) {

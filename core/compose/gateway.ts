@@ -253,7 +253,6 @@ export async function startGateway(
   addGauges(metrics, {
     server,
     memory,
-    spoolBytesMax: settings.spoolBytesMax,
     ...{ sessions, journal: state.spool, contents: state.contents, circuits, retryBudget, leases, mcp },
     documents: state.documents,
     secretManagers,

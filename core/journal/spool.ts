@@ -167,6 +167,10 @@ export class Spool implements Journal {
     return !full;
   }
 
+  get bytesMax(): number {
+    return this.#options.bytesMax;
+  }
+
   /** The backlog on disk. `bytes` counts everything that takes up space there. */
   backlog(): { readonly bytes: number; readonly segments: number } {
     return { bytes: this.#bytes, segments: this.#segments.length };

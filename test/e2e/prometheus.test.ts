@@ -11,7 +11,7 @@ if (!hasPromtool) console.warn('promtool is not installed: its checks are skippe
 let gateway: SharedGateway;
 const texts: Record<string, string> = {};
 beforeAll(async () => {
-  gateway = await shareGateway();
+  gateway = await shareGateway('pair');
   // A request, so that series with labels exist.
   await fetch(`${gateway.baseUrl}/chat/completions`, { method: 'POST' });
   for (const [name, url] of [
@@ -35,6 +35,11 @@ describe.each(['gateway', 'control plane'])('metrics of the %s', (name) => {
     const { status, stderr, stdout } = spawnSync('promtool', ['check', 'metrics'], { input: own, encoding: 'utf8' });
     expect({ status, output: stdout + stderr }).toEqual({ status: 0, output: '' });
   });
+});
+
+it('the spools of the processes of a machine have SPOOL_MAX together', () => {
+  const shares = [...(texts.gateway as string).matchAll(/^svc_spool_bytes_max\{process="\d"\} (\d+)$/gm)].map(([, bytes]) => Number(bytes));
+  expect(shares).toEqual([2 ** 32, 2 ** 32]);
 });
 
 const dashboard = JSON.parse(readFileSync('docs/grafana/svc-gateway.json', 'utf8')) as {
