@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { loadSettings } from '../../config/load-settings.ts';
 import { misspeltSettings } from '../../config/misspelt-settings.ts';
-import { readSecretFiles } from '../../config/secret-files.ts';
+import { readSecretFiles, secretNames } from '../../config/secret-files.ts';
 import type { Settings } from '../../config/settings.ts';
 import { newApiKey } from '../../core/contract/values/credentials/api-key.ts';
 
@@ -19,6 +19,7 @@ const secrets: Readonly<Record<string, string>> = {
   'encryption-key': randomBytes(32).toString('base64'),
   'cluster-key': randomBytes(32).toString('base64'),
   'database-url': 'postgresql://gateway:password@database:5432/gateway',
+  'nats-url': 'nats://svc:password@nats:4222',
   'admin-key': newApiKey('admin').text,
   'workspace-key': newApiKey('ws').text,
 };
@@ -78,6 +79,23 @@ describe('docs/kubernetes/svc-gateway.yaml', () => {
     const claims = (spec.volumeClaimTemplates ?? []).map((claim: { metadata: { name: string } }) => claim.metadata.name);
     const volumes = [...pod.volumes.map(({ name }: { name: string }) => name), ...claims];
     expect(container.volumeMounts.map(({ name }: { name: string }) => name).sort()).toEqual(volumes.sort());
+  });
+
+  it('reads every setting that may hold a credential from a secret', () => {
+    const given = Object.values(workloads).flatMap(({ spec }) => spec.template.spec.containers[0].env as { name: string }[]);
+    const names = [...given.map(({ name }) => name), ...Object.keys(shared)];
+    expect(names.filter((name) => secretNames.includes(name))).toEqual([]);
+  });
+
+  it('has room for the records of SPOOL_MAX, and spreads pods over nodes', () => {
+    const [claim] = workloads.gateway.spec.volumeClaimTemplates;
+    const gibibytes = Number.parseInt(claim.spec.resources.requests.storage, 10);
+    expect(claim.spec.resources.requests.storage).toBe(`${gibibytes}Gi`);
+    expect(settings('gateway').spoolBytesMax).toBeLessThan(gibibytes * 2 ** 30);
+    for (const { spec } of Object.values(workloads)) {
+      const [spread] = spec.template.spec.topologySpreadConstraints;
+      expect(spread.labelSelector).toEqual(spec.selector);
+    }
   });
 
   it('keeps the database from gateways', () => {
