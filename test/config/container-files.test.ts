@@ -137,6 +137,18 @@ describe('docs/kubernetes/svc-gateway.yaml', () => {
   });
 });
 
+describe('docs/systemd/svc-gateway.service', () => {
+  const unit = readFileSync(join(docs, 'systemd/svc-gateway.service'), 'utf8');
+  const settingOf = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1];
+
+  it('waits for the end of requests, and survives that the kernel kills one process', () => {
+    expect(Number(settingOf('TimeoutStopSec'))).toBeGreaterThanOrEqual(
+      stopSeconds(settingsOf({ ENCRYPTION_KEY_FILE: 'encryption-key', CLUSTER_KEY_FILE: 'cluster-key' })),
+    );
+    expect(settingOf('OOMPolicy')).toBe('continue');
+  });
+});
+
 describe('docs/container/compose.yaml', () => {
   it('has its secrets in a folder that git and the npm package leave out', () => {
     const root = join(docs, '..');
