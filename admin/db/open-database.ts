@@ -207,10 +207,22 @@ async function migrateAlone(
   return orm.em.fork().transactional(async (tx) => {
     await tx.execute('set local lock_timeout = 0');
     await tx.execute('select pg_advisory_xact_lock(?)', [migrationLock]);
+    await requireVersion(tx);
     await requirePublicSchema(tx);
     await runMigrations(orm, migrations, log);
     return patiently(() => applyRowLevelSecurity(orm.em.fork(), tables, log));
   });
+}
+
+/** Oldest major version that the tests run on. With an older one a statement might fail at any time. */
+const oldestVersion = 15;
+
+async function requireVersion(tx: EntityManager): Promise<void> {
+  const [{ version }] = await tx.execute<[{ version: string }]>(`select current_setting('server_version') as version`);
+  if (Number.parseInt(version, 10) >= oldestVersion) return;
+  throw new StartError(
+    `DATABASE_URL: the server is PostgreSQL ${version}, expected ${oldestVersion} or newer. Upgrade the server, or name another one`,
+  );
 }
 
 /** The ORM looks for tables in `public`. In another schema the first start would succeed, and the second would create the tables again. */

@@ -202,6 +202,19 @@ describe.skipIf(postgresMissing !== null)('parameters of DATABASE_URL', () => {
     expect(optionsOfUrl('postgresql://postgres@[::1]:5432/name').host).toBe('::1');
   });
 
+  it('a server that is older than version 15 is refused', async () => {
+    const query = "create function public.current_setting(text) returns text language sql as $$ select '14.9 (Debian 14.9)' $$";
+    const opened = await open({});
+    await opened.em().execute(query);
+    await opened.close();
+    const old = open({ options: '-c search_path=public,pg_catalog' });
+    await expect(old).rejects.toThrow(StartError);
+    await expect(old).rejects.toThrow(/the server is PostgreSQL 14\.9 \(Debian 14\.9\), expected 15 or newer/);
+    const other = await open({});
+    await other.em().execute('drop function public.current_setting(text)');
+    await other.close();
+  });
+
   it('a search_path that leads to another schema is refused', async () => {
     const opened = open({ options: '-c search_path=other' });
     await expect(opened).rejects.toThrow(StartError);
