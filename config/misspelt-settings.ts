@@ -10,8 +10,9 @@ import { settingsTable } from './settings-table.ts';
  */
 export function misspeltSettings(env: Environment): string[] {
   const ours = Object.values(settingsTable).map((row) => row.name);
-  const known = new Set([...ours, ...secretNames.map((name) => `${name}_FILE`)]);
-  const isGiven = (name: string) => [name, `${name}_FILE`].some((variable) => env[variable] !== undefined);
+  const names = [...ours, ...secretNames.map((name) => `${name}_FILE`)];
+  const known = new Set(names);
+  const isGiven = (stem: string) => [stem, `${stem}_FILE`].some((variable) => env[variable] !== undefined);
   const lines: string[] = [];
   for (const name of Object.keys(env)) {
     if (known.has(name) || name.length < 6) continue;
@@ -20,9 +21,9 @@ export function misspeltSettings(env: Environment): string[] {
       lines.push(`${name}: unknown setting; ${stem} cannot be given as a file`);
       continue;
     }
-    const meant = nearestName(name, ours, 6);
+    const meant = nearestName(name, names, 6);
     // Other programs read HTTP_PROXY, which is often set together with HTTPS_PROXY.
-    if (meant !== null && !isGiven(meant)) lines.push(`${name}: unknown setting; did you mean ${meant}?`);
+    if (meant !== null && !isGiven(meant.replace(/_FILE$/, ''))) lines.push(`${name}: unknown setting; did you mean ${meant}?`);
   }
   return lines;
 }

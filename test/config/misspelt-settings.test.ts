@@ -21,6 +21,13 @@ describe('misspeltSettings', () => {
     expect(misspeltSettings({ HTTP_PROXY: 'http://proxy:3128', HTTPS_PROXY_FILE: '/run/secrets/proxy' })).toEqual([]);
   });
 
+  it('suggests the closest name of a setting that is given as a file', () => {
+    expect(misspeltSettings({ DATABSE_URL_FILE: '/run/secrets/url' })).toEqual([
+      'DATABSE_URL_FILE: unknown setting; did you mean DATABASE_URL_FILE?',
+    ]);
+    expect(misspeltSettings({ DATABSE_URL_FILE: '/run/secrets/url', DATABASE_URL: 'x' })).toEqual([]);
+  });
+
   it('names settings that cannot be given as a file', () => {
     expect(misspeltSettings({ S3_ACCESS_KEY_ID_FILE: '/run/secrets/id', CLUSTER_KEY_FILE: '/run/secrets/key' })).toEqual([
       'S3_ACCESS_KEY_ID_FILE: unknown setting; S3_ACCESS_KEY_ID cannot be given as a file',
