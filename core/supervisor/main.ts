@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { databaseWarning } from '../../config/database-warning.ts';
 import { type Environment, loadSettings, SettingsError } from '../../config/load-settings.ts';
 import { memoryBytes } from '../../config/memory-bytes.ts';
 import { memoryWarning } from '../../config/memory-warning.ts';
@@ -59,8 +60,9 @@ async function main(): Promise<number> {
   if (hold.error !== null) return refuse([hold.error], exitCodes.configuration);
 
   const log = createLog({ level: settings.logLevel, format: settings.logFormat, name: 'supervisor' });
-  const memory = memoryWarning(settings, memoryBytes());
-  if (memory !== null) log.warn({}, memory);
+  for (const warning of [memoryWarning(settings, memoryBytes()), databaseWarning(settings)]) {
+    if (warning !== null) log.warn({}, warning);
+  }
   const entries = { controlPlaneEntry: programAt('../../admin/main'), gatewayEntry: programAt('../main') };
   const supervisor = startSupervisor({
     settings,
