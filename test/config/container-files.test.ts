@@ -64,6 +64,8 @@ describe('docs/kubernetes/svc-gateway.yaml', () => {
     expect(container.ports).toEqual([{ name: 'http', containerPort: role === 'gateway' ? port : controlPlanePort }]);
     const probes = [container.startupProbe, container.readinessProbe, container.livenessProbe].map(({ httpGet }) => httpGet);
     expect(probes).toEqual(['/health', '/ready', '/health'].map((path) => ({ path, port: 'http' })));
+    for (const { timeoutSeconds, failureThreshold } of [container.readinessProbe, container.livenessProbe])
+      expect(Math.min(timeoutSeconds, failureThreshold)).toBeGreaterThan(1);
     expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(stopSeconds(settings(role)));
   });
 
