@@ -87,7 +87,10 @@ export async function readLastKnownGood(options: LastKnownGoodOptions): Promise<
     try {
       files.push(await readOne(options.key, join(options.directory, name)));
     } catch (error) {
-      options.log.warn({ file: name, reason: reasonOf(error) }, 'a last-known-good file is invalid and was skipped');
+      options.log.warn(
+        { file: name, reason: reasonOf(error) },
+        'a last-known-good file was written with other keys or by another version, or is damaged. It is skipped and will be replaced',
+      );
     }
   }
   return merge(files);
