@@ -43,7 +43,10 @@ export interface StreamReader {
   usage(): Usage | null;
   /** True after the provider's terminal event. A stream that ends without it was cut. */
   complete(): boolean;
-  /** A mid-stream error event of the provider, if one passed. */
+  /**
+   * A mid-stream error event of the provider, if one passed. A translator may return it in the format of the route; if it returns no event for
+   * it, the gateway sends the error and omits what `end` returns.
+   */
   error?(): GatewayError | null;
   /** Returns that event in the client's form, for streams that pass unchanged. Null if it has this form, or if there is none. */
   errorEvent?(): StreamEvent | null;

@@ -29,6 +29,8 @@ export class EventStream {
   count = 0;
   /** Text of the events of the last chunk; if `push` has thrown, of those before the event that it threw for. */
   unsent = '';
+  /** True if the translator returned no event for the one with the provider's error. Null while there is no error, or no translator. */
+  isErrorLost: boolean | null = null;
   /** Text for the client; null while the current frame has held no event. */
   #out: string | null = null;
 
@@ -155,6 +157,7 @@ export class EventStream {
     this.#reader.push(event);
     if (!this.#translator) return;
     const translated = this.#translator.push(event);
+    if (this.isErrorLost === null && this.#reader.error?.()) this.isErrorLost = translated.length === 0;
     if (translated.length === 1 && translated[0] === event && this.#out === null) {
       this.#out = sameText;
       return;

@@ -130,6 +130,7 @@ export class PassingEvents {
     const waiting = Buffer.concat(this.#waiting ?? []).toString();
     const rest = waiting + (this.isTranslated ? text + lateNotes(prefix, this.#call, this.#headed) : '');
     const error = this.#reader.error?.() ?? null;
+    if (error !== null && this.#events.isErrorLost) return { rest: '', error, errorSent: false };
     if (error !== null || this.#reader.complete()) return { rest, error, errorSent: error !== null };
     const message = `${provider} ended the stream before it was complete`;
     // The closing events of a translator would make a truncated stream look complete.

@@ -18,6 +18,7 @@ const failures: readonly (readonly [string, string, object])[] = [
   ],
   ['a text as error', 'data: {"error":"boom"}', { message: 'boom', type: 'upstream_error', param: null, code: null }],
 ];
+const rekaChunk = 'data: {"id":"c","responses":[{"chunk":{"role":"assistant","content":"a"}}]}\n\n';
 const routes = [
   ['openai', 'true', 'm'],
   ['groq', 'false', 'm'],
@@ -49,6 +50,20 @@ it('errors in chat streams that pass unchanged: the bytes stay if a part of the 
   const event = 'data: {"object":"error","message":"boom"}\n\n';
   expect(await sent('openai', 'true', 'm', [text + event.slice(0, 9), event.slice(9)])).toBe(text + event);
 });
+
+it.each(['/v1/chat/completions', '/v1/messages', '/v1/responses'])(
+  'errors in translated streams: %s ends with the error if the translator omits it',
+  async (path) => {
+    const { send, script, key } = createHarness();
+    script(streamOf([rekaChunk, 'data: {"error":{"message":"boom"}}\n\n']));
+    const headers = { 'x-svc-api-key': key, 'x-svc-provider': 'reka-ai', authorization: 'Bearer k' };
+    const prompt = path === '/v1/responses' ? { input: 'hi' } : { messages: [{ role: 'user', content: 'hi' }], max_tokens: 9 };
+    const { text: reply } = await send({ path, headers, body: { model: 'm', stream: true, ...prompt } });
+    expect(reply).toContain('"a"');
+    expect(reply.trimEnd().split('\n').at(-1)).toContain('reka-ai error: boom');
+    expect(reply).not.toMatch(/\[DONE\]|message_stop|response\.completed/);
+  },
+);
 
 /** Returns the bytes that a client gets for a stream of a provider in these chunks. */
 async function sent(provider: string, strict: string, model: string, chunks: readonly string[]): Promise<string> {
