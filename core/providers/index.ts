@@ -40,7 +40,6 @@ export const forwardedHeaders: readonly string[] = [
 /** An adapter, and data from which members that all providers have are made. */
 type ListedAdapter = ProviderAdapter & {
   readonly chatExtras?: ChatExtras;
-  readonly customTools?: true;
   readonly federation?: TokenExchange;
 };
 

@@ -1,5 +1,6 @@
 /** Adapters of third-party providers (`svc-gateway/provider-adapter`). Only gateways load them. */
 
+export type { ListedModel, ModelList, ModelPage } from '../contract/provider/model-list.ts';
 export type {
   BytesReply,
   Credentials,
@@ -14,7 +15,13 @@ export type {
   StepReply,
   StepServices,
 } from '../contract/provider/provider.ts';
-export type { StreamEvent, StreamReader, StreamTranslator } from '../contract/provider/stream-event.ts';
+export type {
+  StreamDecoder,
+  StreamDecoding,
+  StreamEvent,
+  StreamReader,
+  StreamTranslator,
+} from '../contract/provider/stream-event.ts';
 export { GatewayError } from '../contract/values/errors/errors.ts';
 export type { HeaderList } from '../contract/values/http/http.ts';
 export type { JsonObject } from '../contract/values/json/json.ts';

@@ -104,6 +104,8 @@ export interface ProviderAdapter {
   /** Path (below the base URL, with `/`) of a pass-through call for the path after `/v1`; absent: that path itself. */
   proxyPath?(path: string, settings?: ProviderSettings): string;
   readonly operations: Partial<Record<OperationName, Operation>>;
+  /** True if its operations take custom tools of OpenAI, whose input is free text. Otherwise these reach them as functions. */
+  readonly customTools?: true;
   /** Handles the calls to this origin instead of the network. Absent: all calls go to the network. */
   readonly inProcess?: UpstreamSender & { readonly origin: string };
   /** Realtime sessions, if the provider offers them in OpenAI's format. */

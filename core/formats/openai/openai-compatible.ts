@@ -62,8 +62,8 @@ export type CompatibleInput = Omit<CompatibleProvider, 'id'> & {
   readonly declaration: ProviderDeclaration;
 };
 
-/** An adapter with the fields of the Messages format that its chat completions support. `customTools`: it accepts custom tools. */
-export type CompatibleAdapter = ProviderAdapter & { readonly chatExtras: ChatExtras; readonly customTools?: true };
+/** An adapter with the fields of the Messages format that its chat completions support. */
+export type CompatibleAdapter = ProviderAdapter & { readonly chatExtras: ChatExtras };
 
 type CompatibleOperation = Extract<OperationName, 'chatComplete' | 'complete' | 'embed' | 'createModelResponse'> | MediaOperation;
 

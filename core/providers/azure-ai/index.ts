@@ -12,7 +12,7 @@ import { modelList } from './model-list.ts';
 import { chatComplete, chatExtras, complete, embed, messages, messagesCountTokens } from './operations.ts';
 import { declaration } from './settings.ts';
 
-type FoundryAdapter = ProviderAdapter & { readonly chatExtras: ChatExtras; readonly customTools: true };
+type FoundryAdapter = ProviderAdapter & { readonly chatExtras: ChatExtras };
 
 /** The adapter of an endpoint of one model. */
 const endpoint: FoundryAdapter = {

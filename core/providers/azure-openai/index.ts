@@ -24,7 +24,7 @@ import {
 } from './operations.ts';
 import { declaration } from './settings.ts';
 
-type AzureAdapter = ProviderAdapter & { readonly chatExtras: ChatExtras; readonly customTools: true };
+type AzureAdapter = ProviderAdapter & { readonly chatExtras: ChatExtras };
 
 const adapter: AzureAdapter = {
   ...declared(declaration),

@@ -15,7 +15,7 @@ import { declaration } from './settings.ts';
 const service = 'bedrock-mantle';
 
 /** Amazon Bedrock's endpoint in the formats of OpenAI and Anthropic. See README.md. */
-export const bedrockMantle: ProviderAdapter & { readonly chatExtras: ChatExtras; readonly customTools: true } = {
+export const bedrockMantle: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
   ...declared(declaration),
   baseUrl: (given) => `https://${service}.${regionOf(given)}.api.aws`,
   headers: awsKeyHeaders,

@@ -1,3 +1,4 @@
+import type { ModelList, StreamDecoding, ProviderAdapter as TypedAdapter } from 'svc-gateway/provider-adapter';
 import { describe, expect, it } from 'vitest';
 import type { Operation, ProviderAdapter } from '../../../core/contract/provider/provider.ts';
 import { emptyUsage } from '../../../core/contract/values/models/usage.ts';
@@ -18,6 +19,13 @@ const usageOf = (usage: unknown) => {
   return [() => chat.usage({}), () => chat.streamReader().usage()];
 };
 
+// `npm run types` fails if the package does not export a type that an adapter needs.
+const typed: Pick<TypedAdapter, 'customTools' | 'models'> = {
+  customTools: true,
+  models: { path: () => '/list', read: () => ({ models: [] }) } satisfies ModelList,
+};
+const decoding: StreamDecoding = { contentType: 'application/x-ndjson', create: () => ({ push: () => [], end: () => [] }) };
+
 describe('the adapter of a third-party provider', () => {
   it.each([
     ['without a function', adapterOf({}, { headers: undefined }), 'the adapter of acme-ai: headers: expected a function'],
@@ -31,6 +39,12 @@ describe('the adapter of a third-party provider', () => {
     ],
   ])('%s is rejected with the name of the member', (_, adapter, message) => {
     expect(() => guardAdapter(adapter)).toThrow(`PROVIDERS: the adapter of acme-ai: ${message.replace(/^the .*?: /, '')}`);
+  });
+
+  it('keeps members that not every provider has', () => {
+    const guarded = guardAdapter(adapterOf({ decodeStream: decoding }, typed));
+    expect(guarded).toMatchObject(typed);
+    expect(guarded.operations.chatComplete?.decodeStream).toBe(decoding);
   });
 
   it.each([null, emptyUsage(), { ...emptyUsage(), outputTokens: 5, units: { pages: 2 } }])('may read the usage %j', (usage) => {
