@@ -1,5 +1,6 @@
 import type { Extension } from '../contract/plugin/plugin.ts';
 import type { RequestRecord } from '../contract/plugin/record/record.ts';
+import type { ApiKeyDocument } from '../contract/protocol/documents.ts';
 import { headerParam } from '../contract/protocol/header-names.ts';
 import type { UpstreamTransport } from '../contract/provider/upstream.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
@@ -23,6 +24,12 @@ export interface TestGatewayOptions {
   readonly providers?: Readonly<Record<string, string>>;
   /** PLUGIN_HOOK_TIMEOUT in milliseconds. Default 5,000. */
   readonly hookTimeoutMs?: number;
+  /** The time of `services.clock.now()` and of the gateway, in milliseconds since the epoch. Default `Date.now`. */
+  readonly now?: () => number;
+  /** The result of `services.random()`, 0 ≤ x < 1, which the gateway uses too. Default `Math.random`. */
+  readonly random?: () => number;
+  /** Fields of the API key that requests use. Default: a key without a user, a default config and metadata. */
+  readonly key?: Partial<Pick<ApiKeyDocument, 'keyId' | 'userId' | 'defaults'>>;
 }
 
 /** The pipeline of a gateway process without a port: authentication, configs, guardrails, cache, retries and records are the real ones. */
@@ -153,7 +160,12 @@ export function createTestGateway(options: TestGatewayOptions): TestGateway {
 type ServiceHandler = (call: ServiceCall) => ServiceReply | Promise<ServiceReply>;
 
 function startHarness(options: TestGatewayOptions, services: ReadonlyMap<string, ServiceHandler>): Harness {
-  const { plugins, providers = { openai: 'openai', anthropic: 'anthropic' }, hookTimeoutMs = 5000 } = options;
+  const {
+    plugins,
+    providers = { openai: 'openai', anthropic: 'anthropic' },
+    hookTimeoutMs = 5000,
+    random = Math.random,
+  } = options;
   for (const plugin of plugins) {
     const issue = checkPlugin(plugin);
     if (issue !== null) throw new Error(issue);
@@ -166,7 +178,9 @@ function startHarness(options: TestGatewayOptions, services: ReadonlyMap<string,
       checks: (own) => guardChecks(plugins, { hookTimeoutMs }, own),
       providers,
       services: transport,
-      random: Math.random,
+      random,
+      ...(options.now ? { now: options.now } : {}),
+      ...(options.key ? { key: options.key } : {}),
       errorReply,
     });
     tryExamples(added, harness.services);

@@ -154,7 +154,7 @@ export interface Hooks<Context = PluginContext, Leaf = PluginTarget> {
   onClose?(): void;
 }
 
-/** Services of the gateway for plugins. Time, randomness and ids come from here, so that tests control them. */
+/** Services of the gateway for plugins. Time and randomness come from here, so that tests can set them. */
 export interface Services {
   readonly log: Log;
   readonly clock: Clock;

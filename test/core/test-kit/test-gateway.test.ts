@@ -102,6 +102,27 @@ describe('test kit', () => {
     });
   });
 
+  it('sets time, chance and the caller', async () => {
+    const plugin = pluginOf((_config, _scope, { clock, random }) => ({
+      onRequest(ctx) {
+        ctx.replyHeaders.push(
+          'x-seen',
+          `${new Date(clock.now()).getUTCHours()} ${random()} ${ctx.identity?.userId} ${ctx.metadata.team}`,
+        );
+      },
+    }));
+    const defaults = { configSlug: null, metadata: { team: 'red' }, allowConfigOverride: true };
+    let hour = 22;
+    const now = (): number => Date.UTC(2026, 0, 1, hour);
+    const gateway = createTestGateway({ plugins: [plugin], now, random: () => 0.25, key: { userId: 'ann', defaults } });
+    started.push(gateway);
+    expect((await gateway.send()).header('x-seen')).toBe('22 0.25 ann red');
+    hour = 7;
+    const { header, record } = await gateway.send();
+    expect(header('x-seen')).toBe('7 0.25 ann red');
+    expect(record.createdAt).toBe('2026-01-01T07:00:00.000Z');
+  });
+
   it('shows a connection that fails as the gateway reports it', async () => {
     const gateway = start();
     gateway.provider(providerFailure(new GatewayError('upstream_connect')));
