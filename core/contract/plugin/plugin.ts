@@ -144,7 +144,10 @@ export interface Hooks<Context = PluginContext, Leaf = PluginTarget> {
   onAttemptResponse?(ctx: Context, response: AttemptResponse, target: Leaf): Maybe<Verdict | undefined | void>;
   /** The head of the reply that will be sent, up the list; no byte has left yet. A Reply replaces it. */
   onReply?(ctx: Context, head: ReplyHead): Maybe<Reply | undefined | void>;
-  /** Each chunk of a reply, up the list; synchronous; null drops the chunk. Throwing GatewayError ends the stream with that error. */
+  /**
+   * Each chunk of a reply, up the list; synchronous; null drops the chunk. Throwing GatewayError ends the stream with that error. Replies from
+   * the cache do not pass through it, and hold the changes of plugins of the stages `cache`, `strategy` and `output-guardrails` only.
+   */
   onChunk?(ctx: Context, chunk: Uint8Array): Uint8Array | null;
   /** Any failure before the first byte. A Reply is sent instead of the error. */
   onError?(ctx: Context, error: GatewayError): Maybe<Reply | undefined | void>;

@@ -1,4 +1,4 @@
-import { GatewayError, type Plugin } from 'svc-gateway/plugin';
+import { GatewayError, type Plugin, rewriteText } from 'svc-gateway/plugin';
 import {
   chatReply,
   chatStream,
@@ -121,6 +121,20 @@ describe('test kit', () => {
     const { header, record } = await gateway.send();
     expect(header('x-seen')).toBe('7 0.25 ann red');
     expect(record.createdAt).toBe('2026-01-01T07:00:00.000Z');
+  });
+
+  it.each([
+    ['output-guardrails', 'HELLO'],
+    ['input-guardrails', 'hello'],
+  ] as const)('replies from the cache: the text of a plugin of the stage %s is %s', async (stage, cached) => {
+    const upper = { next: (piece: string) => piece.toUpperCase(), end: () => '' };
+    const gateway = start(
+      pluginOf((_config, _scope, services) => rewriteText(services, () => upper), { stage, reads: { response: 'chunks' } }),
+    );
+    const config = { cache: { mode: 'simple' } };
+    const first = await gateway.send({ config });
+    const second = await gateway.send({ config });
+    expect([first.content, second.content, second.header('x-svc-cache-status')]).toEqual(['HELLO', cached, 'HIT']);
   });
 
   it('shows a connection that fails as the gateway reports it', async () => {

@@ -14,7 +14,8 @@ type RewriteChunk = (chunk: Uint8Array) => Uint8Array | null;
 /**
  * Returns hooks that rewrite the text of the model in replies of chat completions, completions, messages and responses, plain or streamed.
  * `start` is called for each text of a reply: each choice, content block and output part; null leaves the replies of this request as they
- * are. Tool calls, reasoning and other members stay. The plugin needs `reads: { response: 'chunks' }`.
+ * are. Tool calls, reasoning and other members stay. The plugin needs `reads: { response: 'chunks' }` and the stage `output-guardrails`, because the
+ * cache stores changes of later stages only.
  */
 export function rewriteText(
   services: Pick<Services, 'slot'>,
