@@ -88,7 +88,7 @@ class RequestView implements PluginContext {
     return isExplained(this.#ctx) ? null : this.#ctx.params;
   }
 
-  set params(params: JsonObject | null) {
+  set params(params: JsonObject) {
     if (!isObject(params)) throw new TypeError('ctx.params: expected an object');
     this.#ctx.setParams(params);
   }

@@ -25,7 +25,8 @@ export interface PluginContext extends Readonly<Pick<RequestContext, ReadableFie
   /** May be replaced; all values are texts. */
   metadata: Readonly<Record<string, string>>;
   /** The parsed body of a shaped route; may be changed or replaced, with `bodyChanged`. Null on other routes. */
-  params: JsonObject | null;
+  get params(): JsonObject | null;
+  set params(params: JsonObject);
   /** Set it to true if `params` were changed: otherwise the bytes of the client are sent. */
   bodyChanged: boolean;
 }
