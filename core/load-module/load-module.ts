@@ -5,18 +5,42 @@ import { pathToFileURL } from 'node:url';
 import { messageOf } from '../contract/values/errors/message-of.ts';
 import { sharePackage } from './share-package.ts';
 
+/** Time for a module's top-level `await`. The start would wait without a log line for one that never settles. */
+const loadMsMax = 30_000;
+
 /**
  * Loads a file (absolute, or relative to the working directory) or an installed package of a third party, which may import
- * `svc-gateway/plugin` and `svc-gateway/provider`. Throws an Error that names the setting, the entry and the problem.
+ * `svc-gateway/plugin` and `svc-gateway/provider`. Throws an Error that names the setting, the entry, the problem and its line.
  */
-export async function loadModule(setting: string, name: string): Promise<Readonly<Record<string, unknown>>> {
+export async function loadModule(
+  setting: string,
+  name: string,
+  msMax: number = loadMsMax,
+): Promise<Readonly<Record<string, unknown>>> {
   sharePackage();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`its top-level await did not settle within ${msMax} ms`)), msMax);
+  });
   try {
-    return await import(locate(name));
+    return await Promise.race([import(locate(name)), late]);
   } catch (thrown) {
-    throw new Error(`${setting}: ${name} cannot be loaded: ${messageOf(thrown)}`);
+    throw new Error(`${setting}: ${name} cannot be loaded: ${messageOf(thrown)}${lineOf(thrown)}`, { cause: thrown });
+  } finally {
+    clearTimeout(timer);
   }
 }
+
+/** Returns the line of a module in which an error arose. Node.js states none for a syntax error of JavaScript that is caught. */
+function lineOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return '';
+  const [, first, frame] = /^(?:file:\/\/)?(\S+:\d+)\n|\n +at .*?file:\/\/(\S+:\d+:\d+)/.exec(thrown.stack ?? '') ?? [];
+  const line = first ?? frame;
+  if (line !== undefined) return line.startsWith(ownFolder) ? '' : ` (${line})`;
+  return thrown instanceof SyntaxError ? '. To see the line, run the file with node' : '';
+}
+
+const ownFolder = new URL('.', import.meta.url).pathname;
 
 function isFile(name: string): boolean {
   return name.startsWith('.') || isAbsolute(name) || /\.[cm]?[jt]s$/.test(name);

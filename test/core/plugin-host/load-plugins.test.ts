@@ -103,6 +103,27 @@ describe('svc-gateway/plugin is the contract of the running service, without a b
 });
 
 it.each([
+  ['throws.mjs', "\nthrow new Error('no database')", /throws\.mjs cannot be loaded: no database \(\/.*throws\.mjs:2:7\)$/],
+  [
+    'enum.ts',
+    '\nenum A { B }',
+    /enum\.ts cannot be loaded: TypeScript enum is not supported in strip-only mode \(\/.*enum\.ts:2\)$/,
+  ],
+  ['odd.mjs', 'const a = 1 b', /odd\.mjs cannot be loaded: Unexpected identifier 'b'\. To see the line, run the file with node$/],
+  ['absent.mjs', null, /absent\.mjs cannot be loaded: Cannot find module '.*absent\.mjs' imported from \S+$/],
+  ['waits.mjs', 'await new Promise(() => {})', /waits\.mjs cannot be loaded: its top-level await did not settle within 50 ms$/],
+])('%s that cannot be loaded is reported with the line or what to do', (name, text, reason) => {
+  const file = join(folder, name);
+  if (text !== null) writeFileSync(file, text);
+  const module = pathToFileURL(join(import.meta.dirname, '../../../core/load-module/load-module.ts')).href;
+  const program = `import { loadModule } from '${module}';
+    await loadModule('PLUGINS', ${JSON.stringify(file)}, 50).catch((error) => console.log(error.message));
+    process.exit();`;
+  const output = execFileSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' });
+  expect(output.trim()).toMatch(reason);
+});
+
+it.each([
   ['nobody-has-this', '', 'nobody-has-this cannot be loaded'],
   ['./empty.mjs', '', 'exports no plugin'],
   ['./nameless.mjs', 'export default {}', 'has no name'],
