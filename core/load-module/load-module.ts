@@ -31,16 +31,16 @@ export async function loadModule(
   }
 }
 
-/** Returns the line of a module in which an error arose. Node.js states none for a syntax error of JavaScript that is caught. */
+/** Returns the line of a module in which an error arose. Errors of imports name the file. Node.js states none for a syntax error of JavaScript that is caught. */
 function lineOf(thrown: unknown): string {
-  if (!(thrown instanceof Error)) return '';
+  if (!(thrown instanceof Error) || /^ERR_(MODULE|PACKAGE)_/.test((thrown as NodeJS.ErrnoException).code ?? '')) return '';
   const [, first, frame] = /^(?:file:\/\/)?(\S+:\d+)\n|\n +at .*?file:\/\/(\S+:\d+:\d+)/.exec(thrown.stack ?? '') ?? [];
   const line = first ?? frame;
-  if (line !== undefined) return line.startsWith(ownFolder) ? '' : ` (${line})`;
+  if (line !== undefined) return line.startsWith(ownPath) ? '' : ` (${line})`;
   return thrown instanceof SyntaxError ? '. To see the line, run the file with node' : '';
 }
 
-const ownFolder = new URL('.', import.meta.url).pathname;
+const ownPath = new URL(import.meta.url).pathname;
 
 function isFile(name: string): boolean {
   return name.startsWith('.') || isAbsolute(name) || /\.[cm]?[jt]s$/.test(name);
