@@ -12,6 +12,8 @@ import {
 
 const root = join(import.meta.dirname, '../..');
 const list = 'plugins/index.ts';
+/** Column of the descriptions in the list. */
+const commentColumn = 70;
 const usage = 'Usage: npm run new:plugin -- <name> [--package <folder>], such as deny-texts --package ../plugins';
 
 /**
@@ -27,7 +29,8 @@ runGenerator(root, ([name, flag, folder, ...rest]) => {
 
 function newBuiltIn(names: Names): Generated {
   // The line is added first. If the plugin exists, this fails before anything is written.
-  const line = `export { ${names.camel} } from './${names.kebab}/index.ts';`;
+  const entry = `export { ${names.camel} } from './${names.kebab}/index.ts'; //`;
+  const line = `${entry.padEnd(commentColumn - 1)} output-guardrails: denies responses that contain a forbidden text`;
   insertSorted({ root, file: list, line, among: /^export \{ .+ \} from '\.\/(.+)\/index\.ts';/ });
   const created = copyTemplates({ from: join(import.meta.dirname, 'plugin'), root, values: { ...names } });
   const next = `Replace the hook in plugins/${names.kebab}/index.ts. Test it with npx vitest run test/plugins/${names.kebab}. Hooks: plugins/README.md`;

@@ -33,6 +33,6 @@ runGenerator(root, ([name = '', ...rest]) => {
     line: `  ${many.key}: 'standard',`,
     among: /^ {2}'?([a-z-]+)'?: '(?:standard|own)',$/,
   });
-  const next = `Change entity, migration, schema and service in admin/resources/${many.kebab}. Test it with npx vitest run test/admin/resources/${many.kebab}. Recipe: CONTRIBUTING.md`;
+  const next = `Change entity, migration, schema, service, reply and samples in admin/resources/${many.kebab}. Test it with npx vitest run test/admin/resources/${many.kebab}. Recipe: CONTRIBUTING.md`;
   return { created, changed: [list], next };
 });

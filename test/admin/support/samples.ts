@@ -7,7 +7,8 @@ export async function makeOneOfEverything(plane: Plane, tenant: Tenant, mark: st
   const made: Record<string, string> = {};
   for (const sample of samples) {
     const reply = await plane.ask('POST', sample.create, { key: tenant.adminKey, body: sample.body(tenant, made, 1, mark) });
-    if (reply.status !== 200) throw new Error(`POST ${sample.create} gave ${reply.status}: ${JSON.stringify(reply.body)}`);
+    if (reply.status !== 200)
+      throw new Error(`samples of a resource.ts: POST ${sample.create} gave ${reply.status}: ${JSON.stringify(reply.body)}`);
     made[sample.create] = sample.idOf(reply.body);
   }
   return made;

@@ -38,7 +38,11 @@ const generated: readonly Generated[] = [
       ...inFolder('plugins/deny-texts', 'README.md', 'index.ts', 'schema.ts'),
       'test/plugins/deny-texts/deny-texts.test.ts',
     ],
-    edited: { 'plugins/index.ts': ["export { denyTexts } from './deny-texts/index.ts';"] },
+    edited: {
+      'plugins/index.ts': [
+        "export { denyTexts } from './deny-texts/index.ts'; //                 output-guardrails: denies responses that contain a forbidden text",
+      ],
+    },
     tests: ['test/core/pipeline/plan/compile-plan.test.ts'],
   },
   {
