@@ -8,7 +8,7 @@ const tenant = 'svc-plugins';
 
 /** Returns `Services.fetch` over the connector for outgoing calls, which checks addresses and limits time and size. */
 export function createPluginFetch(calls: TokenFetch): Services['fetch'] {
-  return async ({ url, method, headers = [], body }: PluginRequest) => {
+  return async ({ url, method, headers = [], body, timeoutMs }: PluginRequest) => {
     const isJson = isObject(body);
     const sent: HeaderList = headers.map((item, i) => (i % 2 === 0 ? item.toLowerCase() : item));
     if (isJson && !sent.includes('content-type')) sent.push('content-type', 'application/json');
@@ -18,6 +18,7 @@ export function createPluginFetch(calls: TokenFetch): Services['fetch'] {
       method: method ?? (body === undefined ? 'GET' : 'POST'),
       headers: sent,
       body: body === undefined ? null : isJson ? JSON.stringify(body) : (body as string),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
     });
   };
 }

@@ -31,6 +31,9 @@ function slotOfView<T>(slot: Slot<T, RequestContext>): Slot<T> {
 /** Rejects with an Error that names the origin. The errors of `fetch` itself are about providers and their hosts. */
 async function fetchFor(request: PluginRequest, { fetch }: CoreServices): ReturnType<Services['fetch']> {
   if (!isObject(request) || typeof request.url !== 'string') throw new Error('services.fetch: expected { url, … }');
+  const { timeoutMs = 1 } = request;
+  if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > timeoutMsMax)
+    throw new Error(`services.fetch: timeoutMs: expected a whole number from 1 to ${timeoutMsMax}`);
   const headers = readHeaders('services.fetch: headers', request.headers ?? []);
   try {
     return await fetch({ ...request, headers });
@@ -41,6 +44,9 @@ async function fetchFor(request: PluginRequest, { fetch }: CoreServices): Return
     throw new Error(`services.fetch ${url?.host ? url.origin : 'of an invalid URL'}: ${reason}`, { cause: thrown });
   }
 }
+
+/** The maximum of PLUGIN_HOOK_TIMEOUT. */
+const timeoutMsMax = 600_000;
 
 const failures: Partial<Record<ErrorCode, string>> = {
   upstream_connect: 'the service could not be reached',

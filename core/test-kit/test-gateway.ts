@@ -233,8 +233,12 @@ function recordOf(sink: FakeSink, { records, logs }: Harness, earlier: { records
 
 function serviceTransport(services: ReadonlyMap<string, ServiceHandler>): UpstreamTransport {
   return {
-    send({ origin, path, method, headers, body }, handler) {
+    send({ origin, path, method, headers, body, timeouts }, handler) {
       let isOpen = true;
+      const timer = setTimeout(() => {
+        if (isOpen) handler.onError(new GatewayError('request_timeout'));
+        isOpen = false;
+      }, timeouts.totalMs);
       const serve = services.get(origin);
       const replied = serve
         ? Promise.resolve({
@@ -244,20 +248,23 @@ function serviceTransport(services: ReadonlyMap<string, ServiceHandler>): Upstre
             body: body instanceof Uint8Array ? Buffer.from(body).toString() : '',
           }).then(serve)
         : Promise.reject(new GatewayError('upstream_connect'));
-      replied.then(
-        ({ status, headers: sent, body: text = '' }) => {
-          if (!isOpen) return;
-          handler.onHead(status, [...(sent ?? ['content-type', 'application/json'])]);
-          handler.onData(Buffer.from(isObject(text) ? JSON.stringify(text) : text));
-          handler.onEnd();
-        },
-        (thrown: unknown) =>
-          isOpen && handler.onError(thrown instanceof GatewayError ? thrown : new GatewayError('upstream_reset')),
-      );
+      replied
+        .finally(() => clearTimeout(timer))
+        .then(
+          ({ status, headers: sent, body: text = '' }) => {
+            if (!isOpen) return;
+            handler.onHead(status, [...(sent ?? ['content-type', 'application/json'])]);
+            handler.onData(Buffer.from(isObject(text) ? JSON.stringify(text) : text));
+            handler.onEnd();
+          },
+          (thrown: unknown) =>
+            isOpen && handler.onError(thrown instanceof GatewayError ? thrown : new GatewayError('upstream_reset')),
+        );
       return {
         resume: () => {},
         abort: () => {
           isOpen = false;
+          clearTimeout(timer);
         },
       };
     },

@@ -12,7 +12,6 @@ export const plugin = definePlugin({
   stage: 'input-guardrails',
   config: v.optional(v.strictObject({ url: v.pipe(v.string(), v.url()) })),
   example: { url: 'https://policy.example/decisions' },
-  // A slower service counts as one that does not reply.
   hookTimeoutMs: 2000,
 
   onConfig(config, _scope, services) {
@@ -33,7 +32,8 @@ export const plugin = definePlugin({
         texts: promptTexts(ctx.params),
       };
       try {
-        const reply = await services.fetch({ url: config.url, body });
+        // Less than the time of the hook, whose end would be a 500.
+        const reply = await services.fetch({ url: config.url, body, timeoutMs: 1500 });
         if (reply.status !== 200) throw new Error(`status ${reply.status}`);
         return v.parse(decision, JSON.parse(Buffer.from(reply.body).toString()));
       } catch (thrown) {

@@ -185,6 +185,8 @@ export interface PluginRequest {
   readonly headers?: HeaderList;
   /** A JSON object is sent as `application/json`. */
   readonly body?: string | JsonObject;
+  /** Milliseconds until the whole response must have arrived, at most 600,000; absent: 10,000. The call is then ended. */
+  readonly timeoutMs?: number;
 }
 
 /** A value per request. */

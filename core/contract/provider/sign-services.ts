@@ -35,6 +35,8 @@ export interface TokenRequest {
   readonly metadata?: boolean;
   /** The tenant whose connections are used; absent: the connections shared by all token endpoints. */
   readonly tenant?: string;
+  /** Maximum milliseconds of the whole exchange; absent: that of the service. */
+  readonly timeoutMs?: number;
 }
 
 /** Caches of tokens by scheme. */

@@ -29,7 +29,6 @@ const timeoutMsDefault = 10_000;
  * without redirects.
  */
 export function createTokenFetch(options: TokenFetchOptions): TokenFetch {
-  const { timeoutMs = timeoutMsDefault } = options;
   return {
     now: options.now,
     machineIdentity: options.machineIdentity ?? false,
@@ -40,6 +39,7 @@ export function createTokenFetch(options: TokenFetchOptions): TokenFetch {
           message: 'The identity of this machine can be used by stored providers only, and only if MACHINE_IDENTITY is true',
         });
       }
+      const { timeoutMs = options.timeoutMs ?? timeoutMsDefault } = request;
       const { origin, path } = request.metadata ? metadataUrl(request.url) : options.parseUrl(request.url);
       return readWholeReply(
         options.transport,

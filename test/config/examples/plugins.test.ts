@@ -88,6 +88,7 @@ describe('example ask-policy', () => {
     ['text', { status: 200, body: 'yes' }],
     ['another type', { status: 200, body: { allow: 'yes' } }],
     ['nothing', null],
+    ['nothing in time', new Promise<never>(() => {})],
   ])('fails closed if the service replies with %s', async (_, reply) => {
     const gateway = await start('ask-policy');
     if (reply) gateway.service('https://policy.example', () => reply);

@@ -215,6 +215,23 @@ describe('test kit: services', () => {
     expect(gateway.logs[0]?.fields.reason).toContain(`plugin tested, onRequest: ${reason}`);
   });
 
+  it('ends a call after its time, before that of the hook', async () => {
+    const gateway = start(
+      pluginOf((_config, _scope, services) => ({
+        async onRequest(ctx) {
+          const failed = services.fetch({ url: 'https://policy.example', timeoutMs: Number(ctx.metadata.ms) });
+          ctx.replyHeaders.push('x-result', await failed.then(() => 'decided', String));
+        },
+      })),
+    );
+    gateway.service('https://policy.example', () => new Promise(() => {}));
+    const replies = [await gateway.send({ metadata: { ms: '20' } }), await gateway.send({ metadata: { ms: '0' } })];
+    expect(replies.map((reply) => [reply.status, reply.header('x-result')])).toEqual([
+      [200, 'Error: services.fetch https://policy.example: the service did not reply in time'],
+      [200, 'Error: services.fetch: timeoutMs: expected a whole number from 1 to 600000'],
+    ]);
+  });
+
   it('names the argument of a call that is malformed', async () => {
     const gateway = start(
       pluginOf((_config, _scope, services) => ({
