@@ -24,6 +24,8 @@ export interface StreamedReply {
   readonly error: GatewayError | null;
   /** True if the client has already received the error in an event. */
   readonly errorSent: boolean;
+  /** Events that the client has received before an error; absent if the reply is not an event stream. */
+  readonly sentEvents?: number;
   /** True if the reply is bytes, not events: the main path can report an error only by cutting the connection. */
   readonly raw: boolean;
 }

@@ -77,7 +77,7 @@ async function endStream(options: PipelineOptions, ctx: RequestContext, sink: Re
     end(options, ctx, outcome);
     return sink.destroy();
   }
-  if (!reply.errorSent) sink.write(Buffer.from(streamError(reply.error, format, ctx.streamEvents)));
+  if (!reply.errorSent) sink.write(Buffer.from(streamError(reply.error, format, reply.sentEvents)));
   finish(options, ctx, outcome, () => sink.end());
 }
 

@@ -27,6 +27,8 @@ export class EventStream {
   readonly #repeats: RepeatedEvents | null;
   /** Events seen so far. */
   count = 0;
+  /** Events that the translator has returned for them. */
+  translatedCount = 0;
   /** Text of the events of the last chunk; if `push` has thrown, of those before the event that it threw for. */
   unsent = '';
   /** True if the translator returned no event for the one with the provider's error. Null while there is no error, or no translator. */
@@ -157,6 +159,7 @@ export class EventStream {
     this.#reader.push(event);
     if (!this.#translator) return;
     const translated = this.#translator.push(event);
+    this.translatedCount += translated.length;
     if (this.isErrorLost === null && this.#reader.error?.()) this.isErrorLost = translated.length === 0;
     if (translated.length === 1 && translated[0] === event && this.#out === null) {
       this.#out = sameText;

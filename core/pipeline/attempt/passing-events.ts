@@ -20,6 +20,9 @@ export interface StreamEnd {
   readonly errorSent: boolean;
 }
 
+/** The end of a reply that is not an event stream. */
+export const wholeEnd: StreamEnd = { rest: '', error: null, errorSent: false };
+
 /** Reads the events of a provider on their way to the client, and translates them if the route has another format. */
 export class PassingEvents {
   readonly isTranslated: boolean;
@@ -53,6 +56,11 @@ export class PassingEvents {
   /** Events so far. */
   get count(): number {
     return this.#events.count;
+  }
+
+  /** Events that the client has received, without those of `end`. */
+  get sentCount(): number {
+    return this.isTranslated ? this.#events.translatedCount : this.#events.count;
   }
 
   /** The bytes of translated events before the one that `push` has thrown for; empty for none. */

@@ -19,7 +19,7 @@ import { sendDecoded } from './decoded-response.ts';
 import { HeldReply } from './held-reply.ts';
 import { deniedResponse, isHeld, type Judge } from './judge-response.ts';
 import type { Outgoing } from './outgoing-call.ts';
-import { PassingEvents } from './passing-events.ts';
+import { PassingEvents, wholeEnd } from './passing-events.ts';
 import { plainReply } from './plain-reply.ts';
 import { beginsWithEvent, contentLength, eventStreamType, isJson, isStream, withEventStreamType } from './reply-body.ts';
 import { addGatewayHeaders, passedHeaders } from './reply-headers.ts';
@@ -225,14 +225,13 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     } catch {
       // A third-party adapter cannot read its usage. The attempt must end in any case, with its first error.
     }
-    if (this.#sink.started)
-      this.#settle({ kind: 'streamed', status: this.#sentStatus, error, errorSent: false, raw: this.#events === null });
-    else this.#settle({ kind: 'error', error });
+    this.#settle(this.#sink.started ? this.#streamed(error, false) : { kind: 'error', error });
   }
 
-  /** The status of a stream as the client receives it, which hooks may have changed. */
-  get #sentStatus(): number {
-    return this.#stream?.status ?? this.#status;
+  /** The end of a reply that has begun. Hooks may have changed its status. */
+  #streamed(error: GatewayError | null, errorSent: boolean, raw = this.#events === null): AttemptReply {
+    const status = this.#stream?.status ?? this.#status;
+    return { kind: 'streamed', status, error, errorSent, sentEvents: this.#events?.sentCount ?? 0, raw };
   }
 
   /** True once the provider has begun to return the requested content. */
@@ -340,7 +339,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
       if (rest !== '') stream.write(Buffer.from(rest));
       stream.start();
     }
-    this.#settle({ kind: 'streamed', status: this.#sentStatus, error, errorSent, raw: this.#events === null });
+    this.#settle(this.#streamed(error, errorSent));
   }
 
   /** A verdict ended the attempt. The provider bills the tokens it has generated so far. */
@@ -370,7 +369,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     this.#countUnfinished();
     if (lastEvents !== null) this.#sink.write(Buffer.from(lastEvents));
     const error = new GatewayError('response_denied', { status: reply.status });
-    this.#settle({ kind: 'streamed', status: this.#sentStatus, error, errorSent: lastEvents !== null, raw: false });
+    this.#settle(this.#streamed(error, lastEvents !== null, false));
   }
 
   /** Notes the usage of a reply that did not reach its end. */
@@ -399,5 +398,3 @@ class Attempt implements UpstreamHandler, ArrivingBody {
 }
 
 const noBytes = new Uint8Array(0);
-/** The end of a reply that is not an event stream. */
-const wholeEnd = { rest: '', error: null, errorSent: false };

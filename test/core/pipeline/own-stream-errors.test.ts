@@ -62,6 +62,8 @@ it.each(['/v1/chat/completions', '/v1/messages', '/v1/responses'])(
     expect(reply).toContain('"a"');
     expect(reply.trimEnd().split('\n').at(-1)).toContain('reka-ai error: boom');
     expect(reply).not.toMatch(/\[DONE\]|message_stop|response\.completed/);
+    const numbers = [...reply.matchAll(/"sequence_number":(\d+)/g)].map(([, number]) => Number(number));
+    expect(numbers).toEqual(numbers.map((_, index) => index));
   },
 );
 
