@@ -1,5 +1,5 @@
 import type { UpstreamCall, UpstreamHandler, UpstreamTransport } from '../contract/provider/upstream.ts';
-import { GatewayError } from '../contract/values/errors/errors.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import { chatReply, replyWith, type Script } from './provider-scripts.ts';
 
 /** A transport whose calls run scripts instead of reaching a provider. */
@@ -21,7 +21,16 @@ export function newScriptedTransport(): ScriptedTransport {
       const script = (scripts.length > 1 ? scripts.shift() : scripts[0]) as Script;
       const gone = { yes: false };
       const guarded: UpstreamHandler = {
-        onHead: (status, headers) => gone.yes || handler.onHead(status, headers),
+        onHead(status, headers) {
+          if (gone.yes) return;
+          try {
+            handler.onHead(status, headers);
+          } catch (thrown) {
+            // As undici does. The script would otherwise end the process of the test.
+            gone.yes = true;
+            handler.onError(toGatewayError(thrown));
+          }
+        },
         onData: (chunk) => gone.yes || handler.onData(chunk),
         onEnd: () => gone.yes || handler.onEnd(),
         onError: (error) => gone.yes || handler.onError(error),
