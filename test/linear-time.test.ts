@@ -140,7 +140,7 @@ it.each<[string, () => unknown]>([
     'many words of the mock provider, which share events',
     () => expect(streamedReply(frame, { ...reply, text: 'a '.repeat(n) }, null, {}).length).toBeLessThan(6_000),
   ],
-  ['forms with many fields', () => modelInForm('name=model\n'.repeat(n))],
+  ['forms with many fields', () => modelInForm('\r\n--b\r\nname=model\n'.repeat(n), 'multipart/form-data; boundary=b')],
   [
     'paths of partial arguments',
     () => partialCall({}, null).add({ partialArgs: [{ jsonPath: `${'a'.repeat(n)}"`, stringValue: '' }] }),

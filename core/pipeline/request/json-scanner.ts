@@ -1,4 +1,5 @@
 import type { Locations } from '../../contract/provider/passed-usage.ts';
+import { textOf } from '../../contract/values/text/utf8.ts';
 
 /** Kind of a string value, by the name of its member. Counted are `data` as text of at most `dataBytesMax`, `item` as one of `items`. */
 export type TextKind = 'text' | 'data' | 'item';
@@ -94,6 +95,8 @@ export class JsonScanner {
   #inString = false;
   #isName = false;
   #escaped = false;
+  /** True if the first 48 bytes of the string have an escape. */
+  #hasEscapes = false;
   #stringBytes = 0;
   /** The beginning of a name whose end is in a later chunk. */
   #nameHead: Uint8Array | null = null;
@@ -176,6 +179,7 @@ export class JsonScanner {
       this.#inString = true;
       this.#isName = this.#expectsName;
       this.#stringBytes = 0;
+      this.#hasEscapes = false;
       this.#nameHead = null;
     }
     const closing = this.#closingQuote(chunk, at);
@@ -206,7 +210,11 @@ export class JsonScanner {
     while (at < near) {
       const code = chunk[at] as number;
       if (code === quote) return at;
-      at += code === backslash ? 2 : 1;
+      if (code === backslash) {
+        this.#hasEscapes = true;
+        at++;
+      }
+      at++;
     }
     while (at < chunk.length) {
       const found = indexOf.call(chunk, quote, at);
@@ -225,17 +233,23 @@ export class JsonScanner {
   }
 
   #named(chunk: Uint8Array, start: number, end: number): void {
-    const length = this.#stringBytes;
-    const candidates = length <= nameBytesMax ? this.#table.names[length] : undefined;
+    let length = this.#stringBytes;
     this.#member = null;
     this.#kind = 0;
-    if (!candidates) return;
+    if (length > nameBytesMax || (!this.#hasEscapes && !this.#table.names[length])) return;
     let bytes = chunk;
     let at = start;
     if (this.#nameHead) {
       bytes = Buffer.concat([this.#nameHead, chunk.subarray(start, end)]);
       at = 0;
     }
+    if (this.#hasEscapes) {
+      bytes = unescaped(bytes.subarray(at, at + length));
+      length = bytes.length;
+      at = 0;
+    }
+    const candidates = this.#table.names[length];
+    if (!candidates) return;
     for (const name of candidates) {
       if (!isAt(bytes, at, name.bytes)) continue;
       this.#kind = name.kind;
@@ -329,6 +343,15 @@ export class JsonScanner {
 function isAt(bytes: Uint8Array, at: number, name: Uint8Array): boolean {
   for (let i = 0; i < name.length; i++) if (bytes[at + i] !== name[i]) return false;
   return true;
+}
+
+/** Returns the name that escapes such as `\u006d` stand for; the bytes themselves if they are no JSON. */
+function unescaped(bytes: Uint8Array): Uint8Array {
+  try {
+    return Buffer.from(JSON.parse(`"${textOf(bytes)}"`) as string);
+  } catch {
+    return bytes;
+  }
 }
 
 /** The method of typed arrays: Buffer's own costs more per call. */

@@ -70,13 +70,16 @@ function mustBuffer({ request, plan }: RequestContext, bytesMax: number): boolea
 
 /**
  * Begins to read the facts about the price of a request that may run a model. Reads the body if it is at hand; otherwise
- * `meteredBody` and `readHeldBody` read it later. Names the model from the path, else from the body, else from the query.
+ * `meteredBody` and `readHeldBody` read it later. Names the model from the path, else from the body, else from the query. Providers ignore a model
+ * in the query of most paths, so a caller could otherwise choose the price.
  */
 function beginFacts(ctx: RequestContext): void {
   const { endpoint } = ctx;
   if (endpoint?.traffic === undefined || endpoint.traffic === 'free') return;
-  ctx.nameModel(modelInPath(endpoint.proxyPath) ?? modelInQuery(ctx.query));
-  ctx.passed = new PassedFacts(ctx);
+  const inPath = modelInPath(endpoint.proxyPath);
+  const inQuery = inPath === null ? modelInQuery(ctx.query) : null;
+  ctx.nameModel(inPath ?? inQuery);
+  ctx.passed = new PassedFacts(ctx, inPath !== null || (inQuery !== null && readsModelOfQuery(endpoint.proxyPath)));
   readHeldBody(ctx);
 }
 
@@ -198,9 +201,27 @@ export function modelInPath(path: string): string | null {
   return name === undefined ? null : percentDecoded(name);
 }
 
-/** Returns the model in the first part of a form with this name that has at most 20 further headers; null if there is none. */
-export function modelInForm(text: string): string | null {
-  return /name="?model"?\r?\n(?:[^\r\n]+\r?\n){0,20}\r?\n([^\r\n]+)\r?\n/.exec(text)?.[1] ?? null;
+/**
+ * Returns the text of the first part of a form with the name `model`; null if there is none. Texts of other parts cannot imitate a part, because
+ * parts are told apart by the boundary in the content type.
+ */
+export function modelInForm(text: string, contentType: string): string | null {
+  const boundary = /;\s*boundary=(?:"([^"]+)"|([^\s;]+))/i.exec(contentType);
+  if (boundary === null) return null;
+  // The last piece may be cut.
+  const parts = `\r\n${text}`.split(`\r\n--${boundary[1] ?? boundary[2]}`).slice(1, -1);
+  for (const part of parts) {
+    const end = part.indexOf('\r\n\r\n');
+    if (end !== -1 && modelPart.test(part.slice(0, end))) return part.slice(end + 4);
+  }
+  return null;
+}
+
+const modelPart = /^content-disposition:[^\r\n]*;[ \t]*name=(?:"model"|model)[ \t]*(?:;|$)/im;
+
+/** True for the paths of Deepgram, which reads its model from the query and ignores one in the body. */
+function readsModelOfQuery(path: string): boolean {
+  return /\/(?:listen|speak|read)\/?$/.test(path);
 }
 
 function modelInQuery(query: string): string | null {
@@ -217,12 +238,12 @@ class PassedFacts implements PassedRequest {
   readonly #hasModel: boolean;
   #bytes = 0;
 
-  constructor(ctx: RequestContext) {
+  constructor(ctx: RequestContext, hasModel: boolean) {
     this.#ctx = ctx;
     this.#type = ctx.request.header('content-type') ?? 'application/json';
     const encoding = ctx.request.header('content-encoding');
     this.#isEncoded = encoding !== undefined && encoding !== 'identity';
-    this.#hasModel = ctx.model !== null;
+    this.#hasModel = hasModel;
     const isScanned = !this.#isEncoded && jsonType.test(this.#type);
     const table = makesSpeech(ctx.endpoint?.proxyPath ?? '') ? speechTable : requestTable;
     this.#scanner = isScanned ? new JsonScanner(table, false, (path, value) => this.#found(names[path] ?? path, value)) : null;
@@ -248,7 +269,7 @@ class PassedFacts implements PassedRequest {
   /** SDKs send the text fields of a form before its files. */
   #readForm(head: Uint8Array): void {
     const text = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, formHeadBytes)).toString('utf8');
-    const model = modelInForm(text);
+    const model = modelInForm(text, this.#type);
     if (model !== null) this.#found('model', model);
   }
 

@@ -305,4 +305,19 @@ describe('usage of pass-through replies', () => {
     expect(spoken.record.model).toBe('whisper-1');
     expect((await pass(reply, { body: {} })).record.model).toBe('gpt-5-2026');
   });
+
+  it.each<[string, string, string, string | object, string]>([
+    ['the query', '/v1/proxy/chat/completions?model=cheap', 'application/json', { model: 'dear' }, 'dear'],
+    ['the body of a Deepgram path', '/v1/listen?model=dear', 'application/json', { url: 'x', model: 'cheap' }, 'dear'],
+    [
+      'the text of another part',
+      '/v1/proxy/audio/transcriptions',
+      'multipart/form-data; boundary=b',
+      '--b\r\ncontent-disposition: form-data; name="prompt"\r\n\r\ncontent-disposition: form-data; name="model"\r\n\r\ncheap\r\n\r\n--b\r\ncontent-disposition: form-data; name="model"\r\n\r\ndear\r\n--b--',
+      'dear',
+    ],
+  ])('has the model that the provider reads, and not one in %s', async (_what, path, type, body, model) => {
+    const { record } = await pass(bytes('{}', json), { path, body, headers: { 'content-type': type } });
+    expect(record.model).toBe(model);
+  });
 });

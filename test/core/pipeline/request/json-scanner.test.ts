@@ -108,4 +108,14 @@ describe('the JSON scanner', () => {
     expect(scan(deep).taken).toEqual([['model', 'm']]);
     expect(scan('}]}{"model":"m"}').taken).toEqual([['model', 'm']]);
   });
+
+  it('reads names with escapes as JSON parsers do, wherever they are cut', () => {
+    const text = '{"model":"first","\\u006dode\\u006c":"last","mode\\\\l":"other","\\u00zz":1}';
+    for (let cut = 0; cut <= text.length; cut++) {
+      expect(scan(text, [cut]).taken).toEqual([
+        ['model', 'first'],
+        ['model', 'last'],
+      ]);
+    }
+  });
 });
