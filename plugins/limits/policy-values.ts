@@ -3,7 +3,7 @@ import type { Target } from '../../core/contract/plugin/plan.ts';
 import { metadataPrefix } from '../../core/contract/protocol/limits/policies.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 import { type JsonObject, parseObject } from '../../core/contract/values/json/json.ts';
-import { furtherModels, hiddenModel, isSpelling, modelFields } from '../../core/contract/values/models/readable-models.ts';
+import { furtherModels, hiddenModel, modelsNamed } from '../../core/contract/values/models/readable-models.ts';
 
 /** A call of a target, of an MCP tool or of an agent, as far as policies look at it. */
 export interface PolicyCall {
@@ -73,16 +73,12 @@ export function modelOf(ctx: RequestContext, target: Target): string | null {
 export function modelsBeside(ctx: RequestContext): string[] {
   const { params } = ctx;
   // A model that the target sets replaces this `model`, but no other spelling of it.
-  if (params) return [...furtherModels(params), ...modelsOf(params, (name) => name !== 'model')];
+  if (params) {
+    const isOne = typeof params.model === 'string';
+    return [...furtherModels(params), ...modelsNamed(params, (name) => name !== 'model' || !isOne)];
+  }
   const passed = ctx.passed && passedBody(ctx);
-  return passed ? [...furtherModels(passed), ...modelsOf(passed, () => true)] : [];
-}
-
-function modelsOf(params: JsonObject, isRead: (name: string) => boolean): string[] {
-  return Object.keys(params).flatMap((name) => {
-    const value = params[name];
-    return isSpelling(name, modelFields) && isRead(name) && typeof value === 'string' ? [value] : [];
-  });
+  return passed ? [...furtherModels(passed), ...modelsNamed(passed)] : [];
 }
 
 function passedBody({ request, body }: RequestContext): JsonObject | null {

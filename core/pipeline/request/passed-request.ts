@@ -71,14 +71,15 @@ function mustBuffer({ request, plan }: RequestContext, bytesMax: number): boolea
 /**
  * Begins to read the facts about the price of a request that may run a model. Reads the body if it is at hand; otherwise
  * `meteredBody` and `readHeldBody` read it later. Names the model from the path, else from the body, else from the query. Providers ignore a model
- * in the query of most paths, so a caller could otherwise choose the price.
+ * in the query of most paths, so a caller could otherwise choose the price. The query therefore counts only if no body can name another model.
  */
 function beginFacts(ctx: RequestContext): void {
   const { endpoint } = ctx;
   if (endpoint?.traffic === undefined || endpoint.traffic === 'free') return;
   const inPath = modelInPath(endpoint.proxyPath);
   const inQuery = inPath === null ? modelInQuery(ctx.query) : null;
-  ctx.nameModel(inPath ?? inQuery);
+  const isRead = readsModelOfQuery(endpoint.proxyPath) || ctx.request.body.length === 0 || isReadable(ctx);
+  ctx.nameModel(inPath ?? (isRead ? inQuery : null));
   ctx.passed = new PassedFacts(ctx, inPath !== null || (inQuery !== null && readsModelOfQuery(endpoint.proxyPath)));
   readHeldBody(ctx);
 }
@@ -241,8 +242,7 @@ class PassedFacts implements PassedRequest {
   constructor(ctx: RequestContext, hasModel: boolean) {
     this.#ctx = ctx;
     this.#type = ctx.request.header('content-type') ?? 'application/json';
-    const encoding = ctx.request.header('content-encoding');
-    this.#isEncoded = encoding !== undefined && encoding !== 'identity';
+    this.#isEncoded = isEncoded(ctx);
     this.#hasModel = hasModel;
     const isScanned = !this.#isEncoded && jsonType.test(this.#type);
     const table = makesSpeech(ctx.endpoint?.proxyPath ?? '') ? speechTable : requestTable;
@@ -278,6 +278,17 @@ class PassedFacts implements PassedRequest {
     this.params[name] = value;
     if (name === 'model' && typeof value === 'string' && value !== '' && !this.#hasModel) this.#ctx.nameModel(value);
   }
+}
+
+/** True for a body whose model is read: JSON and forms. */
+function isReadable(ctx: RequestContext): boolean {
+  const type = ctx.request.header('content-type') ?? 'application/json';
+  return !isEncoded(ctx) && (jsonType.test(type) || formType.test(type));
+}
+
+function isEncoded({ request }: RequestContext): boolean {
+  const encoding = request.header('content-encoding');
+  return encoding !== undefined && encoding !== 'identity';
 }
 
 const jsonType = /^application\/([\w.+-]+\+)?json\b/i;

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { furtherModels } from '../../../core/contract/values/models/readable-models.ts';
+import { furtherModels, modelsNamed } from '../../../core/contract/values/models/readable-models.ts';
 import { type Check, defineCheck, type Outcome, type Subject } from './check.ts';
 
 const models = v.pipe(v.array(v.pipe(v.string(), v.minLength(1))), v.maxLength(1000));
@@ -76,13 +76,23 @@ export const modelRules: Check = defineCheck({
  * Returns the model that decides: the first of those that the provider may call and that do not pass, else the model of the request. Returns the
  * outcome of the check if the models cannot be read.
  */
-function decidingModel({ model, body }: Pick<Subject, 'model' | 'body'>, passes: (model: string) => boolean): string | Outcome {
-  if (model === null) return noModel();
+function decidingModel({ ctx, model, operation, body }: Subject, passes: (model: string) => boolean): string | Outcome {
   try {
-    return [model, ...furtherModels(body)].find((each) => !passes(each)) ?? model;
+    // A target may replace the `model` of a unified route, but no other spelling of it. `model` is null if a form has two.
+    const isReplaced = model !== null && operation !== null;
+    const named = [...modelsNamed(body, (name) => name !== 'model' || !isReplaced), ...furtherModels(body)];
+    if (model !== null) named.unshift(model);
+    const [first] = named;
+    if (first !== undefined) return named.find((each) => !passes(each)) ?? first;
   } catch {
-    return { verdict: false, data: { explanation: 'The lists of further models in the request cannot be read.' } };
+    return unreadable('The lists of further models in the request cannot be read.');
   }
+  // A pass-through request that runs a model has one, wherever its provider reads it.
+  return operation === null && ctx.passed !== null ? unreadable('The model of the request cannot be read.') : noModel();
+}
+
+function unreadable(explanation: string): Outcome {
+  return { verdict: false, data: { explanation } };
 }
 
 function noModel(): Outcome {

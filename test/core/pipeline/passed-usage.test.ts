@@ -2,6 +2,7 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'nod
 import { describe, expect, it } from 'vitest';
 import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import type { HeaderList } from '../../../core/contract/values/http/http.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { createHarness, type FakeRequest, type FakeSink, type Script } from '../../../core/test-kit/pipeline-harness.ts';
 
 const json = ['content-type', 'application/json'];
@@ -306,7 +307,7 @@ describe('usage of pass-through replies', () => {
     expect((await pass(reply, { body: {} })).record.model).toBe('gpt-5-2026');
   });
 
-  it.each<[string, string, string, string | object, string]>([
+  it.each<[string, string, string, string | JsonObject, string]>([
     ['the query', '/v1/proxy/chat/completions?model=cheap', 'application/json', { model: 'dear' }, 'dear'],
     ['the body of a Deepgram path', '/v1/listen?model=dear', 'application/json', { url: 'x', model: 'cheap' }, 'dear'],
     [

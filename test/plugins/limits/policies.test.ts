@@ -140,6 +140,7 @@ describe('policies and models that a provider may call besides the model', () =>
 
   it.each<[string, JsonObject]>([
     ['models', both],
+    ['a list', { ...body, model: ['gpt-5', 'gpt-6'] }],
     ['fallbacks', { ...body, fallbacks: [{ model: 'gpt-6' }] }],
     ['a tool', { ...body, tools: [{ type: 'image_generation', model: 'gpt-6' }] }],
   ])('match by a model in %s', async (_name, sent) => {

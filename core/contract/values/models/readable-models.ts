@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors/errors.ts';
-import { isObject, type JsonObject } from '../json/json.ts';
+import { isObject, isText, type JsonObject } from '../json/json.ts';
 import { nestedModels } from './nested-models.ts';
 
 /** Fields of a body that name its model. */
@@ -11,6 +11,16 @@ const alternativeFields = ['models', 'fallbacks'] as const;
 /** Returns true if the name is one of these fields in any case: some providers ignore it. */
 export function isSpelling(name: string, fields: readonly string[]): boolean {
   return fields.some((field) => name.length === field.length && name.toLowerCase() === field.toLowerCase());
+}
+
+/**
+ * Returns the models under every spelling of the model fields, also those of a list: a form that names its model twice has one. `isRead` chooses
+ * among the names; default all.
+ */
+export function modelsNamed(params: JsonObject, isRead: (name: string) => boolean = () => true): string[] {
+  return Object.keys(params).flatMap((name) =>
+    isSpelling(name, modelFields) && isRead(name) ? [params[name]].flat().filter(isText) : [],
+  );
 }
 
 /** Throws `bad_request` for another spelling of a model field, and for a model that is not a string. */

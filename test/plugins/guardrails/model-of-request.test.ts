@@ -1,0 +1,57 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { createHarness } from '../../../core/test-kit/pipeline-harness.ts';
+
+const json = { 'content-type': 'application/json' };
+const multipart = { 'content-type': 'multipart/form-data; boundary=b' };
+const config = JSON.stringify({
+  provider: '@one',
+  input_guardrails: [{ 'default.modelWhitelist': { models: ['good'] }, deny: true }],
+});
+
+const form = (...models: string[]): string =>
+  `${models.map((model) => `--b\r\ncontent-disposition: form-data; name="model"\r\n\r\n${model}\r\n`).join('')}--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\nx\r\n--b--\r\n`;
+
+async function ask(path: string, headers: Record<string, string>, body: string | Uint8Array) {
+  const gateway = createHarness();
+  const { status } = await gateway.send({ method: 'POST', path, headers: { 'x-svc-config': config, ...headers }, body });
+  return { status, calls: gateway.calls.length };
+}
+
+describe('default.modelWhitelist', () => {
+  it.each([
+    ['another spelling', '/v1/chat/completions', json, '{"messages":[],"model":"good","Model":"bad"}'],
+    ['two models of a form', '/v1/audio/transcriptions', multipart, form('good', 'bad')],
+    ['another spelling of pass-through', '/v1/proxy/chat/completions', json, '{"model":"good","Model":"bad"}'],
+    ['the body beside the query', '/v1/proxy/chat/completions?model=good', json, '{"model":"bad"}'],
+    ['text beside the query', '/v1/proxy/chat/completions?model=good', { 'content-type': 'text/plain' }, '{"model":"bad"}'],
+    [
+      'a compressed body beside the query',
+      '/v1/proxy/chat/completions?model=good',
+      { ...json, 'content-encoding': 'gzip' },
+      gzipSync('{"model":"bad"}'),
+    ],
+    [
+      'an encoded form beside the query',
+      '/v1/proxy/x?model=good',
+      { 'content-type': 'application/x-www-form-urlencoded' },
+      'model=bad',
+    ],
+    ['requests of a batch', '/v1/proxy/messages/batches', json, '{"requests":[{"params":{"model":"bad"}}]}'],
+    ['no model', '/v1/proxy/threads/t/runs', json, '{"assistant_id":"a"}'],
+  ])('denies a request with %s', async (_what, path, headers, body) => {
+    expect(await ask(path, headers, body)).toEqual({ status: 446, calls: 0 });
+  });
+
+  it.each([
+    ['/v1/chat/completions', json, '{"messages":[],"model":"good"}'],
+    ['/v1/audio/transcriptions', multipart, form('good')],
+    ['/v1/proxy/audio/transcriptions', multipart, form('good')],
+    ['/v1/proxy/messages/batches', json, '{"requests":[{"params":{"model":"good"}}]}'],
+    ['/v1/proxy/x?model=good', json, '{"url":"x"}'],
+    ['/v1/listen?model=good', { 'content-type': 'audio/wav' }, 'sound'],
+    ['/v1/proxy/vector_stores', json, '{"name":"x"}'],
+  ])('allows %s', async (path, headers, body) => {
+    expect(await ask(path, headers, body)).toEqual({ status: 200, calls: 1 });
+  });
+});
