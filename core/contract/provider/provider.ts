@@ -103,6 +103,11 @@ export interface ProviderAdapter {
   readonly forwards?: readonly string[];
   /** Path (below the base URL, with `/`) of a pass-through call for the path after `/v1`; absent: that path itself. */
   proxyPath?(path: string, settings?: ProviderSettings): string;
+  /**
+   * Returns the model that the path of a pass-through call selects, whatever its body names; null if the body names it. Paths with a form that
+   * only one meaning has, such as `/models/<model>:predict`, are known for all providers.
+   */
+  modelInPath?(path: string): string | null;
   readonly operations: Partial<Record<OperationName, Operation>>;
   /** True if its operations take custom tools of OpenAI, whose input is free text. Otherwise these reach them as functions. */
   readonly customTools?: true;

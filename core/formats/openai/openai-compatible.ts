@@ -55,6 +55,7 @@ export interface CompatibleProvider extends CompatibleMedia {
   readonly realtime?: boolean;
   /** Returns the path of a pass-through call, and of responses, if it is not prefix + path. */
   readonly proxyPath?: (path: string, settings?: ProviderSettings) => string;
+  readonly modelInPath?: (path: string) => string | null;
 }
 
 /** A provider as above, with the declaration that supplies its id and settings. */
@@ -89,6 +90,7 @@ export function openAiCompatible({ declaration, ...given }: CompatibleInput): Co
     },
     forwards: row.forwards ?? [],
     proxyPath: row.proxyPath ?? ((path, settings) => prefix(settings ?? {}) + path),
+    ...(row.modelInPath ? { modelInPath: row.modelInPath } : {}),
     operations,
     ...(row.realtime ? { realtime: realtime(prefix) } : {}),
     chatExtras: hasResponses ? sealedReasoning(byResponsesOf(row), row.chatExtras) : (row.chatExtras ?? []),

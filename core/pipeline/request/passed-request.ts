@@ -191,14 +191,14 @@ export function meteredBody(facts: PassedRequest | null, body: RequestBody): Req
 
 /**
  * The model in a path: `/models/<model>:generateContent`, also `tunedModels` and `endpoints`, `/model/<model>/invoke`, `/deployments/<model>/…`,
- * `/run/@cf/<model>`; null without one.
+ * `/run/@cf/<model>`, `/endpoints/<model>/chat/completions` (Vertex AI), `/<model>/invocations` (Databricks, SageMaker); null without one.
  */
 export function modelInPath(path: string): string | null {
   const match =
-    /\/(?:(?:models|tunedModels|endpoints)\/+([^/:?]+?)(?::|%3a)|model\/+([^/?]+)\/|deployments\/+([^/?]+)\/|run\/+((?:@|%40)(?:cf|hf)(?:\/|%2f)[^?]+))/i.exec(
+    /\/(?:(?:models|tunedModels|endpoints)\/+([^/:?]+?)(?::|%3a)|model\/+([^/?]+)\/|deployments\/+([^/?]+)\/|run\/+((?:@|%40)(?:cf|hf)(?:\/|%2f)[^?]+)|endpoints\/+(?!openapi\/)([^/?]+)\/|([^/?]+)\/+(?:async-)?invocations(?:[-/?]|$))/i.exec(
       path,
     );
-  const name = match?.[1] ?? match?.[2] ?? match?.[3] ?? match?.[4];
+  const name = match?.slice(1).find((group) => group !== undefined);
   return name === undefined ? null : percentDecoded(name);
 }
 

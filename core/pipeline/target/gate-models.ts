@@ -17,11 +17,12 @@ interface Variants {
  */
 export function gateModels(made: ResolvedTarget, models: Models, make: Variants): (model: string) => ResolvedTarget {
   const bySlug = new Map(models.list.map((model) => [model.slug, model]));
+  const refused = models.list.filter((model) => !model.enabled).map((model) => model.slug.toLowerCase());
   const variants = new Map<string, ResolvedTarget>();
   let headers: ReturnType<Variants['headers']> | null = null;
   return (model) => {
     const entry = bySlug.get(model);
-    if (!(entry?.enabled ?? models.allowAll)) {
+    if (!(entry?.enabled ?? (models.allowAll && !refused.some((slug) => isNameOf(slug, model))))) {
       throw new GatewayError('model_not_allowed', {
         message: `Model ${model.slice(0, 255)} is not allowed for this integration`,
         param: 'model',
@@ -36,6 +37,15 @@ export function gateModels(made: ResolvedTarget, models: Models, make: Variants)
     variants.set(model, chosen);
     return chosen;
   };
+}
+
+/**
+ * True if `model` is another name of the model `slug`, which is in lower case: in other case, with white space around it, or behind a folder or
+ * region (`models/gemini-3.8-flash`, `us.anthropic.claude-…`). Providers accept such names.
+ */
+function isNameOf(slug: string, model: string): boolean {
+  const name = model.trim().toLowerCase();
+  return name.endsWith(slug) && (name.length === slug.length || /[/.]/.test(name[name.length - slug.length - 1] as string));
 }
 
 /** True when some model may not be called. */

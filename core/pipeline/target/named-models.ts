@@ -2,6 +2,7 @@ import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { Target } from '../../contract/plugin/plan.ts';
 import { batchFileFields } from '../../contract/plugin/requests/batch-line.ts';
 import { namesModelInMessages, startsSession } from '../../contract/plugin/requests/passed-traffic.ts';
+import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import { type FormPart, partText } from '../../contract/values/bodies/form.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject, type JsonObject, objectsIn, parseObject } from '../../contract/values/json/json.ts';
@@ -31,22 +32,38 @@ export async function targetOfModel(ctx: RequestContext, target: Target, resolve
   const { ofModel } = resolved;
   if (!ofModel) return resolved;
   let chosen = resolved;
-  for (const model of await namedModels(ctx, target, resolved.restrictsModels === true)) chosen = ofModel(model);
+  const { adapter, restrictsModels = false } = resolved;
+  if (restrictsModels) for (const model of inHeaders(ctx)) ofModel(model);
+  for (const model of await namedModels(ctx, target, adapter, restrictsModels)) chosen = ofModel(model);
   return chosen;
 }
+
+/** Returns the models, deployments and variants in headers with which providers choose among several. Callers can have them forwarded. */
+function inHeaders({ request: { headers } }: RequestContext): string[] {
+  return headers.flatMap((name, i) => (i % 2 === 0 && modelHeader.test(name) ? texts(headers[i + 1]) : []));
+}
+
+const modelHeader =
+  /^(?:x-ms-oai-image-generation-deployment|azureml-model-deployment|x-amzn-sagemaker-(?:target-model|target-variant|target-container-hostname|inference-component|model-name))$/;
 
 /**
  * Returns the models that a request names in its body, query or path. With `isRestricted`, a body must state the model that its
  * provider will read: exactly one string `model`. Providers accept different alternatives (`Model`, a list, a default of their
  * own), so everything else is refused with `bad_request`. JSON is written anew, so that the provider reads the checked value.
  */
-async function namedModels(ctx: RequestContext, target: Target, isRestricted: boolean): Promise<string[]> {
+async function namedModels(
+  ctx: RequestContext,
+  target: Target,
+  adapter: ProviderAdapter,
+  isRestricted: boolean,
+): Promise<string[]> {
   if (ctx.endpoint?.operation) return inParams(ctx, target, isRestricted);
   const query = new URLSearchParams(ctx.query);
   if (isSession(ctx.endpoint, ctx.request)) {
     const asked = query.get('model');
     const shaped = texts(shapeParams(asked === null ? {} : { model: asked }, target).model);
-    const names = [...shaped, ...texts(query.get('deployment')), ...texts(modelInPath(ctx.endpoint?.proxyPath ?? ''))];
+    const beside = inQuery(query, (name) => name !== 'model');
+    const names = [...shaped, ...beside, ...texts(modelInPath(ctx.endpoint?.proxyPath ?? ''))];
     if (isRestricted && namesModelInMessages(ctx.endpoint?.proxyPath ?? ''))
       throw hiddenModel(
         'model',
@@ -55,10 +72,11 @@ async function namedModels(ctx: RequestContext, target: Target, isRestricted: bo
     if (isRestricted && (names.length === 0 || query.getAll('model').length > 1)) throw notOneModel('the query');
     return names;
   }
-  const elsewhere = [...query.getAll('model'), ...inPath(ctx)];
+  const path = inPath(ctx, adapter);
+  const elsewhere = [...inQuery(query), ...path];
   // The body must state the model of the call beside these.
   const further: string[] = [];
-  const inside = await inBody(ctx, isRestricted, further);
+  const inside = await inBody(ctx, isRestricted, path.length > 0, further);
   if (isRestricted && inside.length === 0 && namesModelInBody(ctx)) throw notOneModel('the session of the body');
   const names = [...elsewhere, ...inside];
   if (isRestricted && names.length === 0 && hasBody(ctx) && !isModelFree(ctx.endpoint?.proxyPath ?? ''))
@@ -66,10 +84,15 @@ async function namedModels(ctx: RequestContext, target: Target, isRestricted: bo
   return [...names, ...further];
 }
 
+/** Returns the models in the query: `model`, `deployment`, `model_id`. */
+function inQuery(query: URLSearchParams, isRead: (name: string) => boolean = () => true): string[] {
+  return [...query].flatMap(([name, value]) => (isModelField(name) && isRead(name) ? texts(value) : []));
+}
+
 /** Returns the model of a pass-through path. Hugging Face and Replicate run the model at `/models/<owner>/<name>`, whatever the body names. */
-function inPath({ endpoint, request }: RequestContext): string[] {
+function inPath({ endpoint, request }: RequestContext, adapter: ProviderAdapter): string[] {
   const path = endpoint?.proxyPath ?? '';
-  const known = modelInPath(path);
+  const known = modelInPath(path) ?? (request.method === 'POST' ? (adapter.modelInPath?.(path) ?? null) : null);
   if (known !== null || request.method !== 'POST') return texts(known);
   const match = /\/models\/+(.+?)(?:\/(?:v1|pipeline|predictions)(?:\/.*)?)?$/i.exec(path);
   return match === null ? [] : texts(percentDecoded(match[1] as string));
@@ -116,38 +139,45 @@ function inParams(ctx: RequestContext, target: Target, isRestricted: boolean): s
 }
 
 function namedIn(ctx: RequestContext, params: JsonObject): string[] {
-  return [...texts(params.model), ...(ctx.query === '' ? [] : new URLSearchParams(ctx.query).getAll('model'))];
+  return [...texts(params.model), ...(ctx.query === '' ? [] : inQuery(new URLSearchParams(ctx.query)))];
 }
 
 /**
  * Returns the models of a pass-through body: JSON, or a form. Adds to `further` the models that its other fields name. Throws `bad_request` if a
  * model may be hidden.
  */
-async function inBody(ctx: RequestContext, isRestricted: boolean, further: string[]): Promise<string[]> {
+async function inBody(ctx: RequestContext, isRestricted: boolean, hasModelInPath: boolean, further: string[]): Promise<string[]> {
   if (ctx.body === null || ctx.body.length === 0) return [];
   const encoding = ctx.request.header('content-encoding');
   if (encoding !== undefined && encoding !== 'identity') throw hiddenModel('content-encoding', 'send the body uncompressed');
   const text = textOf(ctx.body);
-  let parsed: unknown = null;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    return inForm(ctx, text, isRestricted);
+  const contentType = ctx.request.header('content-type') ?? 'application/json';
+  // An encoded form may be JSON as well: `{"model":"good","x":"&model=other&"}`.
+  if (formType.test(contentType)) return inForm(ctx, text, contentType, isRestricted);
+  const parsed = parseObject(text);
+  if (parsed === null) {
+    // Some providers accept what the gateway does not: UTF-16, a byte order mark, NaN.
+    const isHidden = jsonType.test(contentType) || (!hasModelInPath && !mediaType.test(contentType));
+    if (isRestricted && isHidden) throw notOneModel('the body, which is no JSON object');
+    return [];
   }
-  if (!isObject(parsed)) return [];
-  const field = batchFileFields.find((name) => name in (parsed as JsonObject));
+  const path = ctx.endpoint?.proxyPath ?? '';
+  if (isRestricted && makesModel.test(path)) throw hiddenModel('model', 'make models at the provider itself');
+  const field = batchFileFields.find((name) => name in parsed);
   if (field !== undefined) throw hiddenModel(field, 'create the batch with POST /v1/batches');
   if (isRestricted) requireReadableModel(parsed as JsonObject, 'the body');
   // An agent of Mistral has a model of its own.
-  if (isRestricted && 'agent_id' in (parsed as JsonObject)) throw hiddenModel('agent_id', 'name the model instead');
-  const { model, modelId, requests } = parsed as JsonObject;
-  const alternatives = isRestricted ? alternativeModels(parsed as JsonObject) : [];
-  if (isRestricted) further.push(...furtherModels(parsed as JsonObject));
+  if (isRestricted && 'agent_id' in parsed) throw hiddenModel('agent_id', 'name the model instead');
+  const { model, modelId, requests, version } = parsed;
+  const alternatives = isRestricted ? alternativeModels(parsed) : [];
+  if (isRestricted) further.push(...furtherModels(parsed));
   const names = [
     ...alternatives,
     ...texts(model),
     ...texts(modelId),
-    ...inSessions(ctx, sessionsIn(parsed as JsonObject), isRestricted),
+    // A prediction of Replicate runs this version of any model.
+    ...(/\/predictions\/*$/.test(path) ? texts(version) : []),
+    ...inSessions(ctx, sessionsIn(parsed), isRestricted),
   ];
   // Requests in a batch: `params` of Anthropic, `body` of Mistral.
   for (const request of objectsIn(requests)) {
@@ -179,14 +209,12 @@ function sessionsIn(body: JsonObject): unknown[] {
   return Object.keys(body).flatMap((name) => (isSpelling(name, ['session']) ? [body[name]] : []));
 }
 
-async function inForm(ctx: RequestContext, text: string, isRestricted: boolean): Promise<string[]> {
-  const contentType = ctx.request.header('content-type') ?? '';
+async function inForm(ctx: RequestContext, text: string, contentType: string, isRestricted: boolean): Promise<string[]> {
   if (/^application\/x-www-form-urlencoded\b/i.test(contentType)) {
     const fields = [...new URLSearchParams(text)].filter(([name]) => isModelField(name));
     if (isRestricted && (fields.length > 1 || fields.some(([name]) => name !== 'model'))) throw notOneModel('the form');
     return fields.filter(([name]) => isSpelling(name, modelFields)).map(([, value]) => value);
   }
-  if (!/^multipart\/form-data\b/i.test(contentType)) return [];
   let parts: FormPart[] = [];
   try {
     parts = await parseForm(ctx.body as Uint8Array, contentType);
@@ -205,6 +233,12 @@ async function inForm(ctx: RequestContext, text: string, isRestricted: boolean):
   );
   return [...beside, ...inside];
 }
+
+const formType = /^(?:application\/x-www-form-urlencoded|multipart\/form-data)\b/i;
+const jsonType = /^application\/([\w.+-]+\+)?json\b/i;
+const mediaType = /^(?:audio\/|video\/|image\/|application\/(?:octet-stream|sdp|pdf)\b)/i;
+/** Paths of Ollama that give a model a second name. */
+const makesModel = /\/api\/(?:copy|create)\/*$/;
 
 /** Throws unless exactly one of these fields is present, as a string and in no other spelling. */
 function requireOne(params: JsonObject, fields: readonly string[], where: string): void {

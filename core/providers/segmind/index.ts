@@ -1,4 +1,5 @@
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
+import { pathAsModel } from '../../contract/values/addresses/path-as-model.ts';
 import { providerError } from '../../formats/openai/provider-error.ts';
 import { declared } from '../../provider-settings/declaration.ts';
 import { imageGenerate } from './images.ts';
@@ -9,6 +10,7 @@ export const segmind: ProviderAdapter = {
   ...declared(declaration),
   baseUrl: () => 'https://api.segmind.com/v1',
   headers: (_settings, { api_key: key }) => (key === undefined ? [] : ['x-api-key', key.reveal()]),
+  modelInPath: pathAsModel,
   operations: { imageGenerate },
   error: providerError('segmind'),
 };

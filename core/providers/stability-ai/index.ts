@@ -4,6 +4,7 @@ import { clientHeaders } from './client-headers.ts';
 import { errorOf } from './errors.ts';
 import { imageEdit, imageGenerate } from './images.ts';
 import { modelList } from './model-list.ts';
+import { modelInPath } from './models.ts';
 import { declaration } from './settings.ts';
 
 /** Stability AI's own API. See README.md. */
@@ -16,6 +17,7 @@ export const stabilityAi: ProviderAdapter = {
   ],
   // Paths without a version belong to version 1; newer ones start with `/v2beta`.
   proxyPath: (path) => (/^\/v\d/.test(path) ? path : `/v1${path}`),
+  modelInPath,
   models: modelList,
   operations: { imageGenerate, imageEdit },
   error: errorOf,

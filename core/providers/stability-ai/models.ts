@@ -1,4 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
+import { percentDecoded } from '../../contract/values/text/percent-decoded.ts';
 
 /** True for engines of version 1, which use JSON. All later models use forms. */
 export function isEngine(model: string): boolean {
@@ -17,6 +18,13 @@ export function isDiffusion3(model: string): boolean {
 export function generationPath({ model }: OperationCall): string {
   if (isEngine(model)) return `/v1/generation/${encodeURIComponent(model)}/text-to-image`;
   return `/v2beta/stable-image/generate/${pathOfGeneration(model)}`;
+}
+
+/** Returns the engine, generation or tool of a pass-through path. Null for `sd3`, whose models share one path. */
+export function modelInPath(path: string): string | null {
+  const [, engine, name] = /\/generation\/+([^/]+)|\/v2beta\/(?:.*\/)?([^/]+)\/*$/.exec(path) ?? [];
+  const found = engine ?? name;
+  return found === undefined || found === 'sd3' ? null : percentDecoded(found);
 }
 
 function pathOfGeneration(model: string): 'core' | 'ultra' | 'sd3' {

@@ -36,13 +36,16 @@ const contents: ReadonlySet<string> = new Set([
  */
 const definitions: ReadonlySet<string> = new Set(['tool', 'tools', 'tool_changes', 'transcription']);
 
+/** Objects whose keys are names of the caller. A grader may be called `input`. */
+const namedByCaller: ReadonlySet<string> = new Set(['graders']);
+
 /** Adds the models that a field of a request names, at any depth. */
 export function nestedModels(name: string, value: unknown, into: string[]): void {
   if (typeof value === 'string') {
     if (value !== '' && namesModels.test(name)) into.push(value);
   } else if (contents.has(name)) inContents(value, into);
   else if (Array.isArray(value)) for (const item of value) nestedModels(name, item, into);
-  else if (isObject(value)) for (const key in value) nestedModels(key, value[key], into);
+  else if (isObject(value)) for (const key in value) nestedModels(namedByCaller.has(name) ? '' : key, value[key], into);
 }
 
 function inContents(value: unknown, into: string[]): void {

@@ -243,6 +243,90 @@ describe('a model allow-list', () => {
     expect(reply.status).toBe(status);
   });
 
+  it.each([
+    ['a byte order mark', json, '\u{feff}{"model":"bad"}', 400],
+    ['UTF-16', json, Buffer.from('{"model":"bad"}', 'utf16le'), 400],
+    ['a number that JSON lacks', json, '{"model":"bad","temperature":NaN}', 400],
+    ['a list', json, '[{"model":"bad"}]', 400],
+    ['plain text', 'text/plain', 'model=bad', 400],
+    ['a form that is JSON as well', urlencoded, '{"model":"good","x":"&model=bad&"}', 412],
+    ['a form that is a JSON text as well', urlencoded, '"&model=bad&"', 412],
+    ['sound', 'audio/wav', 'RIFF', 200],
+  ])('reads no other model than the provider in %s beside a model in the query', async (_what, type, body, status) => {
+    const harness = restricted();
+    const headers = { authorization: `Bearer ${harness.key}`, 'x-svc-provider': '@one', 'content-type': type };
+    const reply = await harness.send({ method: 'POST', path: '/v1/proxy/other/route?model=good', headers, body });
+    expect(reply.status).toBe(status);
+  });
+
+  it('applies to a grader, whatever its name', async () => {
+    const grader = { type: 'multi', graders: { input: { type: 'score_model', model: 'bad' } } };
+    const body = JSON.stringify({ model: 'good', training_file: 'f', method: { reinforcement: { grader } } });
+    for (const path of ['/v1/fine_tuning/jobs', '/v1/proxy/fine_tuning/jobs'])
+      expect((await ask(restricted(), path, json, body)).status).toBe(412);
+  });
+
+  it.each([
+    'x-ms-oai-image-generation-deployment',
+    'azureml-model-deployment',
+    'x-amzn-sagemaker-target-model',
+    'x-amzn-sagemaker-inference-component',
+  ])('applies to the header %s', async (name) => {
+    for (const [value, status] of [
+      ['bad', 412],
+      ['good', 200],
+    ] as const) {
+      const harness = restricted();
+      const headers = { authorization: `Bearer ${harness.key}`, 'x-svc-provider': '@one', 'content-type': json, [name]: value };
+      const body = '{"model":"good","input":"x"}';
+      expect((await harness.send({ method: 'POST', path: '/v1/proxy/responses', headers, body })).status).toBe(status);
+    }
+  });
+
+  it.each([
+    ['openai', 'other/route?model_id=bad', 412],
+    ['sagemaker', 'endpoints/bad/invocations', 412],
+    ['sagemaker', 'endpoints/bad/invocations-response-stream', 412],
+    ['databricks', 'bad/invocations', 412],
+    ['databricks', 'good/invocations', 200],
+    ['vertex-ai', 'projects/p/locations/l/endpoints/bad/chat/completions', 412],
+    ['vertex-ai', 'projects/p/locations/l/endpoints/openapi/chat/completions', 200],
+    ['segmind', 'bad', 412],
+    ['segmind', 'good', 200],
+    ['fal-ai', 'fal-ai/bad', 412],
+    ['stability-ai', 'v2beta/stable-image/generate/ultra', 412],
+    ['stability-ai', 'generation/bad/text-to-image', 412],
+    ['stability-ai', 'v2beta/stable-image/generate/sd3', 200],
+    ['ollama', 'api/copy', 400],
+    ['ollama', 'api/create', 400],
+  ])('applies to what %s runs at the path %s', async (provider, path, status) => {
+    const harness = restricted();
+    const id = `provider ${workspaceId}/one`;
+    const settings = {
+      ...(provider === 'sagemaker' && { aws_auth_type: 'accessKey', aws_access_key_id: 'AKIDEXAMPLE', aws_region: 'us-east-1' }),
+      ...(provider === 'vertex-ai' && { vertex_auth_type: 'basic', vertex_project_id: 'p', vertex_region: 'us-central1' }),
+      custom_host: 'https://one.example',
+    };
+    harness.documents.set(id, { ...(harness.documents.get(id) as object), provider, settings });
+    const body = '{"model":"good","source":"bad","from":"bad","destination":"good"}';
+    expect((await ask(harness, `/v1/proxy/${path}`, json, body)).status).toBe(status);
+  });
+
+  it('fixes settings that select a part of a SageMaker endpoint', async () => {
+    const harness = restricted();
+    const id = `provider ${workspaceId}/one`;
+    const settings = { aws_auth_type: 'accessKey', aws_access_key_id: 'AKIDEXAMPLE', aws_region: 'us-east-1' };
+    harness.documents.set(id, { ...(harness.documents.get(id) as object), provider: 'sagemaker', settings });
+    const headers = { 'x-svc-provider': '@one', 'x-svc-amzn-sagemaker-inference-component': 'bad' };
+    const reply = await harness.send({ path: '/v1/chat/completions', headers, body: { model: 'good', messages: [] } });
+    expect(reply.json).toMatchObject({ error: { code: 'invalid_config', param: 'amzn_sagemaker_inference_component' } });
+  });
+
+  it('applies to the version of a prediction', async () => {
+    expect((await ask(restricted(), '/v1/predictions', json, '{"model":"good","version":"bad"}')).status).toBe(412);
+    expect((await ask(restricted(), '/v1/predictions', json, '{"version":"good"}')).status).toBe(200);
+  });
+
   it('rejects a body whose tools name a model and that names none itself', async () => {
     const body = `{"input":"x","tools":[${tool('good')}]}`;
     expect((await ask(restricted(), '/v1/proxy/responses', json, body)).status).toBe(400);
@@ -253,6 +337,23 @@ describe('a model allow-list', () => {
     const harness = restricted({ allowAll: true, list: [{ slug: 'bad', enabled: false, customHost: null }], headers: null });
     expect((await ask(harness, '/v1/chat/completions', json, chat(',"model":"any","Model":"bad"'))).status).toBe(400);
     expect((await ask(harness, '/v1/chat/completions', json, chat(',"model":"any"'))).status).toBe(200);
+  });
+
+  it.each([
+    ['BAD', 412],
+    [' bad ', 412],
+    ['models/bad', 412],
+    ['us.bad', 412],
+    ['notbad', 200],
+    ['bad-mini', 200],
+    ['of/bad', 200],
+  ])('also rejects other names of a rejected model: %j', async (model, status) => {
+    const list = [
+      { slug: 'bad', enabled: false, customHost: null },
+      { slug: 'of/bad', enabled: true, customHost: null },
+    ];
+    const harness = restricted({ allowAll: true, list, headers: null });
+    expect((await ask(harness, '/v1/chat/completions', json, chat(`,"model":"${model}"`))).status).toBe(status);
   });
 
   it('is not checked if models only have their own hosts', async () => {
