@@ -1,11 +1,10 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { CoreServices } from '../contract/plugin/core-plugin.ts';
-import { namesModelInMessages, sessionTraffic } from '../contract/plugin/requests/passed-traffic.ts';
+import { sessionTraffic } from '../contract/plugin/requests/passed-traffic.ts';
 import type { SessionOutcome, SessionStart, Sessions } from '../contract/plugin/sessions/web-socket.ts';
 import { GatewayError, reasonOf } from '../contract/values/errors/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http/http.ts';
 import { isPromise } from '../contract/values/maybe.ts';
-import { joinsCall } from '../pipeline/attempt/passed-call.ts';
 import { addGatewayHeaders } from '../pipeline/attempt/reply-headers.ts';
 import { chosenProtocol } from '../pipeline/attempt/socket-protocols.ts';
 import type { AttemptReply, UpgradedReply } from '../pipeline/attempt-reply.ts';
@@ -37,10 +36,6 @@ export async function runSession(
   const { sessions, services } = options;
   if (!sessions || !sink.acceptWebSocket) throw new GatewayError('internal', { detail: 'no handler for WebSocket sessions' });
   ctx.stream = true;
-  // On realtime routes the address names the model, so the price of a session is known before it begins.
-  const query = new URLSearchParams(ctx.query);
-  if (ctx.model === null && !namesModelInMessages(ctx.endpoint?.proxyPath ?? '') && !joinsCall(query))
-    ctx.nameModel(query.get('model'));
   const slot = sessions.reserve(ctx.identity ?? nobody);
   let started = false;
   try {

@@ -8,7 +8,7 @@ import { isConnectionHeader } from '../../contract/values/http/connection-header
 import { credentialHeaders } from '../../contract/values/http/credential-headers.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
 import { isGatewayHeader } from '../request/gateway-headers.ts';
-import { meteredBody } from '../request/passed-request.ts';
+import { joinsCall, meteredBody } from '../request/passed-request.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
 import type { Outgoing, OutgoingOptions } from './outgoing-call.ts';
 import { shapeParams } from './shape-params.ts';
@@ -134,11 +134,6 @@ function realtimeCall(
   if (typeof model === 'string' && model !== asked) query.set('model', model);
   const sent = query.get('model');
   return { path: resolved.basePath + realtime.path(query, sent ?? '', resolved.settings), model: joinsCall(query) ? null : sent };
-}
-
-/** True for a session that joins a call which exists. Its model is that of the call, whatever the address names. */
-export function joinsCall(query: URLSearchParams): boolean {
-  return query.has('call_id');
 }
 
 /**

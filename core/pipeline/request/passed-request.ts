@@ -1,10 +1,11 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
-import { makesSpeech, type PassedRequest } from '../../contract/plugin/requests/passed-traffic.ts';
+import { makesSpeech, namesModelInMessages, type PassedRequest } from '../../contract/plugin/requests/passed-traffic.ts';
 import type { Locations } from '../../contract/provider/passed-usage.ts';
 import type { BodyConsumer, RequestBody } from '../../contract/values/http/http.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { percentDecoded } from '../../contract/values/text/percent-decoded.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
+import { isSession } from '../attempt/socket-protocols.ts';
 import { fieldsInHead, formHeadBytes, paramsOfForm } from './form-data.ts';
 import { checkJsonLimits } from './json-limits.ts';
 import { JsonScanner, scanTable, type TextKind } from './json-scanner.ts';
@@ -51,6 +52,7 @@ export async function readPassedRequest(ctx: RequestContext, limits: BodyLimits)
   if (ctx.body === null && mustBuffer(ctx, limits.jsonBytesMax)) ctx.body = await ctx.readBytes(limits.jsonBytesMax);
   if (ctx.plan.readsParams) await peekParams(ctx, limits);
   beginFacts(ctx);
+  if (isSession(ctx.endpoint, ctx.request)) nameSessionModel(ctx);
   if (ctx.passed && isLimited(ctx)) await holdForLimits(ctx, limits);
 }
 
@@ -82,6 +84,21 @@ function beginFacts(ctx: RequestContext): void {
   ctx.nameModel(inPath ?? (isRead ? inQuery : null));
   ctx.passed = new PassedFacts(ctx, inPath !== null || (inQuery !== null && readsModelOfQuery(endpoint.proxyPath)));
   readHeldBody(ctx);
+}
+
+/**
+ * Names the model of a session whose address names it, so that its price is known and guardrails can check it before the session begins.
+ * Azure's clients name a `deployment`.
+ */
+function nameSessionModel(ctx: RequestContext): void {
+  const query = new URLSearchParams(ctx.query);
+  if (ctx.model !== null || namesModelInMessages(ctx.endpoint?.proxyPath ?? '') || joinsCall(query)) return;
+  ctx.nameModel(query.get('model') ?? query.get('deployment'));
+}
+
+/** True for a session that joins a call which exists. Its model is that of the call, whatever the address names. */
+export function joinsCall(query: URLSearchParams): boolean {
+  return query.has('call_id');
 }
 
 /** True for callers with a budget, rate limit or policies: what their requests may use is reserved before the call. */
@@ -204,7 +221,7 @@ export function modelInPath(path: string): string | null {
 
 /**
  * Returns the text of the first part of a form with the name `model`; null if there is none. Texts of other parts cannot imitate a part, because
- * parts are told apart by the boundary in the content type.
+ * only the boundary in the content type separates parts.
  */
 export function modelInForm(text: string, contentType: string): string | null {
   const boundary = /;\s*boundary=(?:"([^"]+)"|([^\s;]+))/i.exec(contentType);

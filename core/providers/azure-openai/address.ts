@@ -52,10 +52,11 @@ export function proxyPath(path: string, settings: ProviderSettings = {}): string
 
 /**
  * Path of a realtime session: `/openai/v1/realtime?model=<deployment>`, or with a dated version
- * `/openai/realtime?api-version=<date>&deployment=<deployment>`. A version and deployment in the client's query take precedence.
+ * `/openai/realtime?api-version=<date>&deployment=<deployment>`. A version in the client's query takes
+ * precedence. A `deployment` counts only without a `model`, because limits, restricted models and targets' overrides apply to the `model`.
  */
 export function realtimePath(asked: URLSearchParams, model: string, settings: ProviderSettings): string {
-  const name = asked.get('deployment') ?? model;
+  const name = model !== '' ? model : (asked.get('deployment') ?? '');
   // Sessions that transcribe, or join a call, name no deployment.
   const address = name === '' ? proxyDeployment(settings) : deploymentOf(settings, name);
   const { deployment } = address;

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { FakeSink, fakeRequest } from '../../../core/test-kit/fake-exchange.ts';
 import { createHarness } from '../../../core/test-kit/pipeline-harness.ts';
 
 const json = { 'content-type': 'application/json' };
@@ -54,4 +55,17 @@ describe('default.modelWhitelist', () => {
   ])('allows %s', async (path, headers, body) => {
     expect(await ask(path, headers, body)).toEqual({ status: 200, calls: 1 });
   });
+
+  it.each(['model=bad', 'deployment=bad', 'model=bad&deployment=good'])(
+    'denies a realtime session with another model before it begins: %s',
+    async (query) => {
+      const gateway = createHarness();
+      const headers = { 'x-svc-config': config };
+      const sink = new FakeSink();
+      const request = fakeRequest({ method: 'GET', path: `/v1/realtime?${query}`, headers, body: '' }, gateway.key);
+      gateway.handle({ ...request, webSocketProtocols: [] }, sink);
+      await sink.done;
+      expect([sink.status, gateway.calls.length]).toEqual([446, 0]);
+    },
+  );
 });

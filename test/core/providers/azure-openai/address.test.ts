@@ -118,3 +118,14 @@ describe('pass-through to azure-openai', () => {
     expect(pathOf(path, given as unknown as JsonObject)).toBe(expected);
   });
 });
+
+describe('the path of a realtime session', () => {
+  it.each([
+    ['model=one&deployment=other', 'one', 'one'],
+    ['deployment=one', '', 'one'],
+  ])('names the deployment of the model that was checked: %s', (query, model, deployment) => {
+    const settings = { azure_resource_name: 'r', azure_api_version: '2025-04-01-preview' };
+    const path = azureOpenAi.realtime?.path(new URLSearchParams(query), model, v.parse(azureOpenAi.settings, settings));
+    expect(new URLSearchParams(path?.split('?')[1]).get('deployment')).toBe(deployment);
+  });
+});
