@@ -36,6 +36,7 @@ export function createMetrics(slot: number): Metrics {
   registry.setDefaultLabels({ process: String(slot) });
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 20 });
   for (const name of misnamedDefaults) registry.removeSingleMetric(name);
+  addStartTime(registry);
   const series = new RequestSeries();
   addRequestMetrics(registry, series);
   const checks = new GuardrailSeries();
@@ -72,6 +73,14 @@ export function createMetrics(slot: number): Metrics {
     collect: () => registry.getMetricsAsJSON() as Promise<MetricObject[]>,
     text: () => registry.metrics(),
   };
+}
+
+/** Replaces the metric of the library, which is omitted when the metrics of several processes are merged. */
+function addStartTime(registry: Registry): void {
+  const name = 'process_start_time_seconds';
+  registry.removeSingleMetric(name);
+  const help = 'Start of the process in seconds since the epoch';
+  new Gauge({ name, help, aggregator: 'max', registers: [registry] }).set(Date.now() / 1000 - process.uptime());
 }
 
 function addRequestMetrics(registry: Registry, series: RequestSeries): void {

@@ -1,11 +1,5 @@
-import type { Endpoint } from '../../contract/plugin/requests/endpoint.ts';
 import { holdsApiKey } from '../../contract/values/credentials/api-key.ts';
 import type { InboundRequest } from '../../contract/values/http/http.ts';
-
-/** True for requests that become a session if the provider supports it. */
-export function isSession(endpoint: Endpoint | null, request: InboundRequest): boolean {
-  return endpoint?.isRealtime === true || (endpoint?.traffic !== undefined && (request.webSocketProtocols ?? null) !== null);
-}
 
 /**
  * Converts the keys of clients that cannot set headers to headers. A subprotocol with a key of this service becomes the gateway's header, with

@@ -1,11 +1,11 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
+import { isSession } from '../../contract/plugin/requests/is-session.ts';
 import { makesSpeech, namesModelInMessages, type PassedRequest } from '../../contract/plugin/requests/passed-traffic.ts';
 import type { Locations } from '../../contract/provider/passed-usage.ts';
 import type { BodyConsumer, RequestBody } from '../../contract/values/http/http.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { percentDecoded } from '../../contract/values/text/percent-decoded.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
-import { isSession } from '../attempt/socket-protocols.ts';
 import { fieldsInHead, formHeadBytes, paramsOfForm } from './form-data.ts';
 import { checkJsonLimits } from './json-limits.ts';
 import { JsonScanner, scanTable, type TextKind } from './json-scanner.ts';

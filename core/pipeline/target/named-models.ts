@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { Target } from '../../contract/plugin/plan.ts';
 import { batchFileFields } from '../../contract/plugin/requests/batch-line.ts';
+import { isSession } from '../../contract/plugin/requests/is-session.ts';
 import { namesModelInMessages, startsSession } from '../../contract/plugin/requests/passed-traffic.ts';
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import { type FormPart, partText } from '../../contract/values/bodies/form.ts';
@@ -19,7 +20,6 @@ import {
 import { percentDecoded } from '../../contract/values/text/percent-decoded.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
 import { shapeParams } from '../attempt/shape-params.ts';
-import { isSession } from '../attempt/socket-protocols.ts';
 import { paramsOfForm, parseForm } from '../request/form-data.ts';
 import { modelInPath } from '../request/passed-request.ts';
 import type { ResolvedTarget } from './build-target.ts';

@@ -38,6 +38,7 @@ it('metrics over IPC: a scrape of any process returns all of them', async () => 
         .sort(),
     ).toEqual(['0: 1', '1: 2']);
     expect(text.match(/# TYPE svc_requests_total counter/g)).toHaveLength(1);
+    expect(text.match(/^process_start_time_seconds\{process="\d"\} \d{10}/gm)).toHaveLength(2);
     expect(text).toContain(
       'svc_request_duration_seconds_bucket{endpoint="chatComplete",provider="openai",le="+Inf",process="1"} 2',
     );
