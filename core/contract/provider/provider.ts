@@ -108,6 +108,8 @@ export interface ProviderAdapter {
    * only one meaning has, such as `/models/<model>:predict`, are known for all providers.
    */
   modelInPath?(path: string): string | null;
+  /** Request headers that select a model, deployment or variant beside the body (lower-case). Callers can have them forwarded. */
+  readonly modelHeaders?: readonly string[];
   readonly operations: Partial<Record<OperationName, Operation>>;
   /** True if its operations take custom tools of OpenAI, whose input is free text. Otherwise these reach them as functions. */
   readonly customTools?: true;

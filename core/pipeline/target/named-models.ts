@@ -33,18 +33,15 @@ export async function targetOfModel(ctx: RequestContext, target: Target, resolve
   if (!ofModel) return resolved;
   let chosen = resolved;
   const { adapter, restrictsModels = false } = resolved;
-  if (restrictsModels) for (const model of inHeaders(ctx)) ofModel(model);
+  if (restrictsModels) for (const model of inHeaders(ctx, adapter)) ofModel(model);
   for (const model of await namedModels(ctx, target, adapter, restrictsModels)) chosen = ofModel(model);
   return chosen;
 }
 
-/** Returns the models, deployments and variants in headers with which providers choose among several. Callers can have them forwarded. */
-function inHeaders({ request: { headers } }: RequestContext): string[] {
-  return headers.flatMap((name, i) => (i % 2 === 0 && modelHeader.test(name) ? texts(headers[i + 1]) : []));
+/** Returns the values of the headers with which the provider chooses among several models. */
+function inHeaders({ request: { headers } }: RequestContext, { modelHeaders = [] }: ProviderAdapter): string[] {
+  return headers.flatMap((name, i) => (i % 2 === 0 && modelHeaders.includes(name) ? texts(headers[i + 1]) : []));
 }
-
-const modelHeader =
-  /^(?:x-ms-oai-image-generation-deployment|azureml-model-deployment|x-amzn-sagemaker-(?:target-model|target-variant|target-container-hostname|inference-component|model-name))$/;
 
 /**
  * Returns the models that a request names in its body, query or path. With `isRestricted`, a body must state the model that its

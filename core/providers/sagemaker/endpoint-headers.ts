@@ -10,7 +10,16 @@ export function endpointHeaders(given: ProviderSettings): HeaderList {
   const headers: HeaderList = [];
   for (const name of Object.keys(headerSettings)) {
     const value = given[name];
-    if (typeof value === 'string' && value !== '') headers.push(`x-${name.replaceAll('_', '-')}`, value);
+    if (typeof value === 'string' && value !== '') headers.push(headerOf(name), value);
   }
   return headers;
+}
+
+/** Headers that select the model or variant of an endpoint. */
+export const modelHeaders: readonly string[] = Object.entries(headerSettings).flatMap(([name, { choosesModel }]) =>
+  choosesModel ? [headerOf(name)] : [],
+);
+
+function headerOf(setting: string): string {
+  return `x-${setting.replaceAll('_', '-')}`;
 }

@@ -266,20 +266,26 @@ describe('a model allow-list', () => {
       expect((await ask(restricted(), path, json, body)).status).toBe(412);
   });
 
+  const aws = { aws_auth_type: 'accessKey', aws_access_key_id: 'AKIDEXAMPLE', aws_region: 'us-east-1' };
   it.each([
-    'x-ms-oai-image-generation-deployment',
-    'azureml-model-deployment',
-    'x-amzn-sagemaker-target-model',
-    'x-amzn-sagemaker-inference-component',
-  ])('applies to the header %s', async (name) => {
-    for (const [value, status] of [
-      ['bad', 412],
-      ['good', 200],
+    ['azure-openai', {}, 'x-ms-oai-image-generation-deployment'],
+    ['azure-ai', {}, 'x-ms-oai-image-generation-deployment'],
+    ['azure-ai', {}, 'azureml-model-deployment'],
+    ['sagemaker', aws, 'x-amzn-sagemaker-target-model'],
+    ['sagemaker', aws, 'x-amzn-sagemaker-inference-component'],
+  ])('applies to headers that %s reads: %j %s', async (provider, settings, name) => {
+    for (const [value, isAllowed] of [
+      ['bad', false],
+      ['good', true],
     ] as const) {
       const harness = restricted();
+      const id = `provider ${workspaceId}/one`;
+      const own = { provider, settings: { ...settings, custom_host: 'https://one.example' } };
+      harness.documents.set(id, { ...(harness.documents.get(id) as object), ...own });
       const headers = { authorization: `Bearer ${harness.key}`, 'x-svc-provider': '@one', 'content-type': json, [name]: value };
       const body = '{"model":"good","input":"x"}';
-      expect((await harness.send({ method: 'POST', path: '/v1/proxy/responses', headers, body })).status).toBe(status);
+      const { status } = await harness.send({ method: 'POST', path: '/v1/proxy/other/route', headers, body });
+      expect([value, status !== 412]).toEqual([value, isAllowed]);
     }
   });
 
