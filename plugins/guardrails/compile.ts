@@ -27,6 +27,7 @@ export interface PreparedCheck {
   readonly id: string;
   readonly scope: Scope;
   readonly readsNoText: boolean;
+  readonly readsModels: boolean;
   /** True: it can change the body. */
   readonly changes: boolean;
   /** True: it redacts, so that the guardrail denies if it has an error. */
@@ -109,6 +110,7 @@ function prepare(
       window,
       scope: shared.output.scope,
       readsNoText: check.readsNoText === true,
+      readsModels: check.readsModels === true,
       changes,
       redacts: check.redacts?.(read.output) ?? false,
       isChained: changes || rule.sequential || rule.type === 'mutator',

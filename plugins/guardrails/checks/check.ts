@@ -69,6 +69,8 @@ export interface Check<Parameters = unknown> {
   readonly sides: readonly Side[];
   /** True: it reads no text, so that it runs on routes without text too. */
   readonly readsNoText?: true;
+  /** True: it judges the models that a body names. It also runs on events of realtime sessions that name one. */
+  readonly readsModels?: true;
   /**
    * True, or true for these parameters: it can change the body. Such checks of one side run one after the other, each on the body that the
    * previous one returned.

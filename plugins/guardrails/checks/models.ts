@@ -10,6 +10,7 @@ export const modelWhitelist: Check = defineCheck({
   id: 'default.modelWhitelist',
   sides: ['input'],
   readsNoText: true,
+  readsModels: true,
   parameters: v.strictObject({ models: v.pipe(models, v.minLength(1)), not }),
   prepare:
     ({ models: allowedModels, not }) =>
@@ -33,6 +34,7 @@ export const modelRules: Check = defineCheck({
   id: 'default.modelRules',
   sides: ['input'],
   readsNoText: true,
+  readsModels: true,
   parameters: v.strictObject({
     rules: v.pipe(
       v.strictObject({

@@ -5,8 +5,9 @@ import type { SessionDecision, SessionMessage } from '../../../core/contract/plu
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { isObject, type JsonObject, parseObject } from '../../../core/contract/values/json/json.ts';
 import { after, isPromise, type Maybe } from '../../../core/contract/values/maybe.ts';
+import { namesModel } from '../../../core/contract/values/models/nested-models.ts';
 import type { Clock } from '../../../core/contract/values/time/clock.ts';
-import type { Guardrail } from '../compile.ts';
+import type { Guardrail, PreparedCheck } from '../compile.ts';
 import { denialText, deniedResults, isDenied, mayDeny } from '../hook-results.ts';
 import { type GuardrailResult, runGuardrails } from '../run.ts';
 import { ResponseTexts } from './response-texts.ts';
@@ -29,6 +30,8 @@ const heldBytesMax = 8 * 1024 * 1024;
 export class SessionGuard {
   readonly #options: SessionGuardOptions;
   readonly #input: Lists;
+  /** Guardrails with the checks that judge models. */
+  readonly #ofModels: Lists;
   readonly #output: Lists;
   #held: SessionMessage[] = [];
   #heldBytes = 0;
@@ -38,9 +41,14 @@ export class SessionGuard {
 
   constructor(options: SessionGuardOptions) {
     this.#options = options;
-    this.#input = listsOf(options.input);
+    this.#input = listsOf(options.input, ({ readsNoText }) => !readsNoText);
+    this.#ofModels = listsOf(options.input, ({ readsModels }) => readsModels);
     // Guardrails that only observe do not hold the response.
-    this.#output = listsOf(options.output, ({ stream }) => stream !== 'observe');
+    this.#output = listsOf(
+      options.output,
+      ({ readsNoText }) => !readsNoText,
+      ({ stream }) => stream !== 'observe',
+    );
   }
 
   check(ctx: RequestContext, message: SessionMessage): Maybe<SessionDecision | undefined> {
@@ -50,9 +58,17 @@ export class SessionGuard {
 
   #checkClient(ctx: RequestContext, event: JsonObject | null): Maybe<SessionDecision | undefined> {
     const content = event === null ? 'unreadable' : contentOfClient(event);
-    return after(this.#judge(ctx, this.#input, content), (denied) =>
+    const judged = after(this.#judgeModels(ctx, event), (denied) => denied ?? this.#judge(ctx, this.#input, content));
+    return after(judged, (denied) =>
       denied === null ? undefined : { forward: [], toClient: errorEvent(denied, event, 'before') },
     );
+  }
+
+  /** Runs the checks of models if the event names one. Returns the results of a denial; null if it passes. */
+  #judgeModels(ctx: RequestContext, event: JsonObject | null): Maybe<readonly GuardrailResult[] | null> {
+    const { first, later } = this.#ofModels;
+    if (event === null || first.length + later.length === 0 || !namesModel(event)) return null;
+    return this.#run(ctx, this.#ofModels, event);
   }
 
   #checkProvider(ctx: RequestContext, message: SessionMessage, event: JsonObject | null): Maybe<SessionDecision | undefined> {
@@ -107,12 +123,12 @@ export class SessionGuard {
   }
 
   /** Returns the results of a denial; null if the content passes. */
-  #judge(ctx: RequestContext, { first, later }: Lists, content: MessageContent): Maybe<readonly GuardrailResult[] | null> {
+  #judge(ctx: RequestContext, lists: Lists, content: MessageContent): Maybe<readonly GuardrailResult[] | null> {
     if (content === 'nothing') return null;
     const { clock, record } = this.#options;
     if (content === 'unreadable') {
       // Only a guardrail that may deny has something to decide: the others would note every piece of audio.
-      const denying = first.filter(mayDeny);
+      const denying = lists.first.filter(mayDeny);
       if (denying.length === 0) return null;
       return after(runGuardrails(denying, ctx, null, clock), ({ results }) => {
         if (!results.some(isDenied)) return null;
@@ -120,7 +136,12 @@ export class SessionGuard {
         return results;
       });
     }
-    const body = { texts: content.texts };
+    return this.#run(ctx, lists, { texts: content.texts });
+  }
+
+  /** Runs guardrails on a body. Returns the results of a denial; null if it passes. */
+  #run(ctx: RequestContext, { first, later }: Lists, body: JsonObject): Maybe<readonly GuardrailResult[] | null> {
+    const { clock, record } = this.#options;
     if (later.length > 0) {
       const noted = runGuardrails(later, ctx, body, clock);
       if (isPromise(noted)) void noted.then(({ results }) => record(results));
@@ -139,10 +160,14 @@ interface Lists {
   readonly later: readonly Guardrail[];
 }
 
-/** Checks without text ran when the session began. */
-function listsOf(guardrails: readonly Guardrail[], isFirst: (guardrail: Guardrail) => boolean = () => true): Lists {
+/** Returns guardrails with these checks. Checks without text ran when the session began. */
+function listsOf(
+  guardrails: readonly Guardrail[],
+  isMeant: (check: PreparedCheck) => boolean,
+  isFirst: (guardrail: Guardrail) => boolean = () => true,
+): Lists {
   const reading = guardrails
-    .map((guardrail) => ({ ...guardrail, checks: guardrail.checks.filter(({ readsNoText }) => !readsNoText) }))
+    .map((guardrail) => ({ ...guardrail, checks: guardrail.checks.filter(isMeant) }))
     .filter(({ checks }) => checks.length > 0);
   const waits = (guardrail: Guardrail) => !guardrail.async && isFirst(guardrail);
   return { first: reading.filter(waits), later: reading.filter((guardrail) => !waits(guardrail)) };

@@ -62,6 +62,22 @@ describe('guardrails of a realtime session', () => {
     expect([log.outcome, verdicts]).toEqual(['success', [true, false, false, false, false, true]]);
   });
 
+  it('check the models that events name', async () => {
+    const rule = { id: 'm', 'default.modelWhitelist': { models: ['gpt-realtime', 'whisper-1'] }, deny: true };
+    const { client, session } = await open({ input_guardrails: [rule] });
+    const update = (model: string) => ({
+      ...{ type: 'session.update', event_id: model },
+      session: { type: 'realtime', audio: { input: { transcription: { model } } } },
+    });
+    for (const model of ['gpt-4o-transcribe', 'whisper-1']) client.socket.send(JSON.stringify(update(model)));
+    await until(() => session.messages.length === 1 && client.messages.length === 1);
+    expect(parsed(session.messages)).toEqual([update('whisper-1')]);
+    expect(parsed(client.messages)).toMatchObject([
+      { type: 'error', error: { type: 'hooks_failed', event_id: 'gpt-4o-transcribe' } },
+    ]);
+    client.socket.terminate();
+  });
+
   it.each([
     ['audio of the client', { type: 'input_audio_buffer.append', audio: 'AAAA' }],
     [

@@ -1,4 +1,4 @@
-import { isObject } from '../json/json.ts';
+import { isObject, type JsonObject } from '../json/json.ts';
 
 /**
  * Names of fields that name models: `model` of a tool, `analysis_models`, `modelName`, `deployment_name`. Providers add such fields often, so
@@ -38,6 +38,13 @@ const definitions: ReadonlySet<string> = new Set(['tool', 'tools', 'tool_changes
 
 /** Objects whose keys are names of the caller. A grader may be called `input`. */
 const namedByCaller: ReadonlySet<string> = new Set(['graders']);
+
+/** Returns true if a body names a model, at any depth. */
+export function namesModel(body: JsonObject): boolean {
+  const models: string[] = [];
+  nestedModels('', body, models);
+  return models.length > 0;
+}
 
 /** Adds the models that a field of a request names, at any depth. */
 export function nestedModels(name: string, value: unknown, into: string[]): void {
