@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,6 +19,7 @@ export default function prepare(): (() => Promise<void>) | undefined {
   for (const kind of kinds) mkdirSync(join(directory, kind));
   return async () => {
     for (const pid of readdirSync(join(directory, 'products'))) await stopProduct(Number(pid));
+    printDeaths(directory);
     const names = readdirSync(join(directory, 'databases'));
     if (names.length > 0) {
       const { dropDatabases } = await import('../../admin/support/test-database.ts');
@@ -46,6 +47,14 @@ export function runDirectory(): string {
 /** Records a product by the process id of its supervisor, or a database of the test server by its name. */
 export function removeAfterRun(kind: (typeof kinds)[number], id: string | number): void {
   writeFileSync(join(runDirectory(), kind, String(id)), '');
+}
+
+/** Prints the output of shared products of which a process died: the tests that failed by that do not show the reason. */
+function printDeaths(directory: string): void {
+  for (const name of readdirSync(directory).filter((folder) => folder.startsWith('product-'))) {
+    const output = readFileSync(join(directory, name, 'output'), 'utf8');
+    if (output.includes('process died')) console.error(`--- printed by the shared ${name} ---\n${output.slice(-20_000)}`);
+  }
 }
 
 /** Sends SIGTERM to a supervisor and waits until it and its children have ended. */
