@@ -1,8 +1,9 @@
 import { sessionErrorEvent } from '../contract/plugin/sessions/error-event.ts';
 import type { SessionDecision, SessionMessage } from '../contract/plugin/sessions/web-socket.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
-import { type JsonObject, parseObject } from '../contract/values/json/json.ts';
-import { nestedModels } from '../contract/values/models/nested-models.ts';
+import { parseObject } from '../contract/values/json/json.ts';
+import { modelsIn } from '../contract/values/models/nested-models.ts';
+import { unmarkedTextOf } from '../contract/values/text/utf8.ts';
 
 /**
  * Checks the models that a message of the client names, such as that of a transcription in `session.update`. Events are written anew, so that
@@ -11,11 +12,13 @@ import { nestedModels } from '../contract/values/models/nested-models.ts';
  */
 export function checkModels(message: SessionMessage, allowModel: (model: string) => void): SessionDecision | undefined {
   const { data, isBinary, isFromClient } = message;
-  if (!isFromClient || (isBinary && data[0] !== openBrace)) return undefined;
-  const event = parseObject(data);
+  if (!isFromClient || (isBinary && !mayBeEvent(data))) return undefined;
+  const event = parseObject(unmarkedTextOf(data) ?? '');
+  // Audio may begin with the same bytes.
+  if (event === null && isBinary) return undefined;
   try {
     if (event === null) throw new GatewayError('bad_request', { message: unreadable });
-    for (const model of modelsOf(event)) allowModel(model);
+    for (const model of modelsIn(event)) allowModel(model);
   } catch (thrown) {
     const { code, message: text, param } = toGatewayError(thrown);
     const error = { type: 'invalid_request_error', code, message: text, param: param ?? null };
@@ -24,11 +27,14 @@ export function checkModels(message: SessionMessage, allowModel: (model: string)
   return { forward: [{ data: Buffer.from(JSON.stringify(event)), isBinary }] };
 }
 
-const openBrace = 123;
 const unreadable = 'The models of this integration are restricted, and this message is not a JSON object';
 
-function modelsOf(event: JsonObject): string[] {
-  const models: string[] = [];
-  nestedModels('', event, models);
-  return models;
+/** True for bytes that begin as JSON does, after white space or a byte order mark: some providers also accept events as binary messages. */
+function mayBeEvent(data: Uint8Array): boolean {
+  let at = 0;
+  while (skipped.has(data[at] as number)) at++;
+  return data[at] === openBrace;
 }
+
+const openBrace = 123;
+const skipped: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]);

@@ -5,7 +5,7 @@ import type { SessionDecision, SessionMessage } from '../../../core/contract/plu
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { isObject, type JsonObject, parseObject } from '../../../core/contract/values/json/json.ts';
 import { after, isPromise, type Maybe } from '../../../core/contract/values/maybe.ts';
-import { namesModel } from '../../../core/contract/values/models/nested-models.ts';
+import { modelsIn } from '../../../core/contract/values/models/nested-models.ts';
 import type { Clock } from '../../../core/contract/values/time/clock.ts';
 import type { Guardrail, PreparedCheck } from '../compile.ts';
 import { denialText, deniedResults, isDenied, mayDeny } from '../hook-results.ts';
@@ -67,7 +67,7 @@ export class SessionGuard {
   /** Runs the checks of models if the event names one. Returns the results of a denial; null if it passes. */
   #judgeModels(ctx: RequestContext, event: JsonObject | null): Maybe<readonly GuardrailResult[] | null> {
     const { first, later } = this.#ofModels;
-    if (event === null || first.length + later.length === 0 || !namesModel(event)) return null;
+    if (event === null || first.length + later.length === 0 || modelsIn(event).length === 0) return null;
     return this.#run(ctx, this.#ofModels, event);
   }
 

@@ -24,7 +24,7 @@ const withTranscription = (model: string) => ({
 const parsed = (messages: readonly (string | Buffer)[]) => messages.map((message) => JSON.parse(String(message)) as JsonObject);
 
 describe('a session of an integration with restricted models', () => {
-  it.each<[string, string | JsonObject, string]>([
+  it.each<[string, string | Buffer | JsonObject, string]>([
     ['a transcription', withTranscription('gpt-4o-transcribe'), 'model_not_allowed'],
     [
       'an older transcription',
@@ -33,10 +33,11 @@ describe('a session of an integration with restricted models', () => {
     ],
     ['the session itself', { type: 'session.update', session: { model: 'gpt-realtime-mini' } }, 'model_not_allowed'],
     ['another spelling', '{"type":"session.update","session":{"\\u004dodel":"bad"}}', 'model_not_allowed'],
+    ['a binary message', Buffer.from(` ${JSON.stringify(withTranscription('bad'))}`), 'model_not_allowed'],
     ['a text that is not JSON', '{"type":"session.update","session":{"model":"bad"}}}', 'bad_request'],
   ])('does not forward another model of %s, and continues', async (_what, event, code) => {
     const { client, session } = await open();
-    client.socket.send(typeof event === 'string' ? event : JSON.stringify(event));
+    client.socket.send(typeof event === 'string' || event instanceof Buffer ? event : JSON.stringify(event));
     client.socket.send(JSON.stringify(withTranscription('whisper-1')));
     await until(() => session.messages.length === 1 && client.messages.length === 1);
     expect(parsed(session.messages)).toEqual([withTranscription('whisper-1')]);
@@ -69,10 +70,11 @@ describe('a session of an integration with restricted models', () => {
       { type: 'conversation.item.create', item },
     ];
     for (const event of events) client.socket.send(JSON.stringify(event));
-    client.socket.send(Buffer.from([1, 2, 3]));
-    await until(() => session.messages.length === 3);
+    const audio = [Buffer.from([1, 2, 3]), Buffer.from('{\u0001'), Buffer.from([0x20, 0x7b, 0xff])];
+    for (const samples of audio) client.socket.send(samples);
+    await until(() => session.messages.length === 5);
     expect(parsed(session.messages.slice(0, 2))).toEqual(events);
-    expect(session.messages[2]).toEqual(Buffer.from([1, 2, 3]));
+    expect(session.messages.slice(2)).toEqual(audio);
     client.socket.terminate();
   });
 

@@ -39,11 +39,11 @@ const definitions: ReadonlySet<string> = new Set(['tool', 'tools', 'tool_changes
 /** Objects whose keys are names of the caller. A grader may be called `input`. */
 const namedByCaller: ReadonlySet<string> = new Set(['graders']);
 
-/** Returns true if a body names a model, at any depth. */
-export function namesModel(body: JsonObject): boolean {
+/** Returns the models that a body names, at any depth. */
+export function modelsIn(body: JsonObject): string[] {
   const models: string[] = [];
   nestedModels('', body, models);
-  return models.length > 0;
+  return models;
 }
 
 /** Adds the models that a field of a request names, at any depth. */
