@@ -9,9 +9,9 @@ let slug: string;
 beforeAll(async () => {
   realtime = await shareRealtimeGateway();
   const { admin } = realtime.gateway;
-  slug = await admin.createUpstream('few', `${realtime.provider.origin}/v1`);
+  slug = await admin.createUpstream('two-models', `${realtime.provider.origin}/v1`);
   const models = ['gpt-realtime', 'whisper-1'].map((model) => ({ slug: model, enabled: true }));
-  await admin.put(`/integrations/${admin.integrationOf('few')}/models`, { allow_all_models: false, models });
+  await admin.put(`/integrations/${admin.integrationOf('two-models')}/models`, { allow_all_models: false, models });
 });
 afterAll(() => realtime?.close());
 
