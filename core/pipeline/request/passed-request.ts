@@ -303,10 +303,11 @@ function isReadable(ctx: RequestContext): boolean {
   return !isEncoded(ctx) && (jsonType.test(type) || formType.test(type));
 }
 
-function isEncoded({ request }: RequestContext): boolean {
+/** True for a compressed body. */
+export function isEncoded({ request }: RequestContext): boolean {
   const encoding = request.header('content-encoding');
   return encoding !== undefined && encoding !== 'identity';
 }
 
-const jsonType = /^application\/([\w.+-]+\+)?json\b/i;
+export const jsonType = /^application\/([\w.+-]+\+)?json\b/i;
 const formType = /^multipart\/form-data\b/i;

@@ -21,7 +21,7 @@ import { percentDecoded } from '../../contract/values/text/percent-decoded.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
 import { shapeParams } from '../attempt/shape-params.ts';
 import { paramsOfForm, parseForm } from '../request/form-data.ts';
-import { modelInPath } from '../request/passed-request.ts';
+import { isEncoded, jsonType, modelInPath } from '../request/passed-request.ts';
 import type { ResolvedTarget } from './build-target.ts';
 
 /**
@@ -145,8 +145,7 @@ function namedIn(ctx: RequestContext, params: JsonObject): string[] {
  */
 async function inBody(ctx: RequestContext, isRestricted: boolean, hasModelInPath: boolean, further: string[]): Promise<string[]> {
   if (ctx.body === null || ctx.body.length === 0) return [];
-  const encoding = ctx.request.header('content-encoding');
-  if (encoding !== undefined && encoding !== 'identity') throw hiddenModel('content-encoding', 'send the body uncompressed');
+  if (isEncoded(ctx)) throw hiddenModel('content-encoding', 'send the body uncompressed');
   const text = textOf(ctx.body);
   const contentType = ctx.request.header('content-type') ?? 'application/json';
   // An encoded form may be JSON as well: `{"model":"good","x":"&model=other&"}`.
@@ -162,7 +161,7 @@ async function inBody(ctx: RequestContext, isRestricted: boolean, hasModelInPath
   if (isRestricted && makesModel.test(path)) throw hiddenModel('model', 'make models at the provider itself');
   const field = batchFileFields.find((name) => name in parsed);
   if (field !== undefined) throw hiddenModel(field, 'create the batch with POST /v1/batches');
-  if (isRestricted) requireReadableModel(parsed as JsonObject, 'the body');
+  if (isRestricted) requireReadableModel(parsed, 'the body');
   // An agent of Mistral has a model of its own.
   if (isRestricted && 'agent_id' in parsed) throw hiddenModel('agent_id', 'name the model instead');
   const { model, modelId, requests, version } = parsed;
@@ -198,7 +197,7 @@ function inSessions(ctx: RequestContext, sessions: readonly unknown[], isRestric
   return sessions.flatMap((session) => {
     const fields = isObject(session) ? session : {};
     if (isRestricted) requireOne(fields, ['model'], 'the session of the body');
-    return isRestricted ? [...texts(fields.model), ...furtherModels(fields)] : texts(fields.model);
+    return texts(fields.model);
   });
 }
 
@@ -224,6 +223,7 @@ async function inForm(ctx: RequestContext, text: string, contentType: string, is
   }
   const sessions = parts.filter(({ name }) => isSpelling(name, ['session'])).map((part) => parseObject(partText(part)));
   const inside = inSessions(ctx, sessions, isRestricted);
+  if (isRestricted) inside.push(...sessions.flatMap((session) => furtherModels(session ?? {})));
   const models = given.filter((part) => isSpelling(part.name.replace(/\[\]$/, ''), modelFields));
   const beside = Object.values(paramsOfForm(models)).flatMap((value) =>
     Array.isArray(value) ? value.flatMap(texts) : texts(value),
@@ -232,7 +232,6 @@ async function inForm(ctx: RequestContext, text: string, contentType: string, is
 }
 
 const formType = /^(?:application\/x-www-form-urlencoded|multipart\/form-data)\b/i;
-const jsonType = /^application\/([\w.+-]+\+)?json\b/i;
 const mediaType = /^(?:audio\/|video\/|image\/|application\/(?:octet-stream|sdp|pdf)\b)/i;
 /** Paths of Ollama that give a model a second name. */
 const makesModel = /\/api\/(?:copy|create)\/*$/;
