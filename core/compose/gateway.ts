@@ -26,7 +26,7 @@ import { defaultWordsOf } from '../pipeline/attempt/shape-params.ts';
 import { createTokenFetch } from '../pipeline/target/token-fetch.ts';
 import type { ProviderEntry } from '../provider-host/load-providers.ts';
 import { settingNames } from '../providers/declarations.ts';
-import { forwardedHeaders, providers } from '../providers/index.ts';
+import { forwardedHeaders, modelHeaders, providers } from '../providers/index.ts';
 import { ownStore } from '../providers/svc/index.ts';
 import { createClientSecrets } from '../realtime/client-secrets.ts';
 import { createSecretManagers } from '../secret-managers/secret-managers.ts';
@@ -151,7 +151,7 @@ export async function startGateway(
       countTokens: async (texts, timeoutMs) => workers.run('count-tokens', { texts: cutForCount(texts) }, timeoutMs),
       tasks: workers,
       tokens,
-      ...{ settingNames, forwardedHeaders },
+      ...{ settingNames, forwardedHeaders, modelHeaders },
       isProvider: (id) => providers.has(id) || id === ownStoreProvider,
       providerHint: (id) => didYouMean(id, [...providers.keys()]),
       checkCustomHost: outbound.checkCustomHost,

@@ -37,6 +37,11 @@ export const forwardedHeaders: readonly string[] = [
   ...new Set([...providers.values()].flatMap(({ forwards = [] }) => forwards)),
 ].sort();
 
+/** Lower-case names of the client headers that select a model at any provider. */
+export const modelHeaders: readonly string[] = [
+  ...new Set([...providers.values()].flatMap(({ modelHeaders = [] }) => modelHeaders)),
+].sort();
+
 /** An adapter, and data from which members that all providers have are made. */
 type ListedAdapter = ProviderAdapter & {
   readonly chatExtras?: ChatExtras;

@@ -11,14 +11,17 @@ const none: readonly Meter[] = [];
 /** The meters of documents. Each document is one object until it changes, so that its meters are made once. */
 export class DocumentMeters {
   readonly #leases: Leases;
+  readonly #modelHeaders: readonly string[];
   readonly #ofCaller = new WeakMap<Identity, { workspace: WorkspaceDocument | null; meters: readonly Meter[] }>();
   readonly #ofProvider = new WeakMap<ProviderDocument, readonly Meter[]>();
   readonly #modelPolicies = new WeakMap<WorkspacePoliciesDocument, WorkspacePolicies>();
   readonly #toolPolicies = new WeakMap<WorkspacePoliciesDocument, WorkspacePolicies>();
   readonly #agentPolicies = new WeakMap<WorkspacePoliciesDocument, WorkspacePolicies>();
 
-  constructor(leases: Leases) {
+  /** `modelHeaders`: lower-case names of the client headers that select a model. */
+  constructor(leases: Leases, modelHeaders: readonly string[]) {
     this.#leases = leases;
+    this.#modelHeaders = modelHeaders;
   }
 
   /** Returns the meters of key and workspace: the budgets of both, then the rate limits of workspace and key. */
@@ -62,7 +65,7 @@ export class DocumentMeters {
     let policies = this.#modelPolicies.get(document);
     if (!policies) {
       const usage = document.usage.filter(({ target }) => target === null || target === 'llm');
-      policies = new WorkspacePolicies(this.#leases, { ...document, usage });
+      policies = new WorkspacePolicies(this.#leases, { ...document, usage }, this.#modelHeaders);
       this.#modelPolicies.set(document, policies);
     }
     const meters = policies.metersOf({ ctx, target, providerId: provider?.id ?? null });
@@ -75,11 +78,9 @@ export class DocumentMeters {
     const known = ctx.agent === null ? this.#toolPolicies : this.#agentPolicies;
     let policies = known.get(document);
     if (!policies) {
-      policies = new WorkspacePolicies(this.#leases, {
-        ...document,
-        usage: document.usage.filter((policy) => countsCalls(policy, ctx.agent === null ? 'mcp_tools' : 'agents')),
-        rate: ctx.agent === null ? document.toolRate : document.agentRate,
-      });
+      const usage = document.usage.filter((policy) => countsCalls(policy, ctx.agent === null ? 'mcp_tools' : 'agents'));
+      const rate = ctx.agent === null ? document.toolRate : document.agentRate;
+      policies = new WorkspacePolicies(this.#leases, { ...document, usage, rate }, this.#modelHeaders);
       known.set(document, policies);
     }
     return policies.metersOf({ ctx, target: null, providerId: null });

@@ -12,8 +12,10 @@ const metersMax = 10_000;
 export class WorkspacePolicies {
   readonly #index: PolicyIndex<CompiledPolicy>;
   readonly #readsModels: boolean;
+  readonly #modelHeaders: readonly string[];
 
-  constructor(leases: Leases, document: WorkspacePoliciesDocument) {
+  constructor(leases: Leases, document: WorkspacePoliciesDocument, modelHeaders: readonly string[]) {
+    this.#modelHeaders = modelHeaders;
     const { organisationId } = document;
     const usage = document.usage.map((policy) => {
       const meterOf = (valueKey: string) => usagePolicyMeter(leases, organisationId, policy, valueKey);
@@ -32,7 +34,7 @@ export class WorkspacePolicies {
   /** Returns the counters that a call counts in. It counts for each model that its provider may call. */
   metersOf(call: PolicyCall): Meter[] {
     const meters = this.#metersOf(call);
-    const beside = this.#readsModels && call.target !== null ? modelsBeside(call.ctx) : [];
+    const beside = this.#readsModels && call.target !== null ? modelsBeside(call.ctx, this.#modelHeaders) : [];
     return beside.length === 0
       ? meters
       : [...new Set([...meters, ...beside.flatMap((model) => this.#metersOf({ ...call, model }))])];

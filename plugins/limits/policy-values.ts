@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
+import { modelsInHeaders } from '../../core/contract/plugin/requests/models-in-headers.ts';
 import { metadataPrefix } from '../../core/contract/protocol/limits/policies.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 import { type JsonObject, parseObject } from '../../core/contract/values/json/json.ts';
@@ -67,18 +68,19 @@ export function modelOf(ctx: RequestContext, target: Target): string | null {
 }
 
 /**
- * Returns the models that the provider may call besides that of the target. Throws `bad_request` if they cannot be read, and `body_too_large` for a
+ * Returns the models that the provider may call besides that of the target. `modelHeaders`: names of the headers that select one. Throws `bad_request` if they cannot be read, and `body_too_large` for a
  * pass-through body that is too long to be read.
  */
-export function modelsBeside(ctx: RequestContext): string[] {
+export function modelsBeside(ctx: RequestContext, modelHeaders: readonly string[]): string[] {
   const { params } = ctx;
+  const selected = modelsInHeaders(ctx.request, modelHeaders);
   // A model that the target sets replaces this `model`, but no other spelling of it.
   if (params) {
     const isOne = typeof params.model === 'string';
-    return [...furtherModels(params), ...modelsNamed(params, (name) => name !== 'model' || !isOne)];
+    return [...selected, ...furtherModels(params), ...modelsNamed(params, (name) => name !== 'model' || !isOne)];
   }
   const passed = ctx.passed && passedBody(ctx);
-  return passed ? [...furtherModels(passed), ...modelsNamed(passed)] : [];
+  return passed ? [...selected, ...furtherModels(passed), ...modelsNamed(passed)] : selected;
 }
 
 function passedBody({ request, body }: RequestContext): JsonObject | null {

@@ -129,6 +129,8 @@ export interface CoreServices extends Services {
   readonly isProvider: (id: string) => boolean;
   /** Lower-case names of the client headers that adapters pass on unchanged, those of third-party providers included. */
   readonly forwardedHeaders: readonly string[];
+  /** Lower-case names of the client headers that select a model at any provider. */
+  readonly modelHeaders: readonly string[];
   /** Provider settings that config targets and request headers carry. */
   readonly settingNames: SettingNames;
   /** Returns `; did you mean …?` for a misspelt provider type, and an empty text otherwise. */

@@ -58,6 +58,8 @@ export interface CheckServices {
   readonly signAws?: SignAws;
   /** Prefixes of the gateway's headers in this deployment; absent: the default one. */
   readonly headerPrefixes?: readonly string[];
+  /** Lower-case names of the client headers that select a model; absent where no request is served. */
+  readonly modelHeaders?: readonly string[];
   /** Checks of third-party plugins by id; absent: there are none. */
   readonly addedChecks?: ReadonlyMap<string, AddedCheck>;
 }

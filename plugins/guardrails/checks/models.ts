@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { modelsInHeaders } from '../../../core/contract/plugin/requests/models-in-headers.ts';
 import { furtherModels, modelsNamed } from '../../../core/contract/values/models/readable-models.ts';
 import { type Check, defineCheck, type Outcome, type Subject } from './check.ts';
 
@@ -13,9 +14,9 @@ export const modelWhitelist: Check = defineCheck({
   readsModels: true,
   parameters: v.strictObject({ models: v.pipe(models, v.minLength(1)), not }),
   prepare:
-    ({ models: allowedModels, not }) =>
+    ({ models: allowedModels, not }, { modelHeaders }) =>
     (subject) => {
-      const model = decidingModel(subject, (each) => allowedModels.includes(each) !== not);
+      const model = decidingModel(subject, modelHeaders, (each) => allowedModels.includes(each) !== not);
       if (typeof model !== 'string') return model;
       const isListed = allowedModels.includes(model);
       const verdict = isListed !== not;
@@ -49,7 +50,7 @@ export const modelRules: Check = defineCheck({
     not,
   }),
   prepare:
-    ({ rules, not }) =>
+    ({ rules, not }, { modelHeaders }) =>
     (subject) => {
       const { metadata } = subject;
       const matched: string[] = [];
@@ -62,7 +63,7 @@ export const modelRules: Check = defineCheck({
         for (const each of list) allowed.add(each);
       }
       if (matched.length === 0) for (const each of rules.defaults) allowed.add(each);
-      const model = decidingModel(subject, (each) => allowed.has(each) !== not);
+      const model = decidingModel(subject, modelHeaders, (each) => allowed.has(each) !== not);
       if (typeof model !== 'string') return model;
       const isAllowed = allowed.has(model);
       const verdict = isAllowed !== not;
@@ -78,14 +79,19 @@ export const modelRules: Check = defineCheck({
  * Returns the model that decides: the first of those that the provider may call and that do not pass, else the model of the request. Returns the
  * outcome of the check if the models cannot be read.
  */
-function decidingModel({ ctx, model, operation, body }: Subject, passes: (model: string) => boolean): string | Outcome {
+function decidingModel(
+  { ctx, model, operation, body }: Subject,
+  modelHeaders: readonly string[] = [],
+  passes: (model: string) => boolean,
+): string | Outcome {
   try {
     // A target may replace the `model` of a unified route, but no other spelling of it. `model` is null if a form has two.
     const isReplaced = model !== null && operation !== null;
     const named = [...modelsNamed(body, (name) => name !== 'model' || !isReplaced), ...furtherModels(body)];
     if (model !== null) named.unshift(model);
     const [first] = named;
-    if (first !== undefined) return named.find((each) => !passes(each)) ?? first;
+    const selected = modelsInHeaders(ctx.request, modelHeaders);
+    if (first !== undefined) return [...named, ...selected].find((each) => !passes(each)) ?? first;
   } catch {
     return unreadable('The lists of further models in the request cannot be read.');
   }

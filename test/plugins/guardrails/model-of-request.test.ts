@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { modelHeaders } from '../../../core/providers/index.ts';
 import { FakeSink, fakeRequest } from '../../../core/test-kit/fake-exchange.ts';
 import { createHarness } from '../../../core/test-kit/pipeline-harness.ts';
 
@@ -54,6 +55,14 @@ describe('default.modelWhitelist', () => {
     ['/v1/proxy/vector_stores', json, '{"name":"x"}'],
   ])('allows %s', async (path, headers, body) => {
     expect(await ask(path, headers, body)).toEqual({ status: 200, calls: 1 });
+  });
+
+  it.each(modelHeaders)('denies a request that selects another model with %s', async (name) => {
+    for (const path of ['/v1/proxy/responses', '/v1/responses']) {
+      const good = { model: 'good', input: 'hi' };
+      expect(await ask(path, { ...json, [name]: 'bad' }, JSON.stringify(good))).toEqual({ status: 446, calls: 0 });
+      expect((await ask(path, { ...json, [name]: 'good' }, JSON.stringify(good))).calls).toBe(1);
+    }
   });
 
   it.each(['model=bad', 'deployment=bad', 'model=bad&deployment=good'])(

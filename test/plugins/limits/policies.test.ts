@@ -150,6 +150,14 @@ describe('policies and models that a provider may call besides the model', () =>
     }
   });
 
+  it('match by a model in a header that a provider reads', async () => {
+    for (const path of ['/v1/chat/completions', '/v1/proxy/chat/completions']) {
+      const { ask } = start({ rate: [rate({ conditions: dear })] });
+      const other = { 'x-ms-oai-image-generation-deployment': 'gpt-6' };
+      expect([(await ask(other, body, path)).status, (await ask(other, body, path)).status]).toEqual([200, 429]);
+    }
+  });
+
   it('match if one of the models is not excluded', async () => {
     const conditions: PolicyCondition[] = [{ key: 'model', value: '*', excludes: '@openai/gpt-5' }];
     const { ask } = start({ rate: [rate({ conditions })] });
