@@ -35,7 +35,8 @@ interface Login {
 
 /**
  * Reads `GET /v1/<path>` (developer.hashicorp.com/vault/api-docs/secret/kv): the fields of a secret of the key/value engine,
- * version 1 or 2, whose path has `data/` after its mount. Tokens of logins are stored until their lease ends.
+ * version 1 or 2, whose path has `data/` after its mount. Tokens of logins are stored until their lease ends, and a given token is renewed in
+ * the first half of its lease.
  */
 export function createVaultReader(): SecretReader {
   const tokens = createTokenCache();
@@ -48,7 +49,9 @@ export function createVaultReader(): SecretReader {
     if (login === null) {
       const given = requiredSecret(credentials, 'vault_token');
       if (!tokenPattern.test(given)) throw refused('vault_token: contains characters that are not allowed in a header');
-      return contentOf(await ask(given));
+      const key = tokenKey('given', organisationId, address.base, call.namespace ?? '', given);
+      const [reply] = await Promise.all([ask(given), tokens.get(key, sign.now(), () => renewed(given, call, services))]);
+      return contentOf(reply);
     }
 
     let isNew = false;
@@ -133,8 +136,33 @@ async function logIn(login: Login, call: Call, { sign }: ReadServices): Promise<
   const { auth } = objectIn(who, reply.body);
   const { client_token: token, lease_duration: seconds } = isObject(auth) ? auth : {};
   if (typeof token !== 'string' || !tokenPattern.test(token)) throw away(`the login at ${who} returned no token`);
-  const lifetime = typeof seconds === 'number' && seconds > 0 ? Math.min(seconds, lifetimeSecondsMax) : lifetimeSecondsMax;
-  return { value: new Secret(token), expiresAtMs: sign.now() + lifetime * 1000 };
+  return { value: new Secret(token), expiresAtMs: sign.now() + lifetimeOf(seconds) * 1000 };
+}
+
+/**
+ * Renews a given token (`POST /v1/auth/token/renew-self`) and returns it until half of its lease has passed. A token that cannot be renewed, such as
+ * one of type batch, works until it ends, so a failure is no error. Does not reject.
+ */
+async function renewed(given: string, { address, tenant, ...call }: Call, { sign }: ReadServices): Promise<Token> {
+  const headers = ['content-type', 'application/json', ...headersOf(call), 'x-vault-token', given];
+  const url = `${address.base}/v1/auth/token/renew-self`;
+  const lease = await sign.fetch({ url, method: 'POST', headers, body: '{}', tenant }).then(leaseOf, () => null);
+  const pauseMs = lease === null ? renewAgainMs : lease * 500;
+  return { value: new Secret(given), expiresAtMs: sign.now() + pauseMs };
+}
+
+/** Time in milliseconds after which a renewal that failed is tried again. */
+const renewAgainMs = 600_000;
+
+/** Returns the seconds until a renewed token ends, a day at most; null if it was not renewed. */
+function leaseOf({ status, body }: Reply): number | null {
+  const auth = status === 200 ? parseObject(body)?.auth : null;
+  return isObject(auth) ? lifetimeOf(auth.lease_duration) : null;
+}
+
+/** Tokens without a lease never expire. */
+function lifetimeOf(seconds: unknown): number {
+  return typeof seconds === 'number' && seconds > 0 ? Math.min(seconds, lifetimeSecondsMax) : lifetimeSecondsMax;
 }
 
 /** Policies name paths, and Vault replies 403 for paths that they do not name. */
@@ -181,7 +209,7 @@ function isVersioned(data: JsonObject): boolean {
   return isObject(fields) && isObject(metadata) && typeof metadata.version === 'number' && 'created_time' in metadata;
 }
 
-function headersOf({ namespace }: Call): HeaderList {
+function headersOf({ namespace }: Pick<Call, 'namespace'>): HeaderList {
   // Agents in front of Vault may require this header, because browsers cannot be made to send it.
   const own = ['accept', 'application/json', 'x-vault-request', 'true'];
   return namespace === null ? own : [...own, 'x-vault-namespace', namespace];

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type FakeVault, fakeVault } from '../../support/fakes/fake-vault.ts';
-import { type FakeUpstream, reply, startFakeUpstream } from '../../support/upstream/fake-upstream.ts';
+import { cutBeforeHead, type FakeUpstream, reply, startFakeUpstream } from '../../support/upstream/fake-upstream.ts';
 import { documentWith, type MappedGiven, managersOfTest, mappedSecret } from './managers-under-test.ts';
 
 let upstream: FakeUpstream;
@@ -83,6 +83,44 @@ describe('a Vault token', () => {
     }
     await under.managers.check(documentWith(mapped({ path: 'secret/data/x?list=true#y' })));
     expect(vault.reads.at(-1)?.url).toBe('/v1/secret/data/x%3Flist%3Dtrue%23y');
+  });
+
+  it('is renewed when it is first used, and again after half of its lease', async () => {
+    vault.v2.set('secret/openai', { api_key: 'sk' });
+    vault.leaseSeconds = 7200;
+    const under = managersOfTest({ ttlMs: 60_000 });
+    const document = documentWith(mapped());
+    const renewalsAfter = async (minutes: number) => {
+      under.advance(minutes * 60_000);
+      await under.read(document);
+      return vault.renewals.length;
+    };
+    expect([await renewalsAfter(0), await renewalsAfter(40), await renewalsAfter(25)]).toEqual([1, 1, 2]);
+    expect(vault.renewals[1]).toMatchObject({ method: 'POST', path: '/v1/auth/token/renew-self' });
+    expect(vault.renewals[1]?.header('x-vault-token')).toBe('hvs.given');
+  });
+
+  it.each([
+    ['is refused', reply(400, { errors: ['batch tokens cannot be renewed'] })],
+    ['gets no valid reply', reply(200, { auth: null })],
+    ['is cut', cutBeforeHead()],
+  ])('is used if its renewal %s, which is tried again after ten minutes', async (_what, script) => {
+    vault.v2.set('secret/openai', { api_key: 'sk' });
+    let tries = 0;
+    upstream.on(
+      (request) => request.path === '/v1/auth/token/renew-self',
+      (exchange) => {
+        tries++;
+        return script.run(exchange);
+      },
+    );
+    const under = managersOfTest({ ttlMs: 60_000 });
+    const triesAfter = async (minutes: number) => {
+      under.advance(minutes * 60_000);
+      expect(await under.read(documentWith(mapped()))).toEqual({ api_key: 'sk' });
+      return tries;
+    };
+    expect([await triesAfter(0), await triesAfter(5), await triesAfter(6)]).toEqual([1, 1, 2]);
   });
 
   it('with a version 2 path without data/ gets an error that names it', async () => {

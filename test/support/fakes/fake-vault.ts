@@ -14,7 +14,7 @@ export interface FakeVault {
   readonly v2: Map<string, JsonObject>;
   /** Valid tokens. */
   readonly tokens: Set<string>;
-  /** Lifetime of tokens of logins in seconds. */
+  /** Lifetime of tokens of logins, and of renewed tokens, in seconds. */
   leaseSeconds: number;
   /** Role and secret id of AppRole; role and service account token of Kubernetes. */
   readonly appRoles: Map<string, string>;
@@ -22,6 +22,8 @@ export interface FakeVault {
   /** The namespace that requests must name. Null: none. */
   namespace: string | null;
   readonly logins: RecordedRequest[];
+  /** Requests that renew a token. */
+  readonly renewals: RecordedRequest[];
   readonly reads: RecordedRequest[];
 }
 
@@ -37,6 +39,7 @@ export function fakeVault(upstream: FakeUpstream): FakeVault {
     kubernetesRoles: new Map(),
     namespace: null,
     logins: [],
+    renewals: [],
     reads: [],
   };
 
@@ -52,6 +55,18 @@ export function fakeVault(upstream: FakeUpstream): FakeVault {
       if (!isKnown || !inNamespace(request)) return reply(400, { errors: ['invalid role or secret ID'] }).run(exchange);
       const token = `hvs.${randomUUID()}`;
       vault.tokens.add(token);
+      const auth = { client_token: token, lease_duration: vault.leaseSeconds, renewable: true, policies: ['default'] };
+      return reply(200, { request_id: randomUUID(), data: null, auth }).run(exchange);
+    },
+  );
+
+  upstream.on(
+    (request) => request.path === '/v1/auth/token/renew-self',
+    (exchange) => {
+      const { request } = exchange;
+      vault.renewals.push(request);
+      const token = request.header('x-vault-token') ?? '';
+      if (!vault.tokens.has(token) || !inNamespace(request)) return reply(403, { errors: ['permission denied'] }).run(exchange);
       const auth = { client_token: token, lease_duration: vault.leaseSeconds, renewable: true, policies: ['default'] };
       return reply(200, { request_id: randomUUID(), data: null, auth }).run(exchange);
     },
