@@ -94,7 +94,7 @@ export function hasDotSegment(path: string): boolean {
 }
 
 /** Paths of the control plane that providers also have. */
-const sharedPath = /^\/v1\/deployments(?:\/|$)/;
+const sharedPath = /^\/v1\/deployments(?:\/[^/]+(?:\/ping)?)?\/?$/;
 /** Organisation keys and sessions cannot call models. */
 const adminCredential = /^(?:bearer +)?svc_(?:admin|session)_/i;
 

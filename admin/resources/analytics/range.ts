@@ -1,6 +1,5 @@
 import { dayMs, hourMs, minuteMs } from '../../../core/contract/values/time/durations.ts';
 import { invalid } from '../../http/errors.ts';
-import type { LogFilters } from '../logs/filters.ts';
 
 /** Time of a chart, from `fromMs` (inclusive) to `toMs` (exclusive), in buckets of `bucketMs` that begin at multiples of it. */
 export interface Range {
@@ -18,14 +17,12 @@ const minutesKeptMs = 47 * hourMs;
 
 /**
  * Returns the range of a query. It is widened to whole minutes if it is short and recent, else to whole hours (UTC), because roll-ups
- * are not shorter. Throws AB01 if a time is missing, or the maximum is not after the minimum.
+ * are not shorter. Throws AB01 if the maximum is not after the minimum.
  */
 export function rangeOf(
-  { time_of_generation_min: min, time_of_generation_max: max }: Pick<LogFilters, `time_of_generation_${'min' | 'max'}`>,
+  { time_of_generation_min: min, time_of_generation_max: max }: Readonly<Record<`time_of_generation_${'min' | 'max'}`, Date>>,
   nowMs: number,
 ): Range {
-  if (!min) throw invalid('time_of_generation_min: required');
-  if (!max) throw invalid('time_of_generation_max: required');
   const lengthMs = max.getTime() - min.getTime();
   if (lengthMs <= 0) throw invalid('time_of_generation_max: must be after time_of_generation_min');
   if (lengthMs > longestMs) throw invalid('time_of_generation_min: at most ten years before time_of_generation_max');

@@ -6,7 +6,6 @@ import { forbidden, invalid } from '../../http/errors.ts';
 import { pageOf } from '../../http/request/schemas.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
 import { apiKeys } from '../api-keys/entity.ts';
-import type { LogFilters } from '../logs/filters.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { cacheSummary, graphs, nanoPerCent } from './graphs.ts';
 import { columnsOf, type Group, type GroupBy, groupings } from './groups.ts';
@@ -154,7 +153,10 @@ function toMetadataGroup(row: MetadataRow) {
   };
 }
 
-type FilterCall = Pick<AdminCall<LogFilters, unknown>, 'em' | 'actor' | 'organisationId' | 'workspaceId' | 'query' | 'services'>;
+type FilterCall = Pick<
+  AdminCall<v.InferOutput<typeof filterQuery>, unknown>,
+  'em' | 'actor' | 'organisationId' | 'workspaceId' | 'query' | 'services'
+>;
 
 /** Reads the filters of a request. Throws AB03 if the caller may not use metadata and the request does. */
 async function selectionOf(call: FilterCall, { usesMetadata = false } = {}): Promise<Selection> {

@@ -1,10 +1,15 @@
 import * as v from 'valibot';
 import { nullableText, time } from '../../http/reply/reply-schemas.ts';
-import { currentPage, pageSizeFromZero, queryFlag, tenantEntries } from '../../http/request/schemas.ts';
+import { currentPage, pageSizeFromZero, queryFlag, queryTime, tenantEntries } from '../../http/request/schemas.ts';
 import { logFilterEntries } from '../logs/filters.ts';
 
-/** Filters of all analytics. `time_of_generation_min` and `_max` are required. */
-export const filterQuery = v.strictObject({ ...tenantEntries, ...logFilterEntries });
+/** Filters of all analytics. Both times are required. */
+export const filterQuery = v.strictObject({
+  ...tenantEntries,
+  ...logFilterEntries,
+  time_of_generation_min: queryTime,
+  time_of_generation_max: queryTime,
+});
 
 const number = v.number();
 const timestamp = { timestamp: time };

@@ -129,6 +129,7 @@ describe('paths that the control plane and providers have', () => {
     ['/v1/deployments/../../internal/v1/changes', { 'x-svc-api-key': 'svc_admin_a_b' }],
     ['/v1/deployments/%2e%2E/%2e./internal', { 'x-svc-api-key': 'svc_admin_a_b' }],
     ['/v1/deployments2', { 'x-svc-api-key': 'svc_admin_a_b' }],
+    ['/v1/deployments/eu/chat/completions', { 'x-svc-api-key': 'svc_admin_a_b' }],
     ['/v1/proxy/deployments', { 'x-svc-api-key': 'svc_admin_a_b' }],
   ])('%s with %j does not', (path, headers) => {
     expect(call(path, headers as unknown as Record<string, string>)).toBe(false);
