@@ -22,7 +22,7 @@ import { withToolIndexes } from '../core/formats/openai/tool-indexes.ts';
 import { createMasks } from '../core/journal/mask-content.ts';
 import { redactText } from '../core/log/redact.ts';
 import { EventStream } from '../core/pipeline/attempt/event-stream.ts';
-import { modelInForm } from '../core/pipeline/request/passed-request.ts';
+import { modelInForm } from '../core/pipeline/request/passed-model.ts';
 import { compileTemplate } from '../core/prompts/compile-template.ts';
 import { azurePriceName } from '../core/provider-settings/price-names.ts';
 import { eventStream } from '../core/providers/bedrock/event-stream.ts';

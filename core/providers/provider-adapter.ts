@@ -1,6 +1,7 @@
 /** Adapters of third-party providers (`svc-gateway/provider-adapter`). Only gateways load them. */
 
 export type { ListedModel, ModelList, ModelPage } from '../contract/provider/model-list.ts';
+export type { HiddenModel, ModelSources } from '../contract/provider/model-sources.ts';
 export type {
   BytesReply,
   Credentials,

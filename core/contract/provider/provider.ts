@@ -7,6 +7,7 @@ import type { JsonObject } from '../values/json/json.ts';
 import type { Maybe } from '../values/maybe.ts';
 import type { Usage } from '../values/models/usage.ts';
 import type { DeploymentProbe, ModelList } from './model-list.ts';
+import type { ModelSources } from './model-sources.ts';
 import type { SignServices } from './sign-services.ts';
 import type { StreamDecoding, StreamReader, StreamTranslator } from './stream-event.ts';
 import type { UpstreamSender } from './upstream.ts';
@@ -103,13 +104,8 @@ export interface ProviderAdapter {
   readonly forwards?: readonly string[];
   /** Path (below the base URL, with `/`) of a pass-through call for the path after `/v1`; absent: that path itself. */
   proxyPath?(path: string, settings?: ProviderSettings): string;
-  /**
-   * Returns the model that the path of a pass-through call selects, whatever its body names; null if the body names it. Paths with a form that
-   * only one meaning has, such as `/models/<model>:predict`, are known for all providers.
-   */
-  modelInPath?(path: string): string | null;
-  /** Request headers that select a model, deployment or variant beside the body (lower-case). Callers can have them forwarded. */
-  readonly modelHeaders?: readonly string[];
+  /** Places in which calls name their model beside the body's `model`. Absent: none. */
+  readonly modelSources?: ModelSources;
   readonly operations: Partial<Record<OperationName, Operation>>;
   /** True if its operations take custom tools of OpenAI, whose input is free text. Otherwise these reach them as functions. */
   readonly customTools?: true;

@@ -1,3 +1,4 @@
+import type { ModelSources } from '../../contract/provider/model-sources.ts';
 import type {
   Operation,
   OperationCall,
@@ -55,7 +56,7 @@ export interface CompatibleProvider extends CompatibleMedia {
   readonly realtime?: boolean;
   /** Returns the path of a pass-through call, and of responses, if it is not prefix + path. */
   readonly proxyPath?: (path: string, settings?: ProviderSettings) => string;
-  readonly modelInPath?: (path: string) => string | null;
+  readonly modelSources?: ModelSources;
 }
 
 /** A provider as above, with the declaration that supplies its id and settings. */
@@ -90,7 +91,7 @@ export function openAiCompatible({ declaration, ...given }: CompatibleInput): Co
     },
     forwards: row.forwards ?? [],
     proxyPath: row.proxyPath ?? ((path, settings) => prefix(settings ?? {}) + path),
-    ...(row.modelInPath ? { modelInPath: row.modelInPath } : {}),
+    ...(row.modelSources ? { modelSources: row.modelSources } : {}),
     operations,
     ...(row.realtime ? { realtime: realtime(prefix) } : {}),
     chatExtras: hasResponses ? sealedReasoning(byResponsesOf(row), row.chatExtras) : (row.chatExtras ?? []),

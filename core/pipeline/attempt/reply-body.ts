@@ -1,5 +1,6 @@
 import type { Operation } from '../../contract/provider/provider.ts';
 import { findHeader, type HeaderList, withoutHeader } from '../../contract/values/http/http.ts';
+import { isJsonType } from '../../contract/values/http/media-types.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { isEventStream } from '../../contract/values/text/event-text.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
@@ -7,7 +8,7 @@ import { textOf } from '../../contract/values/text/utf8.ts';
 /** A reply without a content type counts as JSON, because shaped routes request JSON. */
 export function isJson(headers: HeaderList): boolean {
   const type = findHeader(headers, 'content-type');
-  return type === undefined || /^application\/([\w.+-]+\+)?json\b/i.test(type);
+  return type === undefined || isJsonType(type);
 }
 
 /** True if these are the headers of the events that the operation reads. */

@@ -3,12 +3,13 @@ import { isSession } from '../../contract/plugin/requests/is-session.ts';
 import { makesSpeech, namesModelInMessages, type PassedRequest } from '../../contract/plugin/requests/passed-traffic.ts';
 import type { Locations } from '../../contract/provider/passed-usage.ts';
 import type { BodyConsumer, RequestBody } from '../../contract/values/http/http.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
-import { percentDecoded } from '../../contract/values/text/percent-decoded.ts';
+import { isJsonType, isMultipartForm } from '../../contract/values/http/media-types.ts';
+import { isObject, isText, type JsonObject } from '../../contract/values/json/json.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
 import { fieldsInHead, formHeadBytes, paramsOfForm } from './form-data.ts';
 import { checkJsonLimits } from './json-limits.ts';
 import { JsonScanner, scanTable, type TextKind } from './json-scanner.ts';
+import { type AddressedModel, addressedModel, isEncoded, modelInForm } from './passed-model.ts';
 import { peekBody } from './peek-body.ts';
 import type { BodyLimits } from './read-body.ts';
 
@@ -72,17 +73,13 @@ function mustBuffer({ request, plan }: RequestContext, bytesMax: number): boolea
 
 /**
  * Begins to read the facts about the price of a request that may run a model. Reads the body if it is at hand; otherwise
- * `meteredBody` and `readHeldBody` read it later. Names the model from the path, else from the body, else from the query. Providers ignore a model
- * in the query of most paths, so a caller could otherwise choose the price. The query therefore counts only if no body can name another model.
+ * `meteredBody` and `readHeldBody` read it later. Names the model of the address, else of the body.
  */
 function beginFacts(ctx: RequestContext): void {
-  const { endpoint } = ctx;
-  if (endpoint?.traffic === undefined || endpoint.traffic === 'free') return;
-  const inPath = modelInPath(endpoint.proxyPath);
-  const inQuery = inPath === null ? modelInQuery(ctx.query) : null;
-  const isRead = readsModelOfQuery(endpoint.proxyPath) || ctx.request.body.length === 0 || isReadable(ctx);
-  ctx.nameModel(inPath ?? (isRead ? inQuery : null));
-  ctx.passed = new PassedFacts(ctx, inPath !== null || (inQuery !== null && readsModelOfQuery(endpoint.proxyPath)));
+  if (ctx.endpoint?.traffic === undefined || ctx.endpoint.traffic === 'free') return;
+  const addressed = addressedModel(ctx);
+  ctx.nameModel(addressed.model);
+  ctx.passed = new PassedFacts(ctx, addressed);
   readHeldBody(ctx);
 }
 
@@ -117,10 +114,10 @@ export async function holdForLimits(ctx: RequestContext, limits: BodyLimits): Pr
   const { body } = ctx.request;
   if (ctx.body !== null || ctx.peekedBody !== null || ctx.bodyTaken || body.length === 0) return;
   const type = ctx.request.header('content-type') ?? 'application/json';
-  if (jsonType.test(type) && body.length <= limits.jsonBytesMax) {
+  if (isJsonType(type) && body.length <= limits.jsonBytesMax) {
     ctx.body = await ctx.readBytes(limits.jsonBytesMax);
     readHeldBody(ctx);
-  } else if (formType.test(type)) {
+  } else if (isMultipartForm(type)) {
     const peeked = await peekBody(body, formHeadBytes, limits.streamedBytesMax, (bytes) => ctx.holdBytes(bytes));
     if (peeked.isWhole) {
       ctx.body = peeked.head;
@@ -142,8 +139,8 @@ async function peekParams(ctx: RequestContext, limits: BodyLimits): Promise<void
   const { body } = ctx.request;
   if (body.length === 0) return;
   const type = ctx.request.header('content-type') ?? '';
-  const isForm = /^multipart\/form-data\b/i.test(type);
-  if (!isForm && !/^application\/([\w.+-]+\+)?json\b/i.test(type)) return;
+  const isForm = isMultipartForm(type);
+  if (!isForm && !isJsonType(type)) return;
   const bytesMax = isForm ? formHeadBytes : limits.jsonBytesMax;
   let head = ctx.body;
   if (head === null) {
@@ -185,6 +182,11 @@ export function readHeldBody(ctx: RequestContext): void {
   if (ctx.body !== null && ctx.passed instanceof PassedFacts) ctx.passed.push(ctx.body);
 }
 
+/** Names the model of a pass-through call to a target. `inPath` is the model in the path that only this target has; null if it has none. */
+export function nameModelOfCall({ passed }: RequestContext, inPath: string | null): void {
+  if (passed instanceof PassedFacts) passed.nameModel(inPath);
+}
+
 /** A body that is streamed to the provider and read as it passes. */
 export function meteredBody(facts: PassedRequest | null, body: RequestBody): RequestBody {
   if (!(facts instanceof PassedFacts)) return body;
@@ -206,46 +208,6 @@ export function meteredBody(facts: PassedRequest | null, body: RequestBody): Req
   };
 }
 
-/**
- * The model in a path: `/models/<model>:generateContent`, also `tunedModels` and `endpoints`, `/model/<model>/invoke`, `/deployments/<model>/…`,
- * `/run/@cf/<model>`, `/endpoints/<model>/chat/completions` (Vertex AI), `/<model>/invocations` (Databricks, SageMaker); null without one.
- */
-export function modelInPath(path: string): string | null {
-  const match =
-    /\/(?:(?:models|tunedModels|endpoints)\/+([^/:?]+?)(?::|%3a)|model\/+([^/?]+)\/|deployments\/+([^/?]+)\/|run\/+((?:@|%40)(?:cf|hf)(?:\/|%2f)[^?]+)|endpoints\/+(?!openapi\/)([^/?]+)\/|([^/?]+)\/+(?:async-)?invocations(?:[-/?]|$))/i.exec(
-      path,
-    );
-  const name = match?.slice(1).find((group) => group !== undefined);
-  return name === undefined ? null : percentDecoded(name);
-}
-
-/**
- * Returns the text of the first part of a form with the name `model`; null if there is none. Texts of other parts cannot imitate a part, because
- * only the boundary in the content type separates parts.
- */
-export function modelInForm(text: string, contentType: string): string | null {
-  const boundary = /;\s*boundary=(?:"([^"]+)"|([^\s;]+))/i.exec(contentType);
-  if (boundary === null) return null;
-  // The last piece may be cut.
-  const parts = `\r\n${text}`.split(`\r\n--${boundary[1] ?? boundary[2]}`).slice(1, -1);
-  for (const part of parts) {
-    const end = part.indexOf('\r\n\r\n');
-    if (end !== -1 && modelPart.test(part.slice(0, end))) return part.slice(end + 4);
-  }
-  return null;
-}
-
-const modelPart = /^content-disposition:[^\r\n]*;[ \t]*name=(?:"model"|model)[ \t]*(?:;|$)/im;
-
-/** True for the paths of Deepgram, which reads its model from the query and ignores one in the body. */
-function readsModelOfQuery(path: string): boolean {
-  return /\/(?:listen|speak|read)\/?$/.test(path);
-}
-
-function modelInQuery(query: string): string | null {
-  return query.includes('model=') ? new URLSearchParams(query).get('model') : null;
-}
-
 /** Reads a request that is passed through as its bytes pass. */
 class PassedFacts implements PassedRequest {
   readonly params: JsonObject = {};
@@ -253,21 +215,32 @@ class PassedFacts implements PassedRequest {
   readonly #type: string;
   readonly #isEncoded: boolean;
   readonly #scanner: JsonScanner | null;
-  readonly #hasModel: boolean;
+  readonly #addressed: AddressedModel;
+  /** True: the model is known, whatever the body names. */
+  #hasModel: boolean;
   #bytes = 0;
 
-  constructor(ctx: RequestContext, hasModel: boolean) {
+  constructor(ctx: RequestContext, addressed: AddressedModel) {
     this.#ctx = ctx;
     this.#type = ctx.request.header('content-type') ?? 'application/json';
     this.#isEncoded = isEncoded(ctx);
-    this.#hasModel = hasModel;
-    const isScanned = !this.#isEncoded && jsonType.test(this.#type);
+    this.#addressed = addressed;
+    this.#hasModel = addressed.isFinal;
+    const isScanned = !this.#isEncoded && isJsonType(this.#type);
     const table = makesSpeech(ctx.endpoint?.proxyPath ?? '') ? speechTable : requestTable;
     this.#scanner = isScanned ? new JsonScanner(table, false, (path, value) => this.#found(names[path] ?? path, value)) : null;
   }
 
+  /** Names the model of the next call: `inPath`, or that of the address or the body if it is null. */
+  nameModel(inPath: string | null): void {
+    const { model, isFinal } = this.#addressed;
+    this.#hasModel = inPath !== null || isFinal;
+    const inBody = isFinal || !isText(this.params.model) ? null : this.params.model;
+    this.#ctx.nameModel(inPath ?? inBody ?? model);
+  }
+
   push(chunk: Uint8Array): void {
-    if (this.#bytes === 0 && !this.#isEncoded && formType.test(this.#type)) this.#readForm(chunk);
+    if (this.#bytes === 0 && !this.#isEncoded && isMultipartForm(this.#type)) this.#readForm(chunk);
     this.#bytes += chunk.length;
     this.#scanner?.push(chunk);
   }
@@ -280,7 +253,7 @@ class PassedFacts implements PassedRequest {
     const bytes = Math.max(this.#bytes, this.#ctx.request.body.length);
     if (this.#scanner && this.#bytes > 0) return Math.ceil(this.#scanner.textBytes / bytesPerToken);
     const tokens = Math.ceil(bytes / (this.#isEncoded ? 1 : bytesPerToken));
-    return jsonType.test(this.#type) || /^text\//i.test(this.#type) ? tokens : Math.min(tokens, dataTokensMax);
+    return isJsonType(this.#type) || /^text\//i.test(this.#type) ? tokens : Math.min(tokens, dataTokensMax);
   }
 
   /** SDKs send the text fields of a form before its files. */
@@ -293,21 +266,6 @@ class PassedFacts implements PassedRequest {
   #found(name: string, value: unknown): void {
     if (typeof value === 'object') return;
     this.params[name] = value;
-    if (name === 'model' && typeof value === 'string' && value !== '' && !this.#hasModel) this.#ctx.nameModel(value);
+    if (name === 'model' && isText(value) && !this.#hasModel) this.#ctx.nameModel(value);
   }
 }
-
-/** True for a body whose model is read: JSON and forms. */
-function isReadable(ctx: RequestContext): boolean {
-  const type = ctx.request.header('content-type') ?? 'application/json';
-  return !isEncoded(ctx) && (jsonType.test(type) || formType.test(type));
-}
-
-/** True for a compressed body. */
-export function isEncoded({ request }: RequestContext): boolean {
-  const encoding = request.header('content-encoding');
-  return encoding !== undefined && encoding !== 'identity';
-}
-
-export const jsonType = /^application\/([\w.+-]+\+)?json\b/i;
-const formType = /^multipart\/form-data\b/i;

@@ -1,6 +1,7 @@
 import { type ParseError, parse as parseLenient } from 'jsonc-parser';
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { isJsonType, isMultipartForm } from '../../contract/values/http/media-types.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { jsonSyntaxText } from '../../contract/values/json/json-syntax.ts';
 import { unmarkedTextOf } from '../../contract/values/text/utf8.ts';
@@ -32,8 +33,8 @@ export async function readParams(ctx: RequestContext, limits: BodyLimits): Promi
     return;
   }
   const type = ctx.request.header('content-type');
-  if (kind !== 'json' && type !== undefined && /^multipart\/form-data\b/i.test(type)) return readForm(ctx, type, limits);
-  const isJson = type === undefined || type === 'application/json' || /^application\/([\w.+-]+\+)?json\b/i.test(type);
+  if (kind !== 'json' && type !== undefined && isMultipartForm(type)) return readForm(ctx, type, limits);
+  const isJson = type === undefined || isJsonType(type);
   if (!isJson || kind === 'form') throw wrongType(type, kind);
   const counted = new JsonLimits(limits.jsonValuesMax);
   const isSmall = ctx.request.body.length >= 0 && ctx.request.body.length <= harmlessBytes;

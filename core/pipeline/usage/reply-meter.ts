@@ -3,6 +3,7 @@ import { isEstimable, makesImages, makesSpeech, type PassedRequest } from '../..
 import type { Locations, PassedUsage } from '../../contract/provider/passed-usage.ts';
 import type { StreamDecoder } from '../../contract/provider/stream-event.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
+import { isJsonType } from '../../contract/values/http/media-types.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import type { Maybe } from '../../contract/values/maybe.ts';
 import { emptyUsage, type Usage } from '../../contract/values/models/usage.ts';
@@ -68,7 +69,7 @@ export class ReplyMeter {
     const encoding = findHeader(headers, 'content-encoding') ?? 'identity';
     const isFrames = type.startsWith(format.frames.contentType);
     this.#isStream = isFrames || lineTypes.test(type);
-    const isRead = this.#isStream || jsonType.test(type);
+    const isRead = this.#isStream || isJsonType(type);
     const isEncoded = encoding !== 'identity';
     this.#decoder = isRead && isEncoded ? SideDecoder.of(encoding, (chunk) => this.#read(chunk)) : null;
     const isReadable = isRead && (!isEncoded || this.#decoder !== null);
@@ -170,6 +171,5 @@ function withoutNulls(counts: JsonObject): JsonObject {
   return counts;
 }
 
-const jsonType = /^application\/([\w.+-]+\+)?json\b/i;
 /** Content types with one JSON value per line. */
 const lineTypes = /^(?:text\/event-stream|application\/(?:x-ndjson|ndjson|jsonl|stream\+json|x-jsonlines))/i;

@@ -30,7 +30,7 @@ const endpoint: FoundryAdapter = {
   },
   forwards: ['anthropic-beta', 'anthropic-version', 'anthropic-user-profile-id'],
   proxyPath,
-  modelHeaders: ['x-ms-oai-image-generation-deployment', 'azureml-model-deployment'],
+  modelSources: { headers: ['x-ms-oai-image-generation-deployment', 'azureml-model-deployment'] },
   operations: {
     chatComplete,
     complete,

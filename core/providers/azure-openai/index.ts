@@ -36,7 +36,7 @@ const adapter: AzureAdapter = {
     return signWithIdentity('azure-openai', call, given, credentials, services);
   },
   proxyPath,
-  modelHeaders: ['x-ms-oai-image-generation-deployment'],
+  modelSources: { headers: ['x-ms-oai-image-generation-deployment'] },
   deploymentProbes,
   operations: {
     chatComplete,

@@ -1,5 +1,4 @@
 import type { ProviderSettings } from '../../contract/provider/provider.ts';
-import { pathAsModel } from '../../contract/values/addresses/path-as-model.ts';
 import { withoutTrailingSlashes } from '../../contract/values/addresses/trailing-slashes.ts';
 import { basicCredentials } from '../../contract/values/credentials/basic-credentials.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
@@ -130,7 +129,6 @@ export const rows: readonly CompatibleRow[] = [
     baseUrl: 'https://fal.run',
     operations: ['imageGenerate'],
     credential: (key) => ['authorization', `Key ${key}`],
-    modelInPath: pathAsModel,
   },
   { id: 'featherless-ai', baseUrl: 'https://api.featherless.ai/v1', operations: ['chatComplete', 'complete'], chat: openModels },
   {

@@ -1,7 +1,7 @@
 import { type CompatibleAdapter, openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { listFiles, retrieveFile, uploadFile } from './files.ts';
 import { cancelFinetune, createFinetune, listFinetunes, retrieveFinetune } from './fine-tuning.ts';
-import { fireworksImages, fireworksRerank } from './media.ts';
+import { fireworksImages, fireworksRerank, modelOfImagePath } from './media.ts';
 import { declaration } from './settings.ts';
 
 const compatible = openAiCompatible({
@@ -10,6 +10,7 @@ const compatible = openAiCompatible({
   operations: ['chatComplete', 'complete', 'embed', 'createModelResponse', 'imageGenerate', 'rerank'],
   chat: { renames: { max_completion_tokens: 'max_tokens' }, developerAsSystem: true, ownFinishReasons: true },
   images: fireworksImages,
+  modelSources: { inPath: modelOfImagePath },
   rerank: fireworksRerank,
   chatExtras: ['top_k'],
 });

@@ -1,5 +1,6 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { percentDecoded } from '../../contract/values/text/percent-decoded.ts';
 import { nearestRatio } from '../../formats/media/aspect-ratio.ts';
 import { type ImageQuirks, withWidthAndHeight } from '../../formats/media/images.ts';
 import { type RerankQuirks, withTextDocuments } from '../../formats/openai/rerank.ts';
@@ -29,6 +30,17 @@ export const fireworksImages: ImageQuirks = {
   },
   repliesWithImage: true,
 };
+
+/** Returns the model of a pass-through request for an image, without the function that may follow it. */
+export function modelOfImagePath(path: string): string | null {
+  const segments = path.split('/').filter((segment) => segment !== '');
+  const at = segments.findIndex((segment) => segment === 'workflows' || segment === 'image_generation');
+  const model = at === -1 ? [] : segments.slice(at + 1);
+  if (imageFunctions.has(model.at(-1) ?? '')) model.pop();
+  return model.length === 0 ? null : percentDecoded(model.join('/'));
+}
+
+const imageFunctions: ReadonlySet<string> = new Set(['text_to_image', 'image_to_image', 'control_net']);
 
 function isFlux(model: unknown): boolean {
   return /flux/i.test(String(model));

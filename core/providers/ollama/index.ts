@@ -9,8 +9,14 @@ export const ollama = openAiCompatible({
   pathPrefix: openAiPrefix,
   operations: ['chatComplete', 'complete', 'embed'],
   chat: { renames: { max_completion_tokens: 'max_tokens' }, developerAsSystem: true, ownFinishReasons: true },
+  // Copies and derived models have second names.
+  modelSources: {
+    hidden: (path) => (makesModel.test(path) ? { param: 'model', remedy: 'make models at the provider itself' } : null),
+  },
   proxyPath: (path, settings) => (path.startsWith('/api/') ? path : openAiPrefix(settings ?? {}) + path),
 });
+
+const makesModel = /\/api\/(?:copy|create)\/*$/;
 
 /** Users set the plain address or, as for the OpenAI SDK, the address with `/v1`. Both work. */
 function openAiPrefix(settings: ProviderSettings): string {

@@ -1,5 +1,6 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { percentDecoded } from '../../contract/values/text/percent-decoded.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { type CompatibleAdapter, openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { declaration } from './settings.ts';
@@ -9,6 +10,7 @@ const compatible = openAiCompatible({
   baseUrl: 'https://serving.app.predibase.com',
   operations: ['chatComplete'],
   chat: { renames: { max_completion_tokens: 'max_tokens' }, developerAsSystem: true, ownFinishReasons: true },
+  modelSources: { inPath: deploymentIn },
 });
 const chat = compatible.operations.chatComplete as Operation;
 
@@ -29,6 +31,12 @@ export const predibase: CompatibleAdapter = {
     },
   },
 };
+
+/** Returns the deployment of a pass-through path. */
+function deploymentIn(path: string): string | null {
+  const [, deployment] = /\/deployments\/+v2\/+llms\/+([^/]+)/.exec(path) ?? [];
+  return deployment === undefined ? null : percentDecoded(deployment);
+}
 
 /** In `deployment:adapter/1` the adapter becomes the body's model. An empty adapter means the deployment itself. */
 function partsOf({ model }: OperationCall): { readonly deployment: string; readonly adapter: string } {

@@ -12,7 +12,7 @@ export const sagemaker: ProviderAdapter = {
   ...declared(declaration),
   baseUrl: (given) => awsOrigin('runtime.sagemaker', regionOf(given)),
   headers: (given) => endpointHeaders(given),
-  modelHeaders,
+  modelSources: { headers: modelHeaders },
   sign: signCall,
   // Signatures cover bodies.
   buffersProxyBodies: () => true,

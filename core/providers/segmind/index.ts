@@ -10,7 +10,7 @@ export const segmind: ProviderAdapter = {
   ...declared(declaration),
   baseUrl: () => 'https://api.segmind.com/v1',
   headers: (_settings, { api_key: key }) => (key === undefined ? [] : ['x-api-key', key.reveal()]),
-  modelInPath: pathAsModel,
+  modelSources: { inPath: pathAsModel },
   operations: { imageGenerate },
   error: providerError('segmind'),
 };

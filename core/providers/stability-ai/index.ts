@@ -17,7 +17,7 @@ export const stabilityAi: ProviderAdapter = {
   ],
   // Paths without a version belong to version 1; newer ones start with `/v2beta`.
   proxyPath: (path) => (/^\/v\d/.test(path) ? path : `/v1${path}`),
-  modelInPath,
+  modelSources: { inPath: modelInPath },
   models: modelList,
   operations: { imageGenerate, imageEdit },
   error: errorOf,

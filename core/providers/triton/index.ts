@@ -3,6 +3,7 @@ import type { StreamEvent, StreamReader, StreamTranslator } from '../../contract
 import { withoutTrailingSlashes } from '../../contract/values/addresses/trailing-slashes.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { percentDecoded } from '../../contract/values/text/percent-decoded.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { providerError, streamError } from '../../formats/openai/provider-error.ts';
 import { declared } from '../../provider-settings/declaration.ts';
@@ -53,9 +54,16 @@ export const triton: ProviderAdapter = {
   },
   headers: (_settings, { api_key: key }) => (key === undefined ? [] : ['authorization', `Bearer ${key.reveal()}`]),
   proxyPath: (path) => (/^\/(v2|metrics)(\/|$)/.test(path) ? path : `/v2${path}`),
+  modelSources: { inPath: servedModel },
   operations: { complete },
   error: providerError(id),
 };
+
+/** Returns the model of `/models/<model>/infer`, also with a version (`/models/<model>/versions/<version>/generate`). */
+function servedModel(path: string): string | null {
+  const [, model] = /\/models\/+([^/]+)\/+(?:versions\/+[^/]+\/+)?(?:infer|generate|generate_stream)\/*$/.exec(path) ?? [];
+  return model === undefined ? null : percentDecoded(model);
+}
 
 function toGenerate({ model: _model, prompt, stream, ...params }: JsonObject, call: OperationCall): JsonObject {
   const { parameters, ...inputs } = params;

@@ -122,11 +122,7 @@ describe('a model allow-list', () => {
     ['endpoints/bad:predict', 412],
     ['run/@cf/bad', 412],
     ['models/good:generateContent', 200],
-    ['hf-inference/models/bad', 412],
-    ['hf-inference/models/of/bad/pipeline/feature-extraction', 412],
-    ['hf-inference/models/good/v1/chat/completions', 200],
-    ['models/of%2Fbad/predictions', 412],
-    ['models/good/predictions', 200],
+    ['models/good/unknown', 400],
   ])('applies to the model of the path %s, whatever the body names', async (path, status) => {
     expect((await ask(restricted(), `/v1/proxy/${path}`, json, '{"model":"good","contents":[]}')).status).toBe(status);
   });
@@ -303,6 +299,18 @@ describe('a model allow-list', () => {
     ['stability-ai', 'v2beta/stable-image/generate/ultra', 412],
     ['stability-ai', 'generation/bad/text-to-image', 412],
     ['stability-ai', 'v2beta/stable-image/generate/sd3', 200],
+    ['huggingface', 'hf-inference/models/bad', 412],
+    ['huggingface', 'hf-inference/models/of/bad/pipeline/feature-extraction', 412],
+    ['huggingface', 'hf-inference/models/good/v1/chat/completions', 200],
+    ['replicate', 'models/of%2Fbad/predictions', 412],
+    ['replicate', 'models/good/predictions', 200],
+    ['triton', 'models/bad/versions/1/infer', 412],
+    ['triton', 'models/good/generate', 200],
+    ['predibase', 't/deployments/v2/llms/bad/v1/chat/completions', 412],
+    ['predibase', 't/deployments/v2/llms/good/v1/chat/completions', 200],
+    ['fireworks-ai', 'workflows/accounts/fireworks/models/bad/text_to_image', 412],
+    ['fireworks-ai', 'image_generation/bad', 412],
+    ['fireworks-ai', 'workflows/good/text_to_image', 200],
     ['ollama', 'api/copy', 400],
     ['ollama', 'api/create', 400],
   ])('applies to what %s runs at the path %s', async (provider, path, status) => {
@@ -318,6 +326,20 @@ describe('a model allow-list', () => {
     expect((await ask(harness, `/v1/proxy/${path}`, json, body)).status).toBe(status);
   });
 
+  it.each([
+    ['triton', 'models/bad/generate'],
+    ['predibase', 't/deployments/v2/llms/bad/v1/chat/completions'],
+    ['fireworks-ai', 'workflows/accounts/fireworks/models/bad/text_to_image'],
+    ['huggingface', 'hf-inference/models/bad/pipeline/feature-extraction'],
+  ])('is also a list of rejected models for what %s runs at the path %s', async (provider, path) => {
+    const harness = restricted({ allowAll: true, list: [{ slug: 'bad', enabled: false, customHost: null }], headers: null });
+    const id = `provider ${workspaceId}/one`;
+    const settings = { custom_host: 'https://one.example' };
+    harness.documents.set(id, { ...(harness.documents.get(id) as object), provider, settings });
+    const reply = await ask(harness, `/v1/proxy/${path}`, json, '{"model":"good"}');
+    expect(reply.json).toMatchObject({ error: { code: 'model_not_allowed' } });
+  });
+
   it('fixes settings that select a part of a SageMaker endpoint', async () => {
     const harness = restricted();
     const id = `provider ${workspaceId}/one`;
@@ -329,8 +351,15 @@ describe('a model allow-list', () => {
   });
 
   it('applies to the version of a prediction', async () => {
-    expect((await ask(restricted(), '/v1/predictions', json, '{"model":"good","version":"bad"}')).status).toBe(412);
-    expect((await ask(restricted(), '/v1/predictions', json, '{"version":"good"}')).status).toBe(200);
+    for (const [body, status] of [
+      ['{"model":"good","version":"bad"}', 412],
+      ['{"version":"good"}', 200],
+    ] as const) {
+      const harness = restricted();
+      const id = `provider ${workspaceId}/one`;
+      harness.documents.set(id, { ...(harness.documents.get(id) as object), provider: 'replicate' });
+      expect((await ask(harness, '/v1/predictions', json, body)).status).toBe(status);
+    }
   });
 
   it('rejects a body whose tools name a model and that names none itself', async () => {

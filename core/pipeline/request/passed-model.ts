@@ -1,0 +1,88 @@
+import type { RequestContext } from '../../contract/plugin/context.ts';
+import { isJsonType, isMultipartForm } from '../../contract/values/http/media-types.ts';
+import { percentDecoded } from '../../contract/values/text/percent-decoded.ts';
+
+/** Places of models in paths. Each has this meaning at every provider, so that it is known before the target is. */
+const placeOfModel = new RegExp(
+  `/(?:${[
+    // Gemini and Vertex AI: `/models/<model>:generateContent`
+    '(?:models|tunedModels|endpoints)/+([^/:?]+?)(?::|%3a)',
+    // Bedrock: `/model/<model>/invoke`
+    'model/+([^/?]+)/',
+    // Azure: `/deployments/<model>/chat/completions`
+    'deployments/+([^/?]+)/',
+    // Cloudflare: `/run/@cf/<model>`
+    'run/+((?:@|%40)(?:cf|hf)(?:/|%2f)[^?]+)',
+    // Vertex AI: `/endpoints/<model>/chat/completions`
+    'endpoints/+(?!openapi/)([^/?]+)/',
+    // Databricks and SageMaker: `/<model>/invocations`
+    '([^/?]+)/+(?:async-)?invocations(?:[-/?]|$)',
+  ].join('|')})`,
+  'i',
+);
+
+/** Returns the model in a place of a path that only models can have; null without one. */
+export function modelInPath(path: string): string | null {
+  const name = placeOfModel
+    .exec(path)
+    ?.slice(1)
+    .find((group) => group !== undefined);
+  return name === undefined ? null : percentDecoded(name);
+}
+
+/** The model in the address of a pass-through request. */
+export interface AddressedModel {
+  /** Null: the address names none, or the body may name another one. */
+  readonly model: string | null;
+  /** True: the provider calls this model, whatever the body names. */
+  readonly isFinal: boolean;
+}
+
+/**
+ * Reads the model of a pass-through request from its path, else from its query. Providers ignore a model in the query of most paths, so a caller
+ * could otherwise choose the price. The query therefore counts only if no body can name another model.
+ */
+export function addressedModel(ctx: RequestContext): AddressedModel {
+  const path = ctx.endpoint?.proxyPath ?? '';
+  const inPath = modelInPath(path);
+  if (inPath !== null) return { model: inPath, isFinal: true };
+  const inQuery = ctx.query.includes('model=') ? new URLSearchParams(ctx.query).get('model') : null;
+  const isFinal = inQuery !== null && readsModelOfQuery(path);
+  const isRead = isFinal || ctx.request.body.length === 0 || hasReadableModel(ctx);
+  return { model: isRead ? inQuery : null, isFinal };
+}
+
+/** True for the paths of Deepgram, which reads its model from the query and ignores one in the body. */
+function readsModelOfQuery(path: string): boolean {
+  return /\/(?:listen|speak|read)\/?$/.test(path);
+}
+
+/** True for a body whose model is read: JSON and forms. */
+function hasReadableModel(ctx: RequestContext): boolean {
+  const type = ctx.request.header('content-type') ?? 'application/json';
+  return !isEncoded(ctx) && (isJsonType(type) || isMultipartForm(type));
+}
+
+/** True for a compressed body. */
+export function isEncoded({ request }: RequestContext): boolean {
+  const encoding = request.header('content-encoding');
+  return encoding !== undefined && encoding !== 'identity';
+}
+
+/**
+ * Returns the text of the first part of a form with the name `model`; null if there is none. Texts of other parts cannot imitate a part, because
+ * only the boundary in the content type separates parts.
+ */
+export function modelInForm(text: string, contentType: string): string | null {
+  const boundary = /;\s*boundary=(?:"([^"]+)"|([^\s;]+))/i.exec(contentType);
+  if (boundary === null) return null;
+  // The last piece may be cut.
+  const parts = `\r\n${text}`.split(`\r\n--${boundary[1] ?? boundary[2]}`).slice(1, -1);
+  for (const part of parts) {
+    const end = part.indexOf('\r\n\r\n');
+    if (end !== -1 && modelPart.test(part.slice(0, end))) return part.slice(end + 4);
+  }
+  return null;
+}
+
+const modelPart = /^content-disposition:[^\r\n]*;[ \t]*name=(?:"model"|model)[ \t]*(?:;|$)/im;
