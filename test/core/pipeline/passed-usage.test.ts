@@ -1,9 +1,16 @@
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import type { HeaderList } from '../../../core/contract/values/http/http.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { createHarness, type FakeRequest, type FakeSink, type Script } from '../../../core/test-kit/pipeline-harness.ts';
+import {
+  createHarness,
+  type FakeRequest,
+  type FakeSink,
+  failWith,
+  type Script,
+} from '../../../core/test-kit/pipeline-harness.ts';
 
 const json = ['content-type', 'application/json'];
 const events = ['content-type', 'text/event-stream'];
@@ -320,5 +327,22 @@ describe('usage of pass-through replies', () => {
   ])('has the model that the provider reads, and not one in %s', async (_what, path, type, body, model) => {
     const { record } = await pass(bytes('{}', json), { path, body, headers: { 'content-type': type } });
     expect(record.model).toBe(model);
+  });
+
+  it.each([
+    ['a small body', { model: 'cheap' }],
+    ['a streamed body', { prompt: 'x'.repeat(100_000), model: 'cheap' }],
+  ])('has the model of a path that only one provider has, and not one in %s', async (_what, body) => {
+    const request = { path: '/v1/proxy/dear', body, headers: { 'x-svc-provider': 'segmind' } };
+    expect((await pass(bytes('{}', json), request)).record.model).toBe('dear');
+  });
+
+  it('has the model of the body after a fallback from such a path', async () => {
+    const harness = createHarness({ providers: { one: 'segmind', two: 'openai' } });
+    harness.script(failWith(new GatewayError('upstream_connect')), bytes('{}', json));
+    const config = { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] };
+    const headers = { 'x-svc-config': JSON.stringify(config) };
+    await harness.send({ method: 'POST', path: '/v1/proxy/responses', headers, body: { model: 'dear', input: 'hi' } });
+    expect(harness.records[0]).toMatchObject({ model: 'dear', attempts: [{ model: 'responses' }, { model: 'dear' }] });
   });
 });
