@@ -18,8 +18,8 @@ export function nearestName(given: string, known: readonly string[], lengthMin =
 }
 
 /** Returns `; did you mean …?` for a misspelt name, and an empty text if no known name is close. */
-export function didYouMean(given: string, known: readonly string[], lengthMin?: number): string {
-  const meant = nearestName(given, known, lengthMin);
+export function didYouMean(given: string, known: readonly string[]): string {
+  const meant = nearestName(given, known);
   return meant === null ? '' : `; did you mean ${meant}?`;
 }
 

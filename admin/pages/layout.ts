@@ -86,7 +86,7 @@ export function alertOf(message: string | null): Html | '' {
 }
 
 /** Labelled text field. */
-export function field(label: string, name: string, attributes: Readonly<Record<string, string | boolean>> = {}): Html {
+export function field(label: string, name: string, attributes: Readonly<Record<string, string | boolean>>): Html {
   const all = { type: 'text', required: true, ...attributes };
   const list = Object.entries(all).flatMap(([key, value]) => {
     if (value === false) return [];

@@ -5,7 +5,7 @@ import type { PayAsYouGo, PricingConfig } from './schema.ts';
 import { type Rates, type TokenUnit, tokenUnits, unitAliases } from './units.ts';
 
 /** Returns the saved batch prices as rates, and half of the usual rates for units they do not name. Null if none are saved. */
-export function configuredBatchRates(config: PricingConfig, serviceTier: string | null = null): Rates | null {
+export function configuredBatchRates(config: PricingConfig, serviceTier: string | null): Rates | null {
   if (!config.batch_config) return null;
   const { tokens, units, perRequest, images, calculate } = configuredRates(config, serviceTier);
   const { pay_as_you_go: prices } = config.batch_config;

@@ -87,7 +87,7 @@ export async function startGateway(
   settings: Settings,
   slot: number,
   log: ProcessLog,
-  addedProviders: readonly ProviderEntry[] = [],
+  addedProviders: readonly ProviderEntry[],
 ): Promise<Gateway> {
   const clock = createCachedClock();
   const metricsUrl = otlpUrl(settings, 'metrics');

@@ -14,7 +14,7 @@ interface Pattern {
  * Compiles the table. Routes without braces take one look-up. The others are matched in order by their first segment.
  * `standalone`: endpoints that are not shaped routes, by `METHOD /path`.
  */
-export function compileRoutes(routes: readonly Route[], standalone: ReadonlyMap<string, Endpoint> = new Map()): FindRoute {
+export function compileRoutes(routes: readonly Route[], standalone: ReadonlyMap<string, Endpoint>): FindRoute {
   const exact = new Map<string, Endpoint>();
   const patterns = new Map<string, Pattern[]>();
   const all = new Map([...routes.map((route) => [`${route.method} ${route.path}`, endpointOf(route)] as const), ...standalone]);

@@ -16,7 +16,7 @@ export interface Conversion<Names> {
 export function converting<Names>(
   operation: Operation,
   conversion: Conversion<Names>,
-  hasThem?: (call: OperationCall) => boolean,
+  hasThem: ((call: OperationCall) => boolean) | undefined,
 ): Operation {
   /** The result of the check of a request, in its call, so that nearly all requests are checked once and their replies not at all. */
   const checked = Symbol('names of converted tools');

@@ -23,7 +23,7 @@ type CompileServices = Parameters<typeof compileGuardrails>[2];
 export function checkSaved(
   given: v.InferOutput<typeof guardrailChecks>,
   services: Services,
-  secrets: ReadonlyMap<number, Secret> = new Map(),
+  secrets: ReadonlyMap<number, Secret>,
 ): { errors: string[]; sides: Side[] } {
   const errors: string[] = [];
   let sides: readonly Side[] = guardrailSides;

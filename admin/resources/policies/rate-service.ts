@@ -48,7 +48,7 @@ export async function findRatePolicy(
   em: EntityManager,
   tenant: { readonly organisationId: string; readonly workspaceId: string | null },
   id: string,
-  status: 'active' | 'archived' = 'active',
+  status: 'active' | 'archived',
   lock?: 'to change',
 ): Promise<RatePolicyRow> {
   const { slug, ...where } = itemOf(tenant, id);

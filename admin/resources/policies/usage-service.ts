@@ -76,7 +76,7 @@ export async function findUsagePolicy(
   em: EntityManager,
   tenant: { readonly organisationId: string; readonly workspaceId: string | null },
   id: string,
-  status: 'active' | 'archived' | null = 'active',
+  status: 'active' | 'archived' | null,
   lock?: 'to change',
 ): Promise<UsagePolicyRow> {
   const { slug, ...where } = itemOf(tenant, id);

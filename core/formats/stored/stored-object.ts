@@ -47,7 +47,7 @@ export function decoded(id: unknown): string {
 }
 
 /** Returns the key of a new upload. For `note` see `noteOfUpload`. */
-export function keyOfUpload(purpose: string, filename: string, note = ''): string {
+export function keyOfUpload(purpose: string, filename: string, note: string): string {
   const name = filename.replace(/[^\w.-]+/g, '_').slice(-100);
   return `${filesFolder}${purpose}/${randomUUID()}${note}/${/^\.*$/.test(name) ? 'file' : name}`;
 }

@@ -34,7 +34,7 @@ export function partLengthOf(noticeBytesMax: number): number {
 }
 
 /** Splits a message into parts of this length. A part never ends between the two halves of a surrogate pair, which UTF-8 cannot carry alone. */
-export function partsOf(from: string, number: number, text: string, length = partLengthMax): Part[] {
+export function partsOf(from: string, number: number, text: string, length: number): Part[] {
   const texts: string[] = [];
   for (let start = 0; start < text.length || texts.length === 0; ) {
     const end = start + length;

@@ -10,7 +10,7 @@ import { customHeaders } from './custom-headers.ts';
  */
 export function withConfigurations<Entries extends v.ObjectEntries>(
   body: v.StrictObjectSchema<Entries, undefined>,
-  more: JsonSchema = {},
+  more: JsonSchema,
 ) {
   const jsonSchema: JsonSchema = { ...describe(body, 'input', '', new Map()), ...more, allOf: conditions() };
   return v.pipe(body, v.metadata({ jsonSchema }));
