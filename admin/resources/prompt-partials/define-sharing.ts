@@ -1,13 +1,13 @@
+import type { DocumentKind } from '../../../core/contract/protocol/documents.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/caller/actor.ts';
 import { emptyReply, inBothEnvelopes } from '../../http/reply/reply-schemas.ts';
 import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
 import type { Change } from '../../publish/write-change.ts';
-import { type Shareable, share, shareBody, shareReply, toShareReply, unshare, unshareBody } from './share.ts';
+import { share, shareBody, shareReply, toShareReply, unshare, unshareBody } from './share.ts';
+import { announceShare, type SharedItem, type Tenant, touch } from './shared-items.ts';
 
 type Call = Pick<AdminCall<unknown, unknown>, 'organisationId' | 'workspaceId' | 'params' | 'actor' | 'match' | 'tag' | 'write'>;
-type Tenant = Pick<Call, 'organisationId' | 'workspaceId'>;
 
 /** A kind of item that workspaces share: prompts and partials. */
 interface Kind<Row> {
@@ -20,14 +20,11 @@ interface Kind<Row> {
   find(em: EntityManager, tenant: Tenant, idOrSlug: string): Promise<Row>;
   /** Returns an item of the caller's workspace, locked. Throws AB08. */
   hold(em: EntityManager, tenant: Tenant, idOrSlug: string): Promise<Row>;
-  touch(row: Row, actor: Actor): void;
-  announceShare(change: Change, row: Row): void;
+  readonly document: DocumentKind;
 }
 
 /** Returns the routes that share items of a kind with other workspaces of the organisation: to read, render and fork. */
-export function defineShareRoutes<Row extends Shareable & { readonly id: string; readonly slug: string; revision: number }>(
-  kind: Kind<Row>,
-): readonly AdminRoute[] {
+export function defineShareRoutes<Row extends SharedItem & { revision: number }>(kind: Kind<Row>): readonly AdminRoute[] {
   const { noun, resource, path } = kind;
   const shared = { tenant: 'either', resource, query: tenantQuery, body: null } as const;
   const nameIn = ({ params }: Pick<Call, 'params'>): string => params[path.slice(path.lastIndexOf(':') + 1)] ?? '';
@@ -37,8 +34,8 @@ export function defineShareRoutes<Row extends Shareable & { readonly id: string;
       const found = await kind.hold(change.tx, call, nameIn(call));
       call.match(found.revision);
       await work(change, found);
-      kind.touch(found, call.actor);
-      kind.announceShare(change, found);
+      touch(found, call.actor);
+      announceShare(change, kind.document, found);
       return found;
     });
     call.tag(row.revision);

@@ -2,9 +2,8 @@ import { defineResource, slugOfReply } from '../../define-resource.ts';
 import { promptPartials, promptPartialVersions } from './entity.ts';
 import { PromptPartials } from './migrations/202611222012-prompt-partials.ts';
 import { promptPartialRoutes } from './routes.ts';
-import { announceShare, archivePartial } from './service.ts';
-import { withoutWorkspace } from './share.ts';
 import { partialShareRoutes } from './share-routes.ts';
+import { sharedDependents } from './shared-items.ts';
 import { toPartialDocument } from './to-document.ts';
 
 export const promptPartialsResource = defineResource({
@@ -14,42 +13,13 @@ export const promptPartialsResource = defineResource({
   migrations: [{ name: '202611222012-prompt-partials', class: PromptPartials }],
   routes: [...promptPartialRoutes, ...partialShareRoutes],
   documents: [{ kind: 'prompt-partial', read: ({ database }, id) => toPartialDocument(database.em(), id) }],
-  dependents: {
-    workspace: [
-      {
-        what: 'prompt partials',
-        async refuse(em, { id, organisationId }) {
-          const shared = await em.count(promptPartials, {
-            organisationId,
-            workspaceId: id,
-            status: 'active',
-            sharedWith: { $ne: null },
-          });
-          return shared === 0 ? null : `This workspace still shares ${shared} prompt partials. Stop sharing them first`;
-        },
-        count: (em, { id, organisationId }) => em.count(promptPartials, { organisationId, workspaceId: id, status: 'active' }),
-        async remove(change, { id, organisationId }) {
-          const own = { organisationId, workspaceId: id, status: 'active' } as const;
-          for (const row of await change.tx.find(promptPartials, own, { orderBy: { slug: 'asc' } })) archivePartial(change, row);
-          const received = { organisationId, status: 'active', sharedWith: { $contains: [id] } } as const;
-          for (const row of await change.tx.find(promptPartials, received, { orderBy: { slug: 'asc' } })) {
-            row.sharedWith = withoutWorkspace(row, id);
-            announceShare(change, row);
-          }
-        },
-      },
-    ],
-    collection: [
-      {
-        what: 'partials',
-        count: (em, { id, organisationId }) => em.count(promptPartials, { organisationId, collectionId: id, status: 'active' }),
-        async remove(change, { id, organisationId }) {
-          const own = { organisationId, collectionId: id, status: 'active' } as const;
-          for (const row of await change.tx.find(promptPartials, own, { orderBy: { slug: 'asc' } })) archivePartial(change, row);
-        },
-      },
-    ],
-  },
+  dependents: sharedDependents({
+    document: 'prompt-partial',
+    noun: 'prompt partial',
+    inCollection: 'partials',
+    count: (em, where) => em.count(promptPartials, where),
+    find: (em, where) => em.find(promptPartials, where, { orderBy: { slug: 'asc' } }),
+  }),
   samples: [
     {
       create: '/prompts/partials',

@@ -28,10 +28,10 @@ import {
   holdPartial,
   listVersions,
   publishVersion,
-  readable,
   updatePartial,
 } from './service.ts';
 import { sharedWithOf } from './share.ts';
+import { readable } from './shared-items.ts';
 import { toDetail, toRow, toVersion } from './to-reply.ts';
 import { usesOf } from './used-by.ts';
 

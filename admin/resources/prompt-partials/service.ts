@@ -11,12 +11,7 @@ import { collectionForNew, findCollection } from '../prompt-collections/service.
 import { checkPartialText } from './check-template.ts';
 import { type PromptPartial, type PromptPartialVersion, promptPartials, promptPartialVersions } from './entity.ts';
 import type { CreateBody, UpdateBody } from './schema.ts';
-
-interface Tenant {
-  readonly organisationId: string;
-  /** Null: an organisation key that names no workspace. */
-  readonly workspaceId: string | null;
-}
+import { announceItem, archiveItem, readable, type Tenant, touch } from './shared-items.ts';
 
 /** Returns a partial of the caller's own workspace for a change, by id or slug, and locks it. Throws AB08. */
 export async function holdPartial(em: EntityManager, tenant: Tenant, idOrSlug: string): Promise<PromptPartial> {
@@ -32,13 +27,6 @@ export async function findPartial(em: EntityManager, tenant: Tenant, idOrSlug: s
   const found = await em.findOne(promptPartials, { ...item, ...readable(tenant) });
   if (!found) throw notFound('Partial');
   return found;
-}
-
-/** Filter for the partials that the caller may read. */
-export function readable({ organisationId, workspaceId }: Tenant) {
-  const all = { organisationId, status: 'active' as const };
-  if (workspaceId === null) return all;
-  return { ...all, $or: [{ workspaceId }, { sharedWith: { $overlap: ['organisation', workspaceId] } }] };
 }
 
 /** Saves a new partial with its first version, which is published. Throws AB01 if its text cannot be compiled. */
@@ -129,9 +117,7 @@ export async function publishVersion(change: Change, partial: PromptPartial, act
 
 /** Archives a partial. Requests for prompts that name it then fail. */
 export function archivePartial(change: Change, partial: PromptPartial): void {
-  partial.status = 'archived';
-  partial.lastUpdatedAt = new Date();
-  announce(change, partial, 'delete');
+  archiveItem(change, 'prompt-partial', partial);
 }
 
 /** All versions, newest first. */
@@ -149,27 +135,8 @@ export async function findVersion(em: EntityManager, partial: PromptPartial, nam
   return found;
 }
 
-/** Emits the documents of a partial: by slug and by id, below its workspace, and if it is shared below the organisation. */
 function announce(change: Change, partial: PromptPartial, op: 'upsert' | 'delete'): void {
-  const { id, slug, workspaceId, organisationId, sharedWith } = partial;
-  change.about(partial);
-  for (const owner of sharedWith ? [workspaceId, organisationId] : [workspaceId]) {
-    for (const name of [slug, id]) change.emit({ kind: 'prompt-partial', id: `${owner}/${name}`, op });
-  }
-}
-
-/** Emits the documents after a change of sharing: those below the organisation appear or disappear. */
-export function announceShare(change: Change, partial: PromptPartial): void {
-  announce(change, partial, 'upsert');
-  if (partial.sharedWith) return;
-  for (const name of [partial.slug, partial.id])
-    change.emit({ kind: 'prompt-partial', id: `${partial.organisationId}/${name}`, op: 'delete' });
-}
-
-/** Notes who changed the partial, and when. */
-export function touch(partial: PromptPartial, actor: Actor): void {
-  partial.updatedBy = actor.userId ?? actor.keyId;
-  partial.lastUpdatedAt = new Date();
+  announceItem(change, 'prompt-partial', partial, op);
 }
 
 async function versionOf(em: EntityManager, partial: PromptPartial, number: number): Promise<PromptPartialVersion> {

@@ -4,7 +4,7 @@ import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { defineShareRoutes } from './define-sharing.ts';
 import { forkBody, forkPartial } from './fork.ts';
 import { createReply } from './schema.ts';
-import { announceShare, findPartial, holdPartial, touch } from './service.ts';
+import { findPartial, holdPartial } from './service.ts';
 
 /** Routes that share partials with other workspaces of the organisation: to read, render and fork. */
 export const partialShareRoutes: readonly AdminRoute[] = [
@@ -14,8 +14,7 @@ export const partialShareRoutes: readonly AdminRoute[] = [
     path: '/prompts/partials/:promptPartialId',
     find: findPartial,
     hold: holdPartial,
-    touch,
-    announceShare,
+    document: 'prompt-partial',
   }),
   defineRoute({
     tenant: 'either',

@@ -6,9 +6,10 @@ import type { Change } from '../../publish/write-change.ts';
 import { collectionForNew } from '../prompt-collections/service.ts';
 import { type forkBody, missingPartials } from '../prompt-partials/fork.ts';
 import { isReadableIn } from '../prompt-partials/share.ts';
+import type { Tenant } from '../prompt-partials/shared-items.ts';
 import { providers } from '../providers/entity.ts';
 import type { Prompt, PromptVersion } from './entity.ts';
-import { addPrompt, findPrompt, type Tenant } from './service.ts';
+import { addPrompt, findPrompt } from './service.ts';
 import { contentIn, findVersion } from './versions.ts';
 
 /**

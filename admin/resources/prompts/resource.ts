@@ -1,12 +1,11 @@
-import { counted } from '../../../core/contract/values/text/counted.ts';
 import { defineResource, slugOfReply } from '../../define-resource.ts';
-import { withoutWorkspace } from '../prompt-partials/share.ts';
+import { sharedDependents } from '../prompt-partials/shared-items.ts';
 import { promptDiffRoute } from './diff-route.ts';
 import { promptLabelVersions, prompts, promptVersions } from './entity.ts';
 import { promptVersionLabelRoutes } from './label-routes.ts';
 import { Prompts } from './migrations/202611222013-prompts.ts';
 import { promptRoutes } from './routes.ts';
-import { announce, announceShare, archivePrompt } from './service.ts';
+import { announce } from './service.ts';
 import { promptShareRoutes } from './share-routes.ts';
 import { toPromptDocument } from './to-document.ts';
 
@@ -19,40 +18,13 @@ export const promptsResource = defineResource({
   routes: [...promptRoutes, ...promptVersionLabelRoutes, ...promptShareRoutes, promptDiffRoute],
   documents: [{ kind: 'prompt', read: ({ database }, id) => toPromptDocument(database.em(), id) }],
   dependents: {
-    workspace: [
-      {
-        what: 'prompts',
-        async refuse(em, { id, organisationId }) {
-          const shared = await em.count(prompts, {
-            organisationId,
-            workspaceId: id,
-            status: 'active',
-            sharedWith: { $ne: null },
-          });
-          return shared === 0 ? null : `This workspace still shares ${counted(shared, 'prompt')}. Stop sharing first`;
-        },
-        count: (em, { id, organisationId }) => em.count(prompts, { organisationId, workspaceId: id, status: 'active' }),
-        async remove(change, { id, organisationId }) {
-          const own = { organisationId, workspaceId: id, status: 'active' } as const;
-          for (const row of await change.tx.find(prompts, own, { orderBy: { slug: 'asc' } })) archivePrompt(change, row);
-          const received = { organisationId, status: 'active', sharedWith: { $contains: [id] } } as const;
-          for (const row of await change.tx.find(prompts, received, { orderBy: { slug: 'asc' } })) {
-            row.sharedWith = withoutWorkspace(row, id);
-            announceShare(change, row);
-          }
-        },
-      },
-    ],
-    collection: [
-      {
-        what: 'prompts',
-        count: (em, { id, organisationId }) => em.count(prompts, { organisationId, collectionId: id, status: 'active' }),
-        async remove(change, { id, organisationId }) {
-          const own = { organisationId, collectionId: id, status: 'active' } as const;
-          for (const row of await change.tx.find(prompts, own, { orderBy: { slug: 'asc' } })) archivePrompt(change, row);
-        },
-      },
-    ],
+    ...sharedDependents({
+      document: 'prompt',
+      noun: 'prompt',
+      inCollection: 'prompts',
+      count: (em, where) => em.count(prompts, where),
+      find: (em, where) => em.find(prompts, where, { orderBy: { slug: 'asc' } }),
+    }),
     label: [
       {
         what: 'prompts',

@@ -7,19 +7,11 @@ import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schema
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { findCollection } from '../prompt-collections/service.ts';
 import { sharedWithOf } from '../prompt-partials/share.ts';
+import { readable } from '../prompt-partials/shared-items.ts';
 import { type Prompt, prompts } from './entity.ts';
 import { createReply, listReply, readReply, updateReply, versionsReply } from './reply-schema.ts';
 import { createBody, listQuery, publishBody, readQuery, updateBody } from './schema.ts';
-import {
-  archivePrompt,
-  createPrompt,
-  findPrompt,
-  holdPrompt,
-  publishedModels,
-  publishVersion,
-  readable,
-  updatePrompt,
-} from './service.ts';
+import { archivePrompt, createPrompt, findPrompt, holdPrompt, publishedModels, publishVersion, updatePrompt } from './service.ts';
 import { toDetail, toRow, toVersion } from './to-reply.ts';
 import { findVersion, labelsOf, listVersions, versionOf } from './versions.ts';
 

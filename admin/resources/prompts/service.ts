@@ -8,15 +8,10 @@ import type { Change } from '../../publish/write-change.ts';
 import type { PromptCollection } from '../prompt-collections/entity.ts';
 import { collectionForNew, findCollection } from '../prompt-collections/service.ts';
 import { checkTemplate } from '../prompt-partials/check-template.ts';
+import { announceItem, archiveItem, ownersOf, readable, type Tenant, touch } from '../prompt-partials/shared-items.ts';
 import { type Prompt, type PromptVersion, prompts, promptVersions } from './entity.ts';
 import type { CreateBody, UpdateBody } from './schema.ts';
 import { addVersion, type Content, changedContent, contentOf, providerSlug, versionOf } from './versions.ts';
-
-export interface Tenant {
-  readonly organisationId: string;
-  /** Null: an organisation key that names no workspace. */
-  readonly workspaceId: string | null;
-}
 
 /** Returns a prompt of the caller's own workspace for a change, by id or slug, and locks it. Archived ones are not found. Throws AB08. */
 export async function holdPrompt(em: EntityManager, tenant: Tenant, idOrSlug: string): Promise<Prompt> {
@@ -32,13 +27,6 @@ export async function findPrompt(em: EntityManager, tenant: Tenant, idOrSlug: st
   const found = await em.findOne(prompts, { ...item, ...readable(tenant) });
   if (!found) throw notFound('Prompt');
   return found;
-}
-
-/** Filter for the prompts that the caller may read. */
-export function readable({ organisationId, workspaceId }: Tenant) {
-  const all = { organisationId, status: 'active' as const };
-  if (workspaceId === null) return all;
-  return { ...all, $or: [{ workspaceId }, { sharedWith: { $overlap: ['organisation', workspaceId] } }] };
 }
 
 /** Saves a new prompt with its first version, which is published. Throws AB01 if the template cannot be compiled. */
@@ -128,9 +116,7 @@ export async function publishVersion(change: Change, prompt: Prompt, actor: Acto
 
 /** Archives a prompt. Requests that name it then fail. */
 export function archivePrompt(change: Change, prompt: Prompt): void {
-  prompt.status = 'archived';
-  prompt.lastUpdatedAt = new Date();
-  announce(change, prompt, 'delete');
+  archiveItem(change, 'prompt', prompt);
 }
 
 /** Models of the published versions, by id of the prompt. */
@@ -141,33 +127,12 @@ export async function publishedModels(em: EntityManager, rows: readonly Prompt[]
   return new Map(versions.map(({ promptId, model }) => [promptId, model ?? null]));
 }
 
-/** Notes who changed the prompt, and when. */
-export function touch(prompt: Prompt, actor: Actor): void {
-  prompt.updatedBy = actor.userId ?? actor.keyId;
-  prompt.lastUpdatedAt = new Date();
-}
-
-/** Emits the documents of a prompt: by slug and by id, below its workspace, and if it is shared below the organisation. */
+/** Emits the documents of a prompt. */
 export function announce(change: Change, prompt: Prompt, op: 'upsert' | 'delete'): void {
-  change.about(prompt);
-  for (const owner of ownersOf(prompt)) {
-    for (const name of [prompt.slug, prompt.id]) change.emit({ kind: 'prompt', id: `${owner}/${name}`, op });
-  }
-}
-
-/** Emits the documents after a change of sharing: those below the organisation appear or disappear. */
-export function announceShare(change: Change, prompt: Prompt): void {
-  announce(change, prompt, 'upsert');
-  if (prompt.sharedWith) return;
-  for (const name of [prompt.slug, prompt.id])
-    change.emit({ kind: 'prompt', id: `${prompt.organisationId}/${name}`, op: 'delete' });
+  announceItem(change, 'prompt', prompt, op);
 }
 
 /** Emits the document of one version. */
 function announceVersion(change: Change, prompt: Prompt, number: number): void {
   for (const owner of ownersOf(prompt)) change.emit({ kind: 'prompt', id: `${owner}/${prompt.id}/${number}`, op: 'upsert' });
-}
-
-function ownersOf({ workspaceId, organisationId, sharedWith }: Prompt): string[] {
-  return sharedWith ? [workspaceId, organisationId] : [workspaceId];
 }

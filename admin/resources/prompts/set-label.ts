@@ -5,8 +5,9 @@ import { conflict, notFound } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { promptLabels } from '../prompt-labels/entity.ts';
 import { findLabel } from '../prompt-labels/service.ts';
+import { touch } from '../prompt-partials/shared-items.ts';
 import { type LabelledVersion, type Prompt, type PromptLabelVersions, promptLabelVersions } from './entity.ts';
-import { announce, touch } from './service.ts';
+import { announce } from './service.ts';
 import { labelsOf, versionOf } from './versions.ts';
 
 /** A label of a prompt with its name. */

@@ -5,7 +5,7 @@ import { defineShareRoutes } from '../prompt-partials/define-sharing.ts';
 import { forkBody } from '../prompt-partials/fork.ts';
 import { forkPrompt } from './fork.ts';
 import { createReply } from './reply-schema.ts';
-import { announceShare, findPrompt, holdPrompt, touch } from './service.ts';
+import { findPrompt, holdPrompt } from './service.ts';
 
 /** Routes that share prompts with other workspaces of the organisation: to read, render and fork. */
 export const promptShareRoutes: readonly AdminRoute[] = [
@@ -15,8 +15,7 @@ export const promptShareRoutes: readonly AdminRoute[] = [
     path: '/prompts/:promptId',
     find: findPrompt,
     hold: holdPrompt,
-    touch,
-    announceShare,
+    document: 'prompt',
   }),
   defineRoute({
     tenant: 'either',
