@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { oneOf } from '../../core/contract/values/text/one-of.ts';
 import type { ServerUsersTable } from '../db/access-tables.ts';
 import { newId } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
@@ -18,7 +19,7 @@ interface GuardedServer {
   lastUpdatedAt: Date;
 }
 
-const access = v.picklist(['allow', 'deny'], 'allow or deny is expected');
+const access = oneOf(['allow', 'deny']);
 
 /** Pages count from 1. */
 export const userAccessQuery = v.strictObject({

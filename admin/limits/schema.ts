@@ -1,4 +1,12 @@
 import * as v from 'valibot';
+import {
+  budgetTypes,
+  type RateUnit,
+  rateTypes,
+  rateUnits,
+  resetPeriods,
+} from '../../core/contract/protocol/limits/limit-kinds.ts';
+import { oneOf } from '../../core/contract/values/text/one-of.ts';
 import { newId } from '../db/new-id.ts';
 import { invalid } from '../http/errors.ts';
 import { timestamp } from '../http/request/schemas.ts';
@@ -8,14 +16,14 @@ type OnUnavailable = 'allow' | 'deny';
 /** A budget as stored in rows and documents. */
 export interface UsageLimits {
   readonly id: string;
-  readonly type: 'cost' | 'tokens';
+  readonly type: (typeof budgetTypes)[number];
   /** The request named no type, so replies omit it: clients compare the reply with their request. */
   readonly typeIsImplied?: true;
   /** US dollars for `cost`, tokens for `tokens`; null: no limit. */
   readonly creditLimit: number | null;
   /** In the same unit. Crossing it sends a notice. It is below the limit. */
   readonly alertThreshold: number | null;
-  readonly periodicReset: 'weekly' | 'monthly' | null;
+  readonly periodicReset: (typeof resetPeriods)[number] | null;
   /** 1 to 365; never together with `periodicReset`. */
   readonly periodicResetDays: number | null;
   /** ISO time of the next reset if the caller set it; null: the period decides. */
@@ -26,15 +34,15 @@ export interface UsageLimits {
 
 /** A rate limit as stored in rows and documents. A value of 0 rejects every call. */
 export interface RateLimit {
-  readonly type: 'requests' | 'tokens';
-  readonly unit: 'rps' | 'rpm' | 'rph' | 'rpd' | 'rpw';
+  readonly type: (typeof rateTypes)[number];
+  readonly unit: RateUnit;
   readonly value: number;
   /** Action while the remaining amount is unknown; absent: allow. Rows store these entries as sent. */
   readonly on_unavailable?: OnUnavailable | undefined;
 }
 
 /** An addition to the reference. */
-const onUnavailable = v.picklist(['allow', 'deny'], 'allow or deny is expected');
+const onUnavailable = oneOf(['allow', 'deny']);
 
 const amount = v.pipe(v.number(), v.finite(), v.minValue(1, 'at least 1'), v.maxValue(1e12, 'at most 1e12'));
 
@@ -51,7 +59,7 @@ export const resetEntries = {
   // Some clients send "" for no value.
   periodic_reset: v.nullish(
     v.pipe(
-      v.picklist(['weekly', 'monthly', ''], 'weekly, monthly or null is expected'),
+      v.picklist([...resetPeriods, ''], `${resetPeriods.join(', ')} or null is expected`),
       v.transform((period) => (period === '' ? null : period)),
     ),
   ),
@@ -64,7 +72,7 @@ export const usageLimitsBody = v.strictObject({
   ...readBack,
   /** Id of the existing budget; set by the service. */
   id: v.optional(v.string()),
-  type: v.optional(v.picklist(['cost', 'tokens'], 'cost or tokens is expected')),
+  type: v.optional(oneOf(budgetTypes)),
   credit_limit: v.nullish(amount),
   alert_threshold: v.nullish(amount),
   ...resetEntries,
@@ -75,8 +83,8 @@ export type UsageLimitsBody = v.InferOutput<typeof usageLimitsBody>;
 
 /** One entry of `rate_limits` as sent. */
 const rateLimitBody = v.strictObject({
-  type: v.picklist(['requests', 'tokens'], 'requests or tokens is expected'),
-  unit: v.picklist(['rps', 'rpm', 'rph', 'rpd', 'rpw'], 'rps, rpm, rph, rpd or rpw is expected'),
+  type: oneOf(rateTypes),
+  unit: oneOf(rateUnits),
   value: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1e12)),
   on_unavailable: v.optional(onUnavailable),
 });
@@ -186,10 +194,10 @@ export function usageLimitsReply(limits: UsageLimits | null, usage?: BudgetUsage
 export const usageLimitsReplySchema = v.strictObject({
   id: v.string(),
   /** Absent if the caller named no type. The type is then `cost`. */
-  type: v.optional(v.picklist(['cost', 'tokens'])),
+  type: v.optional(v.picklist(budgetTypes)),
   credit_limit: v.nullable(v.number()),
   alert_threshold: v.nullable(v.number()),
-  periodic_reset: v.nullable(v.picklist(['weekly', 'monthly'])),
+  periodic_reset: v.nullable(v.picklist(resetPeriods)),
   periodic_reset_days: v.nullable(v.number()),
   next_usage_reset_at: v.nullable(v.string()),
   on_unavailable: v.optional(onUnavailable),
@@ -202,8 +210,8 @@ export const usageLimitsReplySchema = v.strictObject({
 
 /** Reply schema of a rate limit; strict. */
 export const rateLimitReplySchema = v.strictObject({
-  type: v.picklist(['requests', 'tokens']),
-  unit: v.picklist(['rps', 'rpm', 'rph', 'rpd', 'rpw']),
+  type: v.picklist(rateTypes),
+  unit: v.picklist(rateUnits),
   value: v.number(),
   on_unavailable: v.optional(onUnavailable),
 });

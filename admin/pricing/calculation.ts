@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { oneOf } from '../../core/contract/values/text/one-of.ts';
 
 /** How a part of a price is computed: a number, an amount or rate by its name, or a sum or product of these. */
 export interface Calculation {
@@ -40,7 +41,7 @@ const node: v.GenericSchema<Calculation> = v.pipe(
     value: v.optional(
       v.union([v.pipe(v.number(), v.finite(), v.minValue(0, 'at least 0')), name], 'a number or a name is expected'),
     ),
-    operation: v.optional(v.picklist(['sum', 'multiply'], 'sum or multiply is expected')),
+    operation: v.optional(oneOf(['sum', 'multiply'])),
     operands: v.optional(
       v.pipe(v.array(v.lazy(() => node)), v.minLength(1, 'at least one operand'), v.maxLength(50, 'at most 50 operands')),
     ),

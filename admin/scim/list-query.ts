@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { oneOf } from '../../core/contract/values/text/one-of.ts';
 import { attributesQuery } from './define-scim-route.ts';
 
 /** Maximum number of resources of a page, also stated by ServiceProviderConfig. */
@@ -15,7 +16,7 @@ export const listQuery = v.object({
   ...attributesQuery.entries,
   filter: v.optional(filterText),
   sortBy: v.optional(short),
-  sortOrder: v.optional(v.picklist(['ascending', 'descending'], 'ascending or descending is expected'), 'ascending'),
+  sortOrder: v.optional(oneOf(['ascending', 'descending']), 'ascending'),
   startIndex: v.pipe(
     number('1'),
     v.transform((value) => Math.max(value, 1)),

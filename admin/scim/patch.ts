@@ -1,6 +1,7 @@
 import type { Filter } from 'scim2-parse-filter';
 import * as v from 'valibot';
 import { isObject } from '../../core/contract/values/json/json.ts';
+import { oneOf } from '../../core/contract/values/text/one-of.ts';
 import { parseFilter } from './filter.ts';
 import { attributeOf } from './filter-to-sql.ts';
 import { ScimError } from './scim-error.ts';
@@ -22,7 +23,7 @@ export interface PatchStep {
 }
 
 const operation = v.looseObject({
-  op: v.pipe(v.string(), v.toLowerCase(), v.picklist(['add', 'remove', 'replace'], 'add, remove or replace is expected')),
+  op: v.pipe(v.string(), v.toLowerCase(), oneOf(['add', 'remove', 'replace'])),
   path: v.nullish(v.pipe(v.string(), v.maxLength(2_048, 'at most 2,048 characters'))),
   value: v.optional(v.unknown()),
 });

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { EntityLimits } from '../contract/plugin/context.ts';
+import { budgetTypes, rateTypes, rateUnits } from '../contract/protocol/limits/limit-kinds.ts';
 import type { JsonObject } from '../contract/values/json/json.ts';
 import { plainAddress } from '../contract/values/text/email-address.ts';
 import { invalid, skewSeconds, subjectOf } from './read-token.ts';
@@ -47,7 +48,7 @@ const claims = v.object({
     v.pipe(
       v.array(
         v.object({
-          type: v.picklist(['cost', 'tokens']),
+          type: v.picklist(budgetTypes),
           credit_limit: v.nullable(amount),
           status: v.optional(v.picklist(['active', 'exhausted'])),
         }),
@@ -59,8 +60,8 @@ const claims = v.object({
     v.pipe(
       v.array(
         v.object({
-          type: v.picklist(['requests', 'tokens']),
-          unit: v.picklist(['rps', 'rpm', 'rph', 'rpd', 'rpw']),
+          type: v.picklist(rateTypes),
+          unit: v.picklist(rateUnits),
           value: v.pipe(amount, v.integer()),
         }),
       ),

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { GatewayError } from '../contract/values/errors/errors.ts';
+import { oneOf } from '../contract/values/text/one-of.ts';
 import type { CatalogueModel } from './catalogue.ts';
 
 const wholeNumber = v.pipe(v.string(), v.regex(/^\d{1,6}$/, 'a whole number is expected'), v.transform(Number));
@@ -11,8 +12,8 @@ const query = v.object({
   provider: v.optional(v.string()),
   limit: v.optional(wholeNumber),
   offset: v.optional(wholeNumber, '0'),
-  sort: v.optional(v.picklist(['name', 'provider', 'ai_service'], 'name, provider or ai_service is expected'), 'name'),
-  order: v.optional(v.picklist(['asc', 'desc'], 'asc or desc is expected'), 'asc'),
+  sort: v.optional(oneOf(['name', 'provider', 'ai_service']), 'name'),
+  order: v.optional(oneOf(['asc', 'desc']), 'asc'),
 });
 
 const sortKeys = {

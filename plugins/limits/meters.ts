@@ -3,15 +3,14 @@ import type { EntityLimits } from '../../core/contract/plugin/context.ts';
 import type { RateLimitDocument, UsageLimitsDocument } from '../../core/contract/protocol/documents.ts';
 import { limitUnitsMax, valueKeyMax } from '../../core/contract/protocol/limits/budget-rules.ts';
 import { type LeaseAccount, type Leases, rateKeyPrefix } from '../../core/contract/protocol/limits/leases.ts';
-import { rateWindowMs } from '../../core/contract/protocol/limits/limit-window.ts';
+import { type BudgetScope, type policyBudgetTypes, rateWindows } from '../../core/contract/protocol/limits/limit-kinds.ts';
 import type { RatePolicy, UsagePolicy } from '../../core/contract/protocol/limits/policies.ts';
 
-export type Scope = 'key' | 'workspace' | 'provider' | 'integration' | 'policy';
-type MeterUnit = 'requests' | 'tokens' | 'cost';
+type MeterUnit = (typeof policyBudgetTypes)[number];
 
 /** One limit of one entity. */
 export interface Meter {
-  readonly scope: Scope;
+  readonly scope: BudgetScope;
   readonly unit: MeterUnit;
   readonly isBudget: boolean;
   /** Capacity of one window: requests, tokens or micro-USD. */
@@ -27,7 +26,7 @@ export interface Meter {
 
 /** The owner of a set of limits. */
 export interface Entity {
-  readonly scope: Scope;
+  readonly scope: BudgetScope;
   /** Key of the limit in the ledger. */
   readonly id: string;
   readonly organisationId: string;
@@ -73,7 +72,7 @@ function rateMeter(leases: Leases, entity: Entity, { type, unit, value, ...rest 
     key: `${rateKeyPrefix}${entity.scope}:${entity.id}:${type}:${unit}`,
     organisationId: entity.organisationId,
     capacity: value,
-    lengthMs: rateWindowMs[unit],
+    lengthMs: rateWindows[unit].ms,
   });
   const onUnavailable = rest.on_unavailable ?? 'allow';
   return {
@@ -81,7 +80,7 @@ function rateMeter(leases: Leases, entity: Entity, { type, unit, value, ...rest 
     unit: type,
     isBudget: false,
     capacity: value,
-    period: periods[unit],
+    period: rateWindows[unit].name,
     onUnavailable,
     account,
     policy: null,
@@ -129,10 +128,10 @@ export function ratePolicyMeter(leases: Leases, organisationId: string, policy: 
     key: `${rateKeyPrefix}policy:${counterId(id, valueKey)}:${unit}`,
     organisationId,
     capacity: value,
-    lengthMs: rateWindowMs[unit],
+    lengthMs: rateWindows[unit].ms,
   });
   const shared = { scope: 'policy', isBudget: false, onUnavailable: 'deny' } as const;
-  return { ...shared, unit: type, capacity: value, period: periods[unit], account, policy: { id, valueKey } };
+  return { ...shared, unit: type, capacity: value, period: rateWindows[unit].name, account, policy: { id, valueKey } };
 }
 
 /** Returns the UUID of a counter of a policy. The same in every process, so that all share one row of the ledger. */
@@ -141,5 +140,3 @@ function counterId(policyId: string, valueKey: string): string {
   // Version 8: a UUID of an own making.
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
-
-const periods = { rps: 'second', rpm: 'minute', rph: 'hour', rpd: 'day', rpw: 'week' } as const;

@@ -1,7 +1,8 @@
+import type { BudgetScope } from '../../core/contract/protocol/limits/limit-kinds.ts';
 import { errorTable, GatewayError } from '../../core/contract/values/errors/errors.ts';
 import type { HeaderList } from '../../core/contract/values/http/http.ts';
 import type { Hold } from './hold.ts';
-import { type Meter, microUsd, type Scope } from './meters.ts';
+import { type Meter, microUsd } from './meters.ts';
 
 /** Headers that belong to an error. They are sent only if the client gets that error, because a fallback may still succeed. */
 const headersByError = new WeakMap<GatewayError, HeaderList>();
@@ -11,7 +12,7 @@ export function refusalHeaders(error: GatewayError): HeaderList {
   return headersByError.get(error) ?? [];
 }
 
-const names: Readonly<Record<Scope, string>> = {
+const names: Readonly<Record<BudgetScope, string>> = {
   key: 'API key',
   workspace: 'Workspace',
   provider: 'Provider',

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { invalid } from '../errors.ts';
 import { parseStrictJson } from './parse-strict-json.ts';
@@ -154,7 +155,7 @@ function parsed(text: string): unknown {
 }
 
 /** A boolean in a query. */
-export const queryFlag = v.optional(v.picklist(['true', 'false'], 'true or false is expected'));
+export const queryFlag = v.optional(oneOf(['true', 'false']));
 
 /** Tenant fields that every request may send. */
 export const tenantEntries = { workspace_id: v.optional(idOrSlug), organisation_id: v.optional(id) };
@@ -164,7 +165,7 @@ export const tenantQuery = v.strictObject(tenantEntries);
 /** The query of a deletion that is rejected while the row is in use: `force=true` deletes it anyway. */
 export const forceQuery = v.strictObject({
   ...tenantEntries,
-  force: v.optional(v.picklist(['true', 'false'], 'true or false is expected')),
+  force: v.optional(oneOf(['true', 'false'])),
 });
 
 /** A whole number from `least` to `most`, in a query. */

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { breakerConfig } from '../../../core/contract/plugin/config/strategy-config.ts';
 import { agentAuthTypes } from '../../../core/contract/protocol/agents/agents.ts';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { globalAccess } from '../../access/workspace-sharing.ts';
 import { nullableText, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
 import { currentPage, id, name, search, slug, tenantEntries, text, unchanged, wholeNumber } from '../../http/request/schemas.ts';
@@ -36,7 +37,7 @@ const url = v.pipe(
   v.check((value) => !value.includes('#'), 'must not have a fragment'),
 );
 const description = v.nullish(text);
-const authType = v.picklist(agentAuthTypes, 'none or headers is expected');
+const authType = oneOf(agentAuthTypes);
 
 export const createBody = v.strictObject({
   ...tenantEntries,
@@ -65,7 +66,7 @@ export const listQuery = v.strictObject({
   current_page: currentPage,
   page_size: v.optional(wholeNumber(1, 1_000), '100'),
   search,
-  type: v.optional(v.picklist(['workspace', 'organisation', 'all'], 'workspace, organisation or all is expected'), 'all'),
+  type: v.optional(oneOf(['workspace', 'organisation', 'all']), 'all'),
 });
 
 /** The names of these fields are those of existing clients. */

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { nullableText, time } from '../../http/reply/reply-schemas.ts';
 import { currentPage, pageSizeFromZero, queryFlag, queryTime, tenantEntries } from '../../http/request/schemas.ts';
 import { logFilterEntries } from '../logs/filters.ts';
@@ -103,7 +104,7 @@ export const groupQuery = v.strictObject({
   ...pageEntries,
   columns: v.optional(columns),
   order_by: v.optional(v.picklist(columnNames, `one of ${columnNames.join(', ')} is expected`)),
-  order: v.optional(v.picklist(['asc', 'desc'], 'asc or desc is expected'), 'desc'),
+  order: v.optional(oneOf(['asc', 'desc']), 'desc'),
   include_total: queryFlag,
 });
 

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { nullableText, nullableUuid, time as sentTime, uuid } from '../../http/reply/reply-schemas.ts';
 import { currentPage, queryTime, tenantEntries, wholeNumber } from '../../http/request/schemas.ts';
 
@@ -13,7 +14,7 @@ const time = v.pipe(
 const word = v.pipe(v.string(), v.maxLength(2_048));
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 const method = v.picklist(methods, `one of ${methods.join(', ')} is expected`);
-const userType = v.picklist(['user', 'api_key', 'system'], 'user, api_key or system is expected');
+const userType = oneOf(['user', 'api_key', 'system']);
 
 export const listQuery = v.strictObject({
   ...tenantEntries,

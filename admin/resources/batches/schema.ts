@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { routeOfLines } from '../../../core/contract/plugin/requests/batch-line.ts';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 
 /** Routes that a line of a batch may call. */
 const batchEndpoints = [
@@ -26,7 +27,7 @@ export const createBatchBody = v.strictObject({
     v.transform(routeOfLines),
     v.picklist(batchEndpoints, `one of ${batchEndpoints.join(', ')} is expected`),
   ),
-  completion_window: v.picklist(['24h', 'immediate'], '24h or immediate is expected'),
+  completion_window: oneOf(['24h', 'immediate']),
   metadata: v.nullish(metadata),
   output_expires_after: v.optional(v.null('not supported for batches run by the service. Output files do not expire')),
   /** Gateway headers of the lines. */

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { bit, bothEnvelopes, nullableTime, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
 import { name, pageEntries, queryFlag, search, slug, tenantEntries, unchanged } from '../../http/request/schemas.ts';
 import { otherSpelling } from '../../openapi/to-json-schema.ts';
@@ -23,7 +24,7 @@ export const updateBody = v.strictObject({
   config: v.optional(config),
   isDefault: v.optional(flag),
   is_default: v.optional(otherSpelling(flag)),
-  status: v.optional(v.picklist(['active', 'archived'], 'active or archived is expected')),
+  status: v.optional(oneOf(['active', 'archived'])),
 });
 
 export const listQuery = v.strictObject({

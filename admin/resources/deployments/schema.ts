@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { bit, listOf, nullableText, nullableTime, time, uuid } from '../../http/reply/reply-schemas.ts';
 import {
   id,
@@ -14,8 +15,8 @@ import {
   unchanged,
 } from '../../http/request/schemas.ts';
 
-const type = v.picklist(['production', 'non_production'], 'production or non_production is expected');
-const status = v.picklist(['active', 'archived'], 'active or archived is expected');
+const type = oneOf(['production', 'non_production']);
+const status = oneOf(['active', 'archived']);
 
 /** Fields of the known API that configure its own control plane. Gateways of this service take them from their settings. */
 const unused = { deployment_config: notEnforced, auth_settings: notEnforced, credentials: notEnforced };

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { guardrailActions, guardrailChecks } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 import { guardrailSide, testedSide, textCharsMax } from '../../../core/contract/protocol/control-plane-calls/guardrail-checks.ts';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { bothEnvelopes, listOf, nullableText, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
 import {
   currentPage,
@@ -20,7 +21,7 @@ const checks = v.pipe(
   v.minLength(1, 'at least one check is expected'),
   v.maxLength(100, 'at most 100 checks are allowed'),
 );
-const target = v.picklist(['llm', 'mcp_tools'], 'llm or mcp_tools is expected');
+const target = oneOf(['llm', 'mcp_tools']);
 
 /** Ids or slugs of guardrails for tools, in the settings of an integration. */
 const toolGuardrails = v.nullish(v.pipe(v.array(idOrSlug), v.maxLength(20, 'at most 20 guardrails')));
@@ -30,7 +31,7 @@ export const toolGuardrailEntries = { input_guardrails: toolGuardrails, output_g
 const actions = v.pipe(
   v.strictObject({
     ...guardrailActions.entries,
-    onFail: v.optional(otherSpelling(v.picklist(['block', 'log'], 'block or log is expected'))),
+    onFail: v.optional(otherSpelling(oneOf(['block', 'log']))),
   }),
   v.check(({ deny, onFail }) => deny === undefined || onFail === undefined, 'deny and onFail are the same. Send one of them'),
 );

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { headerValuePattern, notHeaderValue } from '../../../core/contract/values/http/http.ts';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import {
   id,
   idOrSlug,
@@ -83,7 +84,7 @@ export const updateBody = v.strictObject({
   /** Time from which `pricing_adjustments` apply. Default: now, and for the first ones all times. */
   pricing_effective_from: v.optional(timestamp),
   tags,
-  status: v.optional(v.picklist(['active', 'archived'], 'active or archived is expected')),
+  status: v.optional(oneOf(['active', 'archived'])),
 });
 
 /** `[]` and null clear. */
@@ -95,7 +96,7 @@ export const listQuery = v.strictObject({
   ...pageEntries,
   search,
   tags: tagsFilter,
-  type: v.optional(v.picklist(['workspace', 'organisation', 'all'], 'workspace, organisation or all is expected'), 'all'),
+  type: v.optional(oneOf(['workspace', 'organisation', 'all']), 'all'),
 });
 
 export const workspacesBody = v.strictObject({

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { type BudgetScope, budgetScopes, policyBudgetTypes } from '../../../core/contract/protocol/limits/limit-kinds.ts';
 import { forbidden } from '../../http/errors.ts';
 import { nullableText, nullableTime, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
 import { id, pageEntries, tenantEntries, text } from '../../http/request/schemas.ts';
@@ -10,8 +11,6 @@ import { logVisibility } from '../logs/log-visibility.ts';
 import { matchingLogs } from '../logs/seen-logs.ts';
 import { type EntryRow, listEntries } from './list-entries.ts';
 
-const scopes = ['key', 'workspace', 'provider', 'integration', 'policy'] as const;
-const units = ['cost', 'tokens', 'requests'] as const;
 const budgetPrefix = 'budget:';
 
 const { prompt_slug: _, weighted_feedback_min: __, weighted_feedback_max: ___, ...logFilters } = logFilterEntries;
@@ -25,11 +24,11 @@ const query = v.strictObject({
   log_id: v.optional(id),
   /** Id of a budget, or of a counter of a policy. */
   budget_id: v.optional(id),
-  scope: v.optional(v.picklist(scopes, `one of ${scopes.join(', ')} is expected`)),
+  scope: v.optional(v.picklist(budgetScopes, `one of ${budgetScopes.join(', ')} is expected`)),
   /** Id of the key, workspace, provider or policy that the budget belongs to; `<integration>-<workspace>` for an integration. */
   entity_id: v.optional(v.pipe(v.string(), v.maxLength(100, 'at most 100 characters'))),
   value_key: v.optional(text),
-  type: v.optional(v.picklist(units, `one of ${units.join(', ')} is expected`)),
+  type: v.optional(v.picklist(policyBudgetTypes, `one of ${policyBudgetTypes.join(', ')} is expected`)),
 });
 
 const entry = v.strictObject({
@@ -41,10 +40,10 @@ const entry = v.strictObject({
   ai_model: nullableText,
   outcome: v.string(),
   budget_id: v.string(),
-  scope: v.picklist(scopes),
+  scope: v.picklist(budgetScopes),
   entity_id: v.string(),
   value_key: nullableText,
-  type: v.picklist(units),
+  type: v.picklist(policyBudgetTypes),
   /** US dollars, tokens or requests. */
   amount: v.number(),
   /** Null: the window is not known. */
@@ -109,7 +108,7 @@ function toReply(row: EntryRow, showsMetadata: boolean): v.InferOutput<typeof en
   const [amount, startMs] = [Number(row.amount), Number(row.start_ms)];
   return {
     ...{ log_id, trace_id, created_at, workspace_id, api_key_id, ai_model: model, outcome },
-    ...{ budget_id: key.slice(budgetPrefix.length), scope: row.scope as (typeof scopes)[number], entity_id, type: unit },
+    ...{ budget_id: key.slice(budgetPrefix.length), scope: row.scope as BudgetScope, entity_id, type: unit },
     value_key: showsMetadata ? value_key : null,
     amount: unit === 'cost' ? dollars(amount) : amount,
     window_started_at: startMs === 0 ? null : new Date(startMs).toISOString(),

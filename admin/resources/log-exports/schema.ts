@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { nullableText, nullableTime, time, uuid } from '../../http/reply/reply-schemas.ts';
 import { pageEntries, tenantEntries, text } from '../../http/request/schemas.ts';
 import { logFilterEntries } from '../logs/filters.ts';
@@ -29,7 +30,7 @@ const requestedData = v.pipe(
   v.transform((fields) => [...new Set(fields)]),
 );
 
-const format = v.optional(v.picklist(exportFormats, 'jsonl, jsonl.gz or parquet is expected'));
+const format = v.optional(oneOf(exportFormats));
 
 export const createBody = v.strictObject({
   ...tenantEntries,

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { forbidden, invalid, notFound } from '../../http/errors.ts';
@@ -41,10 +42,10 @@ const listQuery = v.strictObject({
 
 const readQuery = v.strictObject({
   ...tenantEntries,
-  path_format: v.optional(v.picklist(['v1', 'v2'], 'v1 or v2 is expected')),
+  path_format: v.optional(oneOf(['v1', 'v2'])),
   created_at: v.optional(v.string()),
   /** `hooks`: the guardrails of the request, without headers and bodies. */
-  type: v.optional(v.picklist(['hooks'], 'hooks is expected')),
+  type: v.optional(oneOf(['hooks'])),
 });
 
 /** Routes of request logs. */

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { nullableText, nullableTime, nullableUuid } from '../../http/reply/reply-schemas.ts';
 import { tenantEntries, wholeNumber } from '../../http/request/schemas.ts';
 
@@ -9,7 +10,7 @@ export const approvalQuery = v.strictObject({
   ...tenantEntries,
   page: v.optional(wholeNumber(1, 1_000_000), '1'),
   page_size: v.optional(wholeNumber(1, 500), '100'),
-  status: v.optional(v.picklist(statuses, 'approved, new, changed or missing is expected')),
+  status: v.optional(oneOf(statuses)),
 });
 
 const hash = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{43}$/, 'a hash as displayed by GET is expected'));

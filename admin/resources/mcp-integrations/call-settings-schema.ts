@@ -5,6 +5,7 @@ import { externalTokenRules } from '../../../core/contract/protocol/mcp/external
 import { identityMethods } from '../../../core/contract/protocol/mcp/mcp.ts';
 import { isProtocolHeader } from '../../../core/contract/protocol/mcp/mcp-headers.ts';
 import { isUnforwardedHeader } from '../../../core/contract/values/http/connection-headers.ts';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 
 const headerName = v.pipe(
   v.string(),
@@ -15,7 +16,7 @@ const headerName = v.pipe(
 const claimName = v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(255, 'at most 255 characters'));
 
 const identityForwarding = v.strictObject({
-  method: v.picklist(identityMethods, 'claims_header, bearer or jwt_header is expected'),
+  method: oneOf(identityMethods),
   include_claims: v.optional(
     v.pipe(v.array(claimName), v.minLength(1, 'at least one claim'), v.maxLength(50, 'at most 50 claims')),
   ),

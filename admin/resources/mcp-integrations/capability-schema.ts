@@ -1,10 +1,11 @@
 import * as v from 'valibot';
 import { capabilityTypes } from '../../../core/contract/protocol/mcp/mcp.ts';
 import { capabilitiesMax, serverInfo } from '../../../core/contract/protocol/mcp/mcp-sync.ts';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { nullableText, nullableTime, uuid } from '../../http/reply/reply-schemas.ts';
 import { tenantEntries, wholeNumber } from '../../http/request/schemas.ts';
 
-const type = v.picklist(capabilityTypes, 'tool, prompt, resource or resource_template is expected');
+const type = oneOf(capabilityTypes);
 
 /** Pages of capabilities count from 1. */
 export const capabilityQuery = v.strictObject({

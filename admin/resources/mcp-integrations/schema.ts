@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { mcpAuthTypes, mcpTransports } from '../../../core/contract/protocol/mcp/mcp.ts';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { globalAccess } from '../../access/workspace-sharing.ts';
 import { nullableText, nullableTime, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
 import { currentPage, name, search, slug, tenantEntries, text, unchanged, wholeNumber } from '../../http/request/schemas.ts';
@@ -75,7 +76,7 @@ export interface McpSettings extends CallSettings, ToolGuardrailSettings {
 const url = v.pipe(v.string(), v.maxLength(2_048, 'at most 2,048 characters'));
 const description = v.nullish(text);
 const authType = v.picklist(mcpAuthTypes, `${mcpAuthTypes.join(', ')}: one of these is expected`);
-const transport = v.picklist(mcpTransports, 'http, sse, http-sse, sse-http or rest is expected');
+const transport = oneOf(mcpTransports);
 
 export const createBody = v.strictObject({
   ...tenantEntries,
@@ -113,7 +114,7 @@ export const listQuery = v.strictObject({
   current_page: currentPage,
   page_size: v.optional(wholeNumber(1, 1_000), '100'),
   search,
-  type: v.optional(v.picklist(['workspace', 'organisation', 'all'], 'workspace, organisation or all is expected'), 'all'),
+  type: v.optional(oneOf(['workspace', 'organisation', 'all']), 'all'),
 });
 
 const rowEntries = {

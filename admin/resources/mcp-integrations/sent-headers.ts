@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { defaultPrefix } from '../../../core/contract/protocol/header-names.ts';
 import type { ForwardHeaders } from '../../../core/contract/protocol/mcp/mcp.ts';
 import { isForwardable, isProtocolHeader } from '../../../core/contract/protocol/mcp/mcp-headers.ts';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { modelHeaders } from '../integrations/configurations/custom-headers.ts';
 
 /** Headers of A2A, which are not those of MCP. */
@@ -29,10 +30,7 @@ const forwarded = v.pipe(
 );
 
 /** A list of names is an allow-list. */
-const forwardHeaders = v.union([
-  forwarded,
-  v.strictObject({ mode: v.picklist(['allowlist', 'all-except'], 'allowlist or all-except is expected'), headers: forwarded }),
-]);
+const forwardHeaders = v.union([forwarded, v.strictObject({ mode: oneOf(['allowlist', 'all-except']), headers: forwarded })]);
 export const sentForwardHeaders = v.nullish(forwardHeaders);
 export type SentForwardHeaders = v.InferOutput<typeof forwardHeaders>;
 

@@ -1,8 +1,9 @@
 import * as v from 'valibot';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { listOf, time, uuid } from '../../http/reply/reply-schemas.ts';
 import { id, idOrSlug, tenantEntries } from '../../http/request/schemas.ts';
 
-const side = v.picklist(['input', 'output'], 'input or output is expected');
+const side = oneOf(['input', 'output']);
 
 const mapping = {
   run_on: v.optional(v.pipe(v.array(side), v.minLength(1, 'input or output is expected'), v.maxLength(2, 'at most 2 sides')), [

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { newId } from '../../db/new-id.ts';
 import { definePublicRoute, type PublicCall, type PublicRoute } from '../../http/public-route.ts';
 import { RawReply } from '../../http/reply/raw-reply.ts';
@@ -45,7 +46,7 @@ const decisionBody = v.strictObject({
 type Decision = v.InferOutput<typeof decisionBody>;
 
 const consentForm = v.strictObject({
-  decision: v.picklist(['allow', 'deny'], 'allow or deny is expected'),
+  decision: oneOf(['allow', 'deny']),
   resume_state: decisionBody.entries.resume_state,
   organisation_id: idOrSlug,
   server_id: idOrSlug,

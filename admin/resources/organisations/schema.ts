@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { idOrSlug, noControlCharacters } from '../../http/request/schemas.ts';
 import { jwtBody, jwtReply } from '../../identity/jwt/schema.ts';
 import { emailDomain } from '../../identity/schema.ts';
@@ -68,7 +69,7 @@ const scimBody = v.strictObject({
   workspace_prefix: v.optional(namePart),
   role_separator: v.optional(namePart),
   group_based_user_provisioning: v.optional(v.boolean()),
-  membership_mode: v.optional(v.picklist(scimMembershipModes, 'groups or users is expected')),
+  membership_mode: v.optional(oneOf(scimMembershipModes)),
 });
 
 export const authSettingsBody = v.strictObject({

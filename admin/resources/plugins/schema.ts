@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { listOf, nullableText, time, uuid } from '../../http/reply/reply-schemas.ts';
 import { id, name, pageEntries } from '../../http/request/schemas.ts';
 
@@ -36,7 +37,7 @@ export const createBody = v.strictObject({
 export const updateBody = v.strictObject({
   ...organisation,
   name: v.optional(name),
-  status: v.optional(v.picklist(['active', 'archived'], 'active or archived is expected')),
+  status: v.optional(oneOf(['active', 'archived'])),
   credentials: v.optional(credentials),
 });
 

@@ -1,4 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { policyBudgetTypes, RateUnit, rateTypes, resetPeriods } from '../../../core/contract/protocol/limits/limit-kinds.ts';
 import type { PolicyCondition, PolicyTarget } from '../../../core/contract/protocol/limits/policies.ts';
 
 const shared = {
@@ -24,13 +25,13 @@ export const usagePolicies = defineEntity({
   tableName: 'usage_policies',
   properties: {
     ...shared,
-    type: p.text().$type<'cost' | 'tokens' | 'requests'>(),
+    type: p.text().$type<(typeof policyBudgetTypes)[number]>(),
     /** Null: see `target` of `UsagePolicy` in the contract. */
     target: p.text().$type<PolicyTarget>().nullable(),
     /** US dollars, tokens or requests. */
     creditLimit: p.float(),
     alertThreshold: p.float().nullable(),
-    periodicReset: p.text().$type<'weekly' | 'monthly'>().nullable(),
+    periodicReset: p.text().$type<(typeof resetPeriods)[number]>().nullable(),
     periodicResetDays: p.integer().nullable(),
     nextUsageResetAt: p.datetime().nullable(),
     /** Last manual reset of a counter. */
@@ -45,8 +46,8 @@ export const ratePolicies = defineEntity({
   tableName: 'rate_policies',
   properties: {
     ...shared,
-    type: p.text().$type<'requests' | 'tokens'>(),
-    unit: p.text().$type<'rps' | 'rpm' | 'rph' | 'rpd' | 'rpw'>(),
+    type: p.text().$type<(typeof rateTypes)[number]>(),
+    unit: p.text().$type<RateUnit>(),
     value: p.bigint('number'),
     target: p.text().$type<PolicyTarget>(),
     revision: revision(),

@@ -1,13 +1,15 @@
 import * as v from 'valibot';
+import { rateTypes, rateUnits } from '../../../core/contract/protocol/limits/limit-kinds.ts';
 import { policyKeys, policyTargets } from '../../../core/contract/protocol/limits/policies.ts';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { listOf, uuid } from '../../http/reply/reply-schemas.ts';
 import { tenantEntries } from '../../http/request/schemas.ts';
 import { conditionsOver, createEntries, groupOver, listEntries, replyEntries, statusEntry, updateEntries } from './schema.ts';
 
-const type = v.picklist(['requests', 'tokens'], 'requests or tokens is expected');
-const unit = v.picklist(['rps', 'rpm', 'rph', 'rpd', 'rpw'], 'rps, rpm, rph, rpd or rpw is expected');
+const type = oneOf(rateTypes);
+const unit = oneOf(rateUnits);
 const value = v.pipe(v.number(), v.integer('a whole number is expected'), v.minValue(1, 'at least 1'), v.maxValue(1e12));
-const target = v.picklist(policyTargets, 'llm, mcp_tools or agents is expected');
+const target = oneOf(policyTargets);
 
 /** Keys of all targets; `checkKeys` refuses those of the others. */
 const keys = [...new Set(policyTargets.flatMap((target): readonly string[] => policyKeys[target]))];

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { metadataPrefix } from '../../../core/contract/protocol/limits/policies.ts';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { nullableText, time, uuid } from '../../http/reply/reply-schemas.ts';
 import {
   currentPage,
@@ -67,7 +68,7 @@ export const updateEntries = {
   description: v.nullish(description),
 };
 
-export const statusEntry = v.optional(v.picklist(['active', 'archived'], 'active or archived is expected'), 'active');
+export const statusEntry = v.optional(oneOf(['active', 'archived']), 'active');
 
 export const listEntries = {
   ...tenantEntries,

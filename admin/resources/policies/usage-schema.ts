@@ -1,12 +1,14 @@
 import * as v from 'valibot';
+import { policyBudgetTypes, resetPeriods } from '../../../core/contract/protocol/limits/limit-kinds.ts';
 import { policyKeys, policyTargets } from '../../../core/contract/protocol/limits/policies.ts';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { listOf, nullableTime, uuid } from '../../http/reply/reply-schemas.ts';
 import { pageEntries, queryFlag, search, tenantEntries } from '../../http/request/schemas.ts';
 import { resetEntries } from '../../limits/schema.ts';
 import { conditionsOver, createEntries, groupOver, listEntries, replyEntries, statusEntry, updateEntries } from './schema.ts';
 
-const type = v.picklist(['cost', 'tokens', 'requests'], 'cost, tokens or requests is expected');
-const target = v.picklist(policyTargets, 'llm, mcp_tools or agents is expected');
+const type = oneOf(policyBudgetTypes);
+const target = oneOf(policyTargets);
 const amount = v.pipe(v.number(), v.finite(), v.minValue(0, 'at least 0'), v.maxValue(1e12, 'at most 1e12'));
 const conditions = conditionsOver(policyKeys.usage);
 const groupBy = groupOver(policyKeys.usage);
@@ -44,7 +46,7 @@ export const readQuery = v.strictObject({ ...tenantEntries, status: statusEntry,
 export const countersQuery = v.strictObject({
   ...tenantEntries,
   ...pageEntries,
-  status: v.optional(v.picklist(['active', 'exhausted'], 'active or exhausted is expected')),
+  status: v.optional(oneOf(['active', 'exhausted'])),
   search,
 });
 
@@ -61,7 +63,7 @@ export const readReply = v.strictObject({
   target: v.nullable(target),
   credit_limit: v.number(),
   alert_threshold: v.nullable(v.number()),
-  periodic_reset: v.nullable(v.picklist(['weekly', 'monthly'])),
+  periodic_reset: v.nullable(v.picklist(resetPeriods)),
   periodic_reset_days: v.nullable(v.number()),
   next_usage_reset_at: nullableTime,
   last_reset_at: nullableTime,

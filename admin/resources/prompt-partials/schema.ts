@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { bothEnvelopes, listOf, nullableText, time, uuid } from '../../http/reply/reply-schemas.ts';
 import { idOrSlug, name, pageEntries, queryFlag, slug, tenantEntries, text, unchanged } from '../../http/request/schemas.ts';
 import { sharedWithReply } from './share.ts';
@@ -28,7 +29,7 @@ export const updateBody = v.strictObject({
   description,
   version_description: description,
   collection_id: v.optional(idOrSlug),
-  status: v.optional(v.picklist(['active', 'archived'], 'active or archived is expected')),
+  status: v.optional(oneOf(['active', 'archived'])),
 });
 
 export const publishBody = v.strictObject({
@@ -44,7 +45,7 @@ export const listQuery = v.strictObject({
   ...pageEntries,
   collection_id: v.optional(idOrSlug),
   search: v.optional(text),
-  type: v.optional(v.picklist(['shared', 'all'], 'shared or all is expected')),
+  type: v.optional(oneOf(['shared', 'all'])),
   show_prompt_share: queryFlag,
 });
 

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { bothEnvelopes, listOf, nullableText, time, uuid } from '../../http/reply/reply-schemas.ts';
 import { idOrSlug, name, pageEntries, tenantEntries, text, unchanged } from '../../http/request/schemas.ts';
 
@@ -18,7 +19,7 @@ export const updateBody = v.strictObject({
   slug: unchanged,
   name: v.optional(name),
   tool_def: v.optional(definition),
-  status: v.optional(v.picklist(['active', 'archived'], 'active or archived is expected')),
+  status: v.optional(oneOf(['active', 'archived'])),
   version_description: description,
 });
 

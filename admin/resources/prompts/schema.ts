@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { idOrSlug, name, pageEntries, queryFlag, slug, tenantEntries, text, unchanged } from '../../http/request/schemas.ts';
 
 const anything = v.record(v.string(), v.unknown());
@@ -58,7 +59,7 @@ export const updateBody = v.strictObject({
   prompt_metadata: v.nullish(anything),
   virtual_key: v.nullish(virtualKey),
   version_description: description,
-  status: v.optional(v.picklist(['active', 'archived'], 'active or archived is expected')),
+  status: v.optional(oneOf(['active', 'archived'])),
 });
 
 export type CreateBody = v.InferOutput<typeof createBody>;
@@ -75,7 +76,7 @@ export const listQuery = v.strictObject({
   search: v.optional(text),
   id: v.optional(idOrSlug),
   return_last_used: queryFlag,
-  type: v.optional(v.picklist(['shared', 'all'], 'shared or all is expected')),
+  type: v.optional(oneOf(['shared', 'all'])),
   show_prompt_share: queryFlag,
 });
 

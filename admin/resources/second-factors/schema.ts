@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { name } from '../../http/request/schemas.ts';
 import { signedInEntries } from '../../identity/schema.ts';
 
@@ -21,7 +22,7 @@ const credential = v.pipe(
   v.check((value) => JSON.stringify(value).length <= 32_768, 'at most 32 KiB'),
 );
 
-const kind = v.picklist(['totp', 'webauthn'], 'totp or webauthn is expected');
+const kind = oneOf(['totp', 'webauthn']);
 
 /** The proof of a second factor: exactly one of the three. */
 const proofEntries = {

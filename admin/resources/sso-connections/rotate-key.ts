@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { requireRank } from '../../access/require-rank.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/caller/actor.ts';
@@ -17,7 +18,7 @@ const steps = ['add', 'activate', 'remove'] as const;
 
 export const rotateKeyBody = v.strictObject({
   organisation_id: v.optional(id),
-  step: v.picklist(steps, 'add, activate or remove is expected'),
+  step: oneOf(steps),
 });
 
 /** A key of the service with its certificate, which only SAML has. */

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { workspaceRoles } from '../../http/caller/actor.ts';
 import { listOf, nullableText, time, uuid } from '../../http/reply/reply-schemas.ts';
 import { id, idOrSlug, name, pageEntries, slug, tenantEntries, unchanged } from '../../http/request/schemas.ts';
@@ -54,12 +55,12 @@ const oidcBody = v.strictObject({
 const oidcChange = v.partial(v.strictObject({ ...oidcEntries, client_secret: v.nullish(secret) }));
 export type OidcChange = v.InferOutput<typeof oidcChange>;
 
-const workspaceRole = v.picklist(workspaceRoles, 'admin, manager, member or viewer is expected');
+const workspaceRole = oneOf(workspaceRoles);
 const groupRules = v.pipe(
   v.array(
     v.strictObject({
       group: v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(512, 'at most 512 characters')),
-      role: v.optional(v.nullable(v.picklist(['admin', 'member'], 'admin or member is expected')), null),
+      role: v.optional(v.nullable(oneOf(['admin', 'member'])), null),
       workspaces: v.optional(
         v.pipe(v.array(v.strictObject({ id: idOrSlug, role: workspaceRole })), v.maxLength(500, 'at most 500 workspaces')),
         [],
@@ -73,7 +74,7 @@ export const createBody = v.strictObject({
   organisation_id: v.optional(id),
   name,
   slug: v.optional(slug),
-  type: v.picklist(connectionTypes, 'oidc or saml is expected'),
+  type: oneOf(connectionTypes),
   enabled: v.optional(v.boolean(), true),
   /** Settings of the type of the connection; exactly one of the two. */
   oidc: v.optional(oidcBody),

@@ -1,11 +1,12 @@
 import * as v from 'valibot';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { unusedScopes } from '../../access/scopes.ts';
 import { withoutEffect } from '../../http/reply/unused-settings.ts';
 import { id, pageEntries, tenantEntries, textMap } from '../../http/request/schemas.ts';
 import { email } from '../../identity/schema.ts';
 import { memberships } from '../users/schema.ts';
 
-const role = v.picklist(['admin', 'member'], 'admin or member is expected');
+const role = oneOf(['admin', 'member']);
 const statuses = ['pending', 'cancelled', 'accepted', 'expired'] as const;
 
 export const listQuery = v.strictObject({
@@ -13,7 +14,7 @@ export const listQuery = v.strictObject({
   ...pageEntries,
   role: v.optional(role),
   email: v.optional(email),
-  status: v.optional(v.picklist(statuses, 'pending, cancelled, accepted or expired is expected')),
+  status: v.optional(oneOf(statuses)),
   search: v.optional(v.pipe(v.string(), v.maxLength(254, 'at most 254 characters'))),
 });
 export type ListQuery = v.InferOutput<typeof listQuery>;

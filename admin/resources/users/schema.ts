@@ -1,9 +1,10 @@
 import * as v from 'valibot';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { organisationRoles, workspaceRoles } from '../../http/caller/actor.ts';
 import { id, idOrSlug, pageEntries, tenantEntries } from '../../http/request/schemas.ts';
 import { email, personName, userReply } from '../../identity/schema.ts';
 
-const role = v.picklist(organisationRoles, 'owner, admin or member is expected');
+const role = oneOf(organisationRoles);
 
 export const organisationQuery = v.strictObject({ organisation_id: tenantEntries.organisation_id });
 
@@ -14,7 +15,7 @@ export const listQuery = v.strictObject({
   email: v.optional(email),
 });
 
-const workspaceRole = v.picklist(workspaceRoles, 'admin, manager, member or viewer is expected');
+const workspaceRole = oneOf(workspaceRoles);
 const tooMany = 'at most 500 workspaces';
 
 /** Workspaces of a new user, each named once. */

@@ -1,9 +1,10 @@
 import * as v from 'valibot';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { organisationRoles, workspaceRoles } from '../../http/caller/actor.ts';
 import { id, pageEntries, tenantEntries } from '../../http/request/schemas.ts';
 import { email } from '../../identity/schema.ts';
 
-const role = v.picklist(workspaceRoles, 'admin, manager, member or viewer is expected');
+const role = oneOf(workspaceRoles);
 
 export const memberQuery = v.strictObject(tenantEntries);
 export const listQuery = v.strictObject({

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import {
   id,
   idOrSlug,
@@ -82,12 +83,12 @@ export const deleteBody = v.strictObject({
   force_delete: v.optional(v.boolean(), false),
 });
 
-const nameFormat = v.optional(v.picklist(['display', 'plain'], 'display or plain is expected'));
+const nameFormat = v.optional(oneOf(['display', 'plain']));
 const statuses = v.pipe(
   v.string(),
   v.metadata({ jsonSchema: { type: 'string', pattern: '^(active|archived)(,(active|archived))*$' } }),
   v.transform((text) => text.split(',').map((part) => part.trim())),
-  v.array(v.picklist(['active', 'archived'], 'active or archived is expected')),
+  v.array(oneOf(['active', 'archived'])),
 );
 
 export const listQuery = v.strictObject({

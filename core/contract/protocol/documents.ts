@@ -5,6 +5,7 @@ import { publicJwk } from './credentials/key-set.ts';
 import { type OAuthGrantDocument, oauthGrantDocument } from './credentials/oauth-token.ts';
 import { mappedSecretDocument } from './credentials/secret-reference.ts';
 import { type SigningKeyDocument, signingKeyDocument } from './credentials/signing-key.ts';
+import { budgetTypes, rateTypes, rateUnits, resetPeriods } from './limits/limit-kinds.ts';
 import { type WorkspacePoliciesDocument, workspacePoliciesDocument } from './limits/policies.ts';
 import { type McpConnectionDocument, mcpConnectionDocument } from './mcp/mcp-connection.ts';
 import { type McpEndpointDocument, mcpEndpointDocument } from './mcp/mcp-virtual.ts';
@@ -58,10 +59,10 @@ export type DocumentKind = (typeof documentKinds)[number];
 /** A budget: `creditLimit` in US dollars or tokens by `type`, null for none. `id` names its counters. */
 export const usageLimitsDocument = v.object({
   id: v.string(),
-  type: v.picklist(['cost', 'tokens']),
+  type: v.picklist(budgetTypes),
   creditLimit: v.nullable(v.number()),
   alertThreshold: v.nullable(v.number()),
-  periodicReset: v.nullable(v.picklist(['weekly', 'monthly'])),
+  periodicReset: v.nullable(v.picklist(resetPeriods)),
   periodicResetDays: v.nullable(v.number()),
   /** ISO time. */
   nextUsageResetAt: v.nullable(v.string()),
@@ -71,8 +72,8 @@ export const usageLimitsDocument = v.object({
 
 /** A rate limit; a value of 0 rejects every call. */
 export const rateLimitDocument = v.object({
-  type: v.picklist(['requests', 'tokens']),
-  unit: v.picklist(['rps', 'rpm', 'rph', 'rpd', 'rpw']),
+  type: v.picklist(rateTypes),
+  unit: v.picklist(rateUnits),
   value: v.number(),
   /** Policy if the remaining amount is unknown; absent: allow. Entries have the format of the API. */
   on_unavailable: v.optional(v.picklist(['allow', 'deny'])),

@@ -1,10 +1,11 @@
 import * as v from 'valibot';
+import { oneOf } from '../../../../core/contract/values/text/one-of.ts';
 import { nullableText, uuid } from '../../../http/reply/reply-schemas.ts';
 import { idOrSlug } from '../../../http/request/schemas.ts';
 import { secretKey } from '../../secret-references/schema.ts';
 
 /** Null or absent: `string`. */
-const valueFormat = v.nullish(v.picklist(['string', 'json'], 'string or json is expected'));
+const valueFormat = v.nullish(oneOf(['string', 'json']));
 
 /** Fields read from secret managers, replacing all previous mappings; null and `[]` clear. */
 export const mappingsBody = v.nullish(

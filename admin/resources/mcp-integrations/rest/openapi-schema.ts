@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { oneOf } from '../../../../core/contract/values/text/one-of.ts';
 
 const text = v.string('a text is expected');
 const flag = v.optional(v.boolean('true or false is expected'));
@@ -43,7 +44,7 @@ export const openApiOperation = v.looseObject(
 
 export const openApiParameter = v.looseObject({
   name: v.pipe(text, v.minLength(1, 'must not be empty'), v.maxLength(255, 'at most 255 characters')),
-  in: v.picklist(['path', 'query', 'header', 'cookie'], 'path, query, header or cookie is expected'),
+  in: oneOf(['path', 'query', 'header', 'cookie']),
   description: v.optional(text),
   required: flag,
   style: v.optional(text),

@@ -1,4 +1,5 @@
 import type { QueryTrace } from './routing-query.ts';
+import type { StrategyConfig } from './strategy-config.ts';
 
 /**
  * The targets a request could reach and the reason for each. No random choice is made; the explanation states probabilities
@@ -18,7 +19,7 @@ export interface RouteExplanation {
 /** One strategy of the tree and its result for the request. */
 export interface StrategyExplanation {
   readonly path: string;
-  readonly mode: 'single' | 'fallback' | 'loadbalance' | 'conditional';
+  readonly mode: StrategyConfig['mode'];
   /** The reason in one sentence. */
   readonly why: string;
   readonly algorithm?: string;

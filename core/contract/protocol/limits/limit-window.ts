@@ -1,14 +1,5 @@
 import { dayMs } from '../../values/time/durations.ts';
-import type { RateLimitDocument, UsageLimitsDocument } from '../documents.ts';
-
-/** Milliseconds of each unit of a rate limit. */
-export const rateWindowMs = {
-  rps: 1_000,
-  rpm: 60_000,
-  rph: 3_600_000,
-  rpd: 86_400_000,
-  rpw: 604_800_000,
-} as const satisfies Record<RateLimitDocument['unit'], number>;
+import type { UsageLimitsDocument } from '../documents.ts';
 
 /** Returns the start of the fixed window of this time. Windows of one length follow each other from the epoch on, in UTC. */
 export function windowStartMs(nowMs: number, lengthMs: number): number {

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { policyBudgetTypes, rateTypes, rateUnits, resetPeriods } from './limit-kinds.ts';
 
 /** Requests that a policy applies to: calls of models, calls of MCP tools, or messages to agents. */
 export const policyTargets = ['llm', 'mcp_tools', 'agents'] as const;
@@ -32,13 +33,13 @@ const shared = {
 
 const usagePolicy = v.object({
   ...shared,
-  type: v.picklist(['cost', 'tokens', 'requests']),
+  type: v.picklist(policyBudgetTypes),
   /** Null: calls of models; of tokens all calls, of requests also those whose keys the policy names. Absent in older documents. */
   target: v.optional(v.nullable(v.picklist(policyTargets)), null),
   /** US dollars, tokens or requests by `type`. */
   creditLimit: v.number(),
   alertThreshold: v.nullable(v.number()),
-  periodicReset: v.nullable(v.picklist(['weekly', 'monthly'])),
+  periodicReset: v.nullable(v.picklist(resetPeriods)),
   periodicResetDays: v.nullable(v.number()),
   /** ISO time. */
   nextUsageResetAt: v.nullable(v.string()),
@@ -46,8 +47,8 @@ const usagePolicy = v.object({
 
 const ratePolicy = v.object({
   ...shared,
-  type: v.picklist(['requests', 'tokens']),
-  unit: v.picklist(['rps', 'rpm', 'rph', 'rpd', 'rpw']),
+  type: v.picklist(rateTypes),
+  unit: v.picklist(rateUnits),
   value: v.number(),
 });
 
