@@ -1,4 +1,5 @@
 import { limitUnitsMax } from '../../core/contract/protocol/limits/budget-rules.ts';
+import type { BudgetScope, policyBudgetTypes } from '../../core/contract/protocol/limits/limit-kinds.ts';
 import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { type BudgetOwner, ownBudgetOf } from './budget-owner.ts';
@@ -7,10 +8,10 @@ import { type BudgetOwner, ownBudgetOf } from './budget-owner.ts';
 interface CrossedBudget {
   readonly key: string;
   readonly organisation_id: string;
-  readonly scope: 'key' | 'workspace' | 'provider' | 'integration' | 'policy';
+  readonly scope: BudgetScope;
   readonly entity_id: string;
   readonly value_key: string | null;
-  readonly unit: 'cost' | 'tokens' | 'requests';
+  readonly unit: (typeof policyBudgetTypes)[number];
   readonly used: number | string;
   readonly capacity: number | string;
   readonly alert_threshold: number | string | null;

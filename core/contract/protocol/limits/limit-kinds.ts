@@ -1,4 +1,4 @@
-/** What a rate limit counts. */
+/** Amounts that a rate limit counts. */
 export const rateTypes = ['requests', 'tokens'] as const;
 
 /** Windows of rate limits by the unit of the limit: their length, and their name in errors. */
@@ -13,10 +13,10 @@ export const rateWindows = {
 export type RateUnit = keyof typeof rateWindows;
 export const rateUnits = Object.keys(rateWindows) as RateUnit[];
 
-/** What a budget of a key, workspace, provider or integration counts: US dollars or tokens. */
+/** Amounts that a budget of a key, workspace, provider or integration counts: US dollars or tokens. */
 export const budgetTypes = ['cost', 'tokens'] as const;
 
-/** What a budget of a policy counts. */
+/** Amounts that a budget of a policy counts. */
 export const policyBudgetTypes = [...budgetTypes, 'requests'] as const;
 
 /** Owners of budgets. */
