@@ -1,43 +1,32 @@
-import { randomUUID } from 'node:crypto';
-import { didYouMean } from '../../config/did-you-mean.ts';
 import type { Settings } from '../../config/settings.ts';
-import { createGatewayTasks, cutForCount } from '../../workers/gateway-tasks.ts';
+import { createGatewayTasks } from '../../workers/gateway-tasks.ts';
 import type { GuardrailTest } from '../contract/protocol/control-plane-calls/guardrail-checks.ts';
 import { keyPurposes } from '../contract/protocol/credentials/key-purposes.ts';
 import { peerSubject } from '../contract/protocol/notices/notice-subjects.ts';
-import { ownStoreOrigin, ownStoreProvider } from '../contract/provider/own-store.ts';
-import { egressProxyOf } from '../contract/values/addresses/egress-proxy.ts';
-import { parseTrustedHosts } from '../contract/values/addresses/outbound-url.ts';
-import { isTrustedOrigin } from '../contract/values/addresses/trusted-hosts.ts';
+import { ownStoreOrigin } from '../contract/provider/own-store.ts';
 import { BodyMemory } from '../contract/values/bodies/body-memory.ts';
 import { deriveKey } from '../contract/values/credentials/secret.ts';
 import { realTimers } from '../contract/values/time/timers.ts';
 import { createForward } from '../control-plane/forward-to-control-plane.ts';
-import { createInternalFetch } from '../control-plane/internal-fetch.ts';
 import { matchEndpoint } from '../endpoints/match-endpoint.ts';
 import type { UnreadyReason } from '../http/built-in-routes.ts';
 import { emptyNameWarning } from '../http/empty-names.ts';
 import { errorReply } from '../http/write-error.ts';
 import type { ProcessLog } from '../log/log.ts';
-import { ownStoreSender } from '../own-store/own-store-calls.ts';
 import { createOwnStoreChoice, ownStoreTarget } from '../own-store/resolve-own-store.ts';
 import { createRetryBudget } from '../pipeline/attempt/retry-budget.ts';
 import { defaultWordsOf } from '../pipeline/attempt/shape-params.ts';
-import { createTokenFetch } from '../pipeline/target/token-fetch.ts';
 import type { ProviderEntry } from '../provider-host/load-providers.ts';
-import { settingNames } from '../providers/declarations.ts';
-import { forwardedHeaders, modelHeaders, providers } from '../providers/index.ts';
 import { ownStore } from '../providers/svc/index.ts';
 import { createClientSecrets } from '../realtime/client-secrets.ts';
 import { createSecretManagers } from '../secret-managers/secret-managers.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { createMetricsPeer } from '../telemetry/metrics-ipc.ts';
 import { startMetricsExport } from '../telemetry/otlp/export-metrics.ts';
-import { otlpUrl } from '../telemetry/otlp/options.ts';
-import { createTransport } from '../upstream/transport.ts';
 import { addGauges } from './add-gauges.ts';
 import { bodyLimitsOf } from './body-limits.ts';
 import { createCachedClock } from './cached-clock.ts';
+import { chainParts } from './chain-parts.ts';
 import { composeAgents } from './compose-agents.ts';
 import { composeChain } from './compose-chain.ts';
 import { composeMcp } from './compose-mcp.ts';
@@ -47,14 +36,11 @@ import { internalRoutes } from './internal-routes.ts';
 import { testGuardrail } from './invoke-guardrails.ts';
 import { loadExtensions } from './load-extensions.ts';
 import { measuredJournal } from './measured-journal.ts';
-import { semanticCacheOf } from './open-reply-cache.ts';
+import { openOutbound } from './open-outbound.ts';
 import { guardrailOpener, headerOpener, modelHeaderOpener, referenceOpener, secretOpener } from './open-sealed.ts';
 import { openSessions } from './open-sessions.ts';
-import { outboundParsers } from './outbound-parsers.ts';
-import { createPluginFetch } from './plugin-fetch.ts';
 import { otlpPoster } from './post-otlp.ts';
 import { createRequestLog } from './request-log.ts';
-import { createSignAws } from './sign-aws.ts';
 import { createSignServices } from './sign-services.ts';
 import { startReports } from './start-reports.ts';
 import { startState } from './start-state.ts';
@@ -90,21 +76,9 @@ export async function startGateway(
   addedProviders: readonly ProviderEntry[],
 ): Promise<Gateway> {
   const clock = createCachedClock();
-  const metricsUrl = otlpUrl(settings, 'metrics');
   const prefixes = [settings.headerPrefix, ...settings.headerPrefixAliases];
-  const trusted = parseTrustedHosts(settings.trustedCustomHosts);
-  const outbound = outboundParsers(trusted);
-  const transport = createTransport({
-    now: clock.elapsed,
-    trusted,
-    proxy: egressProxyOf({ ...settings, trusted }),
-    internalOrigins: [settings.controlPlaneUrl, ...(metricsUrl === null ? [] : [metricsUrl])],
-    machineIdentity: settings.machineIdentity,
-    messageBytesMax: settings.realtimeMessageBytesMax,
-    onHandlerError: (error) => log.error({ reason: String(error) }, 'a reply handler failed'),
-  });
-  const ownStoreCalls = ownStoreSender(transport, settings.controlPlaneUrl, settings.clusterKeyText);
-  const fetch = createInternalFetch(transport, settings.controlPlaneUrl, settings.clusterKeyText);
+  const outbound = openOutbound(settings, clock, log);
+  const { transport, trusted, fetch, tokenFetch, ownStoreCalls, parsers } = outbound;
   const state = await startState({ settings, slot, log, clock, transport, trusted, fetch });
   const { circuits, leases, tokens, channelsOf } = state;
   const retryBudget = createRetryBudget({ clock, percent: settings.retryBudgetPercent, floor: settings.retryBudgetFloor });
@@ -119,46 +93,9 @@ export async function startGateway(
     log,
   });
   const memory = new BodyMemory(settings.bodyMemoryBytesMax);
-  const trusts = (origin: string) => isTrustedOrigin(trusted, origin);
-  const tokenFetch = { transport, parseUrl: outbound.parseTokenUrl, trusts, now: clock.now };
   const extensions = await loadExtensions(settings, addedProviders);
-  const composed = composeChain({
-    added: extensions.added,
-    checks: extensions.checks,
-    openGuardrail: guardrailOpener(settings.clusterKey),
-    planEntriesMax: settings.documentCacheEntries,
-    limits: settings,
-    keys: {
-      apiKeyPepper: deriveKey(settings.encryptionKey, keyPurposes.apiKeyPepper),
-      jobCredentialKey: deriveKey(settings.clusterKey, keyPurposes.jobCredential),
-      oauthTokenKey: deriveKey(settings.clusterKey, keyPurposes.oauthToken),
-    },
-    services: {
-      documents: state.documents,
-      journal,
-      ...(state.contents ? { contents: state.contents } : {}),
-      replies: state.replies,
-      semanticCache: semanticCacheOf(settings),
-      circuits,
-      leases,
-      log,
-      clock,
-      newId: () => randomUUID(),
-      random: Math.random,
-      blockInlineConfig: settings.blockInlineConfig,
-      headerPrefixes: prefixes,
-      headersToMetadata: { names: settings.headersToMetadata, keyPrefix: settings.metadataKeyPrefix },
-      countTokens: async (texts, timeoutMs) => workers.run('count-tokens', { texts: cutForCount(texts) }, timeoutMs),
-      tasks: workers,
-      tokens,
-      ...{ settingNames, forwardedHeaders, modelHeaders },
-      isProvider: (id) => providers.has(id) || id === ownStoreProvider,
-      providerHint: (id) => didYouMean(id, [...providers.keys()]),
-      checkCustomHost: outbound.checkCustomHost,
-      fetch: createPluginFetch(createTokenFetch(tokenFetch)),
-      signAws: createSignAws(clock),
-    },
-  });
+  const parts = { settings, log, clock, state, outbound, journal, workers, extensions, prefixes };
+  const composed = composeChain(chainParts(parts));
   const { services, plans } = composed;
   const loaded = extensions.tryOut(services, log);
 
@@ -176,11 +113,11 @@ export async function startGateway(
   const sessions = openSessions(settings, clock);
   const mcp = composeMcp({
     ...{ settings, services, secretManagers, fetch, log },
-    parseTokenUrl: outbound.parseTokenUrl,
+    parseTokenUrl: parsers.parseTokenUrl,
     sender: transport,
     channels: channelsOf(peerSubject),
   });
-  const agent = composeAgents(settings, outbound, services);
+  const agent = composeAgents(settings, parsers, services);
   const handle = composePipeline({
     chain: composed,
     transport,
@@ -190,7 +127,7 @@ export async function startGateway(
       openHeaders: headerOpener(settings.clusterKey),
       secretManagers,
       openModelHeaders: modelHeaderOpener(settings.clusterKey),
-      parseBaseUrl: outbound.parseBaseUrl,
+      parseBaseUrl: parsers.parseBaseUrl,
       ownStore: createOwnStoreChoice(ownStoreTarget(ownStoreAdapter)),
     },
     tokenFetch,
@@ -224,17 +161,17 @@ export async function startGateway(
     }),
   });
 
-  const { parseBaseUrl } = outbound;
   const checkConfig = (config: unknown) => plans.check(config);
   const openSecrets = guardrailOpener(settings.clusterKey);
   const invocation = { match: matchEndpoint, plans, services, prefixes, openSecrets };
   const guardrails = {
-    services: { ...services, checkServiceUrl: outbound.checkServiceUrl },
+    services: { ...services, checkServiceUrl: parsers.checkServiceUrl },
     ...{ openSecrets, test: (test: GuardrailTest) => testGuardrail(invocation, test) },
   };
   const internal = internalRoutes({
-    ...{ settings, log, transport, tokens, tokenFetch, parseBaseUrl, clock, secretManagers },
-    parseTokenUrl: outbound.parseTokenUrl,
+    ...{ settings, log, transport, tokens, tokenFetch, clock, secretManagers },
+    parseBaseUrl: parsers.parseBaseUrl,
+    parseTokenUrl: parsers.parseTokenUrl,
     ...{ checkConfig, guardrails, loadedPlugins: loaded.plugins, loadedProviders: loaded.providers },
   });
 

@@ -13,7 +13,7 @@ const amount = v.pipe(v.number(), v.finite(), v.minValue(0, 'at least 0'), v.max
 const conditions = conditionsOver(policyKeys.usage);
 const groupBy = groupOver(policyKeys.usage);
 
-/** The fields that decide about size and resets. `null` clears; `checkUsage` has the rules between them. */
+/** The fields that decide about size and resets. `null` clears; `check` of usage-service.ts has the rules between them. */
 const budgetEntries = {
   alert_threshold: v.nullish(amount),
   ...resetEntries,

@@ -177,7 +177,7 @@ function jsonParams(body: Uint8Array, valuesMax: number): JsonObject | null {
   }
 }
 
-/** Reads a body that became available after `readPassed`. */
+/** Reads a body that became available after `readPassedRequest`. */
 export function readHeldBody(ctx: RequestContext): void {
   if (ctx.body !== null && ctx.passed instanceof PassedFacts) ctx.passed.push(ctx.body);
 }

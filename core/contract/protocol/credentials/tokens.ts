@@ -71,7 +71,7 @@ export const tokenCheck = v.object({
 });
 
 /**
- * `sealed` is JSON of `tokenVerdict`, sealed with the transport key and aad `tokenVerdictPlace`, so that it cannot be forged in
+ * `sealed` is JSON of `tokenVerdict`, sealed with the transport key and bound to `tokenVerdictContext`, so that it cannot be forged in
  * transit.
  */
 export const tokenCheckReply = v.object({ sealed: text(65_536) });
