@@ -183,7 +183,7 @@ function waitUnlessLeft(ctx: RequestContext, ms: number, timers: Timers): Promis
 
 /**
  * Returns the error of a target that cannot be used (its provider is unknown, expired or cannot be looked up right now) as a failed
- * attempt, so that the strategy can go on. Throws if the config or the caller is at fault: no other target would help.
+ * attempt, so that the strategy can choose another. Throws if the config or the request is invalid: no other target would help.
  */
 function resolveOrFail(ctx: RequestContext, target: Target, dispatcher: Dispatcher): Maybe<ResolvedTarget | GatewayError> {
   const failed = (thrown: unknown): GatewayError => {

@@ -57,10 +57,10 @@ export async function readPassedRequest(ctx: RequestContext, limits: BodyLimits)
   if (ctx.passed && isLimited(ctx)) await holdForLimits(ctx, limits);
 }
 
-/** Pass-through bodies up to this size are cheaper kept than streamed, and can be sent a second time. */
+/** Pass-through bodies up to this size cost less to hold than to stream, and can be sent a second time. */
 const smallBodyBytes = 64 * 1024;
 
-/** A pass-through body is kept when it is small, when a plugin reads it, or when it may have to be sent a second time. */
+/** True for a pass-through body that is held in memory: a small one, one that a plugin reads, and one that may be sent a second time. */
 function mustBuffer({ request, plan }: RequestContext, bytesMax: number): boolean {
   const { length } = request.body;
   if (length === 0) return false;
@@ -72,7 +72,7 @@ function mustBuffer({ request, plan }: RequestContext, bytesMax: number): boolea
 }
 
 /**
- * Begins to read the facts about the price of a request that may run a model. Reads the body if it is at hand; otherwise
+ * Begins to read the facts about the price of a request that may run a model. Reads the body if it is in memory; otherwise
  * `meteredBody` and `readHeldBody` read it later. Names the model of the address, else of the body.
  */
 function beginFacts(ctx: RequestContext): void {
@@ -106,9 +106,9 @@ function isLimited({ identity, workspace }: RequestContext): boolean {
 }
 
 /**
- * Reads as much of a pass-through body before the call as its price depends on: JSON of at most `jsonBytesMax` whole, forms as far as
- * their text fields reach. Larger JSON is reserved by its size. Rejects with what the body fails with, `body_too_large` for chunked
- * JSON beyond `jsonBytesMax`, or `overloaded`.
+ * Reads the part of a pass-through body that decides about its price, before the call: JSON of at most `jsonBytesMax`, and the text fields at
+ * the beginning of a form. Larger JSON is reserved by its size. Rejects with the error of the body, `body_too_large` for chunked JSON beyond
+ * `jsonBytesMax`, or `overloaded`.
  */
 export async function holdForLimits(ctx: RequestContext, limits: BodyLimits): Promise<void> {
   const { body } = ctx.request;
@@ -132,8 +132,8 @@ export async function holdForLimits(ctx: RequestContext, limits: BodyLimits): Pr
 
 /**
  * Fills `ctx.passedParams` of a pass-through request, for a plan that asks for parameters: from JSON of at most `jsonBytesMax`, and from
- * the text fields that stand whole in the first 64 KiB of a form. The bytes go on as they came, whatever they are; what cannot be
- * read has no parameters. Rejects with what the body fails with, or `overloaded`.
+ * the text fields that the first 64 KiB of a form contain completely. The bytes are sent unchanged. A body that cannot be read has no
+ * parameters. Rejects with the error of the body, or `overloaded`.
  */
 async function peekParams(ctx: RequestContext, limits: BodyLimits): Promise<void> {
   const { body } = ctx.request;
@@ -187,7 +187,7 @@ export function nameModelOfCall({ passed }: RequestContext, inPath: string | nul
   if (passed instanceof PassedFacts) passed.nameModel(inPath);
 }
 
-/** A body that is streamed to the provider and read as it passes. */
+/** Returns a body that is read for `facts` while it is streamed to the provider. */
 export function meteredBody(facts: PassedRequest | null, body: RequestBody): RequestBody {
   if (!(facts instanceof PassedFacts)) return body;
   return {
@@ -208,7 +208,7 @@ export function meteredBody(facts: PassedRequest | null, body: RequestBody): Req
   };
 }
 
-/** Reads a request that is passed through as its bytes pass. */
+/** Reads the facts about the price of a request while its bytes pass. */
 class PassedFacts implements PassedRequest {
   readonly params: JsonObject = {};
   readonly #ctx: RequestContext;

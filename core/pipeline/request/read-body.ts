@@ -47,8 +47,8 @@ export async function readParams(ctx: RequestContext, limits: BodyLimits): Promi
 }
 
 /**
- * Reads a form. Up to `formBytesMax` it is kept, so that its model can be routed by and another target can be asked; a larger one
- * goes through once as it arrives, and only the fields before its first large file are known.
+ * Reads a form. Up to `formBytesMax` it is held, so that its model can decide about the target and a second target can get it. A larger
+ * one is streamed once, and only the fields before its first large file are known.
  */
 async function readForm(ctx: RequestContext, contentType: string, limits: BodyLimits): Promise<void> {
   const { body } = ctx.request;
