@@ -49,14 +49,14 @@ export interface Protocols {
 type Handlers = { readonly [Name in Endpoint['name']]?: EndpointHandler | undefined };
 
 const handlers: Handlers = {
-  createClientSecret: replyOf((options, ctx) => createClientSecret(options, ctx)),
-  createRealtimeSession: replyOf((options, ctx) => createClientSecret(options, ctx)),
-  createTranscriptionSession: replyOf((options, ctx) => createClientSecret(options, ctx)),
-  explainConfig: replyOf((options, ctx) => explainConfig(options, ctx)),
-  invokeGuardrails: replyOf((options, ctx) => replyToInvocation(options, ctx)),
+  createClientSecret: replyOf(createClientSecret),
+  createRealtimeSession: replyOf(createClientSecret),
+  createTranscriptionSession: replyOf(createClientSecret),
+  explainConfig: replyOf(explainConfig),
+  invokeGuardrails: replyOf(replyToInvocation),
   listModels: replyOf((options, ctx) => listModels(ctx, options.dispatcher)),
-  listPromptVariables: replyOf((options, ctx) => listPromptVariables(options, ctx)),
-  renderPrompt: replyOf((options, ctx) => replyRendered(options, ctx)),
+  listPromptVariables: replyOf(listPromptVariables),
+  renderPrompt: replyOf(replyRendered),
 };
 
 /** Explains the route before the request takes it. `handle`: the handler of the endpoint; null for the main path. */
