@@ -39,7 +39,7 @@ export const forwardedHeaders: readonly string[] = [
 
 /** Lower-case names of the client headers that select a model at any provider. */
 export const modelHeaders: readonly string[] = [
-  ...new Set([...providers.values()].flatMap(({ modelHeaders = [] }) => modelHeaders)),
+  ...new Set([...providers.values()].flatMap(({ modelSources }) => modelSources?.headers ?? [])),
 ].sort();
 
 /** An adapter, and data from which members that all providers have are made. */

@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { Target } from '../../contract/plugin/plan.ts';
 import { isSession } from '../../contract/plugin/requests/is-session.ts';
+import { modelsInHeaders } from '../../contract/plugin/requests/models-in-headers.ts';
 import { namesModelInMessages, startsSession } from '../../contract/plugin/requests/passed-traffic.ts';
 import type { ModelSources } from '../../contract/provider/model-sources.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
@@ -22,14 +23,9 @@ export async function targetOfModel(ctx: RequestContext, target: Target, resolve
   let chosen = resolved;
   const { restrictsModels = false } = resolved;
   const { modelSources = {} } = resolved.adapter;
-  if (restrictsModels) for (const model of inHeaders(ctx, modelSources)) ofModel(model);
+  if (restrictsModels) for (const model of modelsInHeaders(ctx.request, modelSources.headers ?? [])) ofModel(model);
   for (const model of await namedModels(ctx, target, modelSources, restrictsModels)) chosen = ofModel(model);
   return chosen;
-}
-
-/** Returns the values of the headers with which the provider chooses among several models. */
-function inHeaders({ request }: RequestContext, { headers: names = [] }: ModelSources): string[] {
-  return request.headers.flatMap((name, i) => (i % 2 === 0 && names.includes(name) ? texts(request.headers[i + 1]) : []));
 }
 
 /**
