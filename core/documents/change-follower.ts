@@ -8,7 +8,7 @@ import type { DocumentStore } from './document-store.ts';
 
 export interface ChangeFollowerOptions {
   readonly client: Pick<ControlPlaneClient, 'changes' | 'waitMs'>;
-  readonly store: Pick<DocumentStore, 'apply' | 'reset'>;
+  readonly store: Pick<DocumentStore, 'apply' | 'reset' | 'newest'>;
   readonly timers: Timers;
   /** 0 ≤ x < 1. */
   readonly random: () => number;
@@ -29,6 +29,8 @@ const retryMs = 250;
 const noticeBytesMax = 4096;
 /** Beyond the newest revision: the reply is `reset` with the newest revision, where an empty store begins. */
 const fromTheEnd = Number.MAX_SAFE_INTEGER;
+const missedText = 'change notices were missed; reloading all documents';
+const olderText = 'the database has lost changes, for example in a restore or a failover; reloading all documents';
 
 /**
  * Keeps the store in step with the control plane's log of changes. Notices from the bus are applied in order of arrival. A gap, a
@@ -113,25 +115,31 @@ export class ChangeFollower {
   async #pull(): Promise<boolean> {
     for (;;) {
       let reply: ChangesReply;
+      // Taken before the request, because a notice or a document that arrives meanwhile may be newer than the reply.
+      const newest = Math.max(this.#last, this.#options.store.newest);
       try {
         reply = await this.#options.client.changes(this.#read, this.#mark);
       } catch {
         return false;
       }
       if (this.#stopped) return false;
-      if (this.#take(reply)) return true;
+      if (this.#take(reply, newest)) return true;
     }
   }
 
-  /** Returns true if the reply holds all changes, false if there are more to request. */
-  #take(reply: ChangesReply): boolean {
+  /**
+   * Returns true if the reply holds all changes, false if there are more to request. `known`: the newest revision of which this process
+   * had a notice or a document before it sent the request.
+   */
+  #take(reply: ChangesReply, known: number): boolean {
     const newest = reply.changes.at(-1)?.revision;
     // A reply without progress (no changes, but another revision) can be corrected only by reading everything again.
-    const lost = newest === undefined ? reply.revision !== this.#read : newest <= this.#read;
-    if (reply.reset || lost) {
+    const missed = newest === undefined ? reply.revision !== this.#read : newest <= this.#read;
+    const isOlder = reply.revision < known;
+    if (reply.reset || missed || isOlder) {
       if (this.#read !== fromTheEnd) {
         this.counts.resets += 1;
-        this.#options.log.warn({ from: this.#read, to: reply.revision }, 'change notices were missed; reloading all documents');
+        this.#options.log.warn({ from: isOlder ? known : this.#read, to: reply.revision }, isOlder ? olderText : missedText);
       }
       this.#options.store.reset(reply.revision);
       this.#read = reply.revision;

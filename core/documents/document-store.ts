@@ -62,6 +62,8 @@ export class DocumentStore implements DocumentReader {
   version = 0;
   /** Incremented when a new document is added. */
   additions = 0;
+  /** Newest revision at which a document was read. */
+  newest = 0;
 
   readonly #shelves: Record<DocumentKind, Shelf>;
   readonly #client: Pick<ControlPlaneClient, 'document'>;
@@ -171,6 +173,7 @@ export class DocumentStore implements DocumentReader {
         entry.retryAtMs = 0;
       }
     }
+    this.newest = revision;
     this.version += 1;
   }
 
@@ -195,6 +198,7 @@ export class DocumentStore implements DocumentReader {
     // This process has not requested the document yet, so a change to it is not read until the next request.
     entry.used = false;
     this.#shelves[stored.kind].entries.set(stored.id, entry);
+    this.newest = Math.max(this.newest, stored.revision);
     return true;
   }
 
@@ -297,6 +301,7 @@ export class DocumentStore implements DocumentReader {
   }
 
   #store(shelf: Shelf, id: string, reply: DocumentReply): Entry | null {
+    this.newest = Math.max(this.newest, reply.revision);
     if (reply.document === null) {
       shelf.absences.set(id, { error: null, untilMs: this.#clock.elapsed() + absentMs });
       this.#drop(shelf, id);

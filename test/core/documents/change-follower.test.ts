@@ -22,12 +22,16 @@ beforeEach(async () => {
 });
 afterEach(() => plane.stop());
 
-function follow(lastRevision: number | null): ChangeFollower {
+function follow(lastRevision: number | null, newest = 0): ChangeFollower {
   const log = newMemoryLog();
   const client = createControlPlaneClient({ fetch: plane.fetch, clock: time.clock, random: () => 0.5, log });
   const store = {
     apply: (notice: ChangeNotice) => void told.push(notice.revision),
-    reset: (revision: number) => void told.push(`reset ${revision}`),
+    reset(revision: number) {
+      told.push(`reset ${revision}`);
+      store.newest = revision;
+    },
+    newest,
   };
   return new ChangeFollower({ client, store, timers: time.timers, random: () => 0.5, log }, lastRevision);
 }
@@ -132,6 +136,22 @@ describe('the change follower', () => {
     expect(follower.counts.resets).toBe(1);
   });
 
+  it('resets the store if the control plane has lost a change that only a notice reported', async () => {
+    const follower = follow(0);
+    await follower.catchUp();
+    follower.receive(bytes({ revision: 1, kind: 'api-key', id: 'lost-key', op: 'upsert' }));
+    for (let i = 0; i < 2; i++) await follower.catchUp();
+    expect(told).toEqual([1, 'reset 0']);
+    expect(follower.lastRevision).toBe(0);
+  });
+
+  it('resets the store if it has read a document at a revision that the control plane has lost', async () => {
+    change();
+    const follower = follow(1, 2);
+    for (let i = 0; i < 2; i++) await follower.catchUp();
+    expect(told).toEqual(['reset 1']);
+  });
+
   it('sends the mark of the last change that a reply had, and resets the store if the control plane has another one', async () => {
     const asked: unknown[] = [];
     const replies = [
@@ -146,7 +166,7 @@ describe('the change follower', () => {
         return replies.shift() as ChangesReply;
       },
     };
-    const store = { apply: () => {}, reset: (revision: number) => void told.push(`reset ${revision}`) };
+    const store = { apply: () => {}, reset: (revision: number) => void told.push(`reset ${revision}`), newest: 0 };
     const { timers } = time;
     const follower = new ChangeFollower({ client, store, timers, random: () => 0.5, log: newMemoryLog() }, 6, 'z');
     for (let i = 0; i < 3; i++) await follower.catchUp();

@@ -327,6 +327,17 @@ describe('documents after a gap in the changes', () => {
     expect(await versionOf()).toBe('two');
   });
 
+  it('count as read at the newest revision that a reply or the disk had, until a reset', async () => {
+    plane.put('config', configId, sampleConfig('main', 'one'));
+    await versionOf();
+    expect(store.newest).toBe(plane.revision);
+    const restarted = newStore();
+    for (const stored of store.keep(10)) restarted.restore(stored);
+    expect(restarted.newest).toBe(plane.revision);
+    restarted.reset(0);
+    expect(restarted.newest).toBe(0);
+  });
+
   it('serve the old version if the control plane is away again', async () => {
     plane.put('config', configId, sampleConfig('main', 'one'));
     await versionOf();
