@@ -16,7 +16,7 @@ export function createDirectoryStore(directory: string): ObjectStore {
 
 /** Writes a temporary file first, so that a killed process leaves no incomplete object. */
 async function write(path: string, bytes: Uint8Array): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(path));
   const temporary = `${path}.${randomUUID()}.tmp`;
   try {
     const file = await open(temporary, 'wx', 0o600);
@@ -30,6 +30,22 @@ async function write(path: string, bytes: Uint8Array): Promise<void> {
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;
+  }
+}
+
+/** Creates a folder and its parents. The option `recursive` of `mkdir` is not used, because below /proc it loops forever. */
+async function makeFolder(path: string): Promise<void> {
+  const make = () =>
+    mkdir(path, { mode: 0o700 }).catch((error: unknown) => {
+      if (codeOf(error) !== 'EEXIST') throw error;
+    });
+  try {
+    await make();
+  } catch (error) {
+    const parent = dirname(path);
+    if (codeOf(error) !== 'ENOENT' || parent === path) throw error;
+    await makeFolder(parent);
+    await make();
   }
 }
 

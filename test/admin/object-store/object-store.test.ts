@@ -153,6 +153,7 @@ describe('tryObjectStore', () => {
 
   it.each([
     ['directory', { objectStore: 'file:///dev/null/objects' }, 'ENOTDIR'],
+    ['directory', { objectStore: 'file:///proc/nope' }, 'ENOENT'],
     ['bucket, path style', { s3SecretAccessKey: 'another secret' }, 'SignatureDoesNotMatch'],
   ])('logs why a %s cannot be used', async (kind, changes, reason) => {
     await tryObjectStore(open(kind, changes));
