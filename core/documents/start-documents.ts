@@ -120,7 +120,12 @@ export async function startDocuments(options: DocumentsOptions): Promise<Gateway
       if (isFailing) log.info({}, 'the last known good documents can be written again');
       isFailing = false;
     } catch (error) {
-      if (!isFailing) log.warn({ reason: messageOf(error) }, 'cannot write the last known good documents');
+      if (!isFailing) {
+        log.warn(
+          { reason: messageOf(error), directory: disk.directory },
+          'cannot write the last known good documents in DATA_DIR; a start during an outage would use older ones',
+        );
+      }
       isFailing = true;
     }
   }

@@ -40,7 +40,7 @@ export function createRefusedRecords(path: string, slotDirectory: string, log: L
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
       if (sizeOf(path) + line.length < bytesMax) appendFileSync(path, Buffer.concat([line, Buffer.from('\n')]), { mode: 0o600 });
     } catch (error) {
-      log.error({ reason: messageOf(error) }, 'cannot store a rejected record');
+      log.error({ reason: messageOf(error), file: path }, 'cannot store a rejected record in DATA_DIR; it is lost');
     }
   }
 }

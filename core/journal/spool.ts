@@ -265,8 +265,13 @@ export class Spool implements Journal {
   }
 
   #fail(error: unknown): void {
-    if (this.#failedAtMs === null)
-      this.#options.log.error({ reason: messageOf(error) }, 'cannot write to the spool; requests are rejected');
+    if (this.#failedAtMs === null) {
+      const { directory, log } = this.#options;
+      log.error(
+        { reason: messageOf(error), directory },
+        'cannot write to the spool in DATA_DIR; requests are rejected until its disk has space and works',
+      );
+    }
     this.#failedAtMs = this.#options.clock.elapsed();
     this.#retry ??= setTimeout(() => {
       this.#retry = null;

@@ -5,6 +5,7 @@ import { exitCodes, type FirstStartMessage, type ProcessMessage } from '../contr
 import { reloadMessage, stopMessage } from '../contract/protocol/processes/stop-requests.ts';
 import type { Log } from '../contract/values/log/log.ts';
 import { serveMetricsRequests } from '../telemetry/metrics-ipc.ts';
+import { createProbableCause } from './probable-cause.ts';
 import { readyText } from './ready-text.ts';
 import { type ChildPlan, type Death, SupervisedChild, type SupervisorClock } from './supervised-child.ts';
 import { watchGateways } from './watch-gateways.ts';
@@ -57,6 +58,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   );
   const gateways = children.filter((child) => child.plan.role === 'gateway');
   const controlPlanes = children.filter((child) => child.plan.role === 'control-plane');
+  const probableCause = createProbableCause();
   let state: 'starting' | 'serving' | 'stopping' | 'ended' = 'starting';
   let exitCode = 0;
   let stoppingControlPlane = false;
@@ -191,15 +193,6 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     advanceStop();
   }
 }
-
-/** Explains a signal that neither the process nor this supervisor has sent. */
-function probableCause({ signal, wasKilled }: Death): { readonly probableCause?: string } {
-  if (signal === 'SIGKILL' && !wasKilled) return { probableCause: outOfMemory };
-  return signal === 'SIGABRT' ? { probableCause: 'its heap was full, or its code failed; standard error has the reason' } : {};
-}
-
-const outOfMemory =
-  'the kernel killed it because memory was short. Compare the memory limit with GATEWAY_PROCESSES and BODY_MEMORY_MAX (docs/operations.md, Sizing)';
 
 /** Returns the children that run on this machine. */
 function plansOf(options: SupervisorOptions): ChildPlan[] {

@@ -76,6 +76,11 @@ it('a last known good that cannot be written is logged once, and once when it ca
     return lines().length > 1;
   });
   expect(lines()).toEqual(['warn', 'info']);
+  const warning = log.lines.find(({ level }) => level === 'warn');
+  expect(warning).toMatchObject({
+    message: expect.stringContaining('DATA_DIR'),
+    fields: { directory: join(dataDir, 'last-known-good') },
+  });
   await documents.close();
 });
 

@@ -231,6 +231,7 @@ describe('a failing disk', () => {
     expect(recordsOnDisk()).toEqual([waiting, record]);
     expect(spool.counts).toMatchObject({ appended: 3, lost: 0 });
     expect(log.lines.map((line) => line.level)).toEqual(['error', 'info']);
+    expect(log.lines[0]).toMatchObject({ message: expect.stringContaining('DATA_DIR'), fields: { directory } });
   });
 
   it('leaves the records of calls in progress in memory, up to a mebibyte, and writes them when it works again', async () => {
