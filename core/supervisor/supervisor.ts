@@ -58,7 +58,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   );
   const gateways = children.filter((child) => child.plan.role === 'gateway');
   const controlPlanes = children.filter((child) => child.plan.role === 'control-plane');
-  const probableCause = createProbableCause();
+  const probableCause = createProbableCause(clock);
   let state: 'starting' | 'serving' | 'stopping' | 'ended' = 'starting';
   let exitCode = 0;
   let stoppingControlPlane = false;
