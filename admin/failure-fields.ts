@@ -26,7 +26,7 @@ export function failureFields(thrown: unknown): FailureFields {
   const fromDatabase = thrown instanceof DriverException || (typeof severity === 'string' && typeof code === 'string');
   const isAway = isDatabaseAway(thrown);
   return {
-    reason: fromDatabase ? databaseMessage(code, isAway, thrown.message) : thrown.message,
+    reason: fromDatabase ? databaseMessage(code, isAway, thrown.message) : (driverMessage(thrown.message) ?? thrown.message),
     error: {
       name: thrown.name,
       code: typeof code === 'string' ? code : null,
@@ -77,6 +77,10 @@ const databaseMessages: Readonly<Record<string, string>> = {
   '53100': 'the disk of the database is full',
   '58030': 'the disk of the database is failing',
   '53300': 'the database has too many connections (max_connections, DB_POOL_SIZE)',
+  '57014':
+    'the database cancelled the statement. Check statement_timeout of its role, its load, and its locks (pg_stat_activity)',
+  '55P03': 'the database did not give a lock within lock_timeout of its role. Check its locks (pg_stat_activity)',
+  '25P03': 'the database ended the transaction because of idle_in_transaction_session_timeout',
   '57P01': 'the database closed the connection because it stops',
   '57P03': 'the database is starting or stopping',
 };
@@ -90,7 +94,15 @@ function databaseMessage(code: unknown, isAway: boolean, message: string): strin
   const known = databaseMessages[String(code)];
   if (known !== undefined) return known;
   if (!isAway) return 'the database rejected the statement';
-  return typeof code === 'string'
-    ? 'the database could not be reached'
-    : 'the database did not reply in time, or closed the connection';
+  if (typeof code === 'string') return 'the database could not be reached';
+  return driverMessage(message) ?? 'the database closed the connection';
+}
+
+/** Null for messages that are none of the time limits of the driver. */
+function driverMessage(message: string): string | null {
+  if (message.includes('Query read timeout'))
+    return 'the database did not reply to a query in time. Check its load and its locks (pg_stat_activity)';
+  return message.includes('timeout exceeded when trying to connect')
+    ? 'no connection to the database was free in time, or it accepted none. Check its load, its locks (pg_stat_activity) and DB_POOL_SIZE'
+    : null;
 }

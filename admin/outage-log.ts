@@ -15,8 +15,10 @@ const descriptions: Readonly<Record<DatabaseProblem, string>> = {
   'read-only': 'the database is read-only, such as a standby. Check that DATABASE_URL names the primary',
 };
 
-/** Lines of failures until the first check of the database has ended. */
-const linesBeforeCheckMax = 10;
+/** Lines of failures in a minute in which the database can be reached, such as when a table is locked. */
+const linesPerMinuteMax = 10;
+const omittedText =
+  'similar lines omitted, although the database can be reached. If they are about it, check its load and its locks (pg_stat_activity)';
 
 /** Errors of the disk by their code. PostgreSQL reports a read-only file system as a missing right. */
 const diskProblems: Readonly<Record<string, DatabaseProblem>> = {
@@ -29,14 +31,20 @@ const checksAfterDiskProblem = 10;
 
 /**
  * Wraps a log so that an outage of the database does not fill it: one line at the beginning, one at the end, and no line for each request that
- * fails meanwhile. A problem of the disk counts until no write has failed for ten checks. A failure with `error.databaseAway` starts a check,
+ * fails meanwhile. While the database can be reached, failures are at most ten lines per minute. A problem of the disk counts until no write has failed for ten checks. A failure with `error.databaseAway` starts a check,
  * because refused connections may also be those of other hosts. `check` is repeated every `everyMs` until it finds no problem.
  */
-export function createOutageLog(log: Log, check: () => Promise<DatabaseProblem | null>, everyMs = 1_000): OutageLog {
+export function createOutageLog(
+  log: Log,
+  check: () => Promise<DatabaseProblem | null>,
+  everyMs = 1_000,
+  minuteMs = 60_000,
+): OutageLog {
   const closing = new AbortController();
   let state: 'reachable' | 'checking' | 'away' = 'reachable';
   let written = 0;
   let omitted = 0;
+  let minute: NodeJS.Timeout | null = null;
   let diskProblem: DatabaseProblem | null = null;
   let checksWithDiskProblem = 0;
 
@@ -60,10 +68,19 @@ export function createOutageLog(log: Log, check: () => Promise<DatabaseProblem |
       await pause(everyMs);
     }
     const seconds = Math.round((performance.now() - startedAtMs) / 1_000);
-    if (state === 'away') log.info({ seconds, omitted }, 'the database works again');
-    else if (omitted > 0) log.warn({ omitted }, 'lines about failures of the database omitted');
+    const wasAway = state === 'away';
     state = 'reachable';
+    if (!wasAway) return;
+    log.info({ seconds, omitted }, 'the database works again');
     written = 0;
+    omitted = 0;
+  }
+
+  function endMinute(): void {
+    minute = null;
+    written = 0;
+    if (state === 'away' || omitted === 0) return;
+    log.warn({ omitted }, omittedText);
     omitted = 0;
   }
 
@@ -77,7 +94,8 @@ export function createOutageLog(log: Log, check: () => Promise<DatabaseProblem |
       state = 'checking';
       watch().catch(() => {});
     }
-    if (state !== 'away' && ++written <= linesBeforeCheckMax) return true;
+    minute ??= setTimeout(endMinute, minuteMs).unref();
+    if (state !== 'away' && ++written <= linesPerMinuteMax) return true;
     omitted += 1;
     return false;
   }
@@ -91,6 +109,9 @@ export function createOutageLog(log: Log, check: () => Promise<DatabaseProblem |
     error: (fields, message) => {
       if (admit(fields)) log.error(fields, message);
     },
-    close: () => closing.abort(),
+    close() {
+      closing.abort();
+      if (minute) clearTimeout(minute);
+    },
   };
 }

@@ -1,15 +1,16 @@
 import { EventEmitter } from 'node:events';
+import { cancelQuery, type QueryingClient } from './cancel-query.ts';
 
 /** The parts of a `pg` client and pool used here; `pg` has no types of its own. */
-interface Client extends EventEmitter {
+interface Client extends EventEmitter, QueryingClient {
   query(...parameters: unknown[]): unknown;
   release(destroy?: boolean): void;
-  readonly connection: { readonly stream: { destroy(): void } };
 }
 
 /**
  * Works around errors of the libraries when connections break or the server changes its role.
- * A query that times out leaves its client waiting for a response forever, back in the pool. The guard closes the client.
+ * A query that times out leaves its client waiting for a response forever, back in the pool, and continues at the server. The guard cancels the
+ * query and closes the client.
  * A transaction whose rollback fails because the connection is gone never releases its slot in the pool (reported to Kysely as
  * number 1990, open in November 2026). The guard frees the slot of an ended client.
  * For `onPoolCreated` of MikroORM's driver options.
@@ -43,10 +44,26 @@ function closeOnFailure(client: Client): void {
     if (result instanceof Promise) {
       result.catch((error: unknown) => {
         if (!(error instanceof Error)) return;
-        if (error.message === 'Query read timeout' || (error as { code?: unknown }).code === '25006')
-          client.connection.stream.destroy();
+        if (error.message === 'Query read timeout') cancelAndClose(client);
+        else if ((error as { code?: unknown }).code === '25006') client.connection.stream.destroy();
       });
     }
     return result;
   };
+}
+
+/**
+ * Without the cancellation, each request that waits for a lock would leave a server process, until the server accepts no further connection.
+ * The client is closed afterwards, because PgBouncer cancels nothing for a client that has left.
+ */
+function cancelAndClose(client: Client): void {
+  const cancelled = cancelQuery(client);
+  const release = client.release;
+  let isReleased = false;
+  client.release = () => {
+    if (isReleased) return;
+    isReleased = true;
+    void cancelled.then(() => release(true));
+  };
+  void cancelled.then(() => client.connection.stream.destroy());
 }

@@ -53,6 +53,24 @@ describe('log of an outage of the database', () => {
     },
   );
 
+  it('failures while the database can be reached are ten lines per minute, then one with the number of others', async () => {
+    const memory = newMemoryLog();
+    const check = vi.fn(async () => null);
+    const log = createOutageLog(memory, check, 5, 100);
+    const slow = failureFields(new Error('Query read timeout'));
+    for (let at = 1; at <= 3; at++) {
+      for (let failure = 0; failure < 6; failure++) log.error(slow, 'admin request failed');
+      await vi.waitFor(() => expect(check.mock.calls.length).toBeGreaterThanOrEqual(at), { interval: 1 });
+    }
+    await vi.waitFor(() => expect(memory.lines.at(-1)?.message).toMatch(/^similar lines omitted.*pg_stat_activity/));
+    expect(memory.lines.at(-1)?.fields).toEqual({ omitted: 8 });
+    expect(memory.lines.length).toBe(11);
+    expect(memory.lines[0]?.fields).toMatchObject({ reason: expect.stringContaining('did not reply to a query in time') });
+    log.error(slow, 'admin request failed');
+    expect(memory.lines.length).toBe(12);
+    log.close();
+  });
+
   it('failures of other hosts are logged while the database works', async () => {
     const memory = newMemoryLog();
     const check = vi.fn(async () => null);

@@ -66,6 +66,30 @@ describe.skipIf(postgresMissing !== null)('an unavailable database', () => {
     expect((await plane.ask('GET', '/configs/silent')).status).toBe(404);
   });
 
+  it('causes 503 while a table is locked, and no query of a failed request continues to wait at the server', async () => {
+    await plane.control.services.database.em().transactional(async (tx) => {
+      await tx.execute('lock table configs in access exclusive mode');
+      for (const slug of ['locked-a', 'locked-b']) expectAway(await promptly(create(slug)));
+      const waiting = `select count(*)::int as waiting from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`;
+      await vi.waitFor(async () => expect(await tx.execute(waiting)).toEqual([{ waiting: 0 }]), 1_500);
+    });
+    expect((await create('locked-a')).status).toBe(200);
+  });
+
+  it('causes 503, not 500, if its own statement_timeout cancels a statement', async () => {
+    const em = () => plane.control.services.database.em();
+    // Both connections of the pool at the same time.
+    const limit = (ms: number) => em().execute("select set_config('statement_timeout', ?, false), pg_sleep(0.2)", [String(ms)]);
+    await Promise.all([limit(500), limit(500)]);
+    await em().transactional(async (tx) => {
+      await tx.execute('lock table configs in access exclusive mode');
+      expectAway(await promptly(create('cancelled')));
+    });
+    await Promise.all([limit(0), limit(0)]);
+    expect((await create('cancelled')).status).toBe(200);
+  });
+
   it.each([
     ['insert into audit_entries', 'half-a'],
     ['update change_counter', 'half-b'],
