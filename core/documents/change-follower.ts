@@ -115,8 +115,9 @@ export class ChangeFollower {
   async #pull(): Promise<boolean> {
     for (;;) {
       let reply: ChangesReply;
-      // Taken before the request, because a notice or a document that arrives meanwhile may be newer than the reply.
-      const newest = Math.max(this.#last, this.#options.store.newest);
+      // Taken before the request, because a document that arrives meanwhile may be newer than the reply. Notices do not count: they may be
+      // forged, or come from another installation that shares the NATS server.
+      const { newest } = this.#options.store;
       try {
         reply = await this.#options.client.changes(this.#read, this.#mark);
       } catch {
@@ -128,18 +129,19 @@ export class ChangeFollower {
   }
 
   /**
-   * Returns true if the reply holds all changes, false if there are more to request. `known`: the newest revision of which this process
-   * had a notice or a document before it sent the request.
+   * Returns true if the reply holds all changes, false if there are more to request. `known`: the newest revision at which the store had
+   * read a document before the request.
    */
   #take(reply: ChangesReply, known: number): boolean {
     const newest = reply.changes.at(-1)?.revision;
     // A reply without progress (no changes, but another revision) can be corrected only by reading everything again.
     const missed = newest === undefined ? reply.revision !== this.#read : newest <= this.#read;
-    const isOlder = reply.revision < known;
+    const from = Math.max(known, this.#read);
+    const isOlder = reply.revision < from;
     if (reply.reset || missed || isOlder) {
       if (this.#read !== fromTheEnd) {
         this.counts.resets += 1;
-        this.#options.log.warn({ from: isOlder ? known : this.#read, to: reply.revision }, isOlder ? olderText : missedText);
+        this.#options.log.warn({ from, to: reply.revision }, isOlder ? olderText : missedText);
       }
       this.#options.store.reset(reply.revision);
       this.#read = reply.revision;
