@@ -2,6 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { type ChangeNotice, changesSubject } from '../../core/contract/protocol/notices/change-notice.ts';
 import { messageOf } from '../../core/contract/values/errors/message-of.ts';
 import type { Log } from '../../core/contract/values/log/log.ts';
+import { createNatsConnectionLog } from '../../core/nats/connection-log.ts';
 import { natsOptions } from '../../core/nats/options.ts';
 
 const warnAfterMs = 5_000;
@@ -21,13 +22,15 @@ export function connectNats(url: string, log: Log): NatsPublisher {
   let connection: NatsConnection | null = null;
   let connected = false;
   let closed = false;
+  const connectionLog = createNatsConnectionLog(log, 'gateways poll for changes');
 
   async function run(): Promise<void> {
     // Services without NATS do not load the client.
     const { connect } = await import('@nats-io/transport-node');
     // The client tries without limit and reports nothing until its first connection.
     const warning = setTimeout(() => {
-      if (!closed) log.warn({}, 'no server of NATS_URL accepts a connection; trying again. Gateways poll for changes');
+      if (!closed)
+        log.warn({}, 'no server of NATS_URL accepts a connection. Check its hosts, user and password. Gateways poll for changes');
     }, warnAfterMs).unref();
     const opened = await connect({ ...natsOptions(url, 'svc control plane'), waitOnFirstConnect: true });
     clearTimeout(warning);
@@ -37,10 +40,12 @@ export function connectNats(url: string, log: Log): NatsPublisher {
     for await (const status of opened.status()) {
       if (status.type === 'disconnect') {
         connected = false;
-        if (!closed) log.warn({}, 'NATS connection lost; gateways poll for changes');
+        if (!closed) connectionLog.lost();
       } else if (status.type === 'reconnect') {
         connected = true;
-        log.info({}, 'NATS connection restored');
+        connectionLog.restored();
+      } else if (status.type === 'error') {
+        connectionLog.failed(status.error);
       }
     }
   }

@@ -3,6 +3,7 @@ import { changesSubject } from '../contract/protocol/notices/change-notice.ts';
 import { messageOf } from '../contract/values/errors/message-of.ts';
 import type { Log } from '../contract/values/log/log.ts';
 import { realTimers, type Timers } from '../contract/values/time/timers.ts';
+import { createNatsConnectionLog } from '../nats/connection-log.ts';
 import { natsOptions } from '../nats/options.ts';
 import type { ChangeBus, NoticeBus } from './bus.ts';
 
@@ -16,6 +17,8 @@ export interface NatsBusOptions {
 }
 
 const pauseMs = 250;
+/** The server ends a subscription that it denies, also one that it permits later. */
+const deniedRetryMs = 60_000;
 /** Notices of changes, limits and circuits, and the parts of longer messages, are shorter than this. */
 const natsPayloadMin = 8 * 1024;
 const smallPayload =
@@ -33,7 +36,7 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
   let connection: NatsConnection | null = null;
   let isConnected = false;
   let closed = false;
-  let complained = false;
+  const connectionLog = createNatsConnectionLog(log, 'polling for changes');
   let wake: () => void = () => {};
 
   return {
@@ -68,8 +71,7 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
         if (!closed) await listen(connection, onNotice, onConnected);
         await connection.close();
       } catch (error) {
-        if (!complained) log.warn({ reason: messageOf(error) }, 'NATS connection lost; polling for changes');
-        complained = true;
+        connectionLog.lost(error);
       }
       connection = null;
       isConnected = false;
@@ -82,26 +84,14 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
    * missed changes are requested, or one could be lost in between: hence the flush after each connection.
    */
   async function listen(open: NatsConnection, onNotice: (message: unknown) => void, onConnected: () => void): Promise<void> {
-    open.subscribe(changesSubject, {
-      callback: (error, message) => {
-        if (!closed && !error) onNotice(message.data);
-      },
-    });
-    for (const { subject, listener } of listeners) {
-      open.subscribe(subject, {
-        callback: (error, message) => {
-          if (!closed && !error) listener(message.data);
-        },
-      });
-    }
+    subscribe(open, changesSubject, onNotice);
+    for (const { subject, listener } of listeners) subscribe(open, subject, listener);
     await open.flush();
     connected(onConnected);
     for await (const status of open.status()) {
       if (status.type === 'disconnect') isConnected = false;
-      if (status.type === 'disconnect' && !closed) {
-        log.warn({}, 'NATS connection lost; polling for changes');
-        complained = true;
-      }
+      if (status.type === 'disconnect' && !closed) connectionLog.lost();
+      if (status.type === 'error') connectionLog.failed(status.error);
       // If the connection breaks again before the flush ends, the next reconnect follows.
       if (status.type === 'reconnect')
         open.flush().then(
@@ -112,10 +102,21 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
     await open.closed();
   }
 
+  function subscribe(open: NatsConnection, subject: string, listener: (message: Uint8Array) => void): void {
+    open.subscribe(subject, {
+      callback(error, message) {
+        if (closed) return;
+        if (!error) return listener(message.data);
+        timers.after(deniedRetryMs, () => {
+          if (!closed && connection === open && !open.isClosed()) subscribe(open, subject, listener);
+        });
+      },
+    });
+  }
+
   function connected(onConnected: () => void): void {
     if (closed) return;
-    if (complained) log.info({}, 'NATS connection restored');
-    complained = false;
+    connectionLog.restored();
     isConnected = true;
     const bytes = connection?.info?.max_payload ?? natsPayloadMin;
     if (bytes < natsPayloadMin) log.warn({ max_payload: bytes, needed: natsPayloadMin }, smallPayload);

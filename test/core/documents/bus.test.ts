@@ -1,6 +1,10 @@
 import { EventEmitter } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { connect } from '@nats-io/transport-node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { realTimers, type Timers } from '../../../core/contract/values/time/timers.ts';
 import type { ChangeBus, NoticeBus } from '../../../core/documents/bus.ts';
 import { createIpcBus } from '../../../core/documents/ipc-bus.ts';
 import { createNatsBus } from '../../../core/documents/nats-bus.ts';
@@ -26,17 +30,21 @@ describe('the bus on one machine', () => {
   });
 });
 
+/** Retries follow at once. */
+const quickTimers: Timers = { after: (ms, callback) => realTimers.after(Math.min(ms, 100), callback) };
+
 if (natsMissing) console.warn(`skipped: the bus of many machines (${natsMissing})`);
 describe.skipIf(natsMissing)('the bus between machines', () => {
   let server: NatsServer;
   let bus: ChangeBus & NoticeBus;
   let heard: string[];
   let connections: number;
+  let log: ReturnType<typeof newMemoryLog>;
 
   async function begin(arguments_: string[] = [], userInformation = ''): Promise<void> {
     server = await newNatsServer(arguments_);
-    const log = newMemoryLog();
-    bus = createNatsBus({ url: server.url.replace('://', `://${userInformation}`), log, random: () => 0.5 });
+    log = newMemoryLog();
+    bus = createNatsBus({ url: server.url.replace('://', `://${userInformation}`), log, random: () => 0.5, timers: quickTimers });
     bus.start(
       (message) => heard.push(Buffer.from(message as Uint8Array).toString()),
       () => (connections += 1),
@@ -131,6 +139,61 @@ describe.skipIf(natsMissing)('the bus between machines', () => {
     await until(() => connections === 1);
     await publish('signed in', { user: 'gateway', pass: 'p@ss' });
     await until(() => heard.length === 1);
+  });
+
+  describe('with a user of a configuration file', () => {
+    let file: string;
+    const users = (password: string, permissions = '') =>
+      writeFile(file, `authorization { users = [ { user: svc, password: ${password} ${permissions} } ] }`);
+    const lines = () => log.lines.map(({ level, message }) => `${level} ${message}`);
+    beforeEach(async () => {
+      file = join(await mkdtemp(join(tmpdir(), 'nats-')), 'nats.conf');
+      await users('right');
+      await begin(['-c', file], 'svc:right@');
+      await server.start();
+      await until(() => connections === 1);
+    });
+    afterEach(() => rm(dirname(file), { recursive: true }));
+
+    it('logs rejected credentials once, and that they are accepted again', async () => {
+      const linesBefore = lines().length;
+      await server.kill();
+      await users('changed');
+      await server.start();
+      await until(() => lines().some((line) => line.includes('rejects')));
+      await server.kill();
+      await server.start();
+      await server.kill();
+      await users('right');
+      await server.start();
+      await until(() => connections > 1);
+      expect(lines().slice(linesBefore)).toEqual([
+        'warn NATS connection lost; polling for changes',
+        'warn NATS rejects the user or password of NATS_URL; polling for changes',
+        'info NATS connection restored',
+      ]);
+    });
+
+    it('logs a denied subject, and subscribes again when it is permitted', async () => {
+      await server.kill();
+      await users('right', ', permissions: { subscribe: { deny: "svc.changes" } }');
+      await server.start();
+      await until(() => connections === 2);
+      const denied = () => log.lines.filter(({ message }) => message.includes('denies'));
+      await until(() => denied().length > 0);
+      expect(denied()[0]).toMatchObject({
+        message: expect.stringContaining('denies the user of NATS_URL a subject'),
+        fields: { operation: 'subscription', subject: 'svc.changes' },
+      });
+      await server.kill();
+      await users('right');
+      await server.start();
+      await until(() => connections === 3);
+      await until(async () => {
+        await publish('permitted', { user: 'svc', pass: 'right' });
+        return heard.length > 0;
+      });
+    });
   });
 
   it('can be closed while the server is away', async () => {
