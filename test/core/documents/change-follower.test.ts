@@ -99,7 +99,7 @@ describe('change notices', () => {
     expect(follower.lastRevision).toBe(2);
   });
 
-  it('of another installation cause no reset', async () => {
+  it('from another installation cause no reset', async () => {
     const follower = follow(0);
     await follower.catchUp();
     follower.receive(bytes({ revision: 1, kind: 'config', id: 'other/main', op: 'upsert' }));
