@@ -24,6 +24,7 @@ export interface Counted {
   readonly retryBudget: RetryBudget;
   readonly leases: LeaseClient;
   readonly documents: DocumentStore;
+  readonly hasNats: () => boolean;
   readonly secretManagers: RunningSecretManagers;
   readonly workers: GatewayTasks;
   readonly mcp: Pick<ComposedMcp, 'counts'>;
@@ -32,7 +33,7 @@ export interface Counted {
 /** Adds the gauges of `GET /metrics` that do not count requests. */
 export function addGauges(metrics: Metrics, counted: Counted): void {
   const { server, memory, sessions, journal, contents, circuits, retryBudget, leases, documents } = counted;
-  const { secretManagers, workers, mcp } = counted;
+  const { hasNats, secretManagers, workers, mcp } = counted;
   metrics.gauge('requests_in_flight', 'Requests whose reply is not complete', () => server.openRequests);
   metrics.gauge('body_bytes_held', 'Bytes of request and reply bodies in memory', () => memory.usedBytes);
   metrics.gauge('body_bytes_max', 'Bytes of bodies above which requests are rejected (BODY_MEMORY_MAX)', () => memory.bytesMax);
@@ -44,6 +45,12 @@ export function addGauges(metrics: Metrics, counted: Counted): void {
     'Bytes of records on disk above which this process rejects requests: its share of SPOOL_MAX',
     () => journal.spool.bytesMax,
   );
+  metrics.gauge(
+    'spool_writable',
+    '1 if records can be stored on disk, 0 if requests are rejected because SPOOL_MAX is reached or the disk of DATA_DIR is full or fails',
+    () => Number(journal.spool.healthy()),
+  );
+  metrics.gauge('nats_connected', '1 if this process is connected to NATS_URL or does not use it', () => Number(hasNats()));
   metrics.counter('records_lost_total', 'Records that could not be written to disk', () => journal.spool.counts.lost);
   metrics.counter('records_shipped_total', 'Records stored by the control plane', () => journal.shipper.counts.inserted);
   if (contents !== null) {

@@ -191,7 +191,7 @@ export async function startGateway(
     server,
     memory,
     ...{ sessions, journal: state.spool, contents: state.contents, circuits, retryBudget, leases, mcp },
-    documents: state.documents,
+    ...{ documents: state.documents, hasNats: state.hasNats },
     secretManagers,
     workers,
   });

@@ -86,6 +86,8 @@ export async function startState({ settings, slot, log, clock, transport, truste
     channelsOf,
     ...{ circuits, spool, contents, leases, replies, keyCheck, tokens },
     documents: loaded.documents,
+    /** True if NATS is connected or not used. */
+    hasNats: () => natsBus?.isConnected() ?? true,
     /** True once documents can be read, from the control plane or the disk. */
     hasDocuments: () => loaded.ready(),
     /** Call it when no request is open. Ships the last records. */

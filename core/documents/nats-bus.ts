@@ -16,6 +16,10 @@ export interface NatsBusOptions {
   readonly timers?: Timers;
 }
 
+export interface NatsBus extends ChangeBus, NoticeBus {
+  isConnected(): boolean;
+}
+
 const pauseMs = 250;
 /** The server ends a subscription that it denies, also one that it permits later. */
 const deniedRetryMs = 60_000;
@@ -28,7 +32,7 @@ const smallPayload =
  * The bus between machines: core NATS, subject `svc.changes`. It reconnects without limit and waits for a server that is down at
  * start.
  */
-export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
+export function createNatsBus(options: NatsBusOptions): NatsBus {
   const { log, random, timers = realTimers } = options;
   // Notices of this process need no echo.
   const connectOptions = { ...natsOptions(options.url, 'svc gateway'), noEcho: true };
@@ -53,6 +57,7 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
         log.debug({ subject, reason: messageOf(error) }, 'could not send a notice to other gateways');
       }
     },
+    isConnected: () => isConnected,
     messageBytesMax: () => connection?.info?.max_payload ?? null,
     async close() {
       closed = true;

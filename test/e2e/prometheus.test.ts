@@ -44,6 +44,14 @@ it('the spools of the processes of a machine have SPOOL_MAX together', () => {
   expect(shares).toEqual([2 ** 32, 2 ** 32]);
 });
 
+it('gauges of the spool and of NATS are 1 while both work', () => {
+  for (const name of ['svc_spool_writable', 'svc_nats_connected'])
+    expect((texts.gateway as string).match(new RegExp(`^${name}\\{.*$`, 'gm'))?.sort()).toEqual([
+      `${name}{process="0"} 1`,
+      `${name}{process="1"} 1`,
+    ]);
+});
+
 const dashboard = JSON.parse(readFileSync('docs/grafana/svc-gateway.json', 'utf8')) as {
   panels: { targets?: { expr: string }[] }[];
 };
@@ -79,11 +87,14 @@ const causes: Record<string, Record<string, string>> = {
   },
   SvcGatewayControlPlaneAbsent: {},
   SvcGatewayRecordsNotShipped: { svc_spool_bytes: '80e6x60', svc_spool_bytes_max: '100e6x60' },
+  SvcGatewayRecordsRejected: { svc_spool_writable: '0x60' },
   SvcGatewayRecordsLost: { svc_records_lost_total: '0x50 1x10' },
   SvcGatewayLedgerFailures: { svc_lease_failures_total: '0+1x60', svc_lease_asks_total: '0+5x60' },
   SvcGatewayCircuitsOpen: { svc_circuits_open: '1x60' },
   SvcGatewaySecretsOld: { svc_secret_value_age_seconds: '1000x60' },
   SvcGatewayBodyMemory: { svc_body_bytes_held: '94e6x60', svc_body_bytes_max: '117440512x60' },
+  SvcGatewayNatsLost: { svc_nats_connected: '0x60' },
+  SvcGatewayProcessRestarts: { 'process_start_time_seconds{process="0"}': '0+60x60' },
 };
 
 it.skipIf(!hasPromtool)('each alert fires when its cause lasts', () => {

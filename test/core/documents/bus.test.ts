@@ -5,9 +5,8 @@ import { dirname, join } from 'node:path';
 import { connect } from '@nats-io/transport-node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { realTimers, type Timers } from '../../../core/contract/values/time/timers.ts';
-import type { ChangeBus, NoticeBus } from '../../../core/documents/bus.ts';
 import { createIpcBus } from '../../../core/documents/ipc-bus.ts';
-import { createNatsBus } from '../../../core/documents/nats-bus.ts';
+import { createNatsBus, type NatsBus } from '../../../core/documents/nats-bus.ts';
 import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 import { type NatsServer, natsMissing, newNatsServer } from '../../support/processes/nats-server.ts';
 import { until, within } from '../../support/until.ts';
@@ -36,7 +35,7 @@ const quickTimers: Timers = { after: (ms, callback) => realTimers.after(Math.min
 if (natsMissing) console.warn(`skipped: the bus of many machines (${natsMissing})`);
 describe.skipIf(natsMissing)('the bus between machines', () => {
   let server: NatsServer;
-  let bus: ChangeBus & NoticeBus;
+  let bus: NatsBus;
   let heard: string[];
   let connections: number;
   let log: ReturnType<typeof newMemoryLog>;
@@ -126,9 +125,11 @@ describe.skipIf(natsMissing)('the bus between machines', () => {
     for (let round = 1; round <= 3; round++) {
       await server.start();
       await until(() => connections === round);
+      expect(bus.isConnected()).toBe(true);
       await publish(`round ${round}`);
       await until(() => heard.length === round);
       await server.kill();
+      await until(() => !bus.isConnected());
     }
     expect(heard).toEqual(['round 1', 'round 2', 'round 3']);
   });
