@@ -269,7 +269,7 @@ export class Spool implements Journal {
       const { directory, log } = this.#options;
       log.error(
         { reason: messageOf(error), directory },
-        'cannot write to the spool in DATA_DIR; requests are rejected until its disk has space and works',
+        'cannot write to the spool in DATA_DIR; requests are rejected until it can be written',
       );
     }
     this.#failedAtMs = this.#options.clock.elapsed();
