@@ -5,6 +5,7 @@ import type { Usage } from '../../contract/values/models/usage.ts';
 import type { Clock } from '../../contract/values/time/clock.ts';
 import { EventStream } from './event-stream.ts';
 import { lateNotes } from './reply-headers.ts';
+import { WholeEvents } from './whole-events.ts';
 
 /** Bounds of what waits for the first event. Proxies close connections that are silent for a minute. */
 const waitingMsMax = 15_000;
@@ -35,6 +36,7 @@ export class PassingEvents {
   #waiting: Uint8Array[] | null = [];
   #waitingBytes = 0;
   #waitingSinceMs = 0;
+  readonly #whole = new WholeEvents();
   readonly #clock: Pick<Clock, 'elapsed'>;
   #failed = false;
 
@@ -107,15 +109,15 @@ export class PassingEvents {
     return this.#waitingBytes <= waitingBytesMax && nowMs - this.#waitingSinceMs < waitingMsMax;
   }
 
-  /** Returns the chunk itself, or with the provider's error in the client's form if it holds the whole event. */
-  #unchanged(chunk: Uint8Array): Uint8Array {
-    const beginsWithEvent = this.#events.endsWithEvent;
+  /** Returns the bytes of whole events, with the provider's error in the client's form. Null if no event is whole. */
+  #unchanged(chunk: Uint8Array): Uint8Array | null {
     this.#events.push(chunk);
     const error = this.#failed ? null : (this.#reader.error?.() ?? null);
     if (error !== null && this.#waiting !== null) throw error;
-    if (error === null) return chunk;
+    const bytes = this.#whole.push(chunk, this.#events.endsWithEvent);
+    if (error === null || bytes === null) return bytes;
     this.#failed = true;
-    return beginsWithEvent && this.#reader.errorEvent?.() ? this.#withErrorEvent(chunk) : chunk;
+    return this.#reader.errorEvent?.() ? this.#withErrorEvent(bytes) : bytes;
   }
 
   #withErrorEvent(chunk: Uint8Array): Uint8Array {
@@ -135,8 +137,8 @@ export class PassingEvents {
   /** `prefix` is the prefix of the reply's own headers. */
   end(provider: string, prefix: string): StreamEnd {
     const text = this.#events.end();
-    const waiting = Buffer.concat(this.#waiting ?? []).toString();
-    const rest = waiting + (this.isTranslated ? text + lateNotes(prefix, this.#call, this.#headed) : '');
+    const unsent = Buffer.concat([...(this.#waiting ?? []), this.#whole.rest()]).toString();
+    const rest = unsent + (this.isTranslated ? text + lateNotes(prefix, this.#call, this.#headed) : '');
     const error = this.#reader.error?.() ?? null;
     if (error !== null && this.#events.isErrorLost) return { rest: '', error, errorSent: false };
     if (error !== null || this.#reader.complete()) return { rest, error, errorSent: error !== null };

@@ -46,9 +46,10 @@ it('errors in chat streams that pass unchanged: an error in the form of OpenAI k
   expect(await sent('openai', 'true', 'm', [text, event])).toBe(text + event);
 });
 
-it('errors in chat streams that pass unchanged: the bytes stay if a part of the error has been sent', async () => {
+it('errors in chat streams that pass unchanged: an error in several chunks has the form of OpenAI', async () => {
   const event = 'data: {"object":"error","message":"boom"}\n\n';
-  expect(await sent('openai', 'true', 'm', [text + event.slice(0, 9), event.slice(9)])).toBe(text + event);
+  const reply = await sent('openai', 'true', 'm', [text + event.slice(0, 9), event.slice(9)]);
+  expect(reply).toBe(`${text}data: {"error":{"message":"boom","type":"upstream_error","param":null,"code":null}}\n\n`);
 });
 
 it.each(['/v1/chat/completions', '/v1/messages', '/v1/responses'])(

@@ -5,7 +5,14 @@ import {
   shareGatewayWithUpstream,
   storedKeys,
 } from '../../support/product/gateway-with-upstream.ts';
-import { anthropicError, openaiError, reply, stallBeforeHead, stallMidStream } from '../../support/upstream/fake-upstream.ts';
+import {
+  anthropicError,
+  cutMidStream,
+  openaiError,
+  reply,
+  stallBeforeHead,
+  stallMidStream,
+} from '../../support/upstream/fake-upstream.ts';
 import { dataEvent, namedEvent } from '../../support/upstream/send-events.ts';
 
 /** The official client. Only `baseURL` (it adds `/v1` itself) and `apiKey` differ from its defaults. */
@@ -234,6 +241,25 @@ describe('errors of the Anthropic client', () => {
     const error = await translated.messages.create(request).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(expected);
     expect(error.error).toMatchObject({ type: 'error', error: { message: 'openai error: its own words' } });
+  });
+
+  it('include an error within an event of a stream that the provider cuts', async () => {
+    const message = {
+      id: 'm',
+      type: 'message',
+      role: 'assistant',
+      model,
+      content: [],
+      usage: { input_tokens: 1, output_tokens: 1 },
+    };
+    const start = namedEvent({ type: 'message_start', message });
+    gateway.upstream.once('/v1/messages', cutMidStream([start, start.slice(0, 40)]));
+    const stream = await native.messages.create({ ...request, stream: true });
+    const error = await (async () => {
+      for await (const event of stream) expect(event.type).toBe('message_start');
+    })().catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(Anthropic.APIError);
+    expect(error.error).toMatchObject({ error: { type: 'api_error', code: 'upstream_reset' } });
   });
 
   it('exclude the count of tokens of a provider that has no such route: it is an estimate of the gateway', async () => {
