@@ -72,7 +72,7 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
       if (typeof data.responseId === 'string') head.id ??= data.responseId;
       if (typeof data.modelVersion === 'string') head.model = data.modelVersion;
       counts = laterCounts(counts, data.usageMetadata);
-      const events = objectsIn(data.candidates).flatMap(candidateChunk);
+      const events = objectsIn(data.candidates).flatMap(oneCallEach).flatMap(candidateChunk);
       const refusal = refusalOf(data.promptFeedback);
       return refusal === null ? events : [...events, ...refusedChunk(refusal)];
     },
@@ -84,6 +84,22 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
       return [...usage, { event: null, data: '[DONE]' }];
     },
   };
+}
+
+/**
+ * Divides a candidate before each function call except the first. OpenAI sends one call per chunk, and clients such as LlamaIndex read only
+ * the first call of each. The last part has the other fields of the candidate.
+ */
+function oneCallEach(candidate: JsonObject): JsonObject[] {
+  const { content, ...others } = candidate;
+  const parts = isObject(content) ? objectsIn(content.parts) : [];
+  const starts = parts.flatMap((part, at) => (isObject(part.functionCall) && part.functionCall.name !== undefined ? [at] : []));
+  if (starts.length < 2) return [candidate];
+  const ends = [...starts.slice(1), parts.length];
+  return ends.map((end, at) => {
+    const own = { content: { parts: parts.slice(ends[at - 1] ?? 0, end) } };
+    return end === parts.length ? { ...others, ...own } : { index: candidate.index, ...own };
+  });
 }
 
 function inBandError(data: JsonObject, provider: string): StreamEvent {

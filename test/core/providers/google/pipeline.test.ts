@@ -96,3 +96,27 @@ it('google: reports losses of a strict reply in headers, and of a stream in comm
     'data: [DONE]\n\n: x-svc-dropped-params: reply.executableCode\n: x-svc-adapted: reply.groundingMetadata\n\n',
   );
 });
+
+it.each(['true', 'false'])(
+  'google: parallel calls of one event are chunks of their own, as from OpenAI (strict %s)',
+  async (strict) => {
+    const made = gateway();
+    const weatherIn = (city: string) => ({ functionCall: { name: 'get_weather', args: { city } } });
+    const parts = [{ text: 'I look.' }, { ...weatherIn('Bern'), thoughtSignature: 'c2ln' }, weatherIn('Rome'), weatherIn('Zug')];
+    const counts = { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 };
+    const event = { candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP', index: 0 }], usageMetadata: counts };
+    made.script(stream(`data: ${JSON.stringify(event)}\r\n\r\n`));
+    const body = { model: '@gem/gemini-3.8-flash', messages: [{ role: 'user', content: 'x' }], stream: true };
+    const { text: sent } = await made.send({ headers: { 'x-svc-strict-open-ai-compliance': strict }, body });
+    const chunks = sent
+      .split('\n\n')
+      .filter((frame) => frame.startsWith('data: {'))
+      .map((frame) => JSON.parse(frame.slice(6)).choices[0]);
+    expect(chunks.map(({ delta }) => delta.content)).toEqual(['I look.', undefined, undefined]);
+    const calls = chunks.map(({ delta }) => delta.tool_calls);
+    expect(calls).toMatchObject(
+      ['Bern', 'Rome', 'Zug'].map((city, index) => [{ index, function: { arguments: JSON.stringify({ city }) } }]),
+    );
+    expect(chunks.map((chunk) => chunk.finish_reason)).toEqual([null, null, 'tool_calls']);
+  },
+);
