@@ -1,5 +1,6 @@
 import type { OperationCall } from '../contract/provider/provider.ts';
 import { isText, type JsonObject } from '../contract/values/json/json.ts';
+import { newCallId } from '../formats/new-call-id.ts';
 import { adaptInReply, dropUnread } from '../formats/reply-notes.ts';
 
 /**
@@ -31,7 +32,7 @@ export function idInFormat(prefix: string, id: unknown, call: OperationCall): st
 
 /** Returns the id of a tool call. A new id if the provider sent none, because results refer to calls by their ids. */
 export function callIdOf({ id }: JsonObject, call: OperationCall): string {
-  return isText(id) ? id : call.newId('call_');
+  return isText(id) ? id : newCallId(call);
 }
 
 /** Fields of a choice that Messages and Responses replies carry in another form. */

@@ -1,5 +1,6 @@
 import type { OperationCall } from '../../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
+import { newCallId } from '../../new-call-id.ts';
 import { dropFromReply } from '../../reply-notes.ts';
 import { contentOf, kindOf } from '../../sealed-blocks.ts';
 import { dataUrlOf } from '../media.ts';
@@ -74,7 +75,7 @@ export function partsReader(call: OperationCall): PartsReader {
 
   const addCall = (message: OpenMessage, { id, name, args }: JsonObject, signature: string | null): void => {
     if (signature !== null) message.blocks.push(sealed(signature, `call.${calls}`));
-    const callId = typeof id === 'string' && id !== '' ? id : call.newId('call_');
+    const callId = typeof id === 'string' && id !== '' ? id : newCallId(call);
     message.blocks.push(piece('other', { type: 'tool_use', id: callId, name, input: args ?? {} }, null));
     const fn = { name, arguments: JSON.stringify(args ?? {}) };
     message.toolCalls.push({
