@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { withoutThread } from '../../formats/anthropic/threads.ts';
@@ -56,7 +57,7 @@ export function toChatParams(given: JsonObject, call: OperationCall, understands
   }
   if (params.max_tokens !== undefined) chat.max_completion_tokens = params.max_tokens;
   if (Array.isArray(params.stop_sequences) && params.stop_sequences.length > 0) chat.stop = params.stop_sequences;
-  if (isObject(params.metadata) && typeof params.metadata.user_id === 'string') chat.user = params.metadata.user_id;
+  if (isObject(params.metadata) && typeof params.metadata.user_id === 'string') chat.user = userOf(params.metadata.user_id, call);
   for (const name of ['top_k', 'thinking', 'cache_control'] as const) {
     if (params[name] === undefined || params[name] === null) continue;
     if (understands.includes(name)) chat[name] = params[name];
@@ -66,6 +67,16 @@ export function toChatParams(given: JsonObject, call: OperationCall, understands
     chat.stream_options = { ...(isObject(params.stream_options) ? params.stream_options : {}), include_usage: true };
   }
   return withinModelLimits({ ...chat, ...outputParams(params), ...toolParams(params, call, understands) }, call);
+}
+
+/** Maximum length of `user` at OpenAI. OpenRouter and Zhipu accept 128 characters, Anthropic 256. */
+const userLengthMax = 64;
+
+/** Claude Code identifies a user by 150 characters. The digest of such an id differs between users as well. */
+function userOf(id: string, call: OperationCall): string {
+  if (id.length <= userLengthMax) return id;
+  noteOnce(call.adapted, 'metadata.user_id');
+  return createHash('sha256').update(id).digest('hex');
 }
 
 function outputParams(params: JsonObject): JsonObject {

@@ -56,6 +56,18 @@ describe('provider extensions of chat', () => {
 });
 
 it.each([
+  ['u'.repeat(64), 'u'.repeat(64), []],
+  // As Claude Code sends it. OpenAI rejects a `user` of over 64 characters.
+  [
+    `{"device_id":"${'a1'.repeat(32)}","account_uuid":"","session_id":"302d5734-8da4-4f4f-8f31-cc36e8fb31fb"}`,
+    expect.stringMatching(/^[0-9a-f]{64}$/),
+    ['metadata.user_id'],
+  ],
+])('metadata.user_id %s is a user of at most 64 characters', (id, user, adapted) => {
+  expect(sent({ metadata: { user_id: id } })).toMatchObject({ body: { user }, adapted, dropped: [] });
+});
+
+it.each([
   [{ type: 'auto' }, { tool_choice: 'auto' }],
   [{ type: 'none' }, { tool_choice: 'none' }],
   [{ type: 'any' }, { tool_choice: 'required' }],
