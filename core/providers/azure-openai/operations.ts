@@ -44,7 +44,7 @@ export const createModelResponse: Operation = {
 /** Customers choose the names of deployments, so only the alias table or the settings may name the model. */
 export function byResponses(call: OperationCall): boolean {
   const { deployment, model } = deploymentOfCall(call);
-  return goesByResponses(call.settings, [call.model, deployment, model, call.settings.azure_model_name]);
+  return goesByResponses(call, [call.model, deployment, model, call.settings.azure_model_name]);
 }
 
 export const chatComplete = chatOrResponses('azure-openai', byResponses, ownChat, createModelResponse);

@@ -80,6 +80,31 @@ describe('use of the Responses API', () => {
     expect(sent({ model: 'gpt-5-pro', max_tokens: 99 }, {}, messages).path).toBe('/responses');
   });
 
+  it.each<[string, string | null, boolean]>([
+    ['gpt-6-sol', null, true],
+    ['gpt-6.2-astra', 'high', true],
+    ['gpt-5.6-terra', 'none', false],
+    ['gpt-5.5-2026-04-23', null, true],
+    ['gpt-5.4', null, false],
+    ['gpt-5.4-mini-2026-03-17', 'low', true],
+    ['gpt-5.3-chat-latest', 'low', false],
+    ['gpt-5-mini', 'high', false],
+    ['gpt-4.1', null, false],
+  ])('applies to calls of %s with functions, effort %s: %s', (model, effort, applies) => {
+    const path = applies ? '/responses' : '/chat/completions';
+    const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }];
+    const chosen = effort === null ? {} : { reasoning_effort: effort };
+    expect(sent({ model, tools, ...chosen }).path).toBe(path);
+    const ofMessages = [{ name: 'f', input_schema: { type: 'object', properties: {} } }];
+    const output = effort === null ? {} : { output_config: { effort } };
+    expect(sent({ model, max_tokens: 99, tools: ofMessages, ...output }, {}, messages).path).toBe(path);
+    const custom = { settings: { custom_host: 'https://llm.example.com/v1' } };
+    expect(sent({ model, tools, ...chosen }, custom).path).toBe('/chat/completions');
+    const search = [{ type: 'web_search_20260318', name: 'web_search' }];
+    expect(sent({ model, max_tokens: 99, tools: search, ...output }, {}, messages).path).toBe('/chat/completions');
+    expect(sent({ model, ...chosen }).path).toBe('/chat/completions');
+  });
+
   it('applies to a deployment of Azure by the alias table, whatever its name', () => {
     const { chatComplete } = azureOpenAi.operations;
     const settings = {
