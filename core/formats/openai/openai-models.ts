@@ -13,15 +13,12 @@ const stopMax = 4;
 
 /**
  * Returns a translated chat call without the parameters that OpenAI's models reject: `temperature`, `top_p` and `stop` for models
- * that reason, and stop sequences beyond four. Reports them. With effort `none`, these models accept `temperature` and `top_p`.
+ * that reason, `reasoning_effort` for the others, and stop sequences beyond four. Reports them. With effort `none`, models that reason accept
+ * `temperature` and `top_p`.
  */
 export function withinModelLimits(chat: JsonObject, call: OperationCall): JsonObject {
   if (!ofOpenAi.test(call.model)) return chat;
-  if (!reasoning.test(call.model)) {
-    if (!Array.isArray(chat.stop) || chat.stop.length <= stopMax) return chat;
-    noteOnce(call.dropped, 'stop');
-    return { ...chat, stop: chat.stop.slice(0, stopMax) };
-  }
+  if (!reasoning.test(call.model)) return withinPlainLimits(chat, call);
   const { temperature, top_p: topP, stop, ...others } = chat;
   if (stop !== undefined) noteOnce(call.dropped, 'stop');
   if (chat.reasoning_effort === 'none') {
@@ -31,4 +28,12 @@ export function withinModelLimits(chat: JsonObject, call: OperationCall): JsonOb
   if (temperature !== undefined && temperature !== 1) noteOnce(call.dropped, 'temperature');
   if (topP !== undefined && topP !== 1) noteOnce(call.dropped, 'top_p');
   return others;
+}
+
+function withinPlainLimits(chat: JsonObject, call: OperationCall): JsonObject {
+  const { reasoning_effort: effort, ...others } = chat;
+  if (effort !== undefined && effort !== 'none') noteOnce(call.dropped, 'reasoning_effort');
+  if (!Array.isArray(others.stop) || others.stop.length <= stopMax) return others;
+  noteOnce(call.dropped, 'stop');
+  return { ...others, stop: others.stop.slice(0, stopMax) };
 }

@@ -268,6 +268,17 @@ describe("limits of OpenAI's models", () => {
   );
 
   it.each([
+    // As Claude Code sends it with every request.
+    ['gpt-4.1', 'high', undefined, ['reasoning_effort']],
+    ['gpt-4o-mini', 'none', undefined, []],
+    ['gpt-5-mini', 'high', 'high', []],
+    ['mistral-large-latest', 'high', 'high', []],
+  ])('for %s make of the effort %s: %s', (model, effort, expected, lost) => {
+    const { body, dropped } = sent({ model, output_config: { effort } });
+    expect([body.reasoning_effort, dropped]).toEqual([expected, lost]);
+  });
+
+  it.each([
     ['gpt-4.1', 4, ['stop']],
     ['mistral-large-latest', 5, []],
   ])('for %s keep %d of five stop sequences', (model, count, lost) => {
