@@ -1,5 +1,6 @@
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList } from '../contract/values/http/http.ts';
+import { functionSchema } from '../contract/values/json/function-schema.ts';
 import { isObject, type JsonObject, objectsIn, parseObject } from '../contract/values/json/json.ts';
 import { counted } from '../contract/values/text/counted.ts';
 import { framesOf } from '../contract/values/text/event-frames.ts';
@@ -42,7 +43,7 @@ async function toolsOf(send: SendMessage, { slug, path, allows }: NamedServer): 
       tools.push({
         ...{ name: modelName(slug, tool.name), server: slug, tool: tool.name },
         description: typeof tool.description === 'string' ? tool.description : '',
-        inputSchema: isObject(tool.inputSchema) ? tool.inputSchema : { type: 'object', properties: {} },
+        inputSchema: functionSchema(isObject(tool.inputSchema) ? tool.inputSchema : {}),
       });
     }
     cursor = message.result.nextCursor;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { OperationCall } from '../../contract/provider/provider.ts';
+import { functionSchema } from '../../contract/values/json/function-schema.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { withoutThread } from '../../formats/anthropic/threads.ts';
 import { badParam } from '../../formats/bad-param.ts';
@@ -134,11 +135,14 @@ function chatTool(tool: JsonObject, call: OperationCall, understands: readonly C
   }
   const keepsHint = tool.cache_control !== undefined && tool.cache_control !== null && understands.includes('cache_control');
   if (tool.cache_control && !keepsHint) noteOnce(call.dropped, 'cache_control');
+  const parameters = isObject(tool.input_schema) ? functionSchema(tool.input_schema) : tool.input_schema;
+  const isStrict = tool.strict === true && isStrictSchema(parameters);
+  if (tool.strict === true && !isStrict) noteOnce(call.dropped, 'tools.strict');
   const fn = {
     name: tool.name,
     ...(tool.description === undefined ? {} : { description: tool.description }),
-    parameters: tool.input_schema,
-    ...(tool.strict === true ? { strict: true } : {}),
+    parameters,
+    ...(isStrict ? { strict: true } : {}),
   };
   return [{ type: 'function', function: fn, ...(keepsHint ? { cache_control: tool.cache_control } : {}) }];
 }

@@ -33,7 +33,7 @@ describe('provider extensions of chat', () => {
       { role: 'user', content: [{ type: 'text', text: 'Hello', cache_control: hint }] },
     ]);
     expect(body.tools).toEqual([
-      { type: 'function', function: { name: 'a', parameters: { type: 'object' } }, cache_control: hint },
+      { type: 'function', function: { name: 'a', parameters: { type: 'object', properties: {} } }, cache_control: hint },
     ]);
     expect(body.cache_control).toEqual(hint);
     expect(dropped).toEqual([]);
@@ -95,6 +95,23 @@ it.each([
   const format = body.response_format as { json_schema: JsonObject };
   expect(format.json_schema.schema).toEqual(schema);
   expect(format.json_schema.strict).toBe(strict);
+  const strictTool = sent({ tools: [{ name: 'a', input_schema: { type: 'object', ...schema }, strict: true }] });
+  expect((strictTool.body.tools as { function: JsonObject }[])[0]?.function.strict).toBe(strict);
+  expect(strictTool.dropped).toEqual(strict ? [] : ['tools.strict']);
+});
+
+it('Messages request: functions name their properties and items, as OpenAI requires', () => {
+  const schema = { type: 'object', properties: { list: { type: 'array' } } };
+  const { body } = sent({
+    tools: [
+      { name: 'now', input_schema: { type: 'object' } },
+      { name: 'add', input_schema: schema },
+    ],
+  });
+  expect((body.tools as { function: JsonObject }[]).map((tool) => tool.function.parameters)).toEqual([
+    { type: 'object', properties: {} },
+    { type: 'object', properties: { list: { type: 'array', items: {} } } },
+  ]);
 });
 
 it('Messages request: text documents and search results become text, and Anthropic-only ones are dropped', () => {
@@ -217,7 +234,7 @@ describe('tool results', () => {
 
 describe('Anthropic-only fields', () => {
   it('are reported with their tool', () => {
-    const tool = { name: 'a', input_schema: { type: 'object' } };
+    const tool = { name: 'a', input_schema: { type: 'object', properties: {} } };
     const fields = { defer_loading: true, eager_input_streaming: true, input_examples: [{}], allowed_callers: ['direct'] };
     const { body, dropped } = sent({
       tools: [
