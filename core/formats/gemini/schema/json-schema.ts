@@ -60,7 +60,7 @@ const formats: Readonly<Record<string, readonly string[]>> = {
 };
 
 function compile(given: unknown, around: Position): JsonObject {
-  if (!isObject(given)) return {};
+  if (!isObject(given)) return { type: typeOf(undefined, around) };
   const position = { ...around, nesting: around.nesting + 1 };
   if (++position.count.nodes > nodesMax || position.nesting > nestingMax) {
     position.note('size');
@@ -78,8 +78,8 @@ function compile(given: unknown, around: Position): JsonObject {
     const variants = wanted.map((type) => ({ ...schema, type }));
     return compileUnion({}, nullable ? [...variants, { type: 'null' }] : variants, position);
   }
-  const type = types[String(wanted[0] ?? (named.length > 0 ? 'null' : impliedType(schema)))];
-  const out: JsonObject = { ...(type === undefined ? {} : { type }), ...(nullable && type !== 'NULL' ? { nullable: true } : {}) };
+  const type = typeOf(types[String(wanted[0] ?? (named.length > 0 ? 'null' : impliedType(schema)))], position);
+  const out: JsonObject = { type, ...(nullable && type !== 'NULL' ? { nullable: true } : {}) };
   for (const keyword of supported) if (schema[keyword] !== undefined) out[keyword] = schema[keyword];
   addFormat(schema, type, out, position);
   addBounds(schema, type, out, position);
@@ -89,14 +89,20 @@ function compile(given: unknown, around: Position): JsonObject {
   return out;
 }
 
+/** Vertex AI rejects a schema without a type: "schema didn't specify the schema type field". A text can represent any value. */
+function typeOf(type: string | undefined, position: Position): string {
+  if (type === undefined) position.note('type');
+  return type ?? 'STRING';
+}
+
 function compileReference(schema: JsonObject, reference: string, position: Position): JsonObject {
   const { $ref: _, ...beside } = schema;
   const target = referenced(position.root, reference);
   if (target === undefined) throw badParam(position.param, `the schema refers to ${reference}, which is not in it`);
   if (position.open.filter((open) => open === reference).length >= unrollMax) {
     position.note('$ref');
-    const type = types[isObject(target) ? String(target.type ?? impliedType(target)) : ''];
-    return { ...(type === undefined ? {} : { type }), ...(type === 'ARRAY' ? { items: {} } : {}) };
+    const type = typeOf(types[isObject(target) ? String(target.type ?? impliedType(target)) : ''], position);
+    return { type, ...(type === 'ARRAY' ? { items: { type: 'STRING' } } : {}) };
   }
   const merged = isObject(target) ? { ...target, ...beside } : beside;
   return compile(merged, { ...position, open: [...position.open, reference] });

@@ -94,6 +94,14 @@ describe('schema keywords that Gemini lacks are dropped and reported', () => {
     ],
     ['an enumeration of numbers', { type: 'integer', enum: [1, 2] }, { type: 'INTEGER', description: 'One of: 1, 2' }, ['enum']],
     ['an array of anything', { type: 'array' }, { type: 'ARRAY', items: { type: 'STRING' } }, ['items']],
+    ['an array of any type', { type: 'array', items: {} }, { type: 'ARRAY', items: { type: 'STRING' } }, ['type']],
+    // As Pydantic describes `Any`. Vertex AI rejects a schema without a type.
+    [
+      'any type',
+      { type: 'object', properties: { a: { title: 'A', default: null }, b: true } },
+      { type: 'OBJECT', properties: { a: { type: 'STRING', title: 'A', default: null }, b: { type: 'STRING' } } },
+      ['type'],
+    ],
     [
       'a bound that is not reached',
       { type: 'number', exclusiveMaximum: 1 },
