@@ -7,6 +7,7 @@ import { sealBlock } from '../../formats/sealed-blocks.ts';
 import { fieldsOf, inputOf, type MessageSink } from '../message-events.ts';
 import { callIdOf } from '../reply-fields.ts';
 import { WholeObject } from '../whole-object.ts';
+import { ownNames } from './tool-names.ts';
 
 /** Converts pieces of a reply, in any order, to the content block events of a Messages stream. */
 export interface BlockSequence extends MessageSink {
@@ -38,6 +39,7 @@ interface Block {
 export function blockSequence(call: OperationCall, seals: boolean): BlockSequence {
   const blocks: Block[] = [];
   const tools = new Map<unknown, Block>();
+  const nameOf = ownNames(call);
   /** Index of the block that is being sent. */
   let live = 0;
   let opened = false;
@@ -144,7 +146,7 @@ export function blockSequence(call: OperationCall, seals: boolean): BlockSequenc
       const key = toolCall.index ?? toolCall.id;
       let block = tools.get(key);
       if (block === undefined) {
-        block = open('tool', { type: 'tool_use', id: callIdOf(toolCall, call), name: fn.name, input: {} });
+        block = open('tool', { type: 'tool_use', id: callIdOf(toolCall, call), name: nameOf(fn.name), input: {} });
         tools.set(key, block);
       }
       if (typeof fn.arguments !== 'string' || fn.arguments === '') return advance();

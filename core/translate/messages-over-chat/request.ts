@@ -6,6 +6,7 @@ import { withoutThread } from '../../formats/anthropic/threads.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import { withinModelLimits } from '../../formats/openai/openai-models.ts';
+import { sentName } from './tool-names.ts';
 import { toChatMessages } from './turns.ts';
 
 /**
@@ -120,7 +121,7 @@ function toolParams(params: JsonObject, call: OperationCall, understands: readon
   if (tools.length === 0) return {};
   const choice = isObject(params.tool_choice) ? params.tool_choice : {};
   const parallel = choice.disable_parallel_tool_use === true ? { parallel_tool_calls: false } : {};
-  return { tools, ...chatToolChoice(choice), ...parallel };
+  return { tools, ...chatToolChoice(choice, call), ...parallel };
 }
 
 function chatTool(tool: JsonObject, call: OperationCall, understands: readonly ChatExtra[]): JsonObject[] {
@@ -139,7 +140,7 @@ function chatTool(tool: JsonObject, call: OperationCall, understands: readonly C
   const isStrict = tool.strict === true && isStrictSchema(parameters);
   if (tool.strict === true && !isStrict) noteOnce(call.dropped, 'tools.strict');
   const fn = {
-    name: tool.name,
+    name: sentName(tool.name, call),
     ...(tool.description === undefined ? {} : { description: tool.description }),
     parameters,
     ...(isStrict ? { strict: true } : {}),
@@ -147,7 +148,7 @@ function chatTool(tool: JsonObject, call: OperationCall, understands: readonly C
   return [{ type: 'function', function: fn, ...(keepsHint ? { cache_control: tool.cache_control } : {}) }];
 }
 
-function chatToolChoice(choice: JsonObject): JsonObject {
+function chatToolChoice(choice: JsonObject, call: OperationCall): JsonObject {
   switch (choice.type) {
     case 'auto':
     case 'none':
@@ -155,7 +156,7 @@ function chatToolChoice(choice: JsonObject): JsonObject {
     case 'any':
       return { tool_choice: 'required' };
     case 'tool':
-      return { tool_choice: { type: 'function', function: { name: choice.name } } };
+      return { tool_choice: { type: 'function', function: { name: sentName(choice.name, call) } } };
     default:
       return {};
   }

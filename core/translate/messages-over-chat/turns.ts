@@ -4,6 +4,7 @@ import { badParam } from '../../formats/bad-param.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import { partsOfBlocks } from './parts.ts';
 import type { ChatExtra } from './request.ts';
+import { sentName } from './tool-names.ts';
 
 /**
  * Converts the system text and turns of a Messages call to chat messages. Throws `bad_request` naming the message it cannot read.
@@ -57,7 +58,7 @@ function assistantMessage(turn: JsonObject, path: string, call: OperationCall, u
   if (!Array.isArray(turn.content)) return { role: 'assistant', content: turn.content };
   const blocks = turn.content.filter(isObject);
   const reasoning = blocks.filter((block) => block.type === 'thinking').map((block) => String(block.thinking ?? ''));
-  const toolCalls = blocks.filter((block) => block.type === 'tool_use').map(toolCall);
+  const toolCalls = blocks.filter((block) => block.type === 'tool_use').map((block) => toolCall(block, call));
   const sealed = understands.includes('content_blocks') ? blocks.filter(isReasoning) : [];
   const spoken = blocks.filter((block) => block.type !== 'tool_use' && block.type !== 'thinking' && !sealed.includes(block));
   const parts = partsOfBlocks(spoken, path, call, understands);
@@ -87,8 +88,9 @@ function isReasoning(block: JsonObject): boolean {
   return block.type === 'thinking' || block.type === 'redacted_thinking';
 }
 
-function toolCall(block: JsonObject): JsonObject {
-  return { id: block.id, type: 'function', function: { name: block.name, arguments: JSON.stringify(block.input ?? {}) } };
+function toolCall(block: JsonObject, call: OperationCall): JsonObject {
+  const fn = { name: sentName(block.name, call), arguments: JSON.stringify(block.input ?? {}) };
+  return { id: block.id, type: 'function', function: fn };
 }
 
 /** Uses plain text if there is only text: many compatible servers accept no list of parts for it. */
