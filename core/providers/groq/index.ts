@@ -1,5 +1,6 @@
 import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { allBatches, allFiles } from '../../formats/stored/stored-files.ts';
+import { withEffortOfModel } from './reasoning-effort.ts';
 import { withServiceTier } from './service-tier.ts';
 import { declaration } from './settings.ts';
 
@@ -14,7 +15,7 @@ export const groq = openAiCompatible({
     lacksAllowedTools: true,
     developerAsSystem: true,
     ownFinishReasons: true,
-    request: withServiceTier,
+    request: (params, call) => withEffortOfModel(withServiceTier(params, call), call),
   },
 });
 
