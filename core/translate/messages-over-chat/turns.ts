@@ -2,6 +2,7 @@ import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { noteOnce } from '../../formats/note-once.ts';
+import { withoutBillingLine } from './billing-line.ts';
 import { partsOfBlocks } from './parts.ts';
 import type { ChatExtra } from './request.ts';
 import { sentName } from './tool-names.ts';
@@ -13,7 +14,7 @@ export function toChatMessages(params: JsonObject, call: OperationCall, understa
   const turns = params.messages;
   if (!Array.isArray(turns)) throw badParam('messages', 'a list of messages is required');
   const toContent = (content: unknown, path: string): unknown => contentOf(partsOfBlocks(content, path, call, understands));
-  const system = toContent(params.system, 'system');
+  const system = toContent(withoutBillingLine(params.system, call), 'system');
   const messages: JsonObject[] = system === '' ? [] : [{ role: 'system', content: system }];
   for (const [index, turn] of turns.entries()) {
     const path = `messages[${index}]`;

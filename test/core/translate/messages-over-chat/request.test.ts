@@ -100,6 +100,30 @@ it.each([
   expect(strictTool.dropped).toEqual(strict ? [] : ['tools.strict']);
 });
 
+const billing = 'x-anthropic-billing-header: cc_version=2.1.332.0b8; cc_entrypoint=sdk-cli; cch=eb6c6;';
+it.each<[string, unknown, string | null]>([
+  [
+    'a block of its own',
+    [
+      { type: 'text', text: billing },
+      { type: 'text', text: 'Be brief.' },
+    ],
+    'Be brief.',
+  ],
+  [
+    'the first line of a block',
+    [{ type: 'text', text: `${billing}\nBe brief.`, cache_control: { type: 'ephemeral' } }],
+    'Be brief.',
+  ],
+  ['the first line of a text', `${billing}\nBe brief.`, 'Be brief.'],
+  ['all of a text', billing, null],
+  ['not at the beginning', `Be brief.\n${billing}`, `Be brief.\n${billing}`],
+])('Messages request: the billing line of Claude Code is left out: %s', (place, system, text) => {
+  const { body, adapted } = sent({ system });
+  expect(body.messages).toEqual([...(text === null ? [] : [{ role: 'system', content: text }]), ...hello]);
+  expect(adapted).toEqual(place === 'not at the beginning' ? [] : ['system']);
+});
+
 it('Messages request: functions name their properties and items, as OpenAI requires', () => {
   const schema = { type: 'object', properties: { list: { type: 'array' } } };
   const { body } = sent({
