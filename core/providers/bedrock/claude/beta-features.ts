@@ -2,17 +2,33 @@ import type { OperationCall, OutgoingCall } from '../../../contract/provider/pro
 import { parseObject } from '../../../contract/values/json/json.ts';
 
 /**
- * Features of Anthropic's own platform and its clients, by the beginning of their names. InvokeModel returns 400 for them, so
- * they are removed. Otherwise clients that always send them could not use Bedrock.
+ * Beta features that InvokeModel has. It rejects a call with any other ("invalid beta flag"), and clients such as Claude Code send every feature
+ * that Anthropic's own platform has. Sources: README.md.
  */
-const ofTheirPlatform =
-  /^(claude-code|oauth|files-api|mcp-client|mcp-servers|code-execution|skills|message-batches|prompt-caching-scope)-/;
+const known: ReadonlySet<string> = new Set([
+  ...['computer-use-2024-10-22', 'computer-use-2025-01-24', 'computer-use-2025-11-24', 'context-1m-2025-08-07'],
+  ...['context-management-2025-06-27', 'compact-2026-01-12', 'compact-2026-09-04', 'dangerous-tool-use-2026-09-03'],
+  ...['dev-full-thinking-2025-05-14', 'effort-2025-11-24', 'fine-grained-tool-streaming-2025-05-14'],
+  ...['interleaved-thinking-2025-05-14', 'mid-conversation-output-config-2026-07-01', 'mid-conversation-tool-changes-2026-07-01'],
+  ...['output-128k-2025-02-19', 'thinking-binding-controls-2026-08-01', 'thinking-display-updates-2026-08-18'],
+  ...['token-efficient-tools-2025-02-19', 'tool-examples-2025-10-29', 'tool-search-tool-2025-10-19'],
+]);
+
+/** Features with another name here. */
+const renamed: ReadonlyMap<string, string> = new Map([['advanced-tool-use-2025-11-20', 'tool-search-tool-2025-10-19']]);
 
 /** Returns the beta features of a call to Claude: those of the settings, then those of the client's `anthropic-beta` header. */
-export function betasOf(call: Pick<OperationCall, 'settings' | 'header' | 'dropped'>): string[] {
+export function betasOf(call: Pick<OperationCall, 'settings' | 'header' | 'dropped' | 'adapted'>): string[] {
   const sent = listOf(call.header?.('anthropic-beta'));
-  for (const name of sent) if (ofTheirPlatform.test(name)) call.dropped.push(`anthropic-beta:${name}`);
-  return [...new Set([...listOf(call.settings.anthropic_beta), ...sent.filter((name) => !ofTheirPlatform.test(name))])];
+  for (const name of sent) {
+    if (renamed.has(name)) call.adapted.push(`anthropic-beta:${name}`);
+    else if (!known.has(name)) call.dropped.push(`anthropic-beta:${name}`);
+  }
+  return [...new Set([...listOf(call.settings.anthropic_beta), ...knownOf(sent)])];
+}
+
+function knownOf(sent: readonly string[]): string[] {
+  return sent.map((name) => renamed.get(name) ?? name).filter((name) => known.has(name));
 }
 
 /**
@@ -20,12 +36,12 @@ export function betasOf(call: Pick<OperationCall, 'settings' | 'header' | 'dropp
  * Claude.
  */
 export function withBetasInBody(call: OutgoingCall, client: { header(name: string): string | undefined }): void {
-  const betas = listOf(client.header('anthropic-beta')).filter((name) => !ofTheirPlatform.test(name));
+  const betas = knownOf(listOf(client.header('anthropic-beta')));
   if (betas.length === 0 || call.body === null || !/^\/model\/[^/]*anthropic[^/]*\/invoke/.test(call.path)) return;
   const body = parseObject(call.body);
   if (body === null) return;
-  const known = Array.isArray(body.anthropic_beta) ? body.anthropic_beta : [];
-  body.anthropic_beta = [...new Set([...known, ...betas])];
+  const given = Array.isArray(body.anthropic_beta) ? body.anthropic_beta : [];
+  body.anthropic_beta = [...new Set([...given, ...betas])];
   call.body = Buffer.from(JSON.stringify(body));
 }
 

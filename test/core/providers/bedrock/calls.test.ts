@@ -198,6 +198,28 @@ it('has beta features in the body of a messages call, and reports dropped ones',
   expect(sent.anthropic_beta).toEqual(['context-1m-2025-08-07']);
 });
 
+it('has the beta features of Claude Code that InvokeModel has, under its names', async () => {
+  const harness = createHarness();
+  const betas = [
+    ...['claude-code-20250219', 'interleaved-thinking-2025-05-14', 'context-management-2025-06-27'],
+    ...['mid-conversation-tool-changes-2026-07-01', 'thinking-token-count-2026-05-13', 'advanced-tool-use-2025-11-20'],
+    ...['effort-2025-11-24', 'thinking-display-updates-2026-08-18'],
+  ];
+  const headers = { 'x-svc-config': 'aws', 'anthropic-beta': betas.join(',') };
+  const native = JSON.parse(readFileSync(join(fixtures, 'messages-native.json'), 'utf8'));
+  harness.script(replyWith(200, native.providerReply));
+  const reply = await send(harness, native.request, { path: '/v1/messages', headers });
+  expect(reply.header('x-svc-dropped-params')).toBe(
+    'anthropic-beta:claude-code-20250219, anthropic-beta:thinking-token-count-2026-05-13',
+  );
+  expect(reply.header('x-svc-adapted')).toBe('anthropic-beta:advanced-tool-use-2025-11-20');
+  const sent = JSON.parse(Buffer.from(harness.calls[0]?.body as Uint8Array).toString());
+  expect(sent.anthropic_beta).toEqual([
+    ...['interleaved-thinking-2025-05-14', 'context-management-2025-06-27', 'mid-conversation-tool-changes-2026-07-01'],
+    ...['tool-search-tool-2025-10-19', 'effort-2025-11-24', 'thinking-display-updates-2026-08-18'],
+  ]);
+});
+
 describe('a streamed reply of Bedrock', () => {
   it('is converted to server-sent events with the same tokens in the record', async () => {
     const harness = createHarness();
