@@ -13,6 +13,7 @@ export function byFamily(operations: ByFamily): Operation {
   const of = (call: OperationCall): Operation => operations[vertexModel(call.model).family];
   return {
     path: (call) => of(call).path(call),
+    headers: (call) => of(call).headers?.(call) ?? [],
     toProvider: (params, call) => of(call).toProvider?.(params, call) ?? params,
     fromProvider: (reply, call) => of(call).fromProvider?.(reply, call) ?? reply,
     translateStream: (call) => of(call).translateStream?.(call) ?? null,

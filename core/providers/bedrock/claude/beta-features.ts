@@ -3,7 +3,8 @@ import { parseObject } from '../../../contract/values/json/json.ts';
 
 /**
  * Beta features that InvokeModel has. It rejects a call with any other ("invalid beta flag"), and clients such as Claude Code send every feature
- * that Anthropic's own platform has. Sources: README.md.
+ * that Anthropic's own platform has. Compared with https://github.com/BerriAI/litellm/blob/main/litellm/anthropic_beta_headers_config.json and
+ * https://github.com/anthropics/claude-code/issues/49370 on 2026-11-29.
  */
 const known: ReadonlySet<string> = new Set([
   ...['computer-use-2024-10-22', 'computer-use-2025-01-24', 'computer-use-2025-11-24', 'context-1m-2025-08-07'],

@@ -114,6 +114,13 @@ describe('a stored Vertex AI provider', () => {
     const streamed = await gateway.send({ path: '/v1/messages', body: body(name, { stream: true }) });
     expect(repliesOfEvents('messages', eventsOfText(streamed.text))[0]).toMatchObject({ finish: reply.stop_reason });
     expect(gateway.calls[1]?.headers).toContain('anthropic-beta');
+    const ofClaudeCode = 'claude-code-20250219,advanced-tool-use-2025-11-20,fast-mode-2026-02-01,effort-2025-11-24';
+    gateway.script(replyWith(200, providerReply));
+    await gateway.send({ path: '/v1/messages', body: body(name), headers: { 'anthropic-beta': ofClaudeCode } });
+    const headers = gateway.calls.at(-1)?.headers ?? [];
+    expect(headers[headers.indexOf('anthropic-beta') + 1]).toBe(
+      name === 'messages-claude' ? 'claude-code-20250219,tool-search-tool-2025-10-19,effort-2025-11-24' : ofClaudeCode,
+    );
     expect(gateway.calls.map(({ path }) => path).filter((path) => path.includes('tream'))).toHaveLength(1);
   });
 
