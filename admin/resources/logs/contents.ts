@@ -112,6 +112,25 @@ export async function readContents(
   organisationId: string,
   records: readonly Pick<StoredRecord, 'id' | 'createdAt'>[],
 ): Promise<ReadonlyMap<string, LogContent>> {
+  const sealed = await readSealed(em, objects, organisationId, records);
+  const opened = await Promise.all(
+    [...sealed].map(
+      async ([id, bytes]): Promise<[string, LogContent]> => [id, await openContent(em, vault, organisationId, id, bytes)],
+    ),
+  );
+  return new Map(opened);
+}
+
+/**
+ * Returns the sealed contents of those records of one organisation that have some, by the id of the record. Rejects with ObjectStoreError if
+ * some are in the object store and it does not reply.
+ */
+export async function readSealed(
+  em: EntityManager,
+  objects: ContentServices['objects'],
+  organisationId: string,
+  records: readonly Pick<StoredRecord, 'id' | 'createdAt'>[],
+): Promise<ReadonlyMap<string, Uint8Array>> {
   if (records.length === 0) return new Map();
   const keys = records.map(({ id, createdAt }) => ({ id, createdAt }));
   const rows = await em.find(recordContents, { organisationId, $or: keys });
@@ -120,20 +139,25 @@ export async function readContents(
     return [{ id, objectKey, objectOffset, objectBytes }];
   });
   const read = await readFromObjects(objects, located);
-  const opened = await Promise.all(
-    rows.map(async ({ id, content, objectKey }): Promise<[string, LogContent]> => {
-      try {
-        const sealed = (objectKey ? read.get(id) : content) ?? new Uint8Array();
-        const plain = await decompress(await vault.openBytes(em, contextOf(organisationId, id), sealed));
-        return [id, v.parse(stored, JSON.parse(plain.toString('utf8')))];
-      } catch (error) {
-        if (isDatabaseAway(error)) throw error;
-        // A single such row must not fail a list, a search or an export.
-        return [id, { request: unreadable, response: unreadable }];
-      }
-    }),
-  );
-  return new Map(opened);
+  return new Map(rows.map(({ id, content, objectKey }) => [id, (objectKey ? read.get(id) : content) ?? new Uint8Array()]));
+}
+
+/** Opens the sealed contents of a record. They are `unreadable` if the stored bytes cannot be opened. */
+export async function openContent(
+  em: EntityManager,
+  vault: ContentServices['vault'],
+  organisationId: string,
+  id: string,
+  sealed: Uint8Array,
+): Promise<LogContent> {
+  try {
+    const plain = await decompress(await vault.openBytes(em, contextOf(organisationId, id), sealed));
+    return v.parse(stored, JSON.parse(plain.toString('utf8')));
+  } catch (error) {
+    if (isDatabaseAway(error)) throw error;
+    // A single such row must not fail a list, a search or an export.
+    return { request: unreadable, response: unreadable };
+  }
 }
 
 const unreadable: ShownSide = { headers: {}, body: null, omitted: 'unreadable' };

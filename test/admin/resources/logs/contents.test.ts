@@ -136,6 +136,33 @@ describe.each(databases)('headers and bodies of requests, on %s', (name) => {
     }
   });
 
+  it('are found in pages that end in time, however many values the bodies have', async () => {
+    const { organisationId, workspaceId } = plane;
+    const side = (body: unknown) => ({ headers: {}, body, omitted: null });
+    const values = Array.from({ length: 100_000 }, () => 'b');
+    const createdAt = (i: number) => new Date(Date.now() - 1_000 * i).toISOString();
+    const records = Array.from({ length: 60 }, (_, i) => sampleRecord({ organisationId, workspaceId, createdAt: createdAt(i) }));
+    const needle = records.at(-1) as (typeof records)[number];
+    for (const record of records) {
+      const { id, createdAt } = record;
+      const body = record === needle ? [...values, 'a mammoth'] : values;
+      const content = { id, createdAt, organisationId, workspaceId, request: side(body), response: side('short') };
+      await plane.internal('POST', '/records', [record]);
+      expect(await plane.internal('POST', '/record-contents', [content])).toMatchObject({ status: 200 });
+    }
+    const found: string[] = [];
+    let cursor = '';
+    do {
+      const beganMs = performance.now();
+      const { status, body } = await plane.ask('GET', `/logs?search=mammoth${cursor}`);
+      // The deadline of requests, which is longer in tests.
+      expect([status, performance.now() - beganMs < 2_800]).toEqual([200, true]);
+      found.push(...body.data.map(({ _id }: { _id: string }) => _id));
+      cursor = body.next_cursor && `&cursor=${body.next_cursor}`;
+    } while (cursor);
+    expect(found).toEqual([needle.id]);
+  });
+
   it('are exported with the fields request and response', async () => {
     const content = await store('exported text');
     const body = {
