@@ -15,6 +15,7 @@ import type { Handle } from '../pipeline/run.ts';
 import type { createMetricsPeer } from '../telemetry/metrics-ipc.ts';
 import type { composeMcp } from './compose-mcp.ts';
 import type { internalRoutes } from './internal-routes.ts';
+import { loopMarkOf } from './loop-mark.ts';
 import type { measuredJournal } from './measured-journal.ts';
 import { refusedRecord } from './refused-record.ts';
 import type { GatewayState } from './start-state.ts';
@@ -69,6 +70,7 @@ export function createEdge({
       sink.send(status, headers, body);
     },
     messageBytesMax: settings.realtimeMessageBytesMax,
+    loopMark: loopMarkOf(settings.clusterKey),
     intake: memory.intake,
     refused: (error, request) => {
       const record = refusedRecord(error, request, { prefixes, clock, plans });

@@ -8,6 +8,7 @@ import type { ProcessLog } from '../log/log.ts';
 import { ownStoreSender } from '../own-store/own-store-calls.ts';
 import { otlpUrl } from '../telemetry/otlp/options.ts';
 import { createTransport } from '../upstream/transport.ts';
+import { loopMarkOf } from './loop-mark.ts';
 import { outboundParsers } from './outbound-parsers.ts';
 
 export type Outbound = ReturnType<typeof openOutbound>;
@@ -25,6 +26,7 @@ export function openOutbound(settings: Settings, clock: Clock, log: ProcessLog) 
     internalOrigins: [controlPlaneUrl, ...(metricsUrl === null ? [] : [metricsUrl])],
     machineIdentity: settings.machineIdentity,
     messageBytesMax: settings.realtimeMessageBytesMax,
+    loopMark: loopMarkOf(settings.clusterKey),
     onHandlerError: (error) => log.error({ reason: String(error) }, 'a reply handler failed'),
   });
   const trusts = (origin: string): boolean => isTrustedOrigin(trusted, origin);

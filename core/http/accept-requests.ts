@@ -37,7 +37,11 @@ export interface AcceptedRequests {
 export function acceptRequests(options: HttpServerOptions, parts: RequestParts): AcceptedRequests {
   const { settings } = options;
   const { uploads } = parts;
-  const rules = compileRequestRules([settings.headerPrefix, ...settings.headerPrefixAliases], settings.headerBytesMax);
+  const rules = compileRequestRules(
+    [settings.headerPrefix, ...settings.headerPrefixAliases],
+    settings.headerBytesMax,
+    options.loopMark,
+  );
   const cors = compileCors(settings.corsOrigins);
   const proxies = compileProxyRules(settings);
   const addressRules = { publicUrl: settings.publicUrl, isTls: settings.tlsCert !== null };

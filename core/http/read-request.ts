@@ -1,6 +1,7 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { type ErrorCode, GatewayError } from '../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList, type InboundRequest, type RequestBody } from '../contract/values/http/http.ts';
+import { passedNetworks } from '../contract/values/http/passed-networks.ts';
 import { type AddressRules, hostPattern, ownAddress } from './own-address.ts';
 import { remoteAddressOf } from './remote-address.ts';
 import { emptyBody } from './request-body.ts';
@@ -13,6 +14,8 @@ export interface RequestRules {
   readonly kinds: ReadonlyMap<string, number>;
   /** Serial number of the last request that had each `kind`. It detects duplicates without being cleared for each request. */
   readonly lastSeen: Uint32Array;
+  /** The entry of this installation in `cdn-loop`; null: circles are not detected. */
+  readonly loopMark: string | null;
 }
 
 /** Maximum bytes of path and query together. A longer target gets 414. */
@@ -25,13 +28,19 @@ const tokenPattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const host = 0;
 const contentLength = 1;
 const transferEncoding = 2;
+const passed = 3;
 
 /** Prepares the guard. `prefixes` are the gateway header prefixes in use, aliases included (`x-svc-`). */
-export function compileRequestRules(prefixes: readonly string[], headerBytesMax: number): RequestRules {
+export function compileRequestRules(
+  prefixes: readonly string[],
+  headerBytesMax: number,
+  loopMark: string | null = null,
+): RequestRules {
   const kinds = new Map<string, number>([
     ['host', host],
     ['content-length', contentLength],
     ['transfer-encoding', transferEncoding],
+    [passedNetworks, passed],
   ]);
   for (const name of ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key']) kinds.set(name, kinds.size);
   let kindsCount = kinds.size;
@@ -40,7 +49,7 @@ export function compileRequestRules(prefixes: readonly string[], headerBytesMax:
     for (const prefix of prefixes) if (!kinds.has(prefix + name)) kinds.set(prefix + name, kindsCount);
     kindsCount++;
   }
-  return { headerBytesMax, kinds, lastSeen: new Uint32Array(kindsCount) };
+  return { headerBytesMax, kinds, lastSeen: new Uint32Array(kindsCount), loopMark };
 }
 
 /** One parsed request. `error` is the reason to reject it; the other fields are set as far as they could be read. */
@@ -132,6 +141,10 @@ function readHeader(name: string, value: string): void {
   const rules = reading.rules as RequestRules;
   const kind = rules.kinds.get(name);
   if (kind === undefined) return;
+  if (kind === passed) {
+    if (rules.loopMark !== null && exact.includes(rules.loopMark)) refuse(request, 'loop_detected');
+    return;
+  }
   if (rules.lastSeen[kind] === reading.serial) refuse(request, 'bad_request', `The ${name} header is repeated`, name);
   rules.lastSeen[kind] = reading.serial;
   if (kind === host) readHost(request, value);

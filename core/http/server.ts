@@ -33,6 +33,8 @@ export interface HttpServerOptions {
   handle(request: InboundRequest, sink: ReplySink): void;
   /** Records a request that the edge rejected itself, before the reply is sent. Returns the request's id for the reply. */
   refused?(error: GatewayError, request: InboundRequest): string;
+  /** The entry of this installation in `cdn-loop`; absent: circles are not detected. */
+  readonly loopMark?: string;
   /** The format that errors take on a method and path. Absent: `messages` on paths that end in `/messages`, else `chat`. */
   formatOf?(method: string, path: string): ErrorFormat;
   readonly builtIns: BuiltIns;

@@ -9,6 +9,7 @@ import {
 } from '../contract/provider/upstream.ts';
 import type { EgressProxy } from '../contract/values/addresses/egress-proxy.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
+import { passedNetworks } from '../contract/values/http/passed-networks.ts';
 import { type Connect, type ConnectorOptions, createConnector } from './connector.ts';
 import { Deadlines } from './deadlines.ts';
 import { Exchange, type ExchangeServices } from './exchange.ts';
@@ -23,6 +24,8 @@ export interface TransportOptions extends ConnectorOptions {
   readonly proxy?: EgressProxy | null;
   /** Allows calls of `metadataTenant` to reach the metadata services of clouds; default false. */
   readonly machineIdentity?: boolean;
+  /** The entry of this installation in `cdn-loop` of every call to others; absent: none. */
+  readonly loopMark?: string;
   /** Time for which an idle connection is kept. Default 30 s. */
   readonly keepAliveMs?: number;
   /** Maximum header block of a reply. Default 64 KiB. A larger one is `upstream_invalid`. */
@@ -109,7 +112,8 @@ export function createTransport(options: TransportOptions): UpstreamTransport {
   };
 
   return {
-    send(call, handler) {
+    send(given, handler) {
+      const call = marked(given, options.loopMark);
       const refused = refusalOf(call, closing !== null);
       if (refused !== null) return refuse(handler, refused, onHandlerError);
       if (call.webSocket) {
@@ -136,6 +140,12 @@ export function createTransport(options: TransportOptions): UpstreamTransport {
       return closing;
     },
   };
+}
+
+/** Returns the call with the entry of this installation, by which a gateway that the call leads back to detects the circle. */
+function marked(call: UpstreamCall, loopMark: string | undefined): UpstreamCall {
+  if (loopMark === undefined || call.tenant === internalTenant || call.tenant === metadataTenant) return call;
+  return { ...call, headers: [...call.headers, passedNetworks, loopMark] };
 }
 
 /** Returns the error of a call that is rejected before a connection is chosen; null if there is none. */

@@ -245,7 +245,8 @@ describe('pass-through headers', () => {
     client.send(head('GET', '/v1/anything', lines));
     expect((await client.reply()).headers['x-svc-trace-id']).toBe('t-1');
     const sent = gateway.upstream.last;
-    expect(sent.headerNames().sort()).toEqual(['authorization', 'connection', 'host', 'openai-beta', 'user-agent', 'x-custom']);
+    const names = ['authorization', 'cdn-loop', 'connection', 'host', 'openai-beta', 'user-agent', 'x-custom'];
+    expect(sent.headerNames().sort()).toEqual(names);
     expect(sent.header('connection')).toBe('keep-alive');
     expect(sent.header('host')).toBe(`127.0.0.1:${gateway.upstream.port}`);
   });

@@ -8,7 +8,7 @@ import { newReadyDatabase, postgresMissing } from '../support/test-database.ts';
 
 const organisationId = '00000000-0000-4000-8000-000000000001';
 
-describe.skipIf(postgresMissing)(`the time limit of a query${postgresMissing ? ` (${postgresMissing})` : ''}`, () => {
+describe.skipIf(postgresMissing)(`the time limit of queries${postgresMissing ? ` (${postgresMissing})` : ''}`, () => {
   let server: Awaited<ReturnType<typeof newReadyDatabase>>;
   let database: Database;
   beforeAll(async () => {
@@ -29,7 +29,7 @@ describe.skipIf(postgresMissing)(`the time limit of a query${postgresMissing ? `
     ['alone', () => database.emOf(organisationId).execute('select pg_sleep(60)')],
     ['in a transaction', () => database.emOf(organisationId).transactional((tx) => tx.execute('select pg_sleep(60)'))],
     ['with values', () => database.emOf(organisationId).execute('select ?::text, pg_sleep(60)', ['a'])],
-  ])('of a tenant, %s, also ends it on the server', async (_how, query) => {
+  ])('ends a statement of a tenant, %s, on the server too', async (_how, query) => {
     const asked = query().catch((error: unknown) => error);
     await until(async () => (await running()) > 0);
     expect(isDatabaseAway(await asked)).toBe(true);

@@ -54,6 +54,7 @@ const refusedByUs: [what: string, bytes: string, status: number, param: string |
     'x-other-api-key',
     'x-other-config',
   ].map((name): [string, string, number, string] => [`${name} twice`, get(`${name}: a\r\nb: c\r\n${name}: a\r\n`), 400, name]),
+  ['its own entry in cdn-loop', get('CDN-Loop: a; b=1\r\nCDN-Loop: c, svc-gateway-1\r\n'), 508, null],
   ['a key under two prefixes', get('x-svc-api-key: a\r\nx-other-api-key: b\r\n'), 400, 'x-other-api-key'],
   ['a config under two prefixes', get('x-other-config: a\r\nx-svc-config: b\r\n'), 400, 'x-svc-config'],
 ];
@@ -78,7 +79,7 @@ const refusedByAddon: [what: string, bytes: string, uwsjs: number | 'silence', u
 describe.each(uwsBinaries)('framing guard on %s', (binary) => {
   let edge: Edge;
   beforeAll(async () => {
-    edge = await startEdge(binary);
+    edge = await startEdge(binary, undefined, { loopMark: 'svc-gateway-1' });
   });
   afterAll(() => edge.close());
   beforeEach(() => {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { UpstreamTransport } from '../../../core/contract/provider/upstream.ts';
+import { internalTenant, type UpstreamTransport } from '../../../core/contract/provider/upstream.ts';
 import { localTransport, send } from './outgoing-call.ts';
 import { rawUpstreamOfTest, replies, startRawUpstream } from './raw-upstream.ts';
 import { bodyOf, repeat } from './request-body.ts';
@@ -337,6 +337,16 @@ describe('the request line and headers', () => {
     await sent.body;
     expect(sent.events).toEqual(['head', 'end']);
     await upstream.close();
+  });
+
+  it('name the gateway in cdn-loop after other networks, except those to the control plane', async () => {
+    const marking = localTransport({ internalOrigins: [origin], loopMark: 'svc-gateway-1' });
+    const sent = async (tenant: string) => {
+      const { body } = send(marking, { origin, tenant, headers: ['cdn-loop', 'a; b=1'] });
+      return JSON.parse((await body).toString()).headers['cdn-loop'];
+    };
+    expect([await sent('tenant-a'), await sent(internalTenant)]).toEqual(['a; b=1, svc-gateway-1', 'a; b=1']);
+    await marking.close();
   });
 
   it('do not follow redirects', async () => {

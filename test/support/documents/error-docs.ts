@@ -40,6 +40,7 @@ const gatewayActions: Readonly<Record<ErrorCode, string>> = {
     'Send a smaller body, or raise the limit in [settings.md](settings.md): `JSON_BODY_MAX`, `STREAMED_BODY_MAX` or another.',
   uri_too_long: 'Shorten the path and query.',
   headers_too_large: 'Send fewer or shorter headers.',
+  loop_detected: 'Call the target of the inner request directly: a host, webhook, MCP server or agent leads back to the gateway.',
   not_found: 'Correct the path. The message names the right one for common mistakes.',
   method_not_allowed: 'Use a method of the `allow` header.',
   upgrade_required: 'Connect with a WebSocket client.',

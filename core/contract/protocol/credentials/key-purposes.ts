@@ -16,6 +16,8 @@ export const keyPurposes = {
   storedSigningKey: 'svc stored signing key v1',
   /** from CLUSTER_KEY: proves tokens of OAuth clients, and seals requests that wait for consent */
   oauthToken: 'svc oauth token v1',
+  /** from CLUSTER_KEY: names the installation in calls to others */
+  loopMark: 'svc loop mark v1',
   /** from CLUSTER_KEY: seals replies in the shared cache */
   cachedReply: 'svc cached reply v1',
   /** from CLUSTER_KEY: seals the vectors of the semantic cache in the database */

@@ -39,6 +39,7 @@ export const errorTable = {
     'WebSocket session limit reached. End a session or try again later',
   ),
   unmetered_request: row(400, 'client', false, 'invalid_request_error', 'The usage of this request cannot be measured'),
+  loop_detected: row(508, 'client', false, 'invalid_request_error', 'The request has passed through this gateway before'),
   bad_request: row(400, 'client', false, 'invalid_request_error', 'The request is malformed'),
   invalid_json: row(400, 'client', false, 'invalid_request_error', 'The body is not valid JSON'),
   invalid_config: row(400, 'client', false, 'invalid_request_error', 'Invalid config passed'),
