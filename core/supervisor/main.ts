@@ -69,7 +69,7 @@ async function main(): Promise<number> {
     env: {
       // Compiled code is stored between starts, which halves the time until a restarted process serves again.
       NODE_COMPILE_CACHE: compileCache(settings.dataDir, [...Object.values(entries), programAt('main')]),
-      // Each look-up of a name takes one of these threads. With Node's four, four names without a reply stop all other look-ups.
+      // Files, compression, and look-ups by the system's resolver take these threads. Look-ups take half of them at most.
       UV_THREADPOOL_SIZE: '16',
       ...env,
     },

@@ -1,17 +1,16 @@
-import { type LookupAddress, lookup } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { rootCertificates } from 'node:tls';
 import type { buildConnector as BuildConnector } from 'undici';
 import { checkAddress, checkHost, isMetadataAddress, type TrustedHosts } from '../contract/values/addresses/outbound-url.ts';
+import { isTrustedName } from '../contract/values/addresses/trusted-hosts.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
+import { type Resolve, resolveWithDns, resolveWithSystem } from './resolve-name.ts';
 import { buildConnector } from './undici-client.ts';
-
-/** Returns all addresses of a name. Called once per connection, or once for several that open at the same time. */
-export type Resolve = (hostname: string, callback: (error: Error | null, addresses: readonly LookupAddress[]) => void) => void;
 
 export interface ConnectorOptions {
   readonly trusted: TrustedHosts;
-  /** Default: the system's resolver. */
+  /** Default: DNS; the system's resolver for names that the operator chose. */
   readonly resolve?: Resolve;
   /** Certificates trusted beside the public ones, PEM. */
   readonly ca?: readonly string[];
@@ -45,7 +44,7 @@ export interface Attempt {
 export function createConnector(target: ConnectTarget, options: ConnectorOptions): Connect {
   const { hostname, port, internal, metadata = false } = target;
   const judge = judgeOf(target, options.trusted);
-  const dial = createDial(options, guardedLookup(options.resolve ?? resolveWithSystem, judge));
+  const dial = createDial(options, guardedLookup(resolveOf(target, options), judge));
   return (connectOptions, callback) => {
     const reason = internal || metadata ? null : checkHost(hostname, port, options.trusted);
     if (reason !== null) {
@@ -88,7 +87,7 @@ export function createDial({ dial = buildConnector, ca }: ConnectorOptions, look
 
 /**
  * Returns a `lookup` for sockets that returns checked addresses only. One forbidden address rejects the whole name. Connections
- * opened during a look-up share it, because the system's resolver has only a few threads for the whole process.
+ * opened during a look-up share it.
  */
 function guardedLookup(resolve: Resolve, judge: (address: string) => string | null): LookupFunction {
   type LookupCallback = (error: Error | null, addresses: readonly LookupAddress[]) => void;
@@ -126,8 +125,12 @@ function noAddress(hostname: string): Error {
   return Object.assign(new Error(`no address for ${hostname}`), { code: 'ENOTFOUND' });
 }
 
-export function resolveWithSystem(hostname: string, callback: Parameters<Resolve>[1]): void {
-  lookup(hostname, { all: true }, callback);
+/** Names that the operator chose may be known to the machine alone. All others are names of tenants. */
+export function resolveOf(
+  { hostname, port, internal, metadata }: ConnectTarget,
+  { resolve, trusted }: ConnectorOptions,
+): Resolve {
+  return resolve ?? (internal || metadata || isTrustedName(trusted, hostname, port) ? resolveWithSystem : resolveWithDns);
 }
 
 export function refusal(detail: string): GatewayError {

@@ -14,8 +14,9 @@ import {
   judgeOf,
   refusal,
   refusalOf,
-  resolveWithSystem,
+  resolveOf,
 } from './connector.ts';
+import type { Resolve } from './resolve-name.ts';
 import { Client } from './undici-client.ts';
 
 /** Milliseconds for the look-up of this machine. Where only the proxy can resolve names, it may get no reply. */
@@ -58,7 +59,7 @@ export function createTunnel(target: ConnectTarget, proxy: EgressProxy, options:
     };
     if (internal) open();
     else {
-      checkKnownAddresses(hostname, options, judge, (refused) => {
+      checkKnownAddresses(hostname, resolveOf(target, options), judge, (refused) => {
         if (refused === null) open();
         else fail(refused);
       });
@@ -76,7 +77,7 @@ export function createTunnel(target: ConnectTarget, proxy: EgressProxy, options:
 /** Calls back once: with a refusal if this machine resolves the name to an address that is not allowed. */
 function checkKnownAddresses(
   hostname: string,
-  { resolve = resolveWithSystem }: ConnectorOptions,
+  resolve: Resolve,
   judge: (address: string) => string | null,
   callback: (refused: GatewayError | null) => void,
 ): void {

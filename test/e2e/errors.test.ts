@@ -324,7 +324,7 @@ describe('control-plane errors', () => {
   });
 });
 
-it('gateways look names up in 16 threads, so that a few names without a reply do not stop all others', async () => {
+it('gateways have 16 threads for files, compression and look-ups by the system', async () => {
   for (const pid of gateway.pidsOf('gateway'))
     expect((await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0')).toContain('UV_THREADPOOL_SIZE=16');
 });

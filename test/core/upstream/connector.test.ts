@@ -6,7 +6,7 @@ import { buildConnector } from 'undici';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { internalTenant, metadataTenant, type UpstreamTransport } from '../../../core/contract/provider/upstream.ts';
 import { parseTrustedHosts } from '../../../core/contract/values/addresses/outbound-url.ts';
-import type { Resolve } from '../../../core/upstream/connector.ts';
+import type { Resolve } from '../../../core/upstream/resolve-name.ts';
 import { createTransport, type TransportOptions } from '../../../core/upstream/transport.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { send } from './outgoing-call.ts';

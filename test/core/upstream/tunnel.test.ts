@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { internalTenant } from '../../../core/contract/provider/upstream.ts';
 import { egressProxyOf } from '../../../core/contract/values/addresses/egress-proxy.ts';
 import { parseTrustedHosts } from '../../../core/contract/values/addresses/outbound-url.ts';
-import type { Resolve } from '../../../core/upstream/connector.ts';
+import type { Resolve } from '../../../core/upstream/resolve-name.ts';
 import { createTransport, type TransportOptions } from '../../../core/upstream/transport.ts';
 import { type FakeEgressProxyOptions, startFakeEgressProxy } from '../../support/fakes/fake-egress-proxy.ts';
 import { newGate } from '../../support/gate.ts';
