@@ -89,7 +89,7 @@ export const organisationRoutes: readonly AdminRoute[] = [
       await call.write(async (change) => {
         const row = await findOrganisation(change.tx, call.organisationId);
         call.match(row.revision);
-        await updateAuthSettings(change, row, call.body, call.services.settings);
+        await updateAuthSettings(change, call.actor, row, call.body, call.services.settings);
       });
       return {};
     },

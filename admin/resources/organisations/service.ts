@@ -3,6 +3,7 @@ import type * as v from 'valibot';
 import type { Settings } from '../../../config/settings.ts';
 import { guardrailSides } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 import { requireUnchangedVisibility } from '../../access/admin-visibility.ts';
+import { requireRank } from '../../access/require-rank.ts';
 import { announceUserKeys } from '../../announce/user-keys.ts';
 import { announceTokens } from '../../announce/users.ts';
 import type { Actor } from '../../http/caller/actor.ts';
@@ -58,13 +59,18 @@ export async function updateOrganisation(
   }
 }
 
-/** Changes the settings for sign-in, session life and JWT keys. Throws AB01 for invalid keys and URLs. */
+/**
+ * Changes the settings for sign-in, session life and JWT keys. Throws AB01 for invalid keys and URLs. Throws AB03 for JWT keys of an actor
+ * without the rights of an admin: their tokens act in every workspace, as any user.
+ */
 export async function updateAuthSettings(
   change: Change,
+  actor: Actor,
   row: Organisation,
   body: v.InferOutput<typeof authSettingsBody>,
   settings: Pick<Settings, 'trustedCustomHosts'>,
 ): Promise<void> {
+  if (body.jwt) requireRank(actor, 'admin');
   const takesTokens = Boolean(row.authSettings?.jwt);
   const sent = body.jwt ? { ...body, jwt: checkJwtSettings(body.jwt, settings) } : body;
   const scim = body.scim && { ...row.authSettings?.scim, ...body.scim };

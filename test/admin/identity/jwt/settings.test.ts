@@ -55,6 +55,18 @@ describe.each(ruleDatabases)('the JWT setting, on %s', (database) => {
     expect(await document('organisation', plane.organisationId)).toBeNull();
   });
 
+  it('needs the rights of an admin, because its tokens act in every workspace', async () => {
+    const weak = await plane.newKey(['organisation_settings.update'], 'organisation/service');
+    const body = { jwt: { jwks: { keys: [key.jwk] } } };
+    await expectRefusal(plane, () => plane.ask('PUT', path, { key: weak, body }), 403, 'AB03', true);
+    expect(await stored()).toBeNull();
+    const others = { key: weak, body: { disable_auto_provision_user: false, jwt: null } };
+    expect((await plane.ask('PUT', path, others)).status).toBe(200);
+    const admin = await newPerson(plane, 'admin');
+    expect((await plane.ask('PUT', path, { key: admin.token, body })).status).toBe(200);
+    await put(null);
+  });
+
   it('without a maximum lifetime from an older version means no limit', async () => {
     await put({ jwks_url: 'https://id.example.com/jwks' });
     const em = plane.control.services.database.em();
