@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { insertKey } from '../api-keys/insert-key.ts';
 import { mergeRotationPolicy } from '../api-keys/rotation-policy.ts';
@@ -8,7 +9,7 @@ import { effectiveKeySettings } from '../organisations/key-settings.ts';
 import type { User } from '../users/entity.ts';
 import { insertMember, type Making } from '../workspace-users/memberships.ts';
 import { workspaces } from '../workspaces/entity.ts';
-import type { UserInvite } from './entity.ts';
+import type { InvitedWorkspace, UserInvite } from './entity.ts';
 
 export const keyReply = v.strictObject({
   workspace_id: v.string(),
@@ -18,27 +19,32 @@ export const keyReply = v.strictObject({
 });
 
 /**
- * Adds a new user to the workspaces of an invite, and returns the keys that come with it. Workspaces that were deleted in the meantime
- * are left out.
+ * Returns the memberships that acceptance creates. Workspaces that were deleted in the meantime are left out. A member whose invite names no
+ * workspace joins the default workspace. Owners and admins can use all workspaces anyway.
  */
+export async function invitedMemberships(
+  em: EntityManager,
+  { organisationId, role, workspaces: named }: Pick<UserInvite, 'organisationId' | 'role' | 'workspaces'>,
+): Promise<InvitedWorkspace[]> {
+  const joined = named.length === 0 && role === 'member' ? { isDefault: true } : { id: { $in: named.map(({ id }) => id) } };
+  const there = await em.find(workspaces, { organisationId, ...joined, status: 'active' });
+  return there.map(({ id }) => named.find((one) => one.id === id) ?? { id, role: 'member' });
+}
+
+/** Adds a new user to the workspaces of an invite, and returns the keys that come with it. */
 export async function joinWorkspaces(change: Change, user: User, invite: UserInvite, making: Making) {
   const { organisationId, apiKey } = invite;
-  const ids = invite.workspaces.map((membership) => membership.id);
-  // An invited member without named workspaces joins the default workspace. Owners and admins can use all workspaces anyway.
-  const joined = ids.length === 0 && invite.role === 'member' ? { isDefault: true } : { id: { $in: ids } };
-  const there = await change.tx.find(workspaces, { organisationId, ...joined, status: 'active' });
   const keys: v.InferOutput<typeof keyReply>[] = [];
-  for (const workspace of there) {
-    const membership = { organisationId, workspaceId: workspace.id, userId: user.id };
-    const role = invite.workspaces.find((one) => one.id === workspace.id)?.role ?? 'member';
+  for (const { id: workspaceId, role } of await invitedMemberships(change.tx, invite)) {
+    const membership = { organisationId, workspaceId, userId: user.id };
     await insertMember(change, membership, role, making.now);
     if (!apiKey) {
       const made = await provisionUserKey(change, making.apiKeyPepper, membership);
-      if (made) keys.push({ workspace_id: workspace.id, id: made.row.id, key: made.text, object: 'api-key' });
+      if (made) keys.push({ workspace_id: workspaceId, id: made.row.id, key: made.text, object: 'api-key' });
       continue;
     }
     // The key settings of the workspace apply to this key too.
-    const settings = await effectiveKeySettings(change.tx, organisationId, workspace.id);
+    const settings = await effectiveKeySettings(change.tx, organisationId, workspaceId);
     if (settings.countMax === 0) continue;
     const now = new Date();
     const made = insertKey(change, making.apiKeyPepper, {
@@ -52,7 +58,7 @@ export async function joinWorkspaces(change: Change, user: User, invite: UserInv
       creationMode: 'auto',
       expiresAt: endOfLife(settings, undefined, now),
     });
-    keys.push({ workspace_id: workspace.id, id: made.row.id, key: made.text, object: 'api-key' });
+    keys.push({ workspace_id: workspaceId, id: made.row.id, key: made.text, object: 'api-key' });
   }
   return keys;
 }

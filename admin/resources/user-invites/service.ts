@@ -12,9 +12,9 @@ import { checkScopes } from '../api-keys/grants.ts';
 import { checkEmailDomain } from '../users/check-email-domain.ts';
 import { users } from '../users/entity.ts';
 import { type FoundMembership, findMemberships } from '../workspace-users/memberships.ts';
-import { workspaces } from '../workspaces/entity.ts';
 import { currentGrantor } from './current-grantor.ts';
-import { type InvitedKey, type InvitedWorkspace, type UserInvite, userInvites } from './entity.ts';
+import { type InvitedKey, type UserInvite, userInvites } from './entity.ts';
+import { invitedMemberships } from './join-workspaces.ts';
 import type { CreateBody } from './schema.ts';
 
 /** Settings and time for invites. */
@@ -36,7 +36,7 @@ export async function createInvite(
   const memberships = await findMemberships(change.tx, organisationId, body.workspaces);
   const details = body.workspace_api_key_details;
   const apiKey = details ? { scopes: [...new Set(details.scopes)], metadata: details.defaults?.metadata ?? {} } : null;
-  await requireGrant(change.tx, actor, { role: body.role, workspaces: memberships, apiKey });
+  await requireGrant(change.tx, actor, { organisationId, role: body.role, workspaces: memberships, apiKey });
   if (apiKey) {
     await checkMetadata(change.tx, organisationId, apiKey.metadata, 'workspace_api_key_details.defaults.metadata');
   }
@@ -57,10 +57,11 @@ export async function createInvite(
 async function requireGrant(
   em: EntityManager,
   actor: Actor,
-  { role, workspaces: memberships, apiKey }: Pick<UserInvite, 'role' | 'workspaces' | 'apiKey'>,
+  invite: Pick<UserInvite, 'organisationId' | 'role' | 'workspaces' | 'apiKey'>,
 ): Promise<void> {
+  const { role, apiKey } = invite;
   requireRank(actor, role);
-  await requireMemberships(em, actor, memberships);
+  await requireMemberships(em, actor, await invitedMemberships(em, invite));
   if (apiKey) checkScopes(actor, 'workspace-user', apiKey.scopes, 'workspace_api_key_details.scopes');
 }
 
@@ -71,7 +72,7 @@ export async function isStillGranted(em: EntityManager, row: UserInvite, now: nu
   if (!inviter || !invitingScopes.some((scope) => inviter.scopes.has(scope))) return false;
   try {
     await checkEmailDomain(em, row.organisationId, row.email);
-    await requireGrant(em, inviter, { ...row, workspaces: await remainingMemberships(em, row) });
+    await requireGrant(em, inviter, row);
     return true;
   } catch (thrown) {
     if (thrown instanceof AdminError && thrown.status < 500) return false;
@@ -84,16 +85,6 @@ export const invitingScopes = ['organisation_users.create', 'organisation_users.
 
 function inviterOf(actor: Actor): string {
   return actor.userId ?? actor.keyId;
-}
-
-/** Returns the workspaces of an invite that still exist. */
-async function remainingMemberships(
-  em: EntityManager,
-  { organisationId, workspaces: memberships }: UserInvite,
-): Promise<InvitedWorkspace[]> {
-  const ids = memberships.map(({ id }) => id);
-  const there = await em.find(workspaces, { organisationId, id: { $in: ids }, status: 'active' });
-  return memberships.filter(({ id }) => there.some((one) => one.id === id));
 }
 
 /** Returns the row of a new invite and its link, which is not stored. Throws AB07 while another one is pending. */
@@ -143,7 +134,7 @@ export async function insertInvite(
 export async function resendInvite(change: Change, actor: Actor, row: UserInvite, inviting: Inviting): Promise<string> {
   await checkEmailDomain(change.tx, row.organisationId, row.email);
   // The link lets its holder become this user.
-  await requireGrant(change.tx, actor, { ...row, workspaces: await remainingMemberships(change.tx, row) });
+  await requireGrant(change.tx, actor, row);
   if (row.status === 'accepted' || row.status === 'cancelled') throw conflict(`This invite has been ${row.status}`);
   const token = newSecret('svc_invite_');
   row.tokenHash = hashOf(token);

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { scopesByType } from '../../../../admin/access/scopes.ts';
 import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
 import { parseApiKey } from '../../../../core/contract/values/credentials/api-key.ts';
+import { expectRefusal } from '../../support/outcomes.ts';
 import { accept, newPerson, tokenOf } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
@@ -67,9 +69,9 @@ describe.each(ruleDatabases)('an invite grants at most the current rights of its
   });
 
   it('invalid after the sending key was deleted, has expired, or lacks a granted scope', async () => {
-    const scopes = ['organisation_users.create', 'configs.list'];
-    const newKey = () => plane.newKey(scopes, 'organisation/service');
-    const details = { workspace_api_key_details: { scopes: ['configs.list'] } };
+    const all = [...scopesByType['organisation-service']];
+    const newKey = () => plane.newKey(all, 'organisation/service');
+    const details = { workspace_api_key_details: { scopes: ['configs.create'] } };
 
     const deleted = await newKey();
     const first = await invite(deleted, details);
@@ -84,7 +86,7 @@ describe.each(ruleDatabases)('an invite grants at most the current rights of its
 
     const narrowed = await newKey();
     const third = await invite(narrowed, details);
-    const body = { scopes: ['organisation_users.create'] };
+    const body = { scopes: all.filter((scope) => scope !== 'configs.create') };
     expect((await plane.ask('PUT', `/api-keys/${(await rowOf(narrowed)).id}`, { body })).status).toBe(200);
     await expectUseless(third);
   });
@@ -102,13 +104,31 @@ describe.each(ruleDatabases)('an invite grants at most the current rights of its
     expect((await accept(plane, sent.token)).status).toBe(200);
   });
 
+  it('without workspaces grants membership of the default workspace, which a key with fewer scopes cannot', async () => {
+    const weak = await plane.newKey(['organisation_users.create'], 'organisation/service');
+    const body = { email: 'outsider@example.com', role: 'member' };
+    const send = () => plane.ask('POST', '/admin/users/invites', { key: weak, body });
+    const { data } = (await expectRefusal(plane, send, 403, 'AB03', true)).body;
+    expect(data.message).toContain('cannot grant the role member');
+
+    // The default workspace has other settings by the time the invite is accepted.
+    const everything = [...scopesByType['organisation-service']];
+    const narrow = everything.filter((scope) => !scope.startsWith('prompts.'));
+    const hide = (membersViewPrompts: boolean) =>
+      plane.ask('PUT', '/organisations/self', { body: { security_settings: { membersViewPrompts } } });
+    await hide(false);
+    const sent = await invite(await plane.newKey(narrow, 'organisation/service'));
+    await hide(true);
+    await expectUseless(sent);
+  });
+
   it('cannot be sent again by a key that lacks the scopes of its key', async () => {
     const sent = await invite(plane.adminKey, {
       workspaces: [],
       workspace_api_key_details: { scopes: ['configs.create'] },
     });
-    const weak = await plane.newKey(['organisation_users.create'], 'organisation/service');
-    const reply = await resend(sent.id, weak);
+    const without = [...scopesByType['organisation-service']].filter((scope) => scope !== 'configs.create');
+    const reply = await resend(sent.id, await plane.newKey(without, 'organisation/service'));
     expect([reply.status, reply.body.data?.message]).toEqual([403, expect.stringContaining('configs.create')]);
     expect((await accept(plane, sent.token)).status).toBe(200);
   });
