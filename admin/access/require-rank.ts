@@ -3,7 +3,7 @@ import type { Actor, OrganisationRole, WorkspaceRole } from '../http/caller/acto
 import { forbidden } from '../http/errors.ts';
 import { effectiveSecuritySettings } from '../resources/organisations/security-settings.ts';
 import { workspaceRoleScopes } from './roles.ts';
-import { dataPlaneScopes } from './scopes.ts';
+import { grantableInWorkspaces } from './scopes.ts';
 
 /** Scopes that every admin has. An actor without one of them cannot create or take over an admin. */
 const adminScopes = [
@@ -39,11 +39,10 @@ export async function requireMemberships(
 ): Promise<void> {
   // For sessions, `requireRank` and `requireWorkspaceRank` check the role.
   if (actor.session) return;
+  const grantable = grantableInWorkspaces(actor.scopes);
   for (const { id, role } of memberships) {
     const settings = await effectiveSecuritySettings(em, actor.organisationId, id);
-    const missing = [...workspaceRoleScopes(role, settings)].filter(
-      (scope) => !actor.scopes.has(scope) && !dataPlaneScopes.includes(scope),
-    );
+    const missing = [...workspaceRoleScopes(role, settings)].filter((scope) => !grantable.has(scope));
     if (missing.length > 0) {
       throw forbidden(
         `This API key cannot grant the role ${role} in a workspace or manage members with it. It lacks the scopes ${missing.slice(0, 10).join(', ')}`,

@@ -41,6 +41,14 @@ export const dataPlaneScopes: readonly string[] = [
   'models.list',
 ];
 
+/**
+ * Returns the scopes that an organisation key or an admin with these scopes may give to keys of workspaces: the same ones, and those for model
+ * calls. `logs.read` shows what `logs.view` shows, so it takes that scope.
+ */
+export function grantableInWorkspaces(own: ReadonlySet<string>): Set<string> {
+  return new Set([...own, ...dataPlaneScopes.filter((scope) => scope !== 'logs.read' || own.has('logs.view'))]);
+}
+
 const workspaceUser = [
   ...workspaceResources,
   ...dataPlaneScopes,

@@ -1,7 +1,7 @@
 import { didYouMean } from '../../../config/did-you-mean.ts';
 import type { ApiKeyType } from '../../../core/contract/values/credentials/api-key.ts';
 import { holdRole } from '../../access/hold-role.ts';
-import { dataPlaneScopes, scopesByType } from '../../access/scopes.ts';
+import { dataPlaneScopes, grantableInWorkspaces, scopesByType } from '../../access/scopes.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { AdminError, forbidden } from '../../http/errors.ts';
@@ -23,7 +23,8 @@ export function checkScopes(actor: Actor, type: ApiKeyType, asked: readonly stri
     possible.has(scope) ? [] : [`${path}[${index}]: not a scope of ${type} keys${didYouMean(scope, [...possible])}`],
   );
   if (errors.length > 0) throw new AdminError('AB01', errors[0] ?? '', errors);
-  const above = scopes.filter((scope) => !mayGrant(actor, type, scope));
+  const grantable = grantableBy(actor, type);
+  const above = scopes.filter((scope) => !grantable.has(scope));
   if (above.length > 0)
     throw forbidden(`This API key cannot grant scopes that it does not have: ${above.slice(0, 10).join(', ')}`);
   return scopes;
@@ -79,7 +80,8 @@ export async function followGrants(change: Change, organisationId: string, keyId
            select coalesce(jsonb_agg(s.scope order by s.n), '[]'::jsonb)
            from jsonb_array_elements_text(coalesce(k.granted_scopes, k.scopes)) with ordinality as s(scope, n)
            where jsonb_exists(g.scopes, s.scope) or
-             (g.type = 'organisation-service' and k.type <> 'organisation-service' and jsonb_exists(?::jsonb, s.scope))
+             (g.type = 'organisation-service' and k.type <> 'organisation-service' and jsonb_exists(?::jsonb, s.scope)
+               and (s.scope <> 'logs.read' or jsonb_exists(g.scopes, 'logs.view')))
          ) as scopes
          from api_keys k join api_keys g on g.id = k.granted_by_key_id
          where k.organisation_id = ? and g.organisation_id = k.organisation_id and g.id in (select value::uuid from jsonb_array_elements_text(?::jsonb))
@@ -137,7 +139,6 @@ export async function handOverGrants(tx: EntityManager, row: ApiKey): Promise<vo
   );
 }
 
-function mayGrant(actor: Actor, type: ApiKeyType, scope: string): boolean {
-  if (actor.scopes.has(scope)) return true;
-  return actor.type === 'organisation-service' && type !== 'organisation-service' && dataPlaneScopes.includes(scope);
+function grantableBy({ scopes, type: own }: Actor, type: ApiKeyType): ReadonlySet<string> {
+  return own === 'organisation-service' && type !== 'organisation-service' ? grantableInWorkspaces(scopes) : scopes;
 }

@@ -1,6 +1,6 @@
 import type { ApiKeyType } from '../../../core/contract/values/credentials/api-key.ts';
 import { organisationRoleScopes } from '../../access/roles.ts';
-import { dataPlaneScopes } from '../../access/scopes.ts';
+import { grantableInWorkspaces } from '../../access/scopes.ts';
 import { scopesOfKnownUser } from '../../access/user-scopes.ts';
 import { announceUserKeys } from '../../announce/user-keys.ts';
 import type { Change } from '../../publish/write-change.ts';
@@ -23,7 +23,7 @@ export async function roleChanged(
   const person = { organisationId, userId: user.id };
   if (user.role !== 'member') {
     const own = organisationRoleScopes(user.role, await effectiveSecuritySettings(change.tx, organisationId, null));
-    await followPerson(change, { ...person, workspaceId }, mayGrant(own, [...own, ...dataPlaneScopes]));
+    await followPerson(change, { ...person, workspaceId }, mayGrant(own, grantableInWorkspaces(own)));
     return;
   }
   // Scopes that only an owner or admin could grant are removed. Scopes that a workspace still allows the user to grant stay.

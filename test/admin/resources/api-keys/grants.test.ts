@@ -3,7 +3,8 @@ import { writeChange } from '../../../../admin/publish/write-change.ts';
 import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
 import { followPerson } from '../../../../admin/resources/api-keys/grants.ts';
 import { parseApiKey } from '../../../../core/contract/values/credentials/api-key.ts';
-import { expectChange } from '../../support/outcomes.ts';
+import { expectChange, expectRefusal } from '../../support/outcomes.ts';
+import { newPerson } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
 import { addPerson, documentOf, setRow } from './people.ts';
@@ -56,6 +57,35 @@ describe.each(ruleDatabases)('grants of a key, on %s', (database) => {
     const child = await make(['configs.list', 'completions.write'], admin.body.key);
     await put(admin.body.id, manage);
     expect(await scopesOf(child.id)).toEqual(['completions.write']);
+  });
+
+  it('include reading logs only while the granting key may view them', async () => {
+    const newAdmin = async (scopes: readonly string[]) =>
+      (await plane.ask('POST', '/api-keys/organisation/service', { body: { name: 'a', scopes } })).body;
+    const blind = await newAdmin(manage);
+    const ask = () =>
+      plane.ask('POST', '/api-keys/workspace/service', { key: blind.key, body: { name: 'k', scopes: ['logs.read'] } });
+    await expectRefusal(plane, ask, 403, 'AB03', true);
+    const seeing = await newAdmin([...manage, 'logs.view']);
+    const child = await make(['logs.read', 'completions.write'], seeing.key);
+    await put(seeing.id, manage);
+    expect(await scopesOf(child.id)).toEqual(['completions.write']);
+    await put(seeing.id, [...manage, 'logs.view']);
+    expect(await scopesOf(child.id)).toEqual(['logs.read', 'completions.write']);
+  });
+
+  it('are never more than an admin may see whose view of logs the owners have hidden', async () => {
+    const hide = async (organisationAdminsViewLogs: boolean) => {
+      const body = { security_settings: { organisationAdminsViewLogs } };
+      expect((await plane.ask('PUT', '/organisations/self', { body })).status).toBe(200);
+    };
+    const { token } = await newPerson(plane, 'admin');
+    const ask = () =>
+      plane.ask('POST', '/api-keys/workspace/service', { key: token, body: { name: 'k', scopes: ['logs.read'] } });
+    await hide(false);
+    await expectRefusal(plane, ask, 403, 'AB03', true);
+    await hide(true);
+    expect((await ask()).status).toBe(200);
   });
 
   it('stay unchanged when the granting key is deleted, and pass to its granter', async () => {
