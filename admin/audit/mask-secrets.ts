@@ -17,7 +17,7 @@ export function maskSecrets(value: unknown): unknown {
   const out: Record<string, unknown> = {};
   for (const [name, inner] of Object.entries(value)) {
     const isHidden = (isSecretName(name) && !isPolicyKey(name, inner)) || isOfPrivateKey(value, name) || isHolder(name, inner);
-    out[maskCredentials(name)] = inner !== null && isHidden ? '***' : maskSecrets(inner);
+    out[maskCredentials(name)] = isHidden && !isPlain(name, inner) ? '***' : maskSecrets(inner);
   }
   return out;
 }
@@ -54,6 +54,13 @@ function isHolder(name: string, value: unknown): boolean {
   return /^(authconfig|configurations|modelconfig)$/.test(plainName(name)) && !isObject(value);
 }
 
+/** Returns true for a value that cannot be a secret: null, a permission such as `membersWriteApiKeys`, a price or multiplier of tokens. */
+function isPlain(name: string, value: unknown): boolean {
+  if (value === null || typeof value === 'boolean') return true;
+  const price = isObject(value) && Object.keys(value).length === 1 ? value.price : value;
+  return typeof price === 'number' && name.endsWith('_token');
+}
+
 /** Returns true for the key of a condition or group of a policy: it names what the policy limits. */
 function isPolicyKey(name: string, value: unknown): boolean {
   return name === 'key' && typeof value === 'string' && (keysOfPolicies.has(value) || value.startsWith(metadataPrefix));
@@ -79,9 +86,15 @@ const exact = new Set([
   'recoverycode',
 ]);
 const parts = /secret|password|passwd|token|privatekey|accesskey|apikey|serviceaccountjson/;
-/** Names that only sound like secrets. */
-const harmless =
-  /^(secretmappings|secretpath|secretreferenceid|maxtokens|maxcompletiontokens|maxtokenttl|keytransitionperiodms|oauthtokenendpoint|apikeymetadataschema)$/;
+/** Names that only sound like secrets. Auditors need them: where a secret is sent, how tokens are checked, whose keys and scopes change. */
+const harmless = new RegExp(
+  `^(${[
+    'secretmappings|secretpath|secretreferenceid|secretexpiresat',
+    'maxtokens|maxcompletiontokens|maxtokenttl|maxtokenage|(prompt|completion)token(min|max)|tokentypehint',
+    '(oauth)?tokenendpoint|tokenendpointauthmethod|idtokensigningalg',
+    'keytransitionperiodms|apikeymetadataschema|apikeyids?|sourceproviderapikeyid|workspaceapikeydetails',
+  ].join('|')})$`,
+);
 const keySettings = /^(defaultworkspace)?userapikey(ttl|count|rotationperiod|autocreate|autocreatescopes|config)$/;
 
 /** Credentials that providers declare, under any name. */

@@ -15,6 +15,27 @@ it('audit entries show settings that are not credentials', () => {
   });
 });
 
+it('audit entries show permissions, prices and settings of tokens, whose names sound like secrets', () => {
+  const shown = {
+    security_settings: { membersWriteApiKeys: true, managersViewApiKeys: false },
+    workspace_api_key_details: { scopes: ['completions.write'], defaults: { metadata: { team: 'a' } } },
+    oidc: { token_endpoint_auth_method: 'client_secret_post', id_token_signing_alg: 'RS256' },
+    oauth_metadata: { token_endpoint: 'https://id.example/token' },
+    pay_as_you_go: { request_token: { price: 0.1 }, response_token: { price: 2 } },
+    multiplier: { request_token: 1.5 },
+    filters: { api_key_ids: ['0b8e'], prompt_token_min: 5 },
+  };
+  expect(maskSecrets(shown)).toEqual(shown);
+  expect(maskSecrets({ a_token: { price: 'planted' }, api_key: 5, secret: { price: 1, value: 'planted' } })).toEqual({
+    a_token: '***',
+    api_key: '***',
+    secret: '***',
+  });
+  expect(maskSecrets({ token_endpoint: 'https://u:planted@id.example?token=planted' })).toEqual({
+    token_endpoint: 'https://***@id.example?token=***',
+  });
+});
+
 it('audit entries show what a policy limits, and mask other keys', () => {
   const policy = { conditions: [{ key: 'api_key', value: '*' }], group_by: [{ key: 'metadata.team' }] };
   expect(maskSecrets(policy)).toEqual(policy);
