@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeadlockException, OptimisticLockError, UniqueConstraintViolationException } from '@mikro-orm/core';
 import type { ChangeNotice } from '../../core/contract/protocol/notices/change-notice.ts';
-import { type AuditDraft, type AuditedRow, addAuditEntry } from '../audit/audit-entry.ts';
+import { type AuditDraft, type AuditedRow, type AuditOutcome, addAuditEntry } from '../audit/audit-entry.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { appendEvents, type ChangeEvent } from './append-events.ts';
 
@@ -12,6 +12,10 @@ export interface Change {
   emit(event: ChangeEvent): void;
   /** Sets the row that the audit entry names. If the row belongs to a workspace, the entry names this workspace too. */
   about(row: AuditedRow): void;
+  /** Sets the user of the audit entry, for a change that creates its own user. */
+  by(user: { readonly id: string }): void;
+  /** Sets the outcome of the audit entry, for a request that is refused although it changes something. `reason` replaces the request body. */
+  refuse(outcome: Pick<AuditOutcome, 'status' | 'errorCode'>, reason: Readonly<Record<string, string>>): void;
 }
 
 /** Maximum attempts of a change that conflicts with concurrent changes. */
@@ -63,15 +67,24 @@ async function writeOnce<T>(
   return em.transactional(async (tx) => {
     const events = new Map<string, ChangeEvent>();
     let about: AuditedRow | null = null;
+    let draft = audit;
+    let outcome: Pick<AuditOutcome, 'status' | 'errorCode'> = { status: 200, errorCode: null };
     const result = await work({
       tx,
       emit: (event) => void events.set(`${event.kind}:${event.id}`, event),
       about: (row) => {
         about = row;
       },
+      by: ({ id }) => {
+        draft = { ...draft, userId: id };
+      },
+      refuse: (refusal, reason) => {
+        outcome = refusal;
+        draft = { ...draft, requestBody: reason };
+      },
     });
     await tx.flush();
-    await addAuditEntry(tx, auditKey, audit, { status: 200, errorCode: null, about });
+    await addAuditEntry(tx, auditKey, draft, { ...outcome, about });
     signal?.throwIfAborted();
     // Last, because it takes the lock that all changes share, which is then held only until the commit.
     const notices = await appendEvents(tx, audit.organisationId, [...events.values()]);

@@ -68,6 +68,7 @@ export async function finishSignIn(call: Call, identity: VerifiedIdentity) {
       const groups = requireGroups(connection, identity);
       const making = { apiKeyPepper: call.services.apiKeyPepper, now: call.services.clock.now() };
       const { row, user } = await accountOf(change, connection, { ...identity, groups }, making);
+      change.by(user);
       row.lastSignInAt = new Date(making.now);
       row.connectionId = connectionId;
       await applyGroups(change, connection, user, row, groups, making);

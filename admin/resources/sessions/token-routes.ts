@@ -36,15 +36,14 @@ export const tokenRoutes: readonly PublicRoute[] = [
       const fresh = await call.write({ organisationId, userId }, async (change) => {
         change.about({ id: sessionId });
         const refreshed = await refreshSession(change.tx, row, token, clock.now());
-        if (!refreshed) await change.tx.nativeDelete(sessions, { id: sessionId, organisationId });
-        return refreshed;
-      });
-      if (!fresh) {
+        if (refreshed) return refreshed;
         // Two parties hold the token, and only one can be its owner.
-        const reason = 'The refresh token was used twice, so the session was ended';
-        call.auditRefusal({ organisationId, userId }, 401, 'AB05', { reason: 'refresh_token_reused', message: reason });
-        throw isOver();
-      }
+        await change.tx.nativeDelete(sessions, { id: sessionId, organisationId });
+        const message = 'The refresh token was used twice, so the session was ended';
+        change.refuse({ status: 401, errorCode: 'AB05' }, { reason: 'refresh_token_reused', message });
+        return null;
+      });
+      if (!fresh) throw isOver();
       if (call.origin === 'same') call.header('set-cookie', sessionCookie(fresh.token, row.expiresAt, settings));
       return {
         auth_token: fresh.token,

@@ -54,6 +54,7 @@ export const acceptInviteRoute = definePublicRoute({
       const { email, role } = row;
       const sent = { organisationId, email, role, firstName: body.first_name, lastName: body.last_name, passwordHash };
       const user = await insertUser(change, sent, now);
+      change.by(user);
       const keys = await joinWorkspaces(change, user, row, { apiKeyPepper: services.apiKeyPepper, now });
       const signedIn = await signInWithPassword(change, call, user);
       change.about(row);

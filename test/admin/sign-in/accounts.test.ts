@@ -282,7 +282,12 @@ describe.each(ruleDatabases)('accounts of single sign-on, on %s', (database) => 
       expect([await stateOf(first.auth_token), await stateOf(second.body.auth_token)]).toEqual([401, 200]);
       const third = await refresh(second.body.refresh_token);
       expect(third.status).toBe(200);
+      const before = await plane.auditCount();
       expect((await refresh(second.body.refresh_token)).status).toBe(401);
+      await plane.control.services.background.settled();
+      expect(await plane.auditCount()).toBe(before + 1);
+      const entry = { action: 'refresh', responseStatusCode: 401, errorCode: 'AB05', userId: first.user.id };
+      expect(await plane.lastAudit()).toMatchObject({ ...entry, requestBody: { reason: 'refresh_token_reused' } });
       expect(await stateOf(third.body.auth_token)).toBe(401);
       expect((await refresh(third.body.refresh_token)).status).toBe(401);
     });

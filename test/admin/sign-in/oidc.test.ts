@@ -72,6 +72,7 @@ describe.each(ruleDatabases)('sign-in with OpenID Connect, on %s', (database) =>
       user: { email: 'ada@example.com', role: 'member', first_name: 'Ada' },
     });
     expect(first.body.user.workspace_ids).toEqual([plane.workspaceId]);
+    expect(await plane.lastAudit()).toMatchObject({ action: 'login', userId: first.body.user.id });
     const self = await plane.ask('GET', '/auth/self', { key: first.body.auth_token });
     expect(self.body.user.id).toBe(first.body.user.id);
     const renamed = { email: 'ada@elsewhere.example', email_verified: false };

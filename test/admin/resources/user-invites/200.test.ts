@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { auditEntries } from '../../../../admin/audit/entity.ts';
 import { userInvites } from '../../../../admin/resources/user-invites/entity.ts';
 import { parseApiKey } from '../../../../core/contract/values/credentials/api-key.ts';
 import { expectChange } from '../../support/outcomes.ts';
@@ -59,6 +60,10 @@ describe.each(ruleDatabases)('invites, on %s', (database) => {
       user: { email: 'joiner@example.com', role: 'member', workspace_ids: [plane.workspaceId] },
       api_keys: [{ workspace_id: plane.workspaceId, object: 'api-key' }],
     });
+    const accepted = await plane.control.services.database
+      .em()
+      .findOneOrFail(auditEntries, { action: 'accept', responseStatusCode: 200 });
+    expect([accepted.userId, accepted.resourceId]).toEqual([reply?.body.user.id, made.id]);
     const [key] = (reply?.body.api_keys ?? []) as [{ id: string; key: string }];
     const events = (await plane.events()).slice(before);
     expect(events.map((event) => `${event.kind} ${event.documentId} ${event.op}`)).toEqual([
