@@ -17,6 +17,7 @@ import { unfinishedUsage, usageOfCall } from '../usage/estimate-usage.ts';
 import { type MeterReply, type ReplyMeter, usageWithoutResponse } from '../usage/reply-meter.ts';
 import { sendDecoded } from './decoded-response.ts';
 import { HeldReply } from './held-reply.ts';
+import { hideCredentials } from './hide-credentials.ts';
 import { deniedResponse, isHeld, type Judge } from './judge-response.ts';
 import type { Outgoing } from './outgoing-call.ts';
 import { PassingEvents, wholeEnd } from './passing-events.ts';
@@ -54,8 +55,9 @@ export function sendAttempt(
   ctx.streamFilter = null;
   return new Promise((resolve) => {
     const run = new Attempt(ctx, sink, resolved, outgoing, options, resolve);
-    // Responses of pass-through routes stay byte for byte.
-    run.exchange = outgoing.operation ? sendDecoded(options.sender, outgoing.call, run) : options.sender.send(outgoing.call, run);
+    const [{ sender }, { call, operation }, handler] = [options, outgoing, hideCredentials(resolved, run)];
+    // Responses of pass-through routes are not decoded.
+    run.exchange = operation ? sendDecoded(sender, call, handler) : sender.send(call, handler);
     // The client may have disconnected, or the transport failed, before `send` returned.
     if (run.settled || ctx.aborted) run.exchange.abort();
     ctx.abortUpstream = run.abort;
@@ -311,7 +313,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   }
 
   #endPlain(): void {
-    const body = this.#held?.body ?? noBytes;
+    const body = this.#held?.body ?? new Uint8Array(0);
     this.#nameStream(body);
     const reply = { status: this.#status, headers: this.#headers, body };
     const attemptReply = plainReply(this.#ctx, this.#resolved.adapter, this.#outgoing, reply, this.#count);
@@ -396,5 +398,3 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     this.#resolve(reply);
   }
 }
-
-const noBytes = new Uint8Array(0);
