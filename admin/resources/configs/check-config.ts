@@ -5,7 +5,7 @@ import {
   settingOf,
   type TargetLimits,
 } from '../../../core/contract/plugin/config/gateway-config.ts';
-import { settingNames } from '../../../core/providers/declarations.ts';
+import { hostSettingNames, queryHostNames, settingNames } from '../../../core/providers/declarations.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { AdminError } from '../../http/errors.ts';
 import { parseStrictJson } from '../../http/request/parse-strict-json.ts';
@@ -81,6 +81,14 @@ export function* referencesOf(node: GatewayConfig, path: string): Generator<Refe
     if (settingOf(node, key) === undefined) continue;
     const issue = 'credentials are not allowed in saved configs. Create an integration and use its provider as @slug';
     yield { path: at(key), slug: null, issue };
+  }
+  // Both may be credentials, and gateways call no host with them.
+  for (const key of hostSettingNames) {
+    const url = settingOf(node, key);
+    if (typeof url !== 'string') continue;
+    if (/:\/\/[^/?]*@/.test(url)) yield { path: at(key), slug: null, issue: 'must not contain a user name or password' };
+    else if (url.includes('?') && !queryHostNames.includes(key))
+      yield { path: at(key), slug: null, issue: 'must not have a query' };
   }
   for (const [index, child] of (node.targets ?? []).entries()) yield* referencesOf(child, `${at('targets')}[${index}]`);
 }

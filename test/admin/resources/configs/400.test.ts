@@ -64,6 +64,16 @@ describe.each(ruleDatabases)('rejected configs, on %s', (database) => {
       'config.targets[0].aws_secret_access_key: credentials are not allowed in saved configs',
     ],
     [
+      'a password in a host',
+      { name: 'x', config: { targets: [{ provider: 'openai', custom_host: 'https://ada:sk-planted-secret@example.com/v1' }] } },
+      'config.targets[0].custom_host: must not contain a user name or password',
+    ],
+    [
+      'a query of a host',
+      { name: 'x', config: { provider: 'openai', custom_host: 'https://example.com/v1?key=sk-planted-secret' } },
+      'config.custom_host: must not have a query',
+    ],
+    [
       'credentials of a partner in a check',
       {
         name: 'x',
