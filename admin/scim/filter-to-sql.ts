@@ -140,7 +140,9 @@ function compare(column: Column, path: string, filter: Filter): Condition {
 function spellingsOf(sent: string): string[] {
   const plain = plainAddress(sent);
   const at = plain.lastIndexOf('@') + 1;
-  return [...new Set([sent, plain, plain.slice(0, at) + domainToUnicode(plain.slice(at))])];
+  // Empty for a text that is no domain, which every address would contain.
+  const inUnicode = domainToUnicode(plain.slice(at));
+  return [...new Set([sent, plain, ...(inUnicode === '' ? [] : [plain.slice(0, at) + inUnicode])])];
 }
 
 const never: Condition = { sql: 'false', values: [] };

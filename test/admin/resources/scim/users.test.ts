@@ -174,6 +174,19 @@ describe.each(ruleDatabases)('SCIM users, on %s', (database) => {
     }
   });
 
+  it.each(['%', 'ada lovelace', 'a@no domain%'])(
+    'are not found by a part that is no address and that none has: %s',
+    async (part) => {
+      await newUser();
+      for (const op of ['sw', 'co', 'ew', 'eq']) {
+        for (const attribute of ['userName', 'emails.value']) {
+          const found = await scim('GET', `/Users?filter=${encodeURIComponent(`${attribute} ${op} "${part}"`)}`);
+          expect([op, found.body.totalResults]).toEqual([op, 0]);
+        }
+      }
+    },
+  );
+
   it('are found by a search with the query in the body', async () => {
     const user = await newUser({ displayName: 'Search me' });
     const filter = `userName eq "${user.userName}"`;
