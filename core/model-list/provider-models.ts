@@ -4,6 +4,7 @@ import type { ListedModel, ModelList, ModelPage } from '../contract/provider/mod
 import type { OutgoingCall } from '../contract/provider/provider.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { hidingSender } from '../pipeline/attempt/hide-credentials.ts';
 import { readWholeReply, type WholeReply } from '../pipeline/attempt/whole-reply.ts';
 import type { Dispatcher } from '../pipeline/dispatch.ts';
 import { isRefusal } from '../pipeline/target/refusal.ts';
@@ -96,7 +97,7 @@ async function ask(
   const { connectMs, idleMs, requestMs } = dispatcher.outgoing.timeouts;
   const totalMs = ctx.requestTarget?.timeoutMs ?? target.timeoutMs ?? requestMs;
   return readWholeReply(
-    senderOf(resolved, dispatcher.transport),
+    hidingSender(senderOf(resolved, dispatcher.transport), resolved),
     { ...call, tenant: ctx.identity?.organisationId ?? '', timeouts: { connectMs, firstByteMs: totalMs, idleMs, totalMs } },
     replyBytesMax,
     () => new GatewayError('upstream_invalid', { message: `The list of models of ${resolved.adapter.id} is too long` }),

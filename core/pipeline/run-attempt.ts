@@ -11,6 +11,7 @@ import { roughTokens } from '../contract/values/models/prompt-text.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import { DenialError } from './attempt/denial-error.ts';
 import { incoming } from './attempt/exchange-stream.ts';
+import { hidingSender } from './attempt/hide-credentials.ts';
 import { isHeld, type Judge, judgeOf } from './attempt/judge-response.ts';
 import { type Outgoing, outgoingCall, signedCall } from './attempt/outgoing-call.ts';
 import { addGatewayHeaders } from './attempt/reply-headers.ts';
@@ -175,7 +176,7 @@ const countMs = 2000;
 
 function stepTransport(ctx: RequestContext, resolved: ResolvedTarget, dispatcher: Dispatcher): StepTransport {
   const { ownStore, services } = dispatcher;
-  const sender = senderOf(resolved, dispatcher.transport);
+  const sender = hidingSender(senderOf(resolved, dispatcher.transport), resolved);
   return {
     ...{ sender, ownStore, clock: services.clock },
     sign: (call) => signCall(ctx, call, resolved, dispatcher),

@@ -1,4 +1,4 @@
-import type { UpstreamHandler } from '../../contract/provider/upstream.ts';
+import type { UpstreamHandler, UpstreamSender } from '../../contract/provider/upstream.ts';
 import type { GatewayError } from '../../contract/values/errors/errors.ts';
 import { isCredentialHeader } from '../../contract/values/http/credential-headers.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
@@ -17,6 +17,12 @@ const star = '*'.charCodeAt(0);
  */
 export function hideCredentials(owner: Owner, handler: UpstreamHandler): UpstreamHandler {
   return owner.slug === null ? handler : new HiddenCredentials(owner, handler);
+}
+
+/** Returns a sender for a stored provider whose handlers see error responses without its credentials. */
+export function hidingSender(sender: UpstreamSender, owner: Owner): UpstreamSender {
+  if (owner.slug === null) return sender;
+  return { send: (call, handler) => sender.send(call, hideCredentials(owner, handler)) };
 }
 
 class HiddenCredentials implements UpstreamHandler {

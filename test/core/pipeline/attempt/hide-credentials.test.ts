@@ -50,6 +50,26 @@ it('errors of providers: a pass-through error keeps its length and the rest of i
   expect(reply.text).toBe(json.replaceAll(key, stars(key)).replace(extra, stars(extra)));
 });
 
+it.each([
+  ['the list of models', { method: 'GET', path: '/v1/models', headers: { 'x-svc-provider': '@own' } }],
+  [
+    'the output of a batch, which takes several calls,',
+    { method: 'GET', path: '/v1/batches/msgbatch_1/output', headers: { 'x-svc-provider': '@steps' } },
+  ],
+])('errors of providers: %s shows no credential', async (_, request) => {
+  const gateway = createHarness();
+  const secrets = { secrets: JSON.stringify({ api_key: key }), headers: JSON.stringify({ 'x-token': extra }) };
+  for (const [slug, provider] of [
+    ['own', 'openai'],
+    ['steps', 'anthropic'],
+  ] as const)
+    gateway.documents.set(`provider ${workspaceId}/${slug}`, { ...providerDocument(slug, provider), ...secrets });
+  gateway.script(refusal(5));
+  const reply = await gateway.send(request);
+  expect(reply.text).toContain(`api_key:${stars(key)}`);
+  expect(JSON.stringify([reply.text, gateway.records, gateway.logs])).not.toContain('planted');
+});
+
 it('errors of providers: credentials are found in errors that are compressed without being asked for', async () => {
   const { reply, shown } = await send('/v1/chat/completions', refusal(9, 403, gzipSync(json), ['content-encoding', 'gzip']));
   expect(reply.status).toBe(403);
