@@ -158,24 +158,12 @@ async function openServer(url: string, options: PoolOptions, tables: Tables, log
     await migrating.close(true);
   }
   joinSession(orm.em.getConnection());
-  const limitedSession = hasQueryTimeout ? limited(sessionOf, timeoutMs + serverGraceMs) : sessionOf;
   return {
     ask: prepared.ask,
     em: () => orm.em.fork(),
-    emOf: (organisationId) => tenantFork(orm, limitedSession, organisationId),
+    emOf: (organisationId) => tenantFork(orm, sessionOf, organisationId),
     close: () => orm.close(true),
   };
-}
-
-/** The client's limit ends first, so that a server that hangs and one that is slow cause the same error. */
-const serverGraceMs = 250;
-
-/**
- * Adds the time after which the server ends a statement. The driver's limit only closes the connection: the server would continue, and
- * repeated requests would use up its connections. A parameter of the connection would be refused by poolers.
- */
-function limited(sessionOf: TenantSession, statementMs: number): TenantSession {
-  return (organisationId) => ({ variables: { ...sessionOf(organisationId).variables, statement_timeout: String(statementMs) } });
 }
 
 /**
