@@ -9,6 +9,7 @@ type Owner = Pick<ResolvedTarget, 'slug' | 'credentials' | 'headers'>;
 /** Shorter values are hidden nowhere: they occur in ordinary texts. */
 const lengthMin = 8;
 const star = '*'.charCodeAt(0);
+const none = Buffer.alloc(0);
 
 /**
  * Returns a handler that replaces the credentials of a stored provider in its error responses, headers included, by as many stars. Some
@@ -30,7 +31,7 @@ class HiddenCredentials implements UpstreamHandler {
   readonly #handler: UpstreamHandler;
   #secrets: readonly string[] = [];
   /** The end of the bytes so far, in which a credential may begin. */
-  #rest = Buffer.alloc(0);
+  #rest = none;
 
   constructor(owner: Owner, handler: UpstreamHandler) {
     this.#owner = owner;
