@@ -14,6 +14,7 @@ import type { OutgoingOptions } from './attempt/outgoing-call.ts';
 import type { RetryBudget } from './attempt/retry-budget.ts';
 import { mayRetry, retryWaitMs } from './attempt/retry-wait.ts';
 import type { AttemptReply } from './attempt-reply.ts';
+import { nameModelOfTarget } from './request/passed-request.ts';
 import type { PromptSteps } from './run.ts';
 import { type AttemptSteps, clientClosed, runAttempt } from './run-attempt.ts';
 import { isRefusal } from './target/refusal.ts';
@@ -81,6 +82,7 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
     }
     ctx.provider = resolved.adapter.id;
     ctx.providerSlug = resolved.slug;
+    if (ctx.passed !== null) nameModelOfTarget(ctx, resolved.adapter);
     const attemptsBefore = ctx.attempts.length;
     const leave = plan.onTargetStart.length === 0 ? null : enter(ctx, target, dispatcher.services.log);
     reply = await runTarget(ctx, sink, target, resolved, dueMs, dispatcher);

@@ -9,7 +9,7 @@ import { isConnectionHeader } from '../../contract/values/http/connection-header
 import { credentialHeaders } from '../../contract/values/http/credential-headers.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
 import { isGatewayHeader } from '../request/gateway-headers.ts';
-import { joinsCall, meteredBody, nameModelOfCall } from '../request/passed-request.ts';
+import { joinsCall, meteredBody } from '../request/passed-request.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
 import type { Outgoing, OutgoingOptions } from './outgoing-call.ts';
 import { shapeParams } from './shape-params.ts';
@@ -34,7 +34,6 @@ export function passedCall(
  */
 function proxyCall(ctx: RequestContext, resolved: ResolvedTarget, options: PassedOptions, timeouts: UpstreamTimeouts): Outgoing {
   const below = ctx.endpoint?.proxyPath ?? '';
-  if (ctx.request.method === 'POST') nameModelOfCall(ctx, resolved.adapter.modelSources?.inPath?.(below) ?? null);
   const path = resolved.adapter.proxyPath ? resolved.adapter.proxyPath(below, resolved.settings) : below;
   const headers = passedClientHeaders(ctx, resolved, options.prefixes);
   const call = {

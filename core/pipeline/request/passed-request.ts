@@ -2,6 +2,7 @@ import type { RequestContext } from '../../contract/plugin/context.ts';
 import { isSession } from '../../contract/plugin/requests/is-session.ts';
 import { makesSpeech, namesModelInMessages, type PassedRequest } from '../../contract/plugin/requests/passed-traffic.ts';
 import type { Locations } from '../../contract/provider/passed-usage.ts';
+import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import type { BodyConsumer, RequestBody } from '../../contract/values/http/http.ts';
 import { isJsonType, isMultipartForm } from '../../contract/values/http/media-types.ts';
 import { isObject, isText, type JsonObject } from '../../contract/values/json/json.ts';
@@ -182,9 +183,10 @@ export function readHeldBody(ctx: RequestContext): void {
   if (ctx.body !== null && ctx.passed instanceof PassedFacts) ctx.passed.push(ctx.body);
 }
 
-/** Names the model of a pass-through call to a target. `inPath` is the model in the path that only this target has; null if it has none. */
-export function nameModelOfCall({ passed }: RequestContext, inPath: string | null): void {
-  if (passed instanceof PassedFacts) passed.nameModel(inPath);
+/** Names the model of a pass-through request to a target, whose path may have a model that only its provider knows. */
+export function nameModelOfTarget({ passed, request, endpoint }: RequestContext, { modelSources }: ProviderAdapter): void {
+  if (request.method !== 'POST' || !(passed instanceof PassedFacts)) return;
+  passed.nameModel(modelSources?.inPath?.(endpoint?.proxyPath ?? '') ?? null);
 }
 
 /** Returns a body that is read for `facts` while it is streamed to the provider. */

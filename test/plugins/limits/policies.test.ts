@@ -195,6 +195,14 @@ describe('policies and models that a provider may call besides the model', () =>
     expect((await start({ rate: [rate()] }).ask({ 'content-encoding': 'gzip' }, body, path)).status).toBe(200);
   });
 
+  it('match by the model of a path that only one provider has, whatever the body names', async () => {
+    const { ask, harness } = start({ rate: [rate({ conditions: [{ key: 'model', value: '@segmind/flux' }] })] });
+    const id = `provider ${workspaceId}/one`;
+    harness.documents.set(id, { ...(harness.documents.get(id) as ProviderDocument), provider: 'segmind' });
+    const path = '/v1/proxy/flux';
+    expect([(await ask({}, body, path)).status, (await ask({}, body, path)).status]).toEqual([200, 429]);
+  });
+
   it('match by the model of a long body on a pass-through route', async () => {
     const { ask } = start({ rate: [rate({ conditions: [{ key: 'model', value: '@openai/gpt-5' }] })] });
     const long = { messages: [{ role: 'user', content: 'a'.repeat(70_000) }], model: 'gpt-5' };
