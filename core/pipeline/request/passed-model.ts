@@ -1,4 +1,4 @@
-import type { RequestContext } from '../../contract/plugin/context.ts';
+import type { InboundRequest } from '../../contract/values/http/http.ts';
 import { isJsonType, isMultipartForm } from '../../contract/values/http/media-types.ts';
 import { percentDecoded } from '../../contract/values/text/percent-decoded.ts';
 
@@ -39,16 +39,15 @@ export interface AddressedModel {
 }
 
 /**
- * Reads the model of a pass-through request from its path, else from its query. Providers ignore a model in the query of most paths, so a caller
+ * Reads the model of a pass-through request from `path`, below `/v1`, else from `query`. Providers ignore a model in the query of most paths, so a caller
  * could otherwise choose the price. The query therefore counts only if no body can name another model.
  */
-export function addressedModel(ctx: RequestContext): AddressedModel {
-  const path = ctx.endpoint?.proxyPath ?? '';
+export function addressedModel(path: string, query: string, request: InboundRequest): AddressedModel {
   const inPath = modelInPath(path);
   if (inPath !== null) return { model: inPath, isFinal: true };
-  const inQuery = ctx.query.includes('model=') ? new URLSearchParams(ctx.query).get('model') : null;
+  const inQuery = query.includes('model=') ? new URLSearchParams(query).get('model') : null;
   const isFinal = inQuery !== null && readsModelOfQuery(path);
-  const isRead = isFinal || ctx.request.body.length === 0 || hasReadableModel(ctx);
+  const isRead = isFinal || request.body.length === 0 || hasReadableModel(request);
   return { model: isRead ? inQuery : null, isFinal };
 }
 
@@ -58,13 +57,13 @@ function readsModelOfQuery(path: string): boolean {
 }
 
 /** True for a body whose model is read: JSON and forms. */
-function hasReadableModel(ctx: RequestContext): boolean {
-  const type = ctx.request.header('content-type') ?? 'application/json';
-  return !isEncoded(ctx) && (isJsonType(type) || isMultipartForm(type));
+function hasReadableModel(request: InboundRequest): boolean {
+  const type = request.header('content-type') ?? 'application/json';
+  return !isEncoded(request) && (isJsonType(type) || isMultipartForm(type));
 }
 
 /** True for a compressed body. */
-export function isEncoded({ request }: RequestContext): boolean {
+export function isEncoded(request: InboundRequest): boolean {
   const encoding = request.header('content-encoding');
   return encoding !== undefined && encoding !== 'identity';
 }

@@ -78,7 +78,7 @@ function mustBuffer({ request, plan }: RequestContext, bytesMax: number): boolea
  */
 function beginFacts(ctx: RequestContext): void {
   if (ctx.endpoint?.traffic === undefined || ctx.endpoint.traffic === 'free') return;
-  const addressed = addressedModel(ctx);
+  const addressed = addressedModel(ctx.endpoint.proxyPath, ctx.query, ctx.request);
   ctx.nameModel(addressed.model);
   ctx.passed = new PassedFacts(ctx, addressed);
   readHeldBody(ctx);
@@ -225,7 +225,7 @@ class PassedFacts implements PassedRequest {
   constructor(ctx: RequestContext, addressed: AddressedModel) {
     this.#ctx = ctx;
     this.#type = ctx.request.header('content-type') ?? 'application/json';
-    this.#isEncoded = isEncoded(ctx);
+    this.#isEncoded = isEncoded(ctx.request);
     this.#addressed = addressed;
     this.#hasModel = addressed.isFinal;
     const isScanned = !this.#isEncoded && isJsonType(this.#type);

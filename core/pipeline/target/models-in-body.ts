@@ -1,8 +1,8 @@
-import type { RequestContext } from '../../contract/plugin/context.ts';
 import { batchFileFields } from '../../contract/plugin/requests/batch-line.ts';
 import { startsSession } from '../../contract/plugin/requests/passed-traffic.ts';
 import type { ModelSources } from '../../contract/provider/model-sources.ts';
 import { type FormPart, partText } from '../../contract/values/bodies/form.ts';
+import type { InboundRequest } from '../../contract/values/http/http.ts';
 import { isJsonType } from '../../contract/values/http/media-types.ts';
 import { isObject, isText, type JsonObject, objectsIn, parseObject } from '../../contract/values/json/json.ts';
 import { isModelField } from '../../contract/values/models/nested-models.ts';
@@ -25,47 +25,51 @@ export interface BodyModels {
   readonly called: readonly string[];
   /** Models of its tools and of other fields. The body must state the model of the call beside these. */
   readonly further: readonly string[];
+  /** The body, if it is a JSON object; null for other bodies. */
+  readonly json: JsonObject | null;
 }
 
-const none: BodyModels = { called: [], further: [] };
+/** A pass-through request with its whole body. */
+export interface PassedBody {
+  readonly bytes: Uint8Array;
+  readonly request: InboundRequest;
+  /** Path below `/v1`. */
+  readonly path: string;
+  readonly hasModelInPath: boolean;
+}
+
+export const noModels: BodyModels = { called: [], further: [], json: null };
 
 /**
- * Returns the models of a pass-through body: JSON, or a form. With `isRestricted`, throws `bad_request` if a model may be hidden. JSON is written
- * anew, so that the provider reads the checked value.
+ * Returns the models of a pass-through body: JSON, or a form. Throws `bad_request` for a batch of a file and a compressed body, and with
+ * `isRestricted` for every body in which a model may be hidden.
  */
-export async function modelsInBody(
-  ctx: RequestContext,
-  sources: ModelSources,
-  isRestricted: boolean,
-  hasModelInPath: boolean,
-): Promise<BodyModels> {
-  if (ctx.body === null || ctx.body.length === 0) return none;
-  if (isEncoded(ctx)) throw hiddenModel('content-encoding', 'send the body uncompressed');
-  const text = textOf(ctx.body);
-  const contentType = ctx.request.header('content-type') ?? 'application/json';
+export async function modelsInBody(body: PassedBody, sources: ModelSources, isRestricted: boolean): Promise<BodyModels> {
+  const { bytes, request, path, hasModelInPath } = body;
+  if (isEncoded(request)) throw hiddenModel('content-encoding', 'send the body uncompressed');
+  const text = textOf(bytes);
+  const contentType = request.header('content-type') ?? 'application/json';
   // An encoded form may be JSON as well: `{"model":"good","x":"&model=other&"}`.
-  if (formType.test(contentType)) return { called: await inForm(ctx, text, contentType, isRestricted), further: [] };
-  const parsed = parseObject(text);
-  if (parsed === null) {
+  if (formType.test(contentType)) return { ...noModels, called: await inForm(body, text, contentType, isRestricted) };
+  const json = parseObject(text);
+  if (json === null) {
     // Some providers accept what the gateway does not: UTF-16, a byte order mark, NaN.
     const isHidden = isJsonType(contentType) || (!hasModelInPath && !mediaType.test(contentType));
     if (isRestricted && isHidden) throw notOneModel('the body, which is no JSON object');
-    return none;
+    return noModels;
   }
-  const path = ctx.endpoint?.proxyPath ?? '';
-  const field = batchFileFields.find((name) => name in parsed);
+  const field = batchFileFields.find((name) => name in json);
   if (field !== undefined) throw hiddenModel(field, 'create the batch with POST /v1/batches');
-  if (isRestricted) refuseHidden(path, parsed, sources);
-  const further = isRestricted ? furtherModels(parsed) : [];
+  if (isRestricted) refuseHidden(path, json, sources);
+  const further = isRestricted ? furtherModels(json) : [];
   const called = [
-    ...(isRestricted ? alternativeModels(parsed) : []),
-    ...[parsed.model, parsed.modelId].filter(isText),
-    ...(sources.inBody?.(path, parsed) ?? []),
-    ...inSessions(ctx, sessionsIn(parsed), isRestricted),
-    ...inBatch(parsed.requests, isRestricted),
+    ...(isRestricted ? alternativeModels(json) : []),
+    ...[json.model, json.modelId].filter(isText),
+    ...(sources.inBody?.(path, json) ?? []),
+    ...inSessions(path, sessionsIn(json), isRestricted),
+    ...inBatch(json.requests, isRestricted),
   ];
-  if (called.length + further.length > 0) ctx.body = Buffer.from(JSON.stringify(parsed));
-  return { called, further };
+  return { called, further, json };
 }
 
 /** Throws `bad_request` for JSON whose model cannot be known. */
@@ -88,8 +92,8 @@ function inBatch(requests: unknown, isRestricted: boolean): string[] {
 }
 
 /** Returns the models of sessions that the body of a request for a client secret or a call describes. */
-function inSessions(ctx: RequestContext, sessions: readonly unknown[], isRestricted: boolean): string[] {
-  if (sessions.length === 0 || !startsSession(ctx.endpoint?.proxyPath ?? '')) return [];
+function inSessions(path: string, sessions: readonly unknown[], isRestricted: boolean): string[] {
+  if (sessions.length === 0 || !startsSession(path)) return [];
   if (isRestricted && sessions.length > 1) throw notOneModel('the session of the body');
   return sessions.flatMap((session) => {
     const fields = isObject(session) ? session : {};
@@ -102,7 +106,7 @@ function sessionsIn(body: JsonObject): unknown[] {
   return Object.keys(body).flatMap((name) => (isSpelling(name, ['session']) ? [body[name]] : []));
 }
 
-async function inForm(ctx: RequestContext, text: string, contentType: string, isRestricted: boolean): Promise<string[]> {
+async function inForm({ bytes, path }: PassedBody, text: string, contentType: string, isRestricted: boolean): Promise<string[]> {
   if (/^application\/x-www-form-urlencoded\b/i.test(contentType)) {
     const fields = [...new URLSearchParams(text)].filter(([name]) => isModelField(name));
     if (isRestricted && (fields.length > 1 || fields.some(([name]) => name !== 'model'))) throw notOneModel('the form');
@@ -110,7 +114,7 @@ async function inForm(ctx: RequestContext, text: string, contentType: string, is
   }
   let parts: FormPart[] = [];
   try {
-    parts = await parseForm(ctx.body as Uint8Array, contentType);
+    parts = await parseForm(bytes, contentType);
   } catch {
     throw notOneModel('the form');
   }
@@ -119,7 +123,7 @@ async function inForm(ctx: RequestContext, text: string, contentType: string, is
     throw notOneModel('the form');
   }
   const sessions = parts.filter(({ name }) => isSpelling(name, ['session'])).map((part) => parseObject(partText(part)));
-  const inside = inSessions(ctx, sessions, isRestricted);
+  const inside = inSessions(path, sessions, isRestricted);
   if (isRestricted) inside.push(...sessions.flatMap((session) => furtherModels(session ?? {})));
   const models = given.filter((part) => isSpelling(part.name.replace(/\[\]$/, ''), modelFields));
   return [...Object.values(paramsOfForm(models)).flat().filter(isText), ...inside];

@@ -11,7 +11,7 @@ import { furtherModels, hiddenModel, notOneModel } from '../../contract/values/m
 import { shapeParams } from '../attempt/shape-params.ts';
 import { modelInPath } from '../request/passed-model.ts';
 import type { ResolvedTarget } from './build-target.ts';
-import { modelsInBody, requireOne } from './models-in-body.ts';
+import { modelsInBody, noModels, requireOne } from './models-in-body.ts';
 
 /**
  * Returns the target for the models that a request names. Throws `model_not_allowed`, or `bad_request` if the model cannot be
@@ -36,12 +36,18 @@ export async function targetOfModel(ctx: RequestContext, target: Target, resolve
 async function namedModels(ctx: RequestContext, target: Target, sources: ModelSources, isRestricted: boolean): Promise<string[]> {
   if (ctx.endpoint?.operation) return inParams(ctx, target, isRestricted);
   if (isSession(ctx.endpoint, ctx.request)) return ofSession(ctx, target, isRestricted);
-  const path = inPath(ctx, sources, isRestricted);
-  const { called, further } = await modelsInBody(ctx, sources, isRestricted, path.length > 0);
+  const inPath = modelOfPath(ctx, sources, isRestricted);
+  const inAddress = [...inQuery(new URLSearchParams(ctx.query)), ...inPath];
+  const { body: bytes, request } = ctx;
+  const path = ctx.endpoint?.proxyPath ?? '';
+  const hasBody = bytes !== null && bytes.length > 0;
+  const passed = { request, path, hasModelInPath: inPath.length > 0 };
+  const { called, further, json } = hasBody ? await modelsInBody({ ...passed, bytes }, sources, isRestricted) : noModels;
+  // The provider then reads the checked value.
+  if (json !== null && called.length + further.length > 0) ctx.body = Buffer.from(JSON.stringify(json));
   if (isRestricted && called.length === 0 && namesModelInBody(ctx)) throw notOneModel('the session of the body');
-  const names = [...inQuery(new URLSearchParams(ctx.query)), ...path, ...called];
-  if (isRestricted && names.length === 0 && hasBody(ctx) && !isModelFree(ctx.endpoint?.proxyPath ?? ''))
-    throw notOneModel('the body');
+  const names = [...inAddress, ...called];
+  if (isRestricted && names.length === 0 && hasBody && !isModelFree(path)) throw notOneModel('the body');
   return [...names, ...further];
 }
 
@@ -65,7 +71,7 @@ function inQuery(query: URLSearchParams, isRead: (name: string) => boolean = () 
 }
 
 /** Returns the model of a pass-through path. Throws `bad_request` for a path of a model whose name and function cannot be told apart. */
-function inPath({ endpoint, request }: RequestContext, sources: ModelSources, isRestricted: boolean): string[] {
+function modelOfPath({ endpoint, request }: RequestContext, sources: ModelSources, isRestricted: boolean): string[] {
   const path = endpoint?.proxyPath ?? '';
   if (request.method !== 'POST') return texts(modelInPath(path));
   const model = sources.inPath?.(path) ?? modelInPath(path);
@@ -81,10 +87,6 @@ function inPath({ endpoint, request }: RequestContext, sources: ModelSources, is
 function namesModelInBody({ endpoint, request }: RequestContext): boolean {
   if (endpoint?.traffic !== 'deferred' || !startsSession(endpoint.proxyPath)) return false;
   return !/^application\/sdp\b/i.test(request.header('content-type') ?? '');
-}
-
-function hasBody(ctx: RequestContext): boolean {
-  return ctx.body !== null && ctx.body.length > 0;
 }
 
 /**

@@ -141,6 +141,7 @@ describe('a model allow-list', () => {
     ['/v1/proxy/realtime/client_secrets?model=good', json, '{"session":{"type":"realtime","model":"bad"}}', 412],
     ['/v1/proxy/realtime/client_secrets?model=good', json, '{"session":{"type":"realtime","Model":"bad"}}', 400],
     ['/v1/proxy/realtime/client_secrets?model=good', json, '{"session":{"type":"transcription"}}', 400],
+    ['/v1/proxy/realtime/client_secrets?model=good', json, '', 400],
     ['/v1/proxy/realtime/sessions', json, '{"model":"good","session":{"model":"bad"}}', 412],
     ['/v1/proxy/realtime/client_secrets', json, '{"session":{"type":"realtime","model":"good"}}', 200],
     ['/v1/realtime/calls?model=good', multipart, call('{"type":"realtime","model":"bad"}'), 412],
