@@ -1,3 +1,4 @@
+import type { ModelSources } from '../contract/provider/model-sources.ts';
 import { type Operation, operationNames, type ProviderAdapter } from '../contract/provider/provider.ts';
 import { isObject } from '../contract/values/json/json.ts';
 import { emptyUsage, type Usage } from '../contract/values/models/usage.ts';
@@ -11,6 +12,13 @@ export function guardAdapter(adapter: ProviderAdapter): ProviderAdapter {
   const issue = (text: string): Error => new Error(`PROVIDERS: the adapter of ${adapter.id}: ${text}`);
   for (const name of ['baseUrl', 'headers', 'error'] as const)
     if (typeof copy[name] !== 'function') throw issue(`${name}: expected a function`);
+  // A misspelt member would let restricted models pass.
+  for (const [name, source] of Object.entries(copy.modelSources ?? {})) {
+    const kind = Object.hasOwn(sourceKinds, name) ? sourceKinds[name as keyof ModelSources] : null;
+    if (kind === null) throw issue(`modelSources.${name}: unknown member`);
+    if (kind === 'list' ? !Array.isArray(source) : typeof source !== 'function')
+      throw issue(`modelSources.${name}: expected a ${kind}`);
+  }
   if (!isObject(copy.operations)) throw issue('operations: expected an object');
   const operations = Object.entries(copy.operations).map(([name, operation]) => {
     if (!(operationNames as readonly string[]).includes(name)) throw issue(`operations.${name}: unknown operation`);
@@ -21,6 +29,13 @@ export function guardAdapter(adapter: ProviderAdapter): ProviderAdapter {
   });
   return { ...copy, operations: Object.fromEntries(operations) };
 }
+
+const sourceKinds: Readonly<Record<keyof ModelSources, 'function' | 'list'>> = {
+  inPath: 'function',
+  inBody: 'function',
+  hidden: 'function',
+  headers: 'list',
+};
 
 function guardOperation(operation: Operation): Operation {
   return {

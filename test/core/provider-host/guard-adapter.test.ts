@@ -31,6 +31,16 @@ describe('the adapter of a third-party provider', () => {
     ['without a function', adapterOf({}, { headers: undefined }), 'the adapter of acme-ai: headers: expected a function'],
     ['without operations', adapterOf({}, { operations: undefined }), 'operations: expected an object'],
     ['with a misspelt operation', adapterOf({}, { operations: { chat: {} } }), 'operations.chat: unknown operation'],
+    [
+      'with a misspelt source of models',
+      adapterOf({}, { modelSources: { inpath: () => 'm' } }),
+      'modelSources.inpath: unknown member',
+    ],
+    [
+      'with a source of models of another type',
+      adapterOf({}, { modelSources: { headers: 'x-model' } }),
+      'modelSources.headers: expected a list',
+    ],
     ['with an incomplete operation', adapterOf({ usage: undefined }), 'operations.chatComplete.usage: expected a function'],
     [
       'with an operation that is an instance of a class',
