@@ -40,7 +40,7 @@ module.exports = {
     only('http-edge', '^core/http/', '^(core/(http|contract)/|config/)'),
     only('upstream-edge', '^core/upstream/', '^(core/(upstream|contract)/|config/)'),
     only('documents-edge', '^core/documents/', '^(core/(documents|nats|contract)/|config/)'),
-    only('nats', '^core/nats/', '^core/nats/'),
+    only('nats', '^core/nats/', '^core/(nats|contract)/'),
     only('log', '^core/log/', '^(core/(log|contract)/|config/)'),
     only('journal', '^core/journal/', '^(core/(journal|contract)/|config/)'),
     only('jwt', '^core/jwt/', '^core/(jwt|contract)/'),
