@@ -81,6 +81,7 @@ const databaseMessages: Readonly<Record<string, string>> = {
     'the database cancelled the statement. Check statement_timeout of its role, its load, and its locks (pg_stat_activity)',
   '55P03': 'the database did not give a lock within lock_timeout of its role. Check its locks (pg_stat_activity)',
   '25P03': 'the database ended the transaction because of idle_in_transaction_session_timeout',
+  '25P04': 'the database ended the transaction because of transaction_timeout',
   '57P01': 'the database closed the connection because it stops',
   '57P03': 'the database is starting or stopping',
 };

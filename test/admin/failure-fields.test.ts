@@ -44,6 +44,18 @@ describe.each(databases)('the log of a failure, on %s', (database) => {
     expect(failureFields('oops')).toMatchObject({ reason: 'oops', error: { name: 'string' }, stack: '' });
   });
 
+  it.each([
+    ['57014', 'statement_timeout'],
+    ['55P03', 'lock_timeout'],
+    ['25P03', 'idle_in_transaction_session_timeout'],
+    ['25P04', 'transaction_timeout'],
+  ])('counts the time limit of PostgreSQL with the code %s as a database that is away, and names %s', (code, setting) => {
+    expect(failureFields(Object.assign(new Error('too late'), { code, severity: 'ERROR' }))).toMatchObject({
+      reason: expect.stringContaining(setting),
+      error: { code, databaseAway: true },
+    });
+  });
+
   it('names a full disk under the embedded database', () => {
     expect(failureFields({ name: 'ErrnoError', errno: 51 })).toMatchObject({
       reason: 'no space left on the disk of DATA_DIR',
