@@ -4,9 +4,11 @@ import type { Settings } from '../../../config/settings.ts';
 import { guardrailSides } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 import { requireUnchangedVisibility } from '../../access/admin-visibility.ts';
 import { requireRank } from '../../access/require-rank.ts';
+import { grantableInWorkspaces, scopesByType } from '../../access/scopes.ts';
 import { announceUserKeys } from '../../announce/user-keys.ts';
 import { announceTokens } from '../../announce/users.ts';
 import type { Actor } from '../../http/caller/actor.ts';
+import { forbidden } from '../../http/errors.ts';
 import { checkJwtSettings } from '../../identity/jwt/check-settings.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { workspaces } from '../workspaces/entity.ts';
@@ -61,7 +63,7 @@ export async function updateOrganisation(
 
 /**
  * Changes the settings for sign-in, session life and JWT keys. Throws AB01 for invalid keys and URLs. Throws AB03 for JWT keys of an actor
- * without the rights of an admin: their tokens act in every workspace, as any user.
+ * who lacks rights that tokens can have: they act in every workspace, as any user.
  */
 export async function updateAuthSettings(
   change: Change,
@@ -70,13 +72,22 @@ export async function updateAuthSettings(
   body: v.InferOutput<typeof authSettingsBody>,
   settings: Pick<Settings, 'trustedCustomHosts'>,
 ): Promise<void> {
-  if (body.jwt) requireRank(actor, 'admin');
+  if (body.jwt) requireTokenRights(actor);
   const takesTokens = Boolean(row.authSettings?.jwt);
   const sent = body.jwt ? { ...body, jwt: checkJwtSettings(body.jwt, settings) } : body;
   const scim = body.scim && { ...row.authSettings?.scim, ...body.scim };
   row.authSettings = merged(row.authSettings, { ...sent, scim });
   touch(change, row);
   if (body.jwt !== undefined) await announceTokens(change, row.id, takesTokens);
+}
+
+/** Tokens may name any user and have every scope of keys of users. Throws AB03 for an actor who could not grant both. */
+function requireTokenRights(actor: Actor): void {
+  requireRank(actor, 'admin');
+  const grantable = grantableInWorkspaces(actor.scopes);
+  const missing = [...scopesByType['workspace-user']].filter((scope) => !grantable.has(scope));
+  if (missing.length === 0) return;
+  throw forbidden(`jwt: tokens can have every scope of a workspace. These are missing: ${missing.slice(0, 10).join(', ')}`);
 }
 
 /** Replaces the named lists. The others stay. */
