@@ -1,8 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
+import type { TaskOptions } from '../core/contract/plugin/services/worker-tasks.ts';
 import { GatewayError } from '../core/contract/values/errors/errors.ts';
 import type { Log } from '../core/contract/values/log/log.ts';
 import type { Maybe } from '../core/contract/values/maybe.ts';
+import { createFairQueue } from './fair-queue.ts';
 
 /** A named task. */
 export interface Task<Input, Output> {
@@ -44,7 +46,7 @@ export interface WorkerPool<Given extends Tasks> {
   run<Name extends keyof Given & string>(
     name: Name,
     input: InputOf<Given[Name]>,
-    timeoutMs?: number,
+    options?: TaskOptions,
   ): Maybe<OutputOf<Given[Name]>>;
   readonly running: number;
   readonly waiting: number;
@@ -58,6 +60,7 @@ interface Job {
   readonly name: string;
   readonly input: unknown;
   readonly timeoutMs: number;
+  readonly owner: string;
   readonly resolve: (output: never) => void;
   readonly reject: (error: GatewayError) => void;
   /** Ends the wait for a thread. */
@@ -85,25 +88,30 @@ export function createWorkerPool<Given extends Tasks>(tasks: Given, options: Wor
   );
   // The queue is here, and Piscina gets no more tasks than it has threads. When a thread ends, Piscina starts another one for its
   // next task, but not for tasks in its own queue.
-  const queue: Job[] = [];
+  const queue = createFairQueue<Job>();
   let running = 0;
 
   return {
-    run(name, input, timeoutMs = taskMs) {
+    run(name, input, { timeoutMs = taskMs, owner = '' } = {}) {
       const { inline } = tasks[name] as Tasks[string];
       if (inline && inline.sizeOf(input) <= inline.sizeMax) {
         countOf(name).inline++;
         return inline.run(input);
       }
       return new Promise((resolve, reject) => {
-        const job: Job = { name, input, timeoutMs, resolve, reject, waitTimer: null };
+        const job: Job = { name, input, timeoutMs, owner, resolve, reject, waitTimer: null };
         if (running < threads) return void start(job);
-        if (queue.length >= queueMax) return refuse(job, 'the worker queue is full');
+        if (queue.length >= queueMax) {
+          const last = queue.takeExcess(owner);
+          if (last === null) return refuse(job, 'the worker queue is full');
+          clearTimeout(last.waitTimer ?? undefined);
+          refuse(last, 'the worker queue is full');
+        }
         job.waitTimer = setTimeout(() => {
-          queue.splice(queue.indexOf(job), 1);
+          queue.remove(job);
           refuse(job, `no worker thread was free within ${timeoutMs} ms`);
         }, timeoutMs);
-        queue.push(job);
+        queue.add(job);
       });
     },
     get running() {
@@ -117,7 +125,7 @@ export function createWorkerPool<Given extends Tasks>(tasks: Given, options: Wor
     },
     counts,
     async close() {
-      for (const job of queue.splice(0)) {
+      for (let job = queue.next(); job; job = queue.next()) {
         clearTimeout(job.waitTimer ?? undefined);
         refuse(job, 'the worker pool is closed');
       }
@@ -142,12 +150,13 @@ export function createWorkerPool<Given extends Tasks>(tasks: Given, options: Wor
     } finally {
       clearTimeout(timer);
       running--;
+      queue.yieldTurn(job.owner);
       startNext();
     }
   }
 
   function startNext(): void {
-    const job = queue.shift();
+    const job = queue.next();
     if (!job) return;
     clearTimeout(job.waitTimer ?? undefined);
     void start(job);

@@ -61,7 +61,8 @@ export function chainParts({ settings, log, clock, state, outbound, journal, wor
       blockInlineConfig: settings.blockInlineConfig,
       headerPrefixes: prefixes,
       headersToMetadata: { names: settings.headersToMetadata, keyPrefix: settings.metadataKeyPrefix },
-      countTokens: async (texts, timeoutMs) => workers.run('count-tokens', { texts: cutForCount(texts) }, timeoutMs),
+      countTokens: async (texts, timeoutMs, owner) =>
+        workers.run('count-tokens', { texts: cutForCount(texts) }, { timeoutMs, owner }),
       tasks: workers,
       tokens: state.tokens,
       ...{ settingNames, forwardedHeaders, modelHeaders },

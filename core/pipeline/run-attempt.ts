@@ -180,7 +180,7 @@ function stepTransport(ctx: RequestContext, resolved: ResolvedTarget, dispatcher
   return {
     ...{ sender, ownStore, clock: services.clock },
     sign: (call) => signCall(ctx, call, resolved, dispatcher),
-    countTokens: (texts) => services.countTokens(texts, countMs).catch(() => roughTokens(texts)),
+    countTokens: (texts) => services.countTokens(texts, countMs, ctx.identity?.workspaceId).catch(() => roughTokens(texts)),
   };
 }
 

@@ -80,7 +80,8 @@ export function createSemantic(services: CoreServices): Semantic {
   async function embed(ctx: RequestContext, embedding: EmbeddingModel, text: string): Promise<Float32Array | null> {
     try {
       // A token has at least one byte.
-      if (Buffer.byteLength(text) >= tokensMax && (await countTokens([text], countMs)) >= tokensMax) return null;
+      if (Buffer.byteLength(text) >= tokensMax && (await countTokens([text], countMs, ctx.identity?.workspaceId)) >= tokensMax)
+        return null;
       const { provider, model, dimensions } = embedding;
       const reply = await callProvider({
         request: ctx,

@@ -35,7 +35,7 @@ export function countInputTokens(ctx: RequestContext, services: CoreServices): M
   const chars = charsOf(texts);
   counts.set(ctx, Math.ceil(chars / charsPerToken));
   if (chars < countedCharsMin || chars > countedCharsMax) return;
-  const counted = services.countTokens(texts, timeoutMs);
+  const counted = services.countTokens(texts, timeoutMs, ctx.identity?.workspaceId);
   if (!isPromise(counted)) return;
   return counted.then(
     (tokens) => void counts.set(ctx, tokens),

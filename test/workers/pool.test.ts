@@ -41,7 +41,7 @@ describe('worker pool', () => {
   ] as const)('%s: the task fails with the reason, and the next task runs', async (how, reason) => {
     const pool = poolOf();
     await pool.run('double', 11);
-    const failing = pool.run('misbehave', how, how === 'hang' ? 1000 : undefined);
+    const failing = pool.run('misbehave', how, { timeoutMs: how === 'hang' ? 1000 : undefined });
     // Waits behind the failing task.
     const next = pool.run('double', 12);
     await expect(failing).rejects.toMatchObject({ code: 'internal', detail: `worker task misbehave: ${reason}` });
@@ -73,13 +73,40 @@ describe('worker pool', () => {
     const pool = poolOf();
     const flag = new SharedArrayBuffer(4);
     const busy = pool.run('wait-for', flag);
-    await expect(pool.run('double', 11, 20)).rejects.toMatchObject({
+    await expect(pool.run('double', 11, { timeoutMs: 20 })).rejects.toMatchObject({
       code: 'overloaded',
       detail: 'worker task double: no worker thread was free within 20 ms',
     });
     expect(pool.waiting).toBe(0);
     release(flag);
     expect(await busy).toBe('released');
+  });
+
+  it('workspaces take turns, and the one whose task has run waits for those that came meanwhile', async () => {
+    const pool = poolOf();
+    const flag = new SharedArrayBuffer(4);
+    const ended: string[] = [];
+    const run = async (owner: string, value: number) => {
+      await pool.run('double', value, { owner });
+      ended.push(owner);
+    };
+    const busy = pool.run('wait-for', flag, { owner: 'many' });
+    const waiting = [run('many', 11), run('many', 12), run('many', 13), run('few', 14), run('other', 15), run('few', 16)];
+    release(flag);
+    await Promise.all([busy, ...waiting]);
+    expect(ended).toEqual(['few', 'other', 'many', 'few', 'many', 'many']);
+  });
+
+  it('a full queue rejects the last task of the workspace with the most tasks', async () => {
+    const pool = poolOf({ queueMax: 3 });
+    const flag = new SharedArrayBuffer(4);
+    const busy = pool.run('wait-for', flag, { owner: 'many' });
+    const many = [11, 12, 13].map((value) => Promise.resolve(pool.run('double', value, { owner: 'many' })));
+    const few = pool.run('double', 14, { owner: 'few' });
+    await expect(many[2]).rejects.toMatchObject({ code: 'overloaded', detail: 'worker task double: the worker queue is full' });
+    await expect(pool.run('double', 15, { owner: 'many' })).rejects.toMatchObject({ code: 'overloaded' });
+    release(flag);
+    expect(await Promise.all([busy, many[0], many[1], few])).toEqual(['released', 22, 24, 28]);
   });
 
   it('runs as many tasks at once as it has threads', async () => {

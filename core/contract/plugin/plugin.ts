@@ -166,8 +166,11 @@ export interface Services {
   /** Random UUID. */
   newId(): string;
   readonly documents: DocumentReader;
-  /** Tokens of these texts, counted off the main thread. Rejects when it is overloaded or takes longer than `timeoutMs`. */
-  countTokens(texts: readonly string[], timeoutMs: number): Promise<number>;
+  /**
+   * Tokens of these texts, counted off the main thread, in the turn of the workspace if one is given. Rejects when it is overloaded or takes
+   * longer than `timeoutMs`.
+   */
+  countTokens(texts: readonly string[], timeoutMs: number, workspaceId?: string): Promise<number>;
   /**
    * Sends an HTTP request under the gateway's rules for outgoing calls: private addresses need TRUSTED_CUSTOM_HOSTS, redirects are not
    * followed, the response holds at most 1 MiB. Rejects with an Error that names the origin and the reason.

@@ -72,9 +72,9 @@ const replyKeys = ['choices', 'content', 'output'] as const;
 async function estimateUsage(ctx: RequestContext, services: CoreServices, reply: Uint8Array | null): Promise<Usage | null> {
   if (reply !== null && reply.length > parsedBytesMax) return null;
   try {
-    const inputTokens = await services.countTokens(promptTexts(ctx.params), timeoutMs);
-    const outputTokens =
-      reply === null ? ctx.streamEvents : await services.countTokens(textsBelow(parse(reply), replyKeys), timeoutMs);
+    const count = (texts: readonly string[]) => services.countTokens(texts, timeoutMs, ctx.identity?.workspaceId);
+    const inputTokens = await count(promptTexts(ctx.params));
+    const outputTokens = reply === null ? ctx.streamEvents : await count(textsBelow(parse(reply), replyKeys));
     return { ...emptyUsage(), inputTokens, outputTokens, estimated: true };
   } catch (thrown) {
     services.log.warn(

@@ -55,6 +55,6 @@ export const containsCode: Check = defineCheck({
         data: { explanation: `${fact}${ending}`, searchedFormat: format, not, foundFormats, textExcerpt: excerpt(text) },
       };
     };
-    return ({ text }) => after(scan(tasks, 'code-languages', text), (words) => conclude(words, text));
+    return ({ text, ctx }) => after(scan(tasks, 'code-languages', text, ctx), (words) => conclude(words, text));
   },
 });

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { after } from '../../../core/contract/values/maybe.ts';
 import type { Finding } from '../window/search.ts';
 import { bothSides, type Check, defineCheck } from './check.ts';
+import { shareOf } from './share-of.ts';
 
 const reasons = {
   any: { true: 'At least one word was found.', false: 'No words were found.' },
@@ -28,10 +29,10 @@ export const contains: Check = defineCheck({
     };
     const nothing = outcomeOf([]);
     const conclude = (foundWords: readonly string[]) => (foundWords.length === 0 ? nothing : outcomeOf(foundWords));
-    return ({ parts }) => {
+    return ({ parts, ctx }) => {
       // A name or a number cannot be one of the words that must be there.
       const read = operator === 'none' ? parts : parts.filter(({ kind }) => kind === undefined);
-      return after(tasks.run('find-words', { texts: read.map(({ text }) => text), words, isNormalized }), conclude);
+      return after(tasks.run('find-words', { texts: read.map(({ text }) => text), words, isNormalized }, shareOf(ctx)), conclude);
     };
   },
   prepareWindow({ words, operator, normalize: isNormalized }) {

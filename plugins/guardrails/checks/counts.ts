@@ -20,7 +20,7 @@ export const sentenceCount: Check = defineCheck({
         data: { sentenceCount: count, minCount: min, maxCount: max, not, verdict, explanation, textExcerpt: excerpt(text) },
       };
     };
-    return ({ text }) => after(scan(tasks, 'sentences', text), (count) => conclude(count, text));
+    return ({ text, ctx }) => after(scan(tasks, 'sentences', text, ctx), (count) => conclude(count, text));
   },
 });
 
@@ -36,7 +36,7 @@ export const wordCount: Check = defineCheck({
       const explanation = rangeText(count, 'words', minWords, maxWords, inside, not);
       return { verdict, data: { wordCount: count, minWords, maxWords, not, verdict, explanation, textExcerpt: excerpt(text) } };
     };
-    return ({ text }) => after(scan(tasks, 'words', text), (count) => conclude(count, text.trim()));
+    return ({ text, ctx }) => after(scan(tasks, 'words', text, ctx), (count) => conclude(count, text.trim()));
   },
 });
 

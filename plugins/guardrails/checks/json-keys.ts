@@ -27,7 +27,7 @@ export const jsonKeys: Check = defineCheck({
         data: { matchedJson, verdict, explanation, presentKeys, missingKeys, operator, textExcerpt: excerpt(text) },
       };
     };
-    return ({ text }) => after(scan(tasks, 'json', text), (found) => conclude(found, text));
+    return ({ text, ctx }) => after(scan(tasks, 'json', text, ctx), (found) => conclude(found, text));
   },
 });
 

@@ -1,8 +1,10 @@
 import * as v from 'valibot';
+import type { RequestContext } from '../../../core/contract/plugin/context.ts';
 import { messageOf } from '../../../core/contract/values/errors/message-of.ts';
 import { after } from '../../../core/contract/values/maybe.ts';
 import { type Check, defineCheck } from './check.ts';
 import { scan } from './scan.ts';
+import { shareOf } from './share-of.ts';
 
 const schemaCharsMax = 16_384;
 
@@ -23,9 +25,9 @@ export const jsonSchema: Check = defineCheck({
     } catch (thrown) {
       throw new Error(`schema: ${messageOf(thrown)}`);
     }
-    const judge = (json: unknown) => {
+    const judge = (json: unknown, ctx: RequestContext) => {
       if (json === null) return { verdict: false, data: { explanation: 'No valid JSON found in the response.', not } };
-      return after(tasks.run('check-schema', { schema, json: JSON.stringify(json) }), (errors) => {
+      return after(tasks.run('check-schema', { schema, json: JSON.stringify(json) }, shareOf(ctx)), (errors) => {
         const isValid = errors.length === 0;
         return {
           verdict: isValid !== not,
@@ -33,7 +35,7 @@ export const jsonSchema: Check = defineCheck({
         };
       });
     };
-    return ({ text }) => after(scan(tasks, 'json', text), judge);
+    return ({ text, ctx }) => after(scan(tasks, 'json', text, ctx), (json) => judge(json, ctx));
   },
 });
 

@@ -21,7 +21,7 @@ function letterCase(id: string, wanted: string, other: string, others: 'has-lowe
         const ending = !not ? '.' : isAll ? ' when they should not be.' : ' as expected.';
         return { verdict, data: { verdict, not, explanation: `${fact}${ending}`, textExcerpt: excerpt(text) } };
       };
-      return ({ text }) => after(scan(tasks, others, text), (hasOthers) => conclude(!hasOthers, text));
+      return ({ text, ctx }) => after(scan(tasks, others, text, ctx), (hasOthers) => conclude(!hasOthers, text));
     },
   });
 }

@@ -39,9 +39,9 @@ export const requiredMetadataKeyPairs: Check = defineCheck({
   }),
   prepare({ metadataPairs, operator, matchType }, { tasks }) {
     const match = prepareValues(metadataPairs, matchType, 'metadataPairs', tasks);
-    return ({ metadata }) =>
+    return ({ metadata, ctx }) =>
       after(
-        match((key) => (Object.hasOwn(metadata, key) ? metadata[key] : undefined)),
+        match(ctx, (key) => (Object.hasOwn(metadata, key) ? metadata[key] : undefined)),
         ({ found, missing }) => conclude(operator, found, missing),
       );
   },

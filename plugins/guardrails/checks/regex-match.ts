@@ -1,9 +1,11 @@
 import * as v from 'valibot';
+import type { RequestContext } from '../../../core/contract/plugin/context.ts';
 import type { PatternOutput } from '../../../core/contract/plugin/services/worker-tasks.ts';
 import { after } from '../../../core/contract/values/maybe.ts';
 import type { TextPart } from '../texts.ts';
 import { bothSides, type Check, defineCheck, excerpt, noText } from './check.ts';
 import { patternWindow, preparePattern, rule } from './pattern.ts';
+import { shareOf } from './share-of.ts';
 
 /** `default.regexMatch`: searches the text for a pattern. */
 export const regexMatch: Check = defineCheck({
@@ -31,20 +33,23 @@ export const regexMatch: Check = defineCheck({
         },
       };
     };
-    const match = (text: string) => {
+    const match = (text: string, ctx: RequestContext) => {
       if (text === '') return noText('Missing text to match', 'the regex', { regexPattern: rule, not });
       const input = { pattern: rule, flags: '', texts: [text], replacement: null };
-      return after(tasks.run('match-pattern', input), (output) => conclude(text, output));
+      return after(tasks.run('match-pattern', input, shareOf(ctx)), (output) => conclude(text, output));
     };
-    const normalized = (parts: readonly TextPart[], text: string) =>
-      isNormalized ? after(tasks.run('normalize', { texts: parts.map((part) => part.text) }), match) : match(text);
-    return ({ text, parts }) => {
+    const normalized = (parts: readonly TextPart[], text: string, ctx: RequestContext) => {
+      if (!isNormalized) return match(text, ctx);
+      const texts = parts.map((part) => part.text);
+      return after(tasks.run('normalize', { texts }, shareOf(ctx)), (plain) => match(plain, ctx));
+    };
+    return ({ text, parts, ctx }) => {
       const others = not ? parts.filter(({ kind }) => kind !== undefined) : [];
-      if (others.length === 0) return normalized(parts, text);
+      if (others.length === 0) return normalized(parts, text, ctx);
       const texts = parts.filter(({ kind }) => kind === undefined);
       const joined = others.map((part) => part.text).join('\n');
-      if (text === '') return normalized(others, joined);
-      return after(normalized(texts, text), (outcome) => (outcome.verdict ? normalized(others, joined) : outcome));
+      if (text === '') return normalized(others, joined, ctx);
+      return after(normalized(texts, text, ctx), (outcome) => (outcome.verdict ? normalized(others, joined, ctx) : outcome));
     };
   },
   prepareWindow({ rule, not, normalize: isNormalized }, { tasks }) {

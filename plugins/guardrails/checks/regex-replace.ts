@@ -3,6 +3,7 @@ import { after } from '../../../core/contract/values/maybe.ts';
 import { withTexts } from '../texts.ts';
 import { bothSides, type Check, defineCheck } from './check.ts';
 import { patternWindow, preparePattern, rule } from './pattern.ts';
+import { shareOf } from './share-of.ts';
 
 /** `default.regexReplace`: replaces the first match of each text, with the flag `g` all matches. */
 export const regexReplace: Check = defineCheck({
@@ -17,9 +18,9 @@ export const regexReplace: Check = defineCheck({
   prepare({ rule, redactText, failOnDetection }, { tasks }) {
     const { pattern, flags } = parseRule(rule);
     preparePattern(tasks, pattern, flags);
-    return ({ body, parts }) => {
+    return ({ body, parts, ctx }) => {
       const input = { pattern, flags, texts: parts.map(({ text }) => text), replacement: redactText };
-      return after(tasks.run('match-pattern', input), ({ replaced }) => {
+      return after(tasks.run('match-pattern', input, shareOf(ctx)), ({ replaced }) => {
         if (replaced === null) {
           return {
             verdict: true,

@@ -15,7 +15,7 @@ export const requiredHeaders: Check = defineCheck({
     const match = prepareValues(headers, matchType, 'headers', tasks);
     return ({ ctx }) =>
       after(
-        match((name) => ctx.request.header(name.toLowerCase())),
+        match(ctx, (name) => ctx.request.header(name.toLowerCase())),
         ({ found, missing }) => {
           const verdict = operator === 'any' ? found.length > 0 : operator === 'all' ? missing.length === 0 : found.length === 0;
           const explanation = `The request must have ${reasons[operator]} these headers with these values.`;

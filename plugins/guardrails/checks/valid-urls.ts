@@ -22,8 +22,8 @@ export const validUrls: Check = defineCheck({
   }),
   prepare:
     ({ not, onlyDNS }, services) =>
-    async ({ text }) => {
-      const urls = await scan(services.tasks, 'urls', text);
+    async ({ text, ctx }) => {
+      const urls = await scan(services.tasks, 'urls', text, ctx);
       const validationMethod = onlyDNS ? 'DNS lookup' : 'HTTP request';
       const base = { not, textExcerpt: excerpt(text) };
       if (urls.length === 0) {

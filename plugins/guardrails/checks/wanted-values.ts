@@ -1,7 +1,9 @@
 import * as v from 'valibot';
+import type { RequestContext } from '../../../core/contract/plugin/context.ts';
 import type { TaskRunner } from '../../../core/contract/plugin/services/worker-tasks.ts';
 import { after, all, type Maybe } from '../../../core/contract/values/maybe.ts';
 import { preparePattern } from './pattern.ts';
+import { shareOf } from './share-of.ts';
 
 export const operator = v.optional(v.picklist(['all', 'any', 'none']), 'all');
 export type Operator = v.InferOutput<typeof operator>;
@@ -23,7 +25,7 @@ export function prepareValues(
   kind: v.InferOutput<typeof matchType>,
   path: string,
   tasks: TaskRunner,
-): (read: (name: string) => string | undefined) => Maybe<{ found: string[]; missing: string[] }> {
+): (ctx: RequestContext, read: (name: string) => string | undefined) => Maybe<{ found: string[]; missing: string[] }> {
   const pairs = Object.entries(wantedOf).map(([name, wanted]) => ({ name, wanted: [wanted].flat() }));
   if (kind === 'regex') {
     for (const { name, wanted } of pairs) {
@@ -33,17 +35,18 @@ export function prepareValues(
       }
     }
   }
-  const matches = (value: string, wanted: readonly string[]): Maybe<boolean> => {
+  const matches = (ctx: RequestContext, value: string, wanted: readonly string[]): Maybe<boolean> => {
     if (kind === 'exact') return wanted.includes(value);
     if (kind === 'contains') return wanted.some((text) => value.includes(text));
     if (kind === 'containsAll') return wanted.every((text) => value.includes(text));
-    const found = wanted.map((pattern) => tasks.run('match-pattern', { pattern, flags: '', texts: [value], replacement: null }));
+    const input = { flags: '', texts: [value], replacement: null };
+    const found = wanted.map((pattern) => tasks.run('match-pattern', { pattern, ...input }, shareOf(ctx)));
     return after(all(found), (outputs) => outputs.some(({ match }) => match !== null));
   };
-  return (read) => {
+  return (ctx, read) => {
     const results = pairs.map(({ name, wanted }): Maybe<boolean> => {
       const value = read(name);
-      return value === undefined ? false : matches(value, wanted);
+      return value === undefined ? false : matches(ctx, value, wanted);
     });
     return after(all<boolean>(results), (isMatch) => {
       const names = pairs.map(({ name }) => name);

@@ -47,8 +47,8 @@ beforeEach(async () => {
       0,
       0,
     ]);
-    const answer = data ? Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 0, 0, data.length, ...data]) : Buffer.alloc(0);
-    server.send(Buffer.concat([head, query.subarray(12, end), answer]), from.port, from.address);
+    const resource = data ? Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 0, 0, data.length, ...data]) : Buffer.alloc(0);
+    server.send(Buffer.concat([head, query.subarray(12, end), resource]), from.port, from.address);
   });
   folder = mkdtempSync(join(tmpdir(), 'hosts-'));
   hostsFile = join(folder, 'hosts');

@@ -172,11 +172,18 @@ export type TaskName = keyof WorkerTasks;
 export interface TaskRunner {
   /**
    * Throws or rejects with GatewayError: `overloaded` if the queue is full or the task has waited too long, `internal` if it fails, takes
-   * too long or its thread ends. `timeoutMs` replaces WORKER_TASK_TIMEOUT.
+   * too long or its thread ends.
    */
   run<Name extends TaskName>(
     name: Name,
     input: WorkerTasks[Name]['input'],
-    timeoutMs?: number,
+    options?: TaskOptions,
   ): Maybe<WorkerTasks[Name]['output']>;
+}
+
+export interface TaskOptions {
+  /** Replaces WORKER_TASK_TIMEOUT. */
+  readonly timeoutMs?: number | undefined;
+  /** Id of the workspace that the task is for. Workspaces take turns. Absent: those without one are together one of them. */
+  readonly owner?: string | undefined;
 }

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { after } from '../../../../core/contract/values/maybe.ts';
 import { bothSides, type Check, defineCheck, excerpt } from '../check.ts';
+import { shareOf } from '../share-of.ts';
 
 /** Limits that separate the texts of the corpus best; see the README here. */
 const likelihoodMin = -4.3;
@@ -14,8 +15,8 @@ export const gibberish: Check = defineCheck({
   parameters: v.strictObject({ not: v.optional(v.boolean(), false) }),
   prepare:
     ({ not }, { tasks }) =>
-    ({ text }) =>
-      after(tasks.run('rate-gibberish', { text: text.slice(0, charsMax) }), (analysis) => {
+    ({ text, ctx }) =>
+      after(tasks.run('rate-gibberish', { text: text.slice(0, charsMax) }, shareOf(ctx)), (analysis) => {
         const { likelihood, repetition } = analysis;
         const isGibberish = likelihood !== null && (likelihood < likelihoodMin || repetition > repetitionMax);
         const verdict = isGibberish === not;

@@ -27,7 +27,7 @@ export const judge: Check = defineCheck({
         max_tokens: 300,
       });
       if ('failed' in asked) return asked.failed;
-      const judged = await scan(services.tasks, 'json', textOf(asked.reply));
+      const judged = await scan(services.tasks, 'json', textOf(asked.reply), subject.ctx);
       if (!isObject(judged) || typeof judged.meets !== 'boolean') return asked.unreadable();
       const verdict = judged.meets !== not;
       const reason = typeof judged.reason === 'string' ? excerpt(judged.reason) : '';

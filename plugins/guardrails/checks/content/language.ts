@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { after } from '../../../../core/contract/values/maybe.ts';
 import { bothSides, type Check, defineCheck, excerpt, noText } from '../check.ts';
+import { shareOf } from '../share-of.ts';
 
 /** Languages of the reference, which names them by language and script, with their ISO 639-1 codes. */
 const isoOf: Readonly<Record<string, string>> = {
@@ -75,9 +76,9 @@ export const language: Check = defineCheck({
   prepare({ language: given, not }, { tasks }) {
     const allowedLanguages = [given].flat();
     const allowed = new Set(allowedLanguages.map((name) => isoOf[name] ?? name));
-    return ({ text }) => {
+    return ({ text, ctx }) => {
       if (!/\p{L}/u.test(text)) return noText('The text has no letters', 'the language', { not, allowedLanguages });
-      return after(tasks.run('detect-language', { text: text.slice(0, charsMax) }), (guesses) => {
+      return after(tasks.run('detect-language', { text: text.slice(0, charsMax) }, shareOf(ctx)), (guesses) => {
         const detected = guesses[0]?.language ?? null;
         if (detected === null) return noText('The language was not recognised', 'the language', { not, allowedLanguages });
         const verdict = allowed.has(detected) !== not;

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { piiCategories } from '../../../../core/contract/plugin/guardrails/pii-categories.ts';
 import { after } from '../../../../core/contract/values/maybe.ts';
 import { bothSides, type Check, defineCheck } from '../check.ts';
+import { shareOf } from '../share-of.ts';
 import { concludeFindings } from './findings.ts';
 import { rememberedOf } from './placeholders.ts';
 
@@ -28,7 +29,7 @@ export const pii: Check = defineCheck({
       const placeholders = restore && subject.side === 'input' ? rememberedOf(subject.ctx) : null;
       const texts = subject.parts.map(({ text }) => text);
       const input = { texts, categories, redact, known: placeholders && [...placeholders] };
-      return after(tasks.run('find-pii', input), (found) => {
+      return after(tasks.run('find-pii', input, shareOf(subject.ctx)), (found) => {
         for (const [placeholder, value] of found.added) placeholders?.set(placeholder, value);
         return concludeFindings(subject, found, rules);
       });

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { after } from '../../../../core/contract/values/maybe.ts';
 import { bothSides, type Check, defineCheck, excerpt } from '../check.ts';
+import { shareOf } from '../share-of.ts';
 
 /** `svc.promptInjection`: the signs of prompt injection in the text score less than the threshold. */
 export const promptInjection: Check = defineCheck({
@@ -12,8 +13,8 @@ export const promptInjection: Check = defineCheck({
   }),
   prepare:
     ({ threshold, not }, { tasks }) =>
-    ({ text, parts }) =>
-      after(tasks.run('score-injection', { texts: parts.map((part) => part.text) }), ({ score, signals }) => {
+    ({ text, parts, ctx }) =>
+      after(tasks.run('score-injection', { texts: parts.map((part) => part.text) }, shareOf(ctx)), ({ score, signals }) => {
         const isFound = score >= threshold;
         const verdict = isFound === not;
         const signs = signals.length === 0 ? '' : `: ${signals.join(', ')}`;

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { after } from '../../../../core/contract/values/maybe.ts';
 import { bothSides, type Check, defineCheck } from '../check.ts';
+import { shareOf } from '../share-of.ts';
 import { concludeFindings } from './findings.ts';
 
 /** `svc.secrets`: finds keys, tokens and passwords. With `redact` placeholders take their place and the check passes. */
@@ -15,7 +16,7 @@ export const secrets: Check = defineCheck({
     const rules = { noun: 'Secrets', not, member: 'detectedSecrets', more: {} };
     return (subject) => {
       const texts = subject.parts.map(({ text }) => text);
-      const found = tasks.run('find-secrets', { texts, redact, known: null });
+      const found = tasks.run('find-secrets', { texts, redact, known: null }, shareOf(subject.ctx));
       return after(found, (result) => concludeFindings(subject, result, rules));
     };
   },

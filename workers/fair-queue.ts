@@ -1,0 +1,64 @@
+/** Waiting items of several owners, who take turns. */
+export interface FairQueue<Item> {
+  readonly length: number;
+  add(item: Item): void;
+  /** Removes the first item of the owner whose turn it is, and returns it. The next turn is that of another owner. */
+  next(): Item | undefined;
+  /** Moves the owner behind those that have come meanwhile. Called when its item has been processed. */
+  yieldTurn(owner: string): void;
+  remove(item: Item): void;
+  /** Removes the last item of the owner with the most items, and returns it. Null if this owner would then have as many. */
+  takeExcess(owner: string): Item | null;
+}
+
+export function createFairQueue<Item extends { readonly owner: string }>(): FairQueue<Item> {
+  /** Owners in the order of their turns, each with at least one item. */
+  const items = new Map<string, Item[]>();
+  let length = 0;
+
+  function yieldTurn(owner: string): void {
+    const own = items.get(owner);
+    if (!own) return;
+    items.delete(owner);
+    items.set(owner, own);
+  }
+
+  function taken(owner: string, own: readonly Item[], item: Item | undefined): Item | undefined {
+    length--;
+    if (own.length === 0) items.delete(owner);
+    return item;
+  }
+
+  return {
+    get length() {
+      return length;
+    },
+    add(item) {
+      length++;
+      const own = items.get(item.owner);
+      if (own) own.push(item);
+      else items.set(item.owner, [item]);
+    },
+    next() {
+      const [first] = items;
+      if (!first) return undefined;
+      const [owner, own] = first;
+      yieldTurn(owner);
+      return taken(owner, own, own.shift());
+    },
+    yieldTurn,
+    remove(item) {
+      const own = items.get(item.owner);
+      const at = own?.indexOf(item) ?? -1;
+      if (!own || at === -1) return;
+      own.splice(at, 1);
+      taken(item.owner, own, item);
+    },
+    takeExcess(owner) {
+      let [largest, most]: [string, Item[]] = ['', []];
+      for (const [one, own] of items) if (own.length > most.length) [largest, most] = [one, own];
+      if (most.length <= (items.get(owner)?.length ?? 0) + 1) return null;
+      return taken(largest, most, most.pop()) ?? null;
+    },
+  };
+}
