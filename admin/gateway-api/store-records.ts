@@ -78,8 +78,12 @@ export function createRecordStore(
 
 /** True if every record of the batch would fail: the database is unreachable, or another transaction got in the way. */
 function isOfBatch(error: unknown): boolean {
-  return isDatabaseAway(error) || conflictCodes.has(codeOf(error));
+  const code = codeOf(error);
+  return conflictCodes.has(code) || (isDatabaseAway(error) && code !== statementTimeout);
 }
+
+/** The statement for the whole batch took too long. Those for single records are shorter. */
+const statementTimeout = '57014';
 
 /** Serialization failure, deadlock, lock timeout. */
 const conflictCodes: ReadonlySet<string> = new Set(['40001', '40P01', '55P03']);

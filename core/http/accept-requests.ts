@@ -98,6 +98,9 @@ export function acceptRequests(options: HttpServerOptions, parts: RequestParts):
     const preflight = cors?.preflight(request);
     if (preflight) return sink.send(204, preflight, '');
     if (replyBuiltIn(options.builtIns, request, sink, (error) => options.failed('metrics', error))) return;
+    // Requests to the control plane call no provider, so they make no circle.
+    if (request.cameBack && formatOf(request.method, request.path) !== 'control-plane')
+      return refuse(new GatewayError('loop_detected'), request, sink);
     if (open.size > settings.requestsInFlightMax) return refuse(new GatewayError('overloaded'), request, sink);
     options.handle(request, sink);
   }

@@ -67,6 +67,8 @@ export class ParsedRequest implements InboundRequest {
   hasLength = true;
   error: GatewayError | null = null;
   webSocketProtocols: readonly string[] | null = null;
+  /** True for a call of a gateway of this installation. */
+  cameBack = false;
   /** Null until the server sets it. */
   addressRules: AddressRules | null = null;
   /** True if the connection comes from a trusted proxy. */
@@ -142,7 +144,7 @@ function readHeader(name: string, value: string): void {
   const kind = rules.kinds.get(name);
   if (kind === undefined) return;
   if (kind === passed) {
-    if (rules.loopMark !== null && exact.includes(rules.loopMark)) refuse(request, 'loop_detected');
+    if (rules.loopMark !== null && exact.includes(rules.loopMark)) request.cameBack = true;
     return;
   }
   if (rules.lastSeen[kind] === reading.serial) refuse(request, 'bad_request', `The ${name} header is repeated`, name);

@@ -12,11 +12,15 @@ const loadMsMax = 30_000;
  * Loads a file (absolute, or relative to the working directory) or an installed package of a third party, which may import
  * `svc-gateway/plugin` and `svc-gateway/provider`. Throws an Error that names the setting, the entry, the problem and its line.
  */
-export async function loadModule(setting: string, name: string): Promise<Readonly<Record<string, unknown>>> {
+export async function loadModule(
+  setting: string,
+  name: string,
+  msMax: number = loadMsMax,
+): Promise<Readonly<Record<string, unknown>>> {
   sharePackage();
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`its top-level await did not settle within ${loadMsMax} ms`)), loadMsMax);
+    timer = setTimeout(() => reject(new Error(`its top-level await did not settle within ${msMax} ms`)), msMax);
   });
   try {
     return await Promise.race([import(locate(name)), late]);

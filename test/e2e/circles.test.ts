@@ -28,6 +28,11 @@ it.each([
   expect([reply.status, (await reply.json()).error.code]).toEqual([508, 'loop_detected']);
 });
 
+it('a call that leads to the control plane gets its reply', async () => {
+  const reply = await gateway.call('/proxy/configs', { method: 'GET', headers: { 'x-svc-api-key': key } });
+  expect([reply.status, (await reply.json()).data?.errorCode]).toEqual([403, 'AB03']);
+});
+
 it('a request that passed other networks is served', async () => {
   const reply = await gateway.call('/models', { headers: { 'cdn-loop': 'cloudflare; loops=1, svc-gateway-0123456789abcdef' } });
   expect(reply.status).toBe(200);

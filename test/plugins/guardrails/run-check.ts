@@ -23,7 +23,7 @@ export async function run(name: string, parameters: JsonObject, body: JsonObject
   expect(check.sides).toContain(side);
   const parts = textParts('chatComplete', side, body, 'last_message');
   const subject: Subject = {
-    ctx: { identity: null } as never,
+    ctx: { identity: null, request: { headers: [] } } as never,
     side,
     body,
     operation: 'chatComplete',
