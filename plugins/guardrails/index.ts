@@ -37,11 +37,13 @@ function hooksOf(compiled: readonly Compiled[], services: CoreServices, isShared
   const responses = new ResponseChecks(compiled, services, states);
   const start = compiled[0]?.start ?? noGuardrails;
   const hasInput = compiled.some(({ input }) => input.all.length > 0);
+  const readsModels = compiled.some(({ input }) => input.all.some(({ checks }) => checks.some((check) => check.readsModels)));
   const modes = new Set(compiled.flatMap(({ output }) => output.all.map(({ stream }) => stream)));
   return {
     ...(start.all.length > 0 ? { onStart: (ctx) => requests.checkStart(ctx, start) } : {}),
     onRequest: (ctx) => requests.onRequest(ctx, isShared),
     ...(hasInput && !isShared ? { onAttempt: (ctx, target) => requests.onAttempt(ctx, target) } : {}),
+    ...(readsModels && isShared ? { onAttempt: (ctx, target) => requests.checkModelOf(ctx, target) } : {}),
     onAttemptResponse: (ctx, response, target) => responses.onAttemptResponse(ctx, response, target),
     onOwnReply: (ctx, reply) => onOwnReply(ctx, states.of(ctx), reply),
     onBatch: (ctx, target) => requests.onBatch(ctx, target),

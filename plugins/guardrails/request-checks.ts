@@ -46,7 +46,13 @@ export class RequestChecks {
 
   onRequest(ctx: RequestContext, isShared: boolean): Maybe<Reply | undefined> {
     if (ctx.request.webSocketProtocols) return this.#checkSession(ctx);
-    return isShared ? this.#checkRequest(ctx, this.#compiled[0]?.input ?? noGuardrails, null) : undefined;
+    if (!isShared) return undefined;
+    const { model } = ctx;
+    return after(this.#checkRequest(ctx, this.#compiled[0]?.input ?? noGuardrails, null), (reply) => {
+      const state = this.#states.of(ctx);
+      state.shared = { model, results: state.before };
+      return reply;
+    });
   }
 
   /**
@@ -99,17 +105,33 @@ export class RequestChecks {
     return after(checked, (reply) => reply && { action: 'deny', reply });
   }
 
+  /**
+   * Judges the model of a pass-through request that its target reads elsewhere than all others: in a path that only its provider knows.
+   * The guardrails that all targets share ran before the target was known.
+   */
+  checkModelOf(ctx: RequestContext, target: Target): Maybe<Denial | undefined> {
+    if (ctx.endpoint?.operation !== null || ctx.passed === null || ctx.request.webSocketProtocols) return undefined;
+    const state = this.#states.of(ctx);
+    if (state.targetIndex === target.index || ctx.model === state.shared?.model) return undefined;
+    state.targetIndex = target.index;
+    const { all } = this.#compiled[target.index]?.input ?? noGuardrails;
+    const ofModels = all.map((one) => ({ ...one, checks: one.checks.filter(({ readsModels }) => readsModels) }));
+    const checked = this.#checkRequest(ctx, toGuardrails(ofModels.filter(({ checks }) => checks.length > 0)), target.path);
+    return after(checked, (reply) => reply && { action: 'deny', reply });
+  }
+
   /** Returns the reply with 446 if the request is denied. */
   #checkRequest(ctx: RequestContext, { first, later }: Guardrails, targetPath: string | null): Maybe<Reply | undefined> {
     const state = this.#states.of(ctx);
-    state.before = state.start;
+    const earlier = state.shared?.results ?? state.start;
+    state.before = earlier;
     state.after = [];
     state.isDenied = false;
     const body = ctx.endpoint?.operation === null ? passedBody(ctx) : (ctx.params ?? {});
     this.#states.runLater(ctx, later, body, targetPath);
     if (first.length === 0) return undefined;
     return after(runGuardrails(first, ctx, body, this.#services.clock), ({ results, body: changed }) => {
-      state.before = state.start.length === 0 ? results : [...state.start, ...results];
+      state.before = earlier.length === 0 ? results : [...earlier, ...results];
       this.#states.record(ctx, results, targetPath);
       if (ctx.params !== null && changed !== body) {
         ctx.params = changed;

@@ -16,6 +16,8 @@ import type { StreamWindow } from './window/stream-window.ts';
 export interface State {
   /** Target that the input guardrails ran for; null: they ran once for all targets, or not yet. */
   targetIndex: number | null;
+  /** The model that guardrails judged before a target was chosen, and their results; null: there are none. */
+  shared: { readonly model: string | null; readonly results: readonly GuardrailResult[] } | null;
   /** Start hooks. Results of the request begin with them. */
   start: readonly GuardrailResult[];
   before: readonly GuardrailResult[];
@@ -81,6 +83,7 @@ export class RequestStates {
       const request = { params: ctx.params, bodyChanged: ctx.bodyChanged };
       state = {
         targetIndex: null,
+        shared: null,
         start: [],
         before: [],
         after: [],

@@ -77,4 +77,32 @@ describe('default.modelWhitelist', () => {
       expect([sink.status, gateway.calls.length]).toEqual([446, 0]);
     },
   );
+
+  it.each([
+    ['segmind', '/bad'],
+    ['fal-ai', '/fal-ai/bad'],
+    ['stability-ai', '/v2beta/stable-image/generate/bad'],
+    ['replicate', '/models/owner/bad/predictions'],
+    ['predibase', '/deployments/v2/llms/bad/generate'],
+    ['fireworks-ai', '/workflows/accounts/a/models/bad/text_to_image'],
+  ])('judges the model in a pass-through path of %s beside that of the body', async (provider, path) => {
+    const one = { ...JSON.parse(config), provider, api_key: 'key' };
+    const headers = { ...json, 'x-svc-config': JSON.stringify(one) };
+    expect(await ask(`/v1/proxy${path}`, headers, '{"model":"good"}')).toEqual({ status: 446, calls: 0 });
+  });
+
+  it('judges the model in a pass-through path for each target that is tried', async () => {
+    const targets = ['segmind', 'fal-ai', 'openai'].map((provider) => ({ provider, api_key: 'key' }));
+    const strategy = { mode: 'fallback', on_status_codes: [446] };
+    const { provider: _provider, ...guardrails } = JSON.parse(config);
+    const headers = (given: object[]) => ({
+      ...json,
+      'x-svc-config': JSON.stringify({ ...guardrails, strategy, targets: given }),
+    });
+    const body = '{"model":"good","prompt":"a fox"}';
+    expect(await ask('/v1/proxy/bad', headers(targets.slice(0, 2)), body)).toEqual({ status: 446, calls: 0 });
+    // This provider reads the model of the body.
+    expect(await ask('/v1/proxy/bad', headers(targets), body)).toEqual({ status: 200, calls: 1 });
+    expect(await ask('/v1/proxy/good', headers(targets), body)).toEqual({ status: 200, calls: 1 });
+  });
 });
