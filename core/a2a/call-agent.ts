@@ -42,7 +42,8 @@ export interface AgentResponse {
  * about the gateway's own credential, and redirects. Throws GatewayError `unavailable` while the circuit of the agent is open.
  */
 export async function callAgent(ctx: RequestContext, options: PipelineOptions, outgoing: OutgoingCall): Promise<AgentResponse> {
-  const called = { kind: 'agent', label: 'agent', document: outgoing.agent.document, named: nameAgent } as const;
+  const { document, headers: own } = outgoing.agent;
+  const called = { kind: 'agent', label: 'agent', document, headers: own, named: nameAgent } as const;
   const { status, headers, stream } = await sendAttempt(ctx, options, called, upstreamCall(ctx, options, outgoing));
   requireUsable(status, stream);
   const isStream = isEventStream(findHeader(headers, 'content-type'));

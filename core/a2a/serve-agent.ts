@@ -5,6 +5,7 @@ import { GatewayError, toGatewayError } from '../contract/values/errors/errors.t
 import type { ReplySink } from '../contract/values/http/http.ts';
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { emptyUsage, type Usage } from '../contract/values/models/usage.ts';
+import { hidingReader } from '../json-rpc/hiding-reader.ts';
 import { RpcError, rpcCodes } from '../json-rpc/messages.ts';
 import type { OpenStreams } from '../json-rpc/open-streams.ts';
 import { relayJson, relayStream } from '../json-rpc/relay-reply.ts';
@@ -143,10 +144,11 @@ async function relay(work: Work, { rest, message, params }: Incoming): Promise<A
   const { status, headers, stream } = reply;
   const card = rewriteOf(parts.publicUrl, agent.document);
   const { checkReply = null, checkStream = null } = checks ?? {};
-  const reader = agentReader({
+  const own = agentReader({
     ...{ call, card, checkReply, onCharacters: count },
     checkStream: reply.isStream ? checkStream : null,
   });
+  const reader = hidingReader(own, agent.headers);
   try {
     if (!reply.isStream) return await relayJson(status, headers, stream, reader);
     const { clock } = options.services;

@@ -3,6 +3,7 @@ import type { UpstreamCall } from '../contract/provider/upstream.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import type { HeaderList } from '../contract/values/http/http.ts';
 import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
+import { hidingSender } from '../pipeline/attempt/hide-credentials.ts';
 import { setTraceContext } from '../pipeline/attempt/outgoing-call.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
 import { announce } from '../pipeline/run-attempt.ts';
@@ -16,6 +17,8 @@ export interface Attempt {
 }
 
 export interface Called extends CircuitOwner {
+  /** Headers of every call. Replies with an error status are shown without the credentials in them. */
+  readonly headers: Readonly<Record<string, string>>;
   /** Names the server or the agent in an error of the transport. */
   readonly named: (error: GatewayError) => GatewayError;
 }
@@ -36,7 +39,8 @@ export async function sendAttempt(
 ): Promise<UpstreamResponse> {
   const attempt = await beginAttempt(ctx, services, called);
   if (dispatcher.outgoing.traceContext) setTraceContext(ctx, call.headers);
-  const stream = exchangeStream(dispatcher.transport, call);
+  const owner = { slug: called.document.slug, credentials: {}, headers: Object.entries(called.headers).flat() };
+  const stream = exchangeStream(hidingSender(dispatcher.transport, owner), call);
   ctx.abortUpstream = () => stream.abort();
   try {
     const head = await stream.head;

@@ -63,7 +63,7 @@ function requestOf(rest: RestTools, { params, id }: ClientMessage): { method: st
 }
 
 function send(work: Work, method: string, request: RestRequest): Promise<UpstreamResponse> {
-  return sendAttempt(work.ctx, work.options, calledServer(work.server.document), upstreamCall(work, method, request));
+  return sendAttempt(work.ctx, work.options, calledServer(work.server), upstreamCall(work, method, request));
 }
 
 /** Settings of the integration replace headers that arguments set. */

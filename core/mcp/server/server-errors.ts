@@ -1,9 +1,9 @@
-import type { McpServerDocument } from '../../contract/protocol/mcp/mcp.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
 import type { Called } from '../../json-rpc/attempt.ts';
 import { nameCounterpart } from '../../json-rpc/name-counterpart.ts';
 import { type Rejection, rejectionOf } from '../credentials/token-rejection.ts';
+import type { ServerSettings } from './server-settings.ts';
 
 /** `detail` of the error if the server rejected the credential. */
 export const rejectedDetail = 'status 401';
@@ -38,6 +38,6 @@ export function nameServer(error: GatewayError, slug: string): GatewayError {
 }
 
 /** Returns the server as the counterpart of a call. */
-export function calledServer(document: McpServerDocument): Called {
-  return { kind: 'mcp', label: 'MCP server', document, named: (error) => nameServer(error, document.slug) };
+export function calledServer({ document, headers }: ServerSettings): Called {
+  return { kind: 'mcp', label: 'MCP server', document, headers, named: (error) => nameServer(error, document.slug) };
 }

@@ -3,6 +3,7 @@ import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { hasDuplicateKeys } from '../../contract/values/json/duplicate-keys.ts';
 import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
 import { isPromise, type Maybe } from '../../contract/values/maybe.ts';
+import { hidingReader } from '../../json-rpc/hiding-reader.ts';
 import type { MessageReader } from '../../json-rpc/message-reader.ts';
 import { errorBody, isAmbiguous, otherMember, RpcError } from '../../json-rpc/messages.ts';
 import type { ToolChecks } from '../../json-rpc/tool-guardrails.ts';
@@ -29,7 +30,12 @@ export interface Reading {
   readonly onReply?: (message: JsonObject | null) => void;
 }
 
+/** Reads the messages of a server, without the credentials that it repeats in failures. */
 export function messageReader(reading: Reading): MessageReader {
+  return hidingReader(readerOf(reading), reading.server.headers);
+}
+
+function readerOf(reading: Reading): MessageReader {
   const { server, call, checkResult, session, dropsTaskResults, onReply } = reading;
   const mustRead = checkResult !== null || isFiltered(server, call.method) || session === 'checked' || dropsTaskResults;
   const checked = (message: JsonObject): Maybe<string | null> => {

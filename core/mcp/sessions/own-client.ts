@@ -5,6 +5,7 @@ import { isObject, type JsonObject, parseObject } from '../../contract/values/js
 import { framesIn } from '../../contract/values/text/event-frames.ts';
 import { dataOf, isEventStream } from '../../contract/values/text/event-text.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
+import { withoutCredentials } from '../../json-rpc/hiding-reader.ts';
 import type { OpenStreams } from '../../json-rpc/open-streams.ts';
 import { type ExchangeStream, exchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
 import { nameServer, rejectionDetail } from '../server/server-errors.ts';
@@ -73,7 +74,7 @@ export async function initialize(parts: OwnClientParts, onMessage?: OnMessage): 
   const params = { protocolVersion: sessionRevision, capabilities: {}, clientInfo };
   if (parts.server.document.transport === 'sse') return initializeSse(parts, params, onMessage);
   const { headers, message } = await send(parts, null, { id: 1, method: 'initialize', params });
-  const opened = resultOf(message);
+  const opened = resultOf(message, parts.server);
   const revision = typeof opened.protocolVersion === 'string' ? opened.protocolVersion : sessionRevision;
   const session = { revision, sessionId: findHeader(headers, 'mcp-session-id') ?? null, opened };
   await send(parts, session, { method: 'notifications/initialized' });
@@ -83,7 +84,7 @@ export async function initialize(parts: OwnClientParts, onMessage?: OnMessage): 
 async function initializeSse(parts: OwnClientParts, params: JsonObject, onMessage?: OnMessage): Promise<OwnSession> {
   const sse = await openSse(parts, onMessage);
   try {
-    const opened = resultOf(await sse.request({ jsonrpc: '2.0', id: 1, method: 'initialize', params }, []));
+    const opened = resultOf(await sse.request({ jsonrpc: '2.0', id: 1, method: 'initialize', params }, []), parts.server);
     await sse.notify({ jsonrpc: '2.0', method: 'notifications/initialized' }, []);
     parts.onStatus?.(200);
     return { revision: sseRevision, sessionId: null, opened, sse };
@@ -107,10 +108,10 @@ export async function request(
   method: string,
   params: JsonObject = {},
 ): Promise<JsonObject> {
-  if (session.sse) return resultOf(await session.sse.request({ jsonrpc: '2.0', id: 2, method, params }, []));
+  if (session.sse) return resultOf(await session.sse.request({ jsonrpc: '2.0', id: 2, method, params }, []), parts.server);
   const isStateless = session.revision >= statelessRevision;
   const sent = isStateless ? { ...params, _meta: ownMeta } : params;
-  return resultOf((await send(parts, session, { id: 2, method, params: sent })).message);
+  return resultOf((await send(parts, session, { id: 2, method, params: sent })).message, parts.server);
 }
 
 /** Opens the stream of notices of a session; null if the server has none. Throws GatewayError `upstream_…`. */
@@ -246,10 +247,10 @@ function tooLarge(): GatewayError {
   return new GatewayError('upstream_invalid', { message: `The MCP server sent a reply of more than ${replyBytesMax} bytes` });
 }
 
-function resultOf(message: JsonObject | null): JsonObject {
+function resultOf(message: JsonObject | null, { headers }: ServerSettings): JsonObject {
   if (isObject(message?.result)) return message.result;
   const error = isObject(message?.error) ? message.error : {};
-  const text = typeof error.message === 'string' ? error.message.slice(0, 500) : null;
+  const text = typeof error.message === 'string' ? withoutCredentials(error.message, headers).slice(0, 500) : null;
   const why = `The MCP server ${text === null ? 'sent no result' : `replied with an error: ${text}`}`;
   throw error.code === -32601 ? new UnknownMethod(why) : new GatewayError('upstream_invalid', { message: why });
 }

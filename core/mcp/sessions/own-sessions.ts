@@ -65,7 +65,7 @@ export function createOwnSessions(
   });
 
   const call: OwnSessions['call'] = async (server, work) => {
-    const circuit = enterCircuit(calledServer(server.document), circuits);
+    const circuit = enterCircuit(calledServer(server), circuits);
     let status: number | null = null;
     try {
       const result = await work({ ...partsOf(server), onStatus: (received) => (status = received) });

@@ -116,7 +116,7 @@ async function send(
     },
     prefixes: options.prefixes,
   });
-  return sendAttempt(ctx, options, calledServer(server.document), call);
+  return sendAttempt(ctx, options, calledServer(server), call);
 }
 
 /** True for the streams of notices: that of a session, and that of `subscriptions/listen`. They have no end of their own. */

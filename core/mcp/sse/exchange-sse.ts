@@ -80,7 +80,7 @@ type Run<T> = (connection: SseConnection, headers: string[]) => Promise<T>;
 
 /** Runs on the connection of the caller. It is opened again once if the server has not handled the message. */
 async function onConnection<T>(work: Work, renew: () => Promise<Work | null>, run: Run<T>): Promise<T> {
-  const attempt = await beginAttempt(work.ctx, work.options.services, calledServer(work.server.document));
+  const attempt = await beginAttempt(work.ctx, work.options.services, calledServer(work.server));
   try {
     const done = await once(work, run).catch(async (thrown: unknown) => {
       if (work.ctx.aborted || !wasNotHandled(thrown)) throw thrown;

@@ -112,7 +112,7 @@ async function stream(work: Work, at: SseSessionAddress): Promise<AttemptReply> 
 
 /** Runs as an attempt at the server. */
 async function counted<T>(work: Work, run: () => Promise<T>): Promise<T> {
-  const attempt = await beginAttempt(work.ctx, work.options.services, calledServer(work.server.document));
+  const attempt = await beginAttempt(work.ctx, work.options.services, calledServer(work.server));
   try {
     const done = await run();
     attempt.ended(200);

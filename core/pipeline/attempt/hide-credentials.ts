@@ -76,7 +76,7 @@ class HiddenCredentials implements UpstreamHandler {
 }
 
 /** The values with which calls authenticate, longest first: one may contain another. */
-function secretsOf({ credentials, headers }: Owner): string[] {
+export function secretsOf({ credentials, headers }: Omit<Owner, 'slug'>): string[] {
   const values = Object.values(credentials).map((secret) => secret.reveal());
   for (let i = 0; i < headers.length; i += 2) {
     if (isCredentialHeader(headers[i] as string))
@@ -85,6 +85,7 @@ function secretsOf({ credentials, headers }: Owner): string[] {
   return [...new Set(values)].filter((value) => value.length >= lengthMin).sort((a, b) => b.length - a.length);
 }
 
-function hideIn(text: string, secrets: readonly string[]): string {
+/** Returns the text with as many stars in the place of each secret. */
+export function hideIn(text: string, secrets: readonly string[]): string {
   return secrets.reduce((shown, secret) => shown.replaceAll(secret, '*'.repeat(secret.length)), text);
 }

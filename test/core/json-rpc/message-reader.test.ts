@@ -3,7 +3,7 @@ import { readFrame } from '../../../core/json-rpc/message-reader.ts';
 import { messageReader, type Reading } from '../../../core/mcp/server/server-messages.ts';
 
 const call = { id: 1, method: 'tools/call', replyLength: 0 } as Reading['call'];
-const server = { hasFilters: false } as Reading['server'];
+const server = { hasFilters: false, headers: {} } as unknown as Reading['server'];
 
 it('an event with an id and empty data passes a reader that must check every message', async () => {
   const reader = messageReader({ server, call, checkResult: (_id, given) => given, session: null });

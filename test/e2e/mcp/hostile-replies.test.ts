@@ -137,7 +137,7 @@ describe('a synchronisation', () => {
       const settings = { auth_type: 'headers', configurations: { headers } };
       const { integration } = await client.addServer('parrot', liar.url, settings);
       const failed = await gateway.admin.post(`/mcp-integrations/${integration}/sync`, {});
-      expect(failed.body.sync_error).toBe('The MCP server replied with an error: bad token Bearer ***');
+      expect(failed.body.sync_error).toMatch(/^The MCP server replied with an error: bad token Bearer \*+$/);
     } finally {
       await liar.close();
     }

@@ -9,7 +9,11 @@ import type { OwnSessions } from '../../../../core/mcp/sessions/own-sessions.ts'
 /** Lists the resource templates of a server with this reply. */
 function listTemplates(reply: JsonObject) {
   const session = { revision: '2024-11-05', sessionId: null, opened: {}, sse: { request: () => Promise.resolve(reply) } };
-  return listItems({} as OwnClientParts, session as unknown as OwnSession, 'resources/templates/list');
+  return listItems(
+    { server: { headers: {} } } as unknown as OwnClientParts,
+    session as unknown as OwnSession,
+    'resources/templates/list',
+  );
 }
 
 it('a list without a method at the server (-32601) has no items', async () => {
