@@ -6,10 +6,15 @@ import { findHeader, type HeaderList } from '../../contract/values/http/http.ts'
 /**
  * Sends a call whose response is read. A response with a content coding, for which the gateway does not ask, is decoded as it
  * arrives: the handler gets decoded bytes, and headers without `content-encoding` and `content-length`. Limits of the handler apply to the
- * decoded bytes, and it can pause them.
+ * decoded bytes, and it can pause them. Responses for whose status `isRead` returns false pass as they are.
  */
-export function sendDecoded(sender: UpstreamSender, call: UpstreamCall, handler: UpstreamHandler): UpstreamExchange {
-  const decoding = new DecodedResponse(handler);
+export function sendDecoded(
+  sender: UpstreamSender,
+  call: UpstreamCall,
+  handler: UpstreamHandler,
+  isRead: (status: number) => boolean = () => true,
+): UpstreamExchange {
+  const decoding = new DecodedResponse(handler, isRead);
   decoding.exchange = sender.send(call, decoding);
   return decoding;
 }
@@ -17,13 +22,15 @@ export function sendDecoded(sender: UpstreamSender, call: UpstreamCall, handler:
 class DecodedResponse implements UpstreamHandler, UpstreamExchange {
   exchange: UpstreamExchange | null = null;
   readonly #handler: UpstreamHandler;
+  readonly #isRead: (status: number) => boolean;
   #coding = '';
   #decoder: Decoder | null = null;
   #isOver = false;
   #hasBytes = false;
 
-  constructor(handler: UpstreamHandler) {
+  constructor(handler: UpstreamHandler, isRead: (status: number) => boolean) {
     this.#handler = handler;
+    this.#isRead = isRead;
   }
 
   get sent(): boolean {
@@ -31,7 +38,7 @@ class DecodedResponse implements UpstreamHandler, UpstreamExchange {
   }
 
   onHead(status: number, headers: HeaderList): void {
-    this.#coding = findHeader(headers, 'content-encoding') ?? '';
+    this.#coding = this.#isRead(status) ? (findHeader(headers, 'content-encoding') ?? '') : '';
     this.#decoder = this.#coding === '' ? null : contentDecoder(this.#coding);
     if (this.#decoder === null) return this.#handler.onHead(status, headers);
     this.#listen(this.#decoder);

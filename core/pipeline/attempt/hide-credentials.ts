@@ -14,10 +14,15 @@ const none = Buffer.alloc(0);
 /**
  * Returns a handler that replaces the credentials of a stored provider in its error responses, headers included, by as many stars. Some
  * providers repeat the credential in the error, such as Google for a suspended key, and callers of the gateway must not see it. Accepted
- * responses pass unchanged. Only the headers are searched if a response that is passed through has a content coding.
+ * responses pass unchanged. A response with a content coding must be decoded before.
  */
 export function hideCredentials(owner: Owner, handler: UpstreamHandler): UpstreamHandler {
   return owner.slug === null ? handler : new HiddenCredentials(owner, handler);
+}
+
+/** Returns true for the status of a response in which credentials are searched. */
+export function hidesCredentials(status: number): boolean {
+  return status >= 400;
 }
 
 /** Returns a sender for a stored provider whose handlers see error responses without its credentials. */
@@ -39,7 +44,7 @@ class HiddenCredentials implements UpstreamHandler {
   }
 
   onHead(status: number, headers: HeaderList): void {
-    if (status < 400) return this.#handler.onHead(status, headers);
+    if (!hidesCredentials(status)) return this.#handler.onHead(status, headers);
     this.#secrets = secretsOf(this.#owner);
     this.#handler.onHead(
       status,

@@ -17,7 +17,7 @@ import { unfinishedUsage, usageOfCall } from '../usage/estimate-usage.ts';
 import { type MeterReply, type ReplyMeter, usageWithoutResponse } from '../usage/reply-meter.ts';
 import { sendDecoded } from './decoded-response.ts';
 import { HeldReply } from './held-reply.ts';
-import { hideCredentials } from './hide-credentials.ts';
+import { hideCredentials, hidesCredentials } from './hide-credentials.ts';
 import { deniedResponse, isHeld, type Judge } from './judge-response.ts';
 import type { Outgoing } from './outgoing-call.ts';
 import { PassingEvents, wholeEnd } from './passing-events.ts';
@@ -56,8 +56,9 @@ export function sendAttempt(
   return new Promise((resolve) => {
     const run = new Attempt(ctx, sink, resolved, outgoing, options, resolve);
     const [{ sender }, { call, operation }, handler] = [options, outgoing, hideCredentials(resolved, run)];
-    // Responses of pass-through routes are not decoded.
-    run.exchange = operation ? sendDecoded(sender, call, handler) : sender.send(call, handler);
+    // Of the responses of pass-through routes, only those in which credentials are searched are decoded.
+    if (operation) run.exchange = sendDecoded(sender, call, handler);
+    else run.exchange = handler === run ? sender.send(call, run) : sendDecoded(sender, call, handler, hidesCredentials);
     // The client may have disconnected, or the transport failed, before `send` returned.
     if (run.settled || ctx.aborted) run.exchange.abort();
     ctx.abortUpstream = run.abort;

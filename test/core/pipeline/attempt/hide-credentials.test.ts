@@ -82,3 +82,18 @@ it('errors of providers: a credential of the caller, and accepted responses, sta
   const accepted = await send('/v1/any/path', refusal(50, 200));
   expect(accepted.reply.text).toBe(json);
 });
+
+it.each([1, 4_096])(
+  'errors of providers: a compressed pass-through error shows no credential (pieces of %i bytes)',
+  async (piece) => {
+    const { reply, shown } = await send('/v1/any/path', refusal(piece, 403, gzipSync(json), ['content-encoding', 'gzip']));
+    expect([reply.status, reply.header('content-encoding')]).toEqual([403, undefined]);
+    expect(reply.text).toBe(json.replaceAll(key, stars(key)).replace(extra, stars(extra)));
+    expect(shown).not.toContain('planted');
+  },
+);
+
+it('errors of providers: a compressed pass-through reply that is accepted passes as it is', async () => {
+  const { reply } = await send('/v1/any/path', refusal(4_096, 200, gzipSync(json), ['content-encoding', 'gzip']));
+  expect([reply.status, reply.header('content-encoding')]).toEqual([200, 'gzip']);
+});
