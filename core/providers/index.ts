@@ -1,5 +1,6 @@
 import { withClientCredentials } from '../cloud-auth/oauth-client-credentials.ts';
 import { type TokenExchange, withFederation } from '../cloud-auth/workload-federation.ts';
+import type { ModelsInBody } from '../contract/provider/model-sources.ts';
 import type { ProviderAdapter } from '../contract/provider/provider.ts';
 import { storedResponses } from '../formats/stored/stored-responses.ts';
 import { guardAdapter } from '../provider-host/guard-adapter.ts';
@@ -41,6 +42,11 @@ export const forwardedHeaders: readonly string[] = [
 export const modelHeaders: readonly string[] = [
   ...new Set([...providers.values()].flatMap(({ modelSources }) => modelSources?.headers ?? [])),
 ].sort();
+
+const bodySources = new Set([...providers.values()].flatMap(({ modelSources }) => modelSources?.inBody ?? []));
+
+/** Returns the models in other fields of a pass-through body, as any provider reads them. */
+export const modelsInBody: ModelsInBody = (path, body) => [...bodySources].flatMap((inBody) => inBody(path, body));
 
 /** An adapter, and data from which members that all providers have are made. */
 type ListedAdapter = ProviderAdapter & {

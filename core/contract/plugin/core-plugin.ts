@@ -2,6 +2,7 @@ import type { GenericSchema } from 'valibot';
 import type { ReplyCache } from '../protocol/cached-replies.ts';
 import type { TokenVerifier } from '../protocol/credentials/tokens.ts';
 import type { Leases } from '../protocol/limits/leases.ts';
+import type { ModelsInBody } from '../provider/model-sources.ts';
 import type { SettingNames } from '../provider/setting-names.ts';
 import type { GatewayError } from '../values/errors/errors.ts';
 import type { Maybe } from '../values/maybe.ts';
@@ -131,6 +132,8 @@ export interface CoreServices extends Services {
   readonly forwardedHeaders: readonly string[];
   /** Lower-case names of the client headers that select a model at any provider. */
   readonly modelHeaders: readonly string[];
+  /** Returns the models that fields of a pass-through body name for any provider, beside those that all providers know. */
+  readonly modelsInBody: ModelsInBody;
   /** Provider settings that config targets and request headers carry. */
   readonly settingNames: SettingNames;
   /** Returns `; did you mean …?` for a misspelt provider type, and an empty text otherwise. */

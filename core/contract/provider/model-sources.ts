@@ -12,12 +12,14 @@ export interface ModelSources {
    */
   inPath?(path: string): string | null;
   /** Returns the models in other fields of the JSON body of a pass-through call. Fields such as `model_id` are known for all providers. */
-  inBody?(path: string, body: Readonly<JsonObject>): readonly string[];
+  inBody?: ModelsInBody;
   /** Returns the error of a pass-through call whose model cannot be known, null if it can. Called if models are restricted. */
   hidden?(path: string, body: Readonly<JsonObject>): HiddenModel | null;
   /** Request headers that select a model, deployment or variant beside the body (lower-case). Callers can have them forwarded. */
   readonly headers?: readonly string[];
 }
+
+export type ModelsInBody = (path: string, body: Readonly<JsonObject>) => readonly string[];
 
 export interface HiddenModel {
   /** Field of the request that hides the model. */

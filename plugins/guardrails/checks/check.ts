@@ -1,5 +1,6 @@
 import type { GenericSchema } from 'valibot';
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
+import type { CoreServices } from '../../../core/contract/plugin/core-plugin.ts';
 import type { GuardrailSide } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 import type { AddedCheck } from '../../../core/contract/plugin/guardrails/plugin-check.ts';
 import type { DocumentReader, Services } from '../../../core/contract/plugin/plugin.ts';
@@ -60,6 +61,8 @@ export interface CheckServices {
   readonly headerPrefixes?: readonly string[];
   /** Lower-case names of the client headers that select a model; absent where no request is served. */
   readonly modelHeaders?: readonly string[];
+  /** Returns the models in fields of a pass-through body that one provider knows; absent where no request is served. */
+  readonly modelsInBody?: CoreServices['modelsInBody'];
   /** Checks of third-party plugins by id; absent: there are none. */
   readonly addedChecks?: ReadonlyMap<string, AddedCheck>;
 }

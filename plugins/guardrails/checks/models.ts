@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { modelsInHeaders } from '../../../core/contract/plugin/requests/models-in-headers.ts';
 import { furtherModels, modelsNamed } from '../../../core/contract/values/models/readable-models.ts';
-import { type Check, defineCheck, type Outcome, type Subject } from './check.ts';
+import { type Check, type CheckServices, defineCheck, type Outcome, type Subject } from './check.ts';
 
 const models = v.pipe(v.array(v.pipe(v.string(), v.minLength(1))), v.maxLength(1000));
 const not = v.optional(v.boolean(), false);
@@ -14,9 +14,9 @@ export const modelWhitelist: Check = defineCheck({
   readsModels: true,
   parameters: v.strictObject({ models: v.pipe(models, v.minLength(1)), not }),
   prepare:
-    ({ models: allowedModels, not }, { modelHeaders }) =>
+    ({ models: allowedModels, not }, sources) =>
     (subject) => {
-      const model = decidingModel(subject, modelHeaders, (each) => allowedModels.includes(each) !== not);
+      const model = decidingModel(subject, sources, (each) => allowedModels.includes(each) !== not);
       if (typeof model !== 'string') return model;
       const isListed = allowedModels.includes(model);
       const verdict = isListed !== not;
@@ -50,7 +50,7 @@ export const modelRules: Check = defineCheck({
     not,
   }),
   prepare:
-    ({ rules, not }, { modelHeaders }) =>
+    ({ rules, not }, sources) =>
     (subject) => {
       const { metadata } = subject;
       const matched: string[] = [];
@@ -63,7 +63,7 @@ export const modelRules: Check = defineCheck({
         for (const each of list) allowed.add(each);
       }
       if (matched.length === 0) for (const each of rules.defaults) allowed.add(each);
-      const model = decidingModel(subject, modelHeaders, (each) => allowed.has(each) !== not);
+      const model = decidingModel(subject, sources, (each) => allowed.has(each) !== not);
       if (typeof model !== 'string') return model;
       const isAllowed = allowed.has(model);
       const verdict = isAllowed !== not;
@@ -81,13 +81,14 @@ export const modelRules: Check = defineCheck({
  */
 function decidingModel(
   { ctx, model, operation, body }: Subject,
-  modelHeaders: readonly string[] = [],
+  { modelHeaders = [], modelsInBody }: Pick<CheckServices, 'modelHeaders' | 'modelsInBody'>,
   passes: (model: string) => boolean,
 ): string | Outcome {
   try {
     // A target may replace the `model` of a unified route, but no other spelling of it. `model` is null if a form has two.
     const isReplaced = model !== null && operation !== null;
     const named = [...modelsNamed(body, (name) => name !== 'model' || !isReplaced), ...furtherModels(body)];
+    if (operation === null) named.push(...(modelsInBody?.(ctx.endpoint?.proxyPath ?? '', body) ?? []));
     if (model !== null) named.unshift(model);
     const [first] = named;
     const selected = modelsInHeaders(ctx.request, modelHeaders);

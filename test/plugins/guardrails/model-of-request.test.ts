@@ -41,6 +41,7 @@ describe('default.modelWhitelist', () => {
     ],
     ['requests of a batch', '/v1/proxy/messages/batches', json, '{"requests":[{"params":{"model":"bad"}}]}'],
     ['no model', '/v1/proxy/threads/t/runs', json, '{"assistant_id":"a"}'],
+    ['the version of a prediction', '/v1/proxy/predictions', json, '{"model":"good","version":"bad"}'],
   ])('denies a request with %s', async (_what, path, headers, body) => {
     expect(await ask(path, headers, body)).toEqual({ status: 446, calls: 0 });
   });
