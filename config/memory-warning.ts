@@ -17,7 +17,7 @@ export function memoryWarning(
   const got = Math.floor(memoryBytes / mebibyte);
   const expected = (processes * leastPerProcess) / mebibyte;
   return (
-    `memory: got ${got} MiB, expected at least ${expected} MiB for ${processes} processes. Large bodies may make the kernel kill a process. ` +
+    `memory: got ${got} MiB, expected at least ${expected} MiB for ${processes} ${processes === 1 ? 'process' : 'processes'}. Large bodies may make the kernel kill a process. ` +
     'Raise the limit of the container, or lower GATEWAY_PROCESSES and JSON_BODY_MAX (docs/operations.md, Sizing)'
   );
 }

@@ -14,3 +14,8 @@ it.each<['all' | 'gateway' | 'control-plane', number, number]>([
     `got ${least - 1} MiB, expected at least ${least} MiB`,
   );
 });
+
+it('memoryWarning: counts one process in the singular', () => {
+  expect(memoryWarning({ role: 'gateway', gatewayProcesses: 1 }, mebibyte)).toContain('at least 512 MiB for 1 process. ');
+  expect(memoryWarning({ role: 'gateway', gatewayProcesses: 2 }, mebibyte)).toContain('at least 1024 MiB for 2 processes. ');
+});
