@@ -95,34 +95,41 @@ export async function followGrants(change: Change, organisationId: string, keyId
   }
 }
 
+/** A user who granted keys of a workspace; null: keys of the organisation. */
+export interface Granter {
+  readonly userId: string;
+  readonly workspaceId: string | null;
+}
+
 /**
- * Call after the scopes changed that a user may give away in this organisation (or in one workspace of it). Narrows the keys they
- * granted, and the keys granted by those. `mayGrant` returns the scopes by type of key.
+ * Call after the scopes changed that these users may give away. Narrows the keys they granted to `allowed`, and the keys granted by those.
+ * A scope that returns also returns to those keys.
  */
-export async function followPerson(
+export async function followGranters(
   change: Change,
-  person: { readonly organisationId: string; readonly workspaceId: string | null; readonly userId: string },
-  mayGrant: Readonly<Record<ApiKeyType, Iterable<string>>>,
+  organisationId: string,
+  granters: readonly Granter[],
+  allowed: readonly string[],
 ): Promise<void> {
-  const allowed = Object.fromEntries(Object.entries(mayGrant).map(([type, scopes]) => [type, [...scopes]]));
   const changed: { id: string; public_id: string }[] = await change.tx.execute(
     `update api_keys c set scopes = e.scopes, revision = c.revision + 1
      from (
        select k.id, (
          select coalesce(jsonb_agg(s.scope order by s.n), '[]'::jsonb)
          from jsonb_array_elements_text(coalesce(k.granted_scopes, k.scopes)) with ordinality as s(scope, n)
-         where jsonb_exists(?::jsonb -> k.type, s.scope)
+         where jsonb_exists(?::jsonb, s.scope)
        ) as scopes
-       from api_keys k
-       where k.organisation_id = ? and k.granted_by_user_id = ? and (?::uuid is null or k.workspace_id = ?::uuid)
+       from jsonb_to_recordset(?::jsonb) as r ("userId" uuid, "workspaceId" uuid)
+       join api_keys k on k.granted_by_user_id = r."userId" and k.workspace_id is not distinct from r."workspaceId"
+       where k.organisation_id = ?
      ) e
      where c.id = e.id and c.scopes <> e.scopes
      returning c.id, c.public_id`,
-    [JSON.stringify(allowed), person.organisationId, person.userId, person.workspaceId, person.workspaceId],
+    [JSON.stringify(allowed), JSON.stringify(granters), organisationId],
   );
   for (const { id, public_id } of changed) {
     change.emit({ kind: 'api-key', id: public_id, op: 'upsert' });
-    await followGrants(change, person.organisationId, id);
+    await followGrants(change, organisationId, id);
   }
 }
 

@@ -1,49 +1,90 @@
-import type { ApiKeyType } from '../../../core/contract/values/credentials/api-key.ts';
-import { organisationRoleScopes } from '../../access/roles.ts';
+import { organisationRoleScopes, workspaceRoleScopes } from '../../access/roles.ts';
 import { grantableInWorkspaces } from '../../access/scopes.ts';
-import { scopesOfKnownUser } from '../../access/user-scopes.ts';
 import { announceUserKeys } from '../../announce/user-keys.ts';
+import type { OrganisationRole, WorkspaceRole } from '../../http/caller/actor.ts';
 import type { Change } from '../../publish/write-change.ts';
-import { effectiveSecuritySettings } from '../organisations/security-settings.ts';
+import { readTenancy } from '../organisations/effective-setting.ts';
+import { type SecuritySettings, securitySettingsOf } from '../organisations/security-settings.ts';
 import type { User } from '../users/entity.ts';
-import { apiKeys } from './entity.ts';
-import { followPerson } from './grants.ts';
+import { workspaces } from '../workspaces/entity.ts';
+import { followGranters, type Granter } from './grants.ts';
+
+/** Keys that a change concerns. Null: any workspace and the organisation, any user. */
+interface Concerned {
+  readonly organisationId: string;
+  readonly workspaceId: string | null;
+  readonly userId: string | null;
+}
 
 /**
  * Applies a change of a user's role, in the organisation or in one workspace, to their own keys and to the keys they granted.
  * Call it after the change is flushed.
  */
-export async function roleChanged(
+export function roleChanged(
   change: Change,
-  user: Pick<User, 'id' | 'organisationId' | 'role'>,
+  { id: userId, organisationId }: Pick<User, 'id' | 'organisationId'>,
   workspaceId: string | null,
 ): Promise<void> {
-  const { organisationId } = user;
-  await announceUserKeys(change, { organisationId, workspaceId, userId: user.id });
-  const person = { organisationId, userId: user.id };
-  if (user.role !== 'member') {
-    const own = organisationRoleScopes(user.role, await effectiveSecuritySettings(change.tx, organisationId, null));
-    await followPerson(change, { ...person, workspaceId }, mayGrant(own, grantableInWorkspaces(own)));
-    return;
-  }
-  // Scopes that only an owner or admin could grant are removed. Scopes that a workspace still allows the user to grant stay.
-  if (workspaceId === null) await followPerson(change, { ...person, workspaceId }, mayGrant([], []));
-  for (const one of workspaceId === null ? await grantedIn(change, person) : [workspaceId]) {
-    const scopes = (await scopesOfKnownUser(change.tx, user, one)) ?? [];
-    await followPerson(change, { ...person, workspaceId: one }, mayGrant([], scopes));
-  }
+  return applyRoles(change, { organisationId, workspaceId, userId });
 }
 
-function mayGrant(organisation: Iterable<string>, workspace: Iterable<string>): Readonly<Record<ApiKeyType, Iterable<string>>> {
-  return { 'organisation-service': organisation, 'workspace-service': workspace, 'workspace-user': workspace };
+/** Applies a change of security settings, of the organisation or of one workspace, like `roleChanged` for all users. */
+export async function securitySettingsChanged(change: Change, organisationId: string, workspaceId: string | null): Promise<void> {
+  await change.tx.flush();
+  await applyRoles(change, { organisationId, workspaceId, userId: null });
 }
 
-/** Workspaces in which this user has granted keys. */
-async function grantedIn(change: Change, person: { organisationId: string; userId: string }): Promise<string[]> {
-  const rows = await change.tx.find(
-    apiKeys,
-    { organisationId: person.organisationId, grantedByUserId: person.userId, workspaceId: { $ne: null } },
-    { fields: ['workspaceId'] },
+async function applyRoles(change: Change, concerned: Concerned): Promise<void> {
+  await announceUserKeys(change, concerned);
+  const { organisationId } = concerned;
+  const granters = await grantersOf(change, concerned);
+  if (granters.length === 0) return;
+  const settings = await settingsOf(change, organisationId, granters);
+  // Workspaces mostly have the same settings, so there are few groups.
+  const groups = new Map<string, Granter[]>();
+  for (const { userId, workspaceId, role, workspaceRole } of granters) {
+    const allowed = JSON.stringify([...mayGrant({ workspaceId, role, workspaceRole }, settings(workspaceId))]);
+    groups.set(allowed, [...(groups.get(allowed) ?? []), { userId, workspaceId }]);
+  }
+  for (const [allowed, group] of groups) await followGranters(change, organisationId, group, JSON.parse(allowed) as string[]);
+}
+
+interface GranterInRole extends Granter {
+  readonly role: OrganisationRole;
+  /** Null: not a member of the workspace. */
+  readonly workspaceRole: WorkspaceRole | null;
+}
+
+/** Users who granted keys, without those whom the directory has deactivated: their keys stay unchanged. */
+function grantersOf(change: Change, { organisationId, workspaceId, userId }: Concerned): Promise<GranterInRole[]> {
+  return change.tx.execute<GranterInRole[]>(
+    `select distinct u.id as "userId", k.workspace_id as "workspaceId", u.role, m.role as "workspaceRole"
+     from api_keys k join users u on u.id = k.granted_by_user_id and u.deactivated_at is null
+     left join workspace_members m on m.workspace_id = k.workspace_id and m.user_id = u.id
+     where k.organisation_id = ? and (?::uuid is null or k.workspace_id = ?::uuid) and (?::uuid is null or u.id = ?::uuid)`,
+    [organisationId, workspaceId, workspaceId, userId, userId],
   );
-  return [...new Set(rows.flatMap((row) => row.workspaceId ?? []))];
+}
+
+/** Returns the settings in effect for each workspace of these granters, and for the organisation (null). */
+async function settingsOf(
+  { tx }: Change,
+  organisationId: string,
+  granters: readonly Granter[],
+): Promise<(workspaceId: string | null) => SecuritySettings> {
+  const { organisation } = await readTenancy(tx, organisationId, null);
+  const ids = [...new Set(granters.flatMap(({ workspaceId }) => workspaceId ?? []))];
+  const rows = await tx.find(workspaces, { organisationId, id: { $in: ids } });
+  const known = new Map(rows.map((workspace) => [workspace.id, securitySettingsOf({ organisation, workspace })]));
+  const common = securitySettingsOf({ organisation, workspace: null });
+  return (workspaceId) => known.get(workspaceId ?? '') ?? common;
+}
+
+function mayGrant(
+  { workspaceId, role, workspaceRole }: Omit<GranterInRole, 'userId'>,
+  settings: SecuritySettings,
+): ReadonlySet<string> {
+  if (workspaceId === null) return organisationRoleScopes(role, settings);
+  if (role !== 'member') return grantableInWorkspaces(organisationRoleScopes(role, settings));
+  return workspaceRole === null ? new Set() : workspaceRoleScopes(workspaceRole, settings);
 }

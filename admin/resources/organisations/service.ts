@@ -5,12 +5,12 @@ import { guardrailSides } from '../../../core/contract/plugin/guardrails/guardra
 import { requireUnchangedVisibility } from '../../access/admin-visibility.ts';
 import { requireRank } from '../../access/require-rank.ts';
 import { grantableInWorkspaces, scopesByType } from '../../access/scopes.ts';
-import { announceUserKeys } from '../../announce/user-keys.ts';
 import { announceTokens } from '../../announce/users.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { forbidden } from '../../http/errors.ts';
 import { checkJwtSettings } from '../../identity/jwt/check-settings.ts';
 import type { Change } from '../../publish/write-change.ts';
+import { securitySettingsChanged } from '../api-keys/role-changed.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { checkGuardrails } from './check-guardrails.ts';
 import { copyDown } from './copy-down.ts';
@@ -55,9 +55,9 @@ export async function updateOrganisation(
   if (!isDeepStrictEqual(before, [row.settings, row.dataPlaneSecuritySettings, row.overrides])) {
     await announceWorkspaces(change, row.id);
   }
-  // The rights of users' keys depend on these settings.
+  // The rights of users, of their keys and of the keys they granted depend on these settings.
   if (!isDeepStrictEqual(securityBefore, [row.securitySettings, row.overrides])) {
-    await announceUserKeys(change, { organisationId: row.id, workspaceId: null, userId: null });
+    await securitySettingsChanged(change, row.id, null);
   }
 }
 

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type * as v from 'valibot';
 import { requireUnchangedVisibility } from '../../access/admin-visibility.ts';
-import { announceUserKeys } from '../../announce/user-keys.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/caller/actor.ts';
@@ -9,6 +8,7 @@ import { forbidden, unknownReference } from '../../http/errors.ts';
 import { itemOf } from '../../http/filters/find-item.ts';
 import { mergeUsageLimits } from '../../limits/schema.ts';
 import type { Change } from '../../publish/write-change.ts';
+import { securitySettingsChanged } from '../api-keys/role-changed.ts';
 import { configs } from '../configs/entity.ts';
 import { addGlobalProviders } from '../integrations/sharing/share.ts';
 import { checkGuardrails } from '../organisations/check-guardrails.ts';
@@ -90,9 +90,7 @@ export async function updateWorkspace(
   requireUnchangedVisibility(actor, [sightBefore], [securitySettingsOf({ organisation, workspace: row })]);
   row.lastUpdatedAt = new Date();
   announce(change, row);
-  if (changed.includes('securitySettings')) {
-    await announceUserKeys(change, { organisationId: row.organisationId, workspaceId: row.id, userId: null });
-  }
+  if (changed.includes('securitySettings')) await securitySettingsChanged(change, row.organisationId, row.id);
 }
 
 async function applyDefaults(

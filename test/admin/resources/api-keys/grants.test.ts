@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeChange } from '../../../../admin/publish/write-change.ts';
 import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
-import { followPerson } from '../../../../admin/resources/api-keys/grants.ts';
+import { followGranters } from '../../../../admin/resources/api-keys/grants.ts';
 import { parseApiKey } from '../../../../core/contract/values/credentials/api-key.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { newPerson } from '../../support/people.ts';
@@ -136,10 +136,9 @@ describe.each(ruleDatabases)('grants of a key, on %s', (database) => {
       action: 'update',
       clientIp: 'local',
     };
-    const person = { organisationId: plane.organisationId, workspaceId: plane.workspaceId, userId };
-    const allowed = { 'organisation-service': [], 'workspace-service': ['completions.write'], 'workspace-user': [] };
+    const granters = [{ userId, workspaceId: plane.workspaceId }];
     await writeChange(database.emOf(plane.organisationId), auditKey, audit, null, (change) =>
-      followPerson(change, person, allowed),
+      followGranters(change, plane.organisationId, granters, ['completions.write']),
     );
     expect(await scopesOf(made.id)).toEqual(['completions.write']);
     expect(await scopesOf(line.id)).toEqual([]);
