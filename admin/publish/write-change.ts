@@ -14,6 +14,8 @@ export interface Change {
   about(row: AuditedRow): void;
   /** Sets the user of the audit entry, for a change that creates its own user. */
   by(user: { readonly id: string }): void;
+  /** Sets the status of the reply in the audit entry, if it is not 200. */
+  replies(status: number): void;
   /** Sets the outcome of the audit entry, for a request that is refused although it changes something. `reason` replaces the request body. */
   refuse(outcome: Pick<AuditOutcome, 'status' | 'errorCode'>, reason: Readonly<Record<string, string>>): void;
 }
@@ -77,6 +79,9 @@ async function writeOnce<T>(
       },
       by: ({ id }) => {
         draft = { ...draft, userId: id };
+      },
+      replies: (status) => {
+        outcome = { status, errorCode: null };
       },
       refuse: (refusal, reason) => {
         outcome = refusal;

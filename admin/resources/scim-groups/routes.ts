@@ -49,7 +49,10 @@ export const scimGroupRoutes: readonly AdminRoute[] = [
     query: attributesQuery,
     body: groupBody,
     async handle(call) {
-      const row = await call.write((change) => createGroup(change, call.body, contextOf(call)));
+      const row = await call.write((change) => {
+        change.replies(201);
+        return createGroup(change, call.body, contextOf(call));
+      });
       return replyOf(call, row, 201);
     },
   }),
@@ -90,9 +93,13 @@ export const scimGroupRoutes: readonly AdminRoute[] = [
     body: patchBody,
     async handle(call) {
       const steps = patchSteps(call.body, groupSchema);
-      const row = await change(call, (tx, held) => patchGroup(tx, held, steps, contextOf(call)));
       // A group may have thousands of members, which the directory has itself.
-      return call.query.attributes === undefined ? emptyReply({ etag: versionOf(row.revision) }) : replyOf(call, row, 200);
+      const isEmpty = call.query.attributes === undefined;
+      const row = await change(call, (tx, held) => {
+        if (isEmpty) tx.replies(204);
+        return patchGroup(tx, held, steps, contextOf(call));
+      });
+      return isEmpty ? emptyReply({ etag: versionOf(row.revision) }) : replyOf(call, row, 200);
     },
   }),
   defineScimRoute({
@@ -108,6 +115,7 @@ export const scimGroupRoutes: readonly AdminRoute[] = [
         const row = await holdGroup(tx.tx, call.organisationId, call.params.groupId ?? '');
         call.match(row.revision);
         await deleteGroup(tx, row, contextOf(call));
+        tx.replies(204);
       });
       return emptyReply();
     },

@@ -62,6 +62,7 @@ export const scimUserRoutes: readonly AdminRoute[] = [
       const row = await call.write(async (change) => {
         const made = await createDirectoryUser(change, call.organisationId, call.body, makingOf(call));
         if (groups) await replaceGroups(change, made, groups, makingOf(call));
+        change.replies(201);
         return made;
       });
       return replyOf(call, row, 201);
@@ -120,6 +121,7 @@ export const scimUserRoutes: readonly AdminRoute[] = [
         const row = await findDirectoryUser(change.tx, call.organisationId, call.params.userId ?? '');
         call.match(row.revision);
         await deleteDirectoryUser(change, row, call.services.dependents);
+        change.replies(204);
       });
       return emptyReply();
     },

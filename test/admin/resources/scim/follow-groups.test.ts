@@ -57,7 +57,7 @@ describe.each(databases)('memberships by groups, on %s', (database) => {
       // Sequential scans of small tables would hide the look-ups.
       await tx.execute('set local enable_seqscan = off');
       const before = await readsOf(tx);
-      const change = { tx, emit: () => {}, about: () => {}, by: () => {}, refuse: () => {} };
+      const change = { tx, emit: () => {}, about: () => {}, by: () => {}, replies: () => {}, refuse: () => {} };
       const making = { apiKeyPepper, now: clock.now() };
       await followGroups(change, organisationId, { userIds, workspaceIds }, making);
       const reads = (await readsOf(tx)) - before;

@@ -43,6 +43,23 @@ describe.each(ruleDatabases)('SCIM groups, on %s', (database) => {
     return (await plane.ask('GET', `/scim/workspaces?scim_group_id=${groupId}`)).body.mappings;
   }
 
+  it('have the status of each reply in the audit log, as users do', async () => {
+    const statuses = async (reply: Promise<{ status: number; body: { id: string } }>) => {
+      const { status, body } = await reply;
+      return [status, (await plane.lastAudit()).responseStatusCode, body?.id ?? ''] as const;
+    };
+    const user = await statuses(scim('POST', '/Users', { userName: 'audited@example.com' }));
+    expect(user).toEqual([201, 201, expect.any(String)]);
+    expect(await statuses(scim('DELETE', `/Users/${user[2]}`))).toEqual([204, 204, '']);
+    const group = await statuses(scim('POST', '/Groups', { displayName: 'Audited', members: [] }));
+    expect(group).toEqual([201, 201, expect.any(String)]);
+    const renaming = (name: string) => patch({ op: 'replace', value: { displayName: name } });
+    const path = `/Groups/${group[2]}`;
+    expect(await statuses(scim('PATCH', path, renaming('Audited 2')))).toEqual([204, 204, '']);
+    expect(await statuses(scim('PATCH', `${path}?attributes=displayName`, renaming('Audited 3')))).toEqual([200, 200, group[2]]);
+    expect(await statuses(scim('DELETE', path))).toEqual([204, 204, '']);
+  });
+
   it('change members as Entra ID and Okta send it', async () => {
     const { id } = await newGroup('Shapes', refs(0));
     const cases: [operations: object[], expected: number[]][] = [
