@@ -30,6 +30,11 @@ export interface PublicRoute {
   readonly body: v.GenericSchema | null;
   /** Reads bodies of other media types than JSON, such as forms. Throws AdminError. */
   readonly readBody?: (request: HonoRequest) => Promise<unknown>;
+  /**
+   * Returns the person whom a refused request concerns, by the secret in its unchecked body, for the audit entry of the refusal. Null: unknown.
+   * Absent: refusals have an entry only if the route adds one with `auditRefusal`.
+   */
+  readonly personOf?: (em: EntityManager, sent: unknown) => Promise<KnownPerson | null>;
   handle(call: PublicCall<never>): Promise<unknown>;
 }
 

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
-import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
-import { maskSecrets } from '../audit/mask-secrets.ts';
+import { type AuditDraft, type AuditOutcome, addAuditEntry } from '../audit/audit-entry.ts';
+import { maskSecrets, maskValues } from '../audit/mask-secrets.ts';
 import { failureFields } from '../failure-fields.ts';
 import { writeChange } from '../publish/write-change.ts';
 import { clientOrigin } from './caller/client-address.ts';
 import { hashingDeadlineMs } from './caller/hashing-deadline.ts';
+import { TooManyRequests } from './caller/rate-limit.ts';
 import { requestOrigin } from './caller/same-origin.ts';
 import { AdminError } from './errors.ts';
 import type { KnownPerson, PublicCall, PublicRoute } from './public-route.ts';
@@ -81,9 +82,7 @@ async function run(
   const { address: clientIp, country } = clientOrigin(c, services);
   services.limits.perAddress.take(clientIp);
   const sent = route.body === null ? null : await (route.readBody ?? readJsonBody)(c.req);
-  const body = route.body === null ? undefined : validate(route.body, sent ?? {}, 'body');
-  const query = route.query === undefined ? {} : validate(route.query, readQuery(c.req.url), 'query');
-
+  let isChecked = false;
   const draftOf = (person: KnownPerson): AuditDraft => ({
     organisationId: person.organisationId,
     workspaceId: null,
@@ -91,7 +90,7 @@ async function run(
     uri: readPath(c.req.url),
     requestId,
     // Forms hold assertions and tokens of identity providers.
-    requestBody: route.readBody ? null : maskSecrets(sent ?? null),
+    requestBody: route.readBody ? null : isChecked ? maskSecrets(sent ?? null) : maskValues(maskSecrets(sent ?? null)),
     queryParams: {},
     requestHeaders: maskSecrets(readAuditHeaders(header)),
     userId: person.userId,
@@ -102,7 +101,17 @@ async function run(
     country,
   });
 
-  const call: PublicCall<unknown> = {
+  const addRefusal = (
+    person: KnownPerson,
+    refusal: Pick<AuditOutcome, 'status' | 'errorCode'>,
+    details?: Readonly<Record<string, unknown>>,
+  ): Promise<void> => {
+    const outcome = { ...refusal, about: person.userId === null ? null : { id: person.userId } };
+    const draft = { ...draftOf(person), ...(details ? { requestBody: maskSecrets(details) } : {}) };
+    return database.emOf(person.organisationId).transactional((tx) => addAuditEntry(tx, auditKey, draft, outcome));
+  };
+
+  const callOf = (body: unknown, query: unknown): PublicCall<unknown> => ({
     params: c.req.param() as Record<string, string>,
     query,
     rawQuery: /\?([^#]*)/.exec(c.req.url)?.[1] ?? '',
@@ -123,11 +132,25 @@ async function run(
       return writeChange(em, auditKey, draftOf(person), signal, work, services.wakeRelay);
     },
     auditRefusal(person, status, errorCode, details) {
-      const outcome = { status, errorCode, about: person.userId === null ? null : { id: person.userId } };
-      const em = database.emOf(person.organisationId);
-      const draft = { ...draftOf(person), ...(details ? { requestBody: maskSecrets(details) } : {}) };
-      services.background.run(() => em.transactional((tx) => addAuditEntry(tx, auditKey, draft, outcome)));
+      services.background.run(() => addRefusal(person, { status, errorCode }, details));
     },
-  };
-  return route.handle(call as PublicCall<never>);
+  });
+
+  try {
+    const body = route.body === null ? undefined : validate(route.body, sent ?? {}, 'body');
+    const query = route.query === undefined ? {} : validate(route.query, readQuery(c.req.url), 'query');
+    isChecked = true;
+    return await route.handle(callOf(body, query) as PublicCall<never>);
+  } catch (thrown) {
+    const { status, code: errorCode } = toAdminError(thrown);
+    const { personOf } = route;
+    // A flood of requests must not fill the trail.
+    if (personOf && status < 500 && !(thrown instanceof TooManyRequests)) {
+      services.background.run(async () => {
+        const person = await personOf(database.em(), sent);
+        if (person) await addRefusal(person, { status, errorCode });
+      });
+    }
+    throw thrown;
+  }
 }

@@ -1,9 +1,10 @@
 import type { Settings } from '../../config/settings.ts';
 import { newId } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
+import type { KnownPerson } from '../http/public-route.ts';
 import type { User } from '../resources/users/entity.ts';
 import { type OneTimeToken, oneTimeTokens } from './entity.ts';
-import { hashOf, newSecret } from './one-time-secret.ts';
+import { hashOf, newSecret, secretIn } from './one-time-secret.ts';
 
 type Purpose = OneTimeToken['purpose'];
 
@@ -45,8 +46,14 @@ export async function findLink(em: EntityManager, purpose: Purpose, token: strin
   return em.findOne(oneTimeTokens, { tokenHash: hashOf(token), purpose, expiresAt: { $gt: new Date(now) } });
 }
 
-/** Consumes the link; false if a concurrent request just did. */
-export async function useLink(tx: EntityManager, link: OneTimeToken): Promise<boolean> {
-  const { id, organisationId } = link;
-  return (await tx.nativeDelete(oneTimeTokens, { id, organisationId })) === 1;
+/** Consumes the link; false if a concurrent request just did. Its row stays for a while, see `forgetEnded`. */
+export async function useLink(tx: EntityManager, { id, organisationId }: OneTimeToken, now: number): Promise<boolean> {
+  const at = new Date(now);
+  return (await tx.nativeUpdate(oneTimeTokens, { id, organisationId, expiresAt: { $gt: at } }, { expiresAt: at })) === 1;
+}
+
+/** Returns the user of the link whose token an unchecked body holds, also of one that has ended; null if there is none. */
+export async function userOfLink(em: EntityManager, purpose: Purpose, sent: unknown): Promise<KnownPerson | null> {
+  const token = secretIn(sent, 'token');
+  return token === null ? null : em.findOne(oneTimeTokens, { tokenHash: hashOf(token), purpose });
 }

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { OwnSecretPrefix } from '../../core/contract/values/credentials/own-secret.ts';
+import { isObject } from '../../core/contract/values/json/json.ts';
 
 /** Returns 256 random bits as text that is safe in a URL and a cookie, after a prefix for its kind. Ids of clients are public. */
 export function newSecret(prefix: OwnSecretPrefix | 'svc_client_' | ''): string {
@@ -12,4 +13,10 @@ export function newSecret(prefix: OwnSecretPrefix | 'svc_client_' | ''): string 
  */
 export function hashOf(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url');
+}
+
+/** Returns the text in this field of an unchecked body; null if there is none. */
+export function secretIn(sent: unknown, field: string): string | null {
+  const value = isObject(sent) ? sent[field] : null;
+  return typeof value === 'string' ? value : null;
 }

@@ -1,8 +1,9 @@
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { KnownPerson } from '../../http/public-route.ts';
 import { organisations } from '../../resources/organisations/entity.ts';
 import type { User } from '../../resources/users/entity.ts';
-import { hashOf, newSecret } from '../one-time-secret.ts';
+import { hashOf, newSecret, secretIn } from '../one-time-secret.ts';
 import { type PendingSignIn, pendingSignIns, secondFactors } from './entity.ts';
 import { countRecoveryCodes } from './recovery-codes.ts';
 
@@ -56,6 +57,12 @@ export async function beginPending(
 /** Returns the pending sign-in of a token; null if there is none or it has expired. */
 export async function findPending(em: EntityManager, token: string, now: number): Promise<PendingSignIn | null> {
   return em.findOne(pendingSignIns, { tokenHash: hashOf(token), expiresAt: { $gt: new Date(now) } });
+}
+
+/** Returns the user of the pending sign-in whose token an unchecked body holds, also of an expired one; null if there is none. */
+export async function userOfPending(em: EntityManager, sent: unknown): Promise<KnownPerson | null> {
+  const token = secretIn(sent, 'pending_token');
+  return token === null ? null : em.findOne(pendingSignIns, { tokenHash: hashOf(token) });
 }
 
 /** Ends a pending sign-in. False if a concurrent request completed it. */

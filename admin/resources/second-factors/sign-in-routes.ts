@@ -4,7 +4,7 @@ import { AdminError, invalid } from '../../http/errors.ts';
 import { definePublicRoute, type PublicCall, type PublicRoute } from '../../http/public-route.ts';
 import { signedInEntries } from '../../identity/schema.ts';
 import { type PendingSignIn, pendingSignIns, type SecondFactor } from '../../identity/second-factor/entity.ts';
-import { findPending, usePending } from '../../identity/second-factor/pending.ts';
+import { findPending, usePending, userOfPending } from '../../identity/second-factor/pending.ts';
 import { useRecoveryCode } from '../../identity/second-factor/recovery-codes.ts';
 import { countTotpAttempt, useTotpCode } from '../../identity/second-factor/totp.ts';
 import { signInOptions, useCredential } from '../../identity/second-factor/webauthn.ts';
@@ -35,6 +35,7 @@ export const secondFactorSignInRoutes: readonly PublicRoute[] = [
     summary: 'Options for a security key, to complete a sign-in',
     reply: optionsReply,
     body: optionsBody,
+    personOf: userOfPending,
     async handle(call) {
       const { row, factors } = await open(call, call.body.pending_token, false);
       const keys = factors.filter((one) => one.kind === 'webauthn');
@@ -54,6 +55,7 @@ export const secondFactorSignInRoutes: readonly PublicRoute[] = [
     summary: 'Complete a sign-in with a code, a recovery code or a security key',
     reply: v.strictObject(signedInEntries),
     body: verifyBody,
+    personOf: userOfPending,
     async handle(call) {
       requireOneProof(call.body);
       const { row, factors, person } = await open(call, call.body.pending_token, false);
@@ -63,16 +65,11 @@ export const secondFactorSignInRoutes: readonly PublicRoute[] = [
       if (call.body.passcode !== undefined && app) {
         await countTotpAttempt(services.database.emOf(row.organisationId), app, now);
       }
-      try {
-        return await call.write(person, async (change) => {
-          const user = await completed(change.tx, row);
-          if (!(await isProven(change.tx, services, { row, user, factors }, call.body, now))) throw isWrong();
-          return signIn(change, call, user);
-        });
-      } catch (thrown) {
-        if (thrown instanceof AdminError && thrown.status === 401) call.auditRefusal(person, 401, 'AB05');
-        throw thrown;
-      }
+      return call.write(person, async (change) => {
+        const user = await completed(change.tx, row);
+        if (!(await isProven(change.tx, services, { row, user, factors }, call.body, now))) throw isWrong();
+        return signIn(change, call, user);
+      });
     },
   }),
   definePublicRoute({
@@ -83,6 +80,7 @@ export const secondFactorSignInRoutes: readonly PublicRoute[] = [
     summary: 'Begin to add a second factor during a sign-in, if the organisation requires one',
     reply: enrolReply,
     body: enrolPendingBody,
+    personOf: userOfPending,
     async handle(call) {
       const { row, person } = await open(call, call.body.pending_token, true);
       return call.write(person, async (change) =>
@@ -98,6 +96,7 @@ export const secondFactorSignInRoutes: readonly PublicRoute[] = [
     summary: 'Complete the enrolment of a second factor and the sign-in; the reply contains recovery codes',
     reply: confirmPendingReply,
     body: confirmPendingBody,
+    personOf: userOfPending,
     async handle(call) {
       const { row, person } = await open(call, call.body.pending_token, true);
       return call.write(person, async (change) => {

@@ -1,7 +1,7 @@
 import { TooManyRequests } from '../../http/caller/rate-limit.ts';
 import { AdminError } from '../../http/errors.ts';
 import { definePublicRoute, type PublicRoute } from '../../http/public-route.ts';
-import { findLink, newLink, useLink } from '../../identity/links.ts';
+import { findLink, newLink, useLink, userOfLink } from '../../identity/links.ts';
 import { passwordMail } from '../../identity/mails.ts';
 import { hashPassword } from '../../identity/passwords.ts';
 import { forgotBody, nothing, resetBody, verifyBody } from '../../identity/schema.ts';
@@ -47,6 +47,7 @@ export const passwordRoutes: readonly PublicRoute[] = [
     summary: 'Set a password with the token of a link; ends all sessions',
     reply: nothing,
     body: resetBody,
+    personOf: (em, sent) => userOfLink(em, 'set-password', sent),
     async handle(call) {
       const { token, password } = call.body;
       const now = call.services.clock.now();
@@ -55,7 +56,7 @@ export const passwordRoutes: readonly PublicRoute[] = [
       const passwordHash = await hashPassword(password);
       await call.write({ organisationId: link.organisationId, userId: link.userId }, async (change) => {
         const user = await change.tx.findOne(users, { id: link.userId, organisationId: link.organisationId });
-        if (!user || !(await useLink(change.tx, link))) throw linkIsOver();
+        if (!user || !(await useLink(change.tx, link, now))) throw linkIsOver();
         if (password.toLowerCase() === user.email)
           throw new AdminError('AB01', 'password: must not be the e-mail address', ['password: must not be the e-mail address']);
         user.passwordHash = passwordHash;
@@ -74,13 +75,14 @@ export const passwordRoutes: readonly PublicRoute[] = [
     summary: 'Confirm an e-mail address with the token of a link',
     reply: nothing,
     body: verifyBody,
+    personOf: (em, sent) => userOfLink(em, 'verify-email', sent),
     async handle(call) {
       const now = call.services.clock.now();
       const link = await findLink(call.em, 'verify-email', call.body.token, now);
       if (!link) throw linkIsOver();
       await call.write({ organisationId: link.organisationId, userId: link.userId }, async (change) => {
         const user = await change.tx.findOne(users, { id: link.userId, organisationId: link.organisationId });
-        if (!user || !(await useLink(change.tx, link))) throw linkIsOver();
+        if (!user || !(await useLink(change.tx, link, now))) throw linkIsOver();
         user.emailVerifiedAt = new Date(now);
         change.about(user);
       });

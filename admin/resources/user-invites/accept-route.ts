@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { AdminError, forbidden, invalid } from '../../http/errors.ts';
 import { definePublicRoute } from '../../http/public-route.ts';
-import { hashOf } from '../../identity/one-time-secret.ts';
+import { hashOf, secretIn } from '../../identity/one-time-secret.ts';
 import { hashPassword } from '../../identity/passwords.ts';
 import { acceptBody, pendingReply, signedInEntries } from '../../identity/schema.ts';
 import { signInWithPassword } from '../sessions/sign-in-with-password.ts';
@@ -27,6 +27,11 @@ export const acceptInviteRoute = definePublicRoute({
     v.strictObject({ ...pendingReply.entries, api_keys: v.array(keyReply) }),
   ]),
   body: acceptBody,
+  async personOf(em, sent) {
+    const token = secretIn(sent, 'token');
+    const invite = token === null ? null : await em.findOne(userInvites, { tokenHash: hashOf(token) });
+    return invite && { organisationId: invite.organisationId, userId: null };
+  },
   async handle(call) {
     const { body, services } = call;
     const now = services.clock.now();
@@ -35,10 +40,7 @@ export const acceptInviteRoute = definePublicRoute({
     if (!invite) throw isOver();
     if (body.password.toLowerCase() === invite.email) throw invalid('password: must not be the e-mail address');
     const { organisationId } = invite;
-    if (!(await isStillGranted(call.em, invite, now))) {
-      call.auditRefusal({ organisationId, userId: null }, 404, 'AB08');
-      throw isOver();
-    }
+    if (!(await isStillGranted(call.em, invite, now))) throw isOver();
     if (!(await mayUsePassword(call.em, invite))) {
       throw forbidden('This organisation requires single sign-on. Sign in without a password to accept the invite');
     }

@@ -92,18 +92,20 @@ describe.each(ruleDatabases)('signing in, on %s', (database) => {
     expect((await plane.ask('GET', '/auth/self', { key: again.auth_token })).status).toBe(401);
   });
 
-  it('leaves no ended sessions and links', async () => {
+  it('leaves no ended sessions, and links only for a day', async () => {
     plane = await startPlane(database);
     const person = await newPerson(plane);
     const gone = await newPerson(plane);
     const em = plane.control.services.database.em();
     const past = new Date(Date.now() - 1_000);
     await em.nativeUpdate(sessions, { userId: gone.id }, { expiresAt: past });
-    await em.nativeUpdate(oneTimeTokens, { userId: gone.id }, { expiresAt: past });
+    await em.nativeUpdate(oneTimeTokens, { userId: gone.id }, { expiresAt: new Date(past.getTime() - 86_400_000) });
+    await em.nativeUpdate(oneTimeTokens, { userId: person.id }, { expiresAt: past });
     // Housekeeping of the running control plane may delete them first, so the counts that are returned differ.
     await forgetEnded(em, { idleTtlSeconds: 600 }, new Date());
     const rows = async (userId: string) => [await em.count(sessions, { userId }), await em.count(oneTimeTokens, { userId })];
     expect(await rows(gone.id)).toEqual([0, 0]);
+    expect(await rows(person.id)).toEqual([1, 1]);
     expect((await plane.ask('GET', '/auth/self', { key: person.token })).status).toBe(200);
     await forgetEnded(em, { idleTtlSeconds: 600 }, new Date(Date.now() + 601_000));
     expect(await em.count(sessions, { userId: person.id })).toBe(0);

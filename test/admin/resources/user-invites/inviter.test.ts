@@ -38,6 +38,7 @@ describe.each(ruleDatabases)('an invite grants at most the current rights of its
     expect([reply.status, reply.body.data?.message]).toEqual([404, expect.stringContaining('has expired or was used')]);
     expect(await people()).toBe(before);
     await plane.control.services.background.settled();
+    await plane.control.services.background.settled();
     expect(await plane.lastAudit()).toMatchObject({ action: 'accept', responseStatusCode: 404, errorCode: 'AB08' });
   }
 
