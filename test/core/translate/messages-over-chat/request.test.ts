@@ -320,6 +320,21 @@ describe("limits of OpenAI's models", () => {
   });
 
   it.each([
+    ['o4-mini', 'xhigh', 'high'],
+    ['gpt-5-2025-08-07', 'max', 'high'],
+    ['gpt-5.1-codex', 'xhigh', 'high'],
+    ['gpt-5.1-codex-max', 'max', 'xhigh'],
+    ['openai/gpt-5.2', 'xhigh', 'xhigh'],
+    ['gpt-5.5-pro', 'max', 'xhigh'],
+    ['gpt-5.6-sol', 'max', 'max'],
+    ['gpt-6-astra', 'max', 'max'],
+    ['mistral-large-latest', 'max', 'max'],
+  ])('for %s replace the effort %s by %s, which the model has', (model, effort, expected) => {
+    const { body, adapted } = sent({ model, output_config: { effort } });
+    expect([body.reasoning_effort, adapted]).toEqual([expected, effort === expected ? [] : ['reasoning_effort']]);
+  });
+
+  it.each([
     ['gpt-4.1', 4, ['stop']],
     ['mistral-large-latest', 5, []],
   ])('for %s keep %d of five stop sequences', (model, count, lost) => {
