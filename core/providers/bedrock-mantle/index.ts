@@ -20,7 +20,7 @@ export const bedrockMantle: ProviderAdapter & { readonly chatExtras: ChatExtras 
   baseUrl: (given) => `https://${service}.${regionOf(given)}.api.aws`,
   headers: awsKeyHeaders,
   sign,
-  forwards: ['anthropic-beta', 'anthropic-version', 'anthropic-user-profile-id'],
+  forwards: ['anthropic-version', 'anthropic-user-profile-id'],
   // Signatures cover bodies.
   buffersProxyBodies: (given, credentials) => authTypeOf(given, credentials) !== 'apiKey',
   proxyPath: (path) => (/^\/(v1|openai|anthropic)\//.test(path) ? path : `/v1${path}`),

@@ -1,6 +1,7 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { anthropicChat } from '../../formats/anthropic/chat-completions.ts';
 import { anthropicChatExtras } from '../../formats/anthropic/chat-extras.ts';
+import { withCloudBetas } from '../../formats/anthropic/cloud-betas.ts';
 import { anthropicCountTokens, anthropicMessages } from '../../formats/anthropic/messages.ts';
 import { claudeOrChat } from '../../formats/claude-or-chat.ts';
 import { chatCompletions } from '../../formats/openai/chat-completions.ts';
@@ -42,18 +43,17 @@ const otherChat = chatOrResponses(
 );
 const otherExtras = sealedReasoning(byResponses);
 
-export const chatComplete = withCustomTools(claudeOrChat(isClaude, claudeChat, otherChat), isFrontier);
+export const chatComplete = withCloudBetas(withCustomTools(claudeOrChat(isClaude, claudeChat, otherChat), isFrontier), isClaude);
 
-export const messages = claudeOrChat(
+export const messages = withCloudBetas(
+  claudeOrChat(isClaude, { ...anthropicMessages(id), path: claudePath }, messagesOverChat(otherChat, otherExtras)),
   isClaude,
-  { ...anthropicMessages(id), path: claudePath },
-  messagesOverChat(otherChat, otherExtras),
 );
 
-export const messagesCountTokens = countOrEstimate(isClaude, {
-  ...anthropicCountTokens,
-  path: () => `${claudePath()}/count_tokens`,
-});
+export const messagesCountTokens = countOrEstimate(
+  isClaude,
+  withCloudBetas({ ...anthropicCountTokens, path: () => `${claudePath()}/count_tokens` }),
+);
 
 /** Returns the fields beyond OpenAI's that chat calls accept, by the maker of the model. */
 export const chatExtras = (call: OperationCall): readonly ChatExtra[] =>
@@ -61,15 +61,14 @@ export const chatExtras = (call: OperationCall): readonly ChatExtra[] =>
 
 const customResponses = withCustomToolsInResponses(ownResponses, isFrontier);
 
-export const createModelResponse = oneOfTwo(
-  customResponses,
-  responsesOverChat(withCustomTools(claudeChat), anthropicChatExtras),
-  {
+export const createModelResponse = withCloudBetas(
+  oneOfTwo(customResponses, responsesOverChat(withCustomTools(claudeChat), anthropicChatExtras), {
     isOther: isClaude,
     isOtherReply: (reply) => reply.type === 'message',
     isOtherEvent({ type }) {
       if (type === 'message_start') return true;
       return typeof type === 'string' && type.startsWith('response.') ? false : null;
     },
-  },
+  }),
+  isClaude,
 );

@@ -20,7 +20,6 @@ export const vertexAi: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
   baseUrl,
   headers: authHeaders,
   sign,
-  forwards: ['anthropic-beta'],
   proxyPath,
   models: modelList,
   operations: {

@@ -10,7 +10,7 @@ providerContractSuite(bedrockMantle, {
 });
 
 describe('calls to bedrock-mantle', () => {
-  async function sentBy(secrets: object, path: string, model: string) {
+  async function sentBy(secrets: object, path: string, model: string, clientHeaders: Record<string, string> = {}) {
     const gateway = createHarness();
     gateway.documents.set(`provider ${workspaceId}/mantle`, {
       ...providerDocument('mantle', 'bedrock-mantle'),
@@ -19,7 +19,7 @@ describe('calls to bedrock-mantle', () => {
     });
     gateway.script(replyWith(200, {}));
     const body = { model, max_tokens: 99, messages: [{ role: 'user', content: 'hi' }] };
-    await gateway.send({ path, headers: { 'x-svc-provider': '@mantle' }, body });
+    await gateway.send({ path, headers: { 'x-svc-provider': '@mantle', ...clientHeaders }, body });
     const call = gateway.calls[0];
     return { url: `${call?.origin}${call?.path}`, header: (name: string) => findHeader(call?.headers ?? [], name) };
   }
@@ -41,5 +41,24 @@ describe('calls to bedrock-mantle', () => {
     const signed = await sentBy({ aws_access_key_id: 'AKIDEXAMPLE', aws_secret_access_key: 'secret' }, path, model);
     expect(signed.url).toBe(host + below);
     expect(signed.header('authorization')).toMatch(/Credential=AKIDEXAMPLE\/\d{8}\/eu-west-1\/bedrock-mantle\/aws4_request/);
+  });
+
+  const claude = 'anthropic.claude-opus-4-8';
+  it.each([
+    ['/v1/messages', claude, 'effort-2025-11-24,tool-search-tool-2025-10-19'],
+    ['/v1/messages/count_tokens', claude, 'effort-2025-11-24,tool-search-tool-2025-10-19'],
+    ['/v1/chat/completions', claude, 'effort-2025-11-24,tool-search-tool-2025-10-19'],
+    ['/v1/messages', 'openai.gpt-5.5', undefined],
+    ['/v1/proxy/anthropic/v1/messages', claude, 'effort-2025-11-24,advanced-tool-use-2025-11-20,skills-2025-10-02'],
+  ])('for %s with %s have the beta features that the endpoint has: %s', async (path, model, expected) => {
+    const betas = { 'anthropic-beta': 'effort-2025-11-24,advanced-tool-use-2025-11-20,skills-2025-10-02' };
+    const { header } = await sentBy({ api_key: 'bedrock-api-key-1' }, path, model, betas);
+    expect(header('anthropic-beta')).toBe(expected);
+  });
+
+  it('have no header if the endpoint has none of the client’s beta features', async () => {
+    const betas = { 'anthropic-beta': 'mcp-client-2025-11-20' };
+    const { header } = await sentBy({ api_key: 'bedrock-api-key-1' }, '/v1/messages', claude, betas);
+    expect(header('anthropic-beta')).toBeUndefined();
   });
 });

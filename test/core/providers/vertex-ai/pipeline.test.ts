@@ -2,6 +2,7 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { findHeader } from '../../../../core/contract/values/http/http.ts';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import {
   createHarness,
@@ -113,15 +114,30 @@ describe('a stored Vertex AI provider', () => {
     expect(plain.json).toMatchObject({ content: reply.content, stop_reason: reply.stop_reason, usage: reply.usage });
     const streamed = await gateway.send({ path: '/v1/messages', body: body(name, { stream: true }) });
     expect(repliesOfEvents('messages', eventsOfText(streamed.text))[0]).toMatchObject({ finish: reply.stop_reason });
-    expect(gateway.calls[1]?.headers).toContain('anthropic-beta');
-    const ofClaudeCode = 'claude-code-20250219,advanced-tool-use-2025-11-20,fast-mode-2026-02-01,effort-2025-11-24';
-    gateway.script(replyWith(200, providerReply));
-    await gateway.send({ path: '/v1/messages', body: body(name), headers: { 'anthropic-beta': ofClaudeCode } });
-    const headers = gateway.calls.at(-1)?.headers ?? [];
-    expect(headers[headers.indexOf('anthropic-beta') + 1]).toBe(
-      name === 'messages-claude' ? 'claude-code-20250219,tool-search-tool-2025-10-19,effort-2025-11-24' : ofClaudeCode,
-    );
+    const ofClaude = name === 'messages-claude';
+    expect(findHeader(gateway.calls[1]?.headers ?? [], 'anthropic-beta')).toBe(ofClaude ? 'b-1' : undefined);
     expect(gateway.calls.map(({ path }) => path).filter((path) => path.includes('tream'))).toHaveLength(1);
+  });
+
+  it.each([
+    [
+      'claude-code-20250219,advanced-tool-use-2025-11-20,fast-mode-2026-02-01',
+      'claude-code-20250219,tool-search-tool-2025-10-19',
+    ],
+    ['mcp-client-2025-11-20, files-api-2025-04-14', undefined],
+  ])('sends of the beta features %s those that Claude has there: %s', async (sent, expected) => {
+    const gateway = createHarness();
+    store(gateway, settings, { vertex_service_account_json: accountFile() });
+    gateway.script(
+      token('ya29.betas'),
+      replyWith(200, fixture('messages-claude').providerReply),
+      replyWith(200, { input_tokens: 3 }),
+    );
+    for (const path of ['/v1/messages', '/v1/messages/count_tokens']) {
+      const reply = await gateway.send({ path, body: body('messages-claude'), headers: { 'anthropic-beta': sent } });
+      expect(findHeader(gateway.calls.at(-1)?.headers ?? [], 'anthropic-beta')).toBe(expected);
+      expect(reply.header('x-svc-dropped-params')).toContain('anthropic-beta:');
+    }
   });
 
   it('puts pass-through calls into its project and region, with its token and without the client’s', async () => {
