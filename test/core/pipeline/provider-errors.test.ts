@@ -91,6 +91,7 @@ it.each([
   [401, 'invalid_request_error', 'authentication_error'],
   [404, 'invalid_request_error', 'not_found_error'],
   [413, 'invalid_request_error', 'request_too_large'],
+  [424, 'ModelErrorException', 'api_error'],
 ])('provider errors: status %i with type %s has the Messages type %s', async (status, given, type) => {
   expect(messagesErrorType(status, given)).toBe(type);
   const gateway = createHarness();

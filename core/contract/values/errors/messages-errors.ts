@@ -7,6 +7,8 @@ const typeOfStatus: Readonly<Record<number, string>> = {
   408: 'timeout_error',
   409: 'conflict_error',
   413: 'request_too_large',
+  // Bedrock and SageMaker reply 424 if the model failed.
+  424: 'api_error',
   429: 'rate_limit_error',
   503: 'overloaded_error',
   504: 'timeout_error',

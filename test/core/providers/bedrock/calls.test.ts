@@ -243,15 +243,16 @@ describe('a streamed reply of Bedrock', () => {
   });
 
   it.each([
-    ['/v1/chat/completions', converseFrames(chunksOf('chat-a-text').slice(0, 3))],
-    ['/v1/messages', chunkFrames(chunksOf('messages-native').slice(0, 4))],
-  ])('from %s ends with an error event after an exception event', async (path, begun) => {
+    ['/v1/chat/completions', converseFrames(chunksOf('chat-a-text').slice(0, 3)), 'modelStreamErrorException'],
+    // The model failed, so it is no `invalid_request_error`.
+    ['/v1/messages', chunkFrames(chunksOf('messages-native').slice(0, 4)), 'api_error'],
+  ])('from %s ends with an error event after an exception event', async (path, begun, type) => {
     const harness = createHarness();
     const exception = converseFrames([{ event: 'modelStreamErrorException', data: { message: 'The model broke off.' } }]);
     harness.script(framed(Buffer.concat([begun, exception])));
     const reply = await send(harness, { ...question, stream: true }, { path });
     const events = eventsOfText(reply.text);
-    expect(events.at(-1)?.data).toMatchObject({ error: { message: 'bedrock error: The model broke off.' } });
+    expect(events.at(-1)?.data).toMatchObject({ error: { message: 'bedrock error: The model broke off.', type } });
     expect(reply.text).not.toContain('[DONE]');
     expect(harness.records[0]).toMatchObject({ errorCode: 'upstream_status' });
   });
