@@ -142,17 +142,19 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       settings,
       log,
       logRejection: createRejectionLog(log, metrics.registry),
-      unready: async () => [
-        ...(stopping ? [shutdown] : []),
-        ...((await problemOf(database)) === 'unreachable' ? [databaseAway] : []),
-      ],
+      readiness: async () => {
+        const problem = await problemOf(database);
+        return {
+          reasons: [...(stopping ? [shutdown] : []), ...(problem === 'unreachable' ? [databaseAway] : [])],
+          warnings: [...(problem === 'read-only' ? [readOnly] : []), ...(shipper?.failure() ? [copiesWait] : [])],
+        };
+      },
       exportContents: requestExport.contents,
       instances: metrics.instances,
       database,
       vault,
       objects,
       clickhouse,
-      copiesWait: () => (shipper?.failure() ? 'ClickHouse (ANALYTICS_URL) does not reply; records wait in the database' : null),
       readDocument: createReadDocument(documentReaders, { database, vault, clusterKey: settings.clusterKey }),
       dependents,
       apiKeyPepper,
@@ -220,6 +222,9 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
 
 const shutdown = { dependency: 'shutdown', message: 'This control plane is shutting down' };
 const databaseAway = { dependency: 'database', message: 'The database does not respond. Check DATABASE_URL and the database' };
+const readOnly =
+  'The database is read-only, such as a standby. Changes and calls with budgets get 503, and records wait on gateways. Check that DATABASE_URL names the primary';
+const copiesWait = 'ClickHouse (ANALYTICS_URL) does not reply; records wait in the database';
 
 /** Null: the database works. A read-only database still serves what gateways load. */
 async function problemOf(database: Database): Promise<DatabaseProblem | null> {

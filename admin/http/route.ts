@@ -99,13 +99,20 @@ export interface ReplyProtocol {
   errorReply(error: AdminError, headers: Record<string, string>): Response;
 }
 
+export interface Readiness {
+  /** Reasons why the control plane cannot serve now. Empty when it is ready. */
+  readonly reasons: readonly { readonly dependency: string; readonly message: string }[];
+  /** Failures that a load balancer should not react to, because a part of the requests still works. */
+  readonly warnings: readonly string[];
+}
+
 export interface AdminServices {
   readonly callers: Callers;
   readonly settings: Settings;
   readonly log: Log;
   readonly logRejection: LogRejection;
-  /** Reasons why the control plane cannot serve now. Empty when it is ready. Shown by /ready: no address or secret. */
-  unready(): Promise<readonly { readonly dependency: string; readonly message: string }[]>;
+  /** Shown by /ready: no address or secret. */
+  readiness(): Promise<Readiness>;
   /** Returns the numbers of gateways that report in time and that do not. Rejects if the database is unreachable. */
   instances(): Promise<{ readonly healthy: number; readonly unhealthy: number }>;
   readonly database: Database;
@@ -114,8 +121,6 @@ export interface AdminServices {
   readonly objects: ObjectStore | null;
   /** The database that ANALYTICS_URL names; null if it is unset. */
   readonly clickhouse: ClickHouse | null;
-  /** Returns why records wait for ClickHouse; null: they do not. Shown by /ready: no address or secret. */
-  copiesWait(): string | null;
   /** Reads a document in the form that gateways receive. */
   readonly readDocument: (kind: DocumentKind, id: string) => Promise<DocumentReply>;
   /** Stores request records, each once: prices them, settles them against budgets, and adds them to roll-ups. */

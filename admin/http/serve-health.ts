@@ -5,15 +5,14 @@ import type { AdminServices } from './route.ts';
 export function serveHealth(
   app: Hono,
   versions: readonly string[],
-  services: Pick<AdminServices, 'unready' | 'instances' | 'copiesWait'>,
+  services: Pick<AdminServices, 'readiness' | 'instances'>,
 ): void {
   for (const prefix of ['', ...versions]) {
     app.get(`${prefix}/health`, (c) => c.json({ status: 'success', message: 'Server is healthy' }));
     app.get(`${prefix}/ready`, async (c) => {
-      const reasons = await services.unready();
+      const { reasons, warnings } = await services.readiness();
       if (reasons.length === 0) {
         const gateways = await services.instances().catch(() => undefined);
-        const warnings = [services.copiesWait()].filter((one) => one !== null);
         return c.json({
           ...{ status: 'success', message: 'The control plane is ready', gateways },
           ...(warnings.length > 0 ? { warnings } : {}),

@@ -129,4 +129,26 @@ describe.skipIf(postgresMissing !== null)('an unavailable database', () => {
     for (const slug of ['read-only-a', 'read-only-b']) await vi.waitFor(() => write(slug), 5_000);
     for (const reply of refused) expectAway(reply);
   });
+
+  it('causes 200 with a warning at /ready while it is read-only, because documents of gateways are still served', async () => {
+    const ready = async () => {
+      const reply = await fetch(`${plane.url}/ready`);
+      return { status: reply.status, warnings: ((await reply.json()) as { warnings?: string[] }).warnings };
+    };
+    await database.setReadOnly(true);
+    try {
+      await proxy.cut();
+      await proxy.restore();
+      await vi.waitFor(async () => {
+        expect(await ready()).toEqual({ status: 200, warnings: [expect.stringMatching(/^The database is read-only/)] });
+      }, 5_000);
+      expect((await plane.internal('GET', '/changes?after=0')).status).toBe(200);
+      expectAway(await create('read-only'));
+    } finally {
+      await database.setReadOnly(false);
+      await proxy.cut();
+      await proxy.restore();
+    }
+    await vi.waitFor(async () => expect(await ready()).toEqual({ status: 200, warnings: undefined }), 5_000);
+  });
 });

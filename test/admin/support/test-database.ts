@@ -31,6 +31,8 @@ export const postgresMissing =
 export interface TestDatabase {
   readonly name: string;
   readonly url: string;
+  /** Makes transactions of new connections read-only, or allows writes again. */
+  setReadOnly(on: boolean): Promise<void>;
   drop(): Promise<void>;
 }
 
@@ -97,7 +99,8 @@ export async function newLogin(
 async function newDatabase(how: string): Promise<TestDatabase> {
   const name = `svc_test_${randomBytes(6).toString('hex')}`;
   await run(`create database ${name} ${how}`);
-  return { name, url: urlOf(name), drop: () => dropDatabases([name]) };
+  const setReadOnly = (on: boolean) => run(`alter database ${name} set default_transaction_read_only = ${on ? 'on' : 'off'}`);
+  return { name, url: urlOf(name), setReadOnly, drop: () => dropDatabases([name]) };
 }
 
 function urlOf(name: string): string {
