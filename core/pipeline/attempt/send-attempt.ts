@@ -56,7 +56,7 @@ export function sendAttempt(
   return new Promise((resolve) => {
     const run = new Attempt(ctx, sink, resolved, outgoing, options, resolve);
     const [{ sender }, { call, operation }, handler] = [options, outgoing, hideCredentials(resolved, run)];
-    // Of the responses of pass-through routes, only those in which credentials are searched are decoded.
+    // Responses of pass-through routes are decoded only if credentials are searched in them.
     if (operation) run.exchange = sendDecoded(sender, call, handler);
     else run.exchange = handler === run ? sender.send(call, run) : sendDecoded(sender, call, handler, hidesCredentials);
     // The client may have disconnected, or the transport failed, before `send` returned.
