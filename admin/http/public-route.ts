@@ -31,10 +31,10 @@ export interface PublicRoute {
   /** Reads bodies of other media types than JSON, such as forms. Throws AdminError. */
   readonly readBody?: (request: HonoRequest) => Promise<unknown>;
   /**
-   * Returns the person whom a refused request concerns, by the secret in its unchecked body, for the audit entry of the refusal. Null: unknown.
-   * Absent: refusals have an entry only if the route adds one with `auditRefusal`.
+   * Returns the person whom a refused request concerns, by a secret in its unchecked body or an id in its path, for the audit entry of the
+   * refusal. Null: unknown. Absent: refusals have an entry only if the route adds one with `auditRefusal`.
    */
-  readonly personOf?: (em: EntityManager, sent: unknown) => Promise<KnownPerson | null>;
+  readonly personOf?: (em: EntityManager, sent: unknown, params: Readonly<Record<string, string>>) => Promise<KnownPerson | null>;
   handle(call: PublicCall<never>): Promise<unknown>;
 }
 

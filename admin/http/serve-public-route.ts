@@ -82,7 +82,9 @@ async function run(
   const { address: clientIp, country } = clientOrigin(c, services);
   services.limits.perAddress.take(clientIp);
   const sent = route.body === null ? null : await (route.readBody ?? readJsonBody)(c.req);
+  const params = c.req.param() as Record<string, string>;
   let isChecked = false;
+  let isAudited = false;
   const draftOf = (person: KnownPerson): AuditDraft => ({
     organisationId: person.organisationId,
     workspaceId: null,
@@ -112,7 +114,7 @@ async function run(
   };
 
   const callOf = (body: unknown, query: unknown): PublicCall<unknown> => ({
-    params: c.req.param() as Record<string, string>,
+    params,
     query,
     rawQuery: /\?([^#]*)/.exec(c.req.url)?.[1] ?? '',
     body,
@@ -132,6 +134,7 @@ async function run(
       return writeChange(em, auditKey, draftOf(person), signal, work, services.wakeRelay);
     },
     auditRefusal(person, status, errorCode, details) {
+      isAudited = true;
       services.background.run(() => addRefusal(person, { status, errorCode }, details));
     },
   });
@@ -145,9 +148,9 @@ async function run(
     const { status, code: errorCode } = toAdminError(thrown);
     const { personOf } = route;
     // A flood of requests must not fill the trail.
-    if (personOf && status < 500 && !(thrown instanceof TooManyRequests)) {
+    if (personOf && !isAudited && status < 500 && !(thrown instanceof TooManyRequests)) {
       services.background.run(async () => {
-        const person = await personOf(database.em(), sent);
+        const person = await personOf(database.em(), sent, params);
         if (person) await addRefusal(person, { status, errorCode });
       });
     }

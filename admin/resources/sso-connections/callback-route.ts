@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
+import type { EntityManager } from '../../db/open-database.ts';
 import { definePublicRoute, type PublicCall, type PublicRoute } from '../../http/public-route.ts';
 import { RawReply } from '../../http/reply/raw-reply.ts';
 import { signedInEntries } from '../../identity/schema.ts';
@@ -7,7 +8,7 @@ import { attemptIsOver, findAttempt } from '../../sign-in/attempts.ts';
 import { finishSignIn } from '../../sign-in/finish-sign-in.ts';
 import { finishOidc } from '../../sign-in/oidc/finish.ts';
 import { auditRefusals, SignInRefusal } from '../../sign-in/refusal.ts';
-import { ssoConnections } from './entity.ts';
+import { type SsoConnection, ssoConnections } from './entity.ts';
 import { rejectedSignIn } from './rejected-page.ts';
 
 const parameter = v.optional(v.pipe(v.string(), v.maxLength(8_192, 'at most 8,192 characters')));
@@ -35,6 +36,10 @@ export const ssoCallbackRoutes: readonly PublicRoute[] = [
     ...shared,
     path: '/auth/callback/:connectionId',
     summary: 'Finish a sign-in at an OpenID Connect provider; browsers are redirected, other clients get the session',
+    async personOf(em, _, { connectionId = '' }) {
+      const connection = await connectionAt(em, connectionId);
+      return connection && { organisationId: connection.organisationId, userId: null };
+    },
     handle: (call) => finish(call, call.params.connectionId ?? null),
   }),
   definePublicRoute({
@@ -56,10 +61,14 @@ async function finish(call: Call, callback: string | null): Promise<unknown> {
 
 /** Throws SignInRefusal, with an audit entry if the address names a connection. */
 async function refuseUnknown({ em, auditRefusal }: Call, callback: string | null): Promise<never> {
-  const connection = callback !== null && isUuid(callback) ? await em.findOne(ssoConnections, { id: callback }) : null;
+  const connection = callback === null ? null : await connectionAt(em, callback);
   if (!connection) throw attemptIsOver();
   const { organisationId, id: connectionId } = connection;
   return auditRefusals({ auditRefusal }, { organisationId, connectionId }, () => Promise.reject(attemptIsOver()));
+}
+
+async function connectionAt(em: EntityManager, id: string): Promise<SsoConnection | null> {
+  return isUuid(id) ? em.findOne(ssoConnections, { id }) : null;
 }
 
 async function sessionOf(call: Call, callback: string | null) {
