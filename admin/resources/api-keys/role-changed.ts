@@ -61,7 +61,7 @@ function grantersOf(change: Change, { organisationId, workspaceId, userId }: Con
     `select distinct u.id as "userId", k.workspace_id as "workspaceId", u.role, m.role as "workspaceRole"
      from api_keys k join users u on u.id = k.granted_by_user_id and u.deactivated_at is null
      left join workspace_members m on m.workspace_id = k.workspace_id and m.user_id = u.id
-     where k.organisation_id = ? and (?::uuid is null or k.workspace_id = ?::uuid) and (?::uuid is null or u.id = ?::uuid)`,
+     where k.organisation_id = ? and (?::uuid is null or k.workspace_id = ?::uuid) and (?::uuid is null or k.granted_by_user_id = ?::uuid)`,
     [organisationId, workspaceId, workspaceId, userId, userId],
   );
 }
