@@ -39,7 +39,7 @@ function budgetsFirst(one: Meter, other: Meter): number {
 function createHooks(services: CoreServices, leases: Leases): CoreHooks {
   const { clock, documents } = services;
   const slot = services.slot<Reservations>();
-  const documentMeters = new DocumentMeters(leases, services.modelHeaders);
+  const documentMeters = new DocumentMeters(leases, services);
   const outputs = new OpenOutputs();
 
   return {

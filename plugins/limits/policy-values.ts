@@ -1,4 +1,5 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import { modelsInHeaders } from '../../core/contract/plugin/requests/models-in-headers.ts';
 import { metadataPrefix } from '../../core/contract/protocol/limits/policies.ts';
@@ -67,11 +68,14 @@ export function modelOf(ctx: RequestContext, target: Target): string | null {
   return typeof sent === 'string' ? sent : ctx.model;
 }
 
+/** Places of models that only some providers read. */
+export type ModelPlaces = Pick<CoreServices, 'modelHeaders' | 'modelsInBody'>;
+
 /**
- * Returns the models that the provider may call besides that of the target. `modelHeaders`: names of the headers that select one. Throws `bad_request` if they cannot be read, and `body_too_large` for a
- * pass-through body that is too long to be read.
+ * Returns the models that the provider may call besides that of the target. Throws `bad_request` if they cannot be read, and `body_too_large`
+ * for a pass-through body that is too long to be read.
  */
-export function modelsBeside(ctx: RequestContext, modelHeaders: readonly string[]): string[] {
+export function modelsBeside(ctx: RequestContext, { modelHeaders, modelsInBody }: ModelPlaces): string[] {
   const { params } = ctx;
   const selected = modelsInHeaders(ctx.request, modelHeaders);
   // A model that the target sets replaces this `model`, but no other spelling of it.
@@ -80,7 +84,9 @@ export function modelsBeside(ctx: RequestContext, modelHeaders: readonly string[
     return [...selected, ...furtherModels(params), ...modelsNamed(params, (name) => name !== 'model' || !isOne)];
   }
   const passed = ctx.passed && passedBody(ctx);
-  return passed ? [...selected, ...furtherModels(passed), ...modelsNamed(passed)] : selected;
+  if (!passed) return selected;
+  const ofOneProvider = modelsInBody(ctx.endpoint?.proxyPath ?? '', passed);
+  return [...selected, ...ofOneProvider, ...furtherModels(passed), ...modelsNamed(passed)];
 }
 
 function passedBody({ request, body }: RequestContext): JsonObject | null {

@@ -158,6 +158,15 @@ describe('policies and models that a provider may call besides the model', () =>
     }
   });
 
+  it('match by a model in a field of a pass-through body that one provider reads', async () => {
+    const { ask } = start({ rate: [rate({ conditions: dear })] });
+    const sent = { ...body, version: 'gpt-6' };
+    expect([
+      (await ask({}, sent, '/v1/proxy/predictions')).status,
+      (await ask({}, sent, '/v1/proxy/predictions')).status,
+    ]).toEqual([200, 429]);
+  });
+
   it('match if one of the models is not excluded', async () => {
     const conditions: PolicyCondition[] = [{ key: 'model', value: '*', excludes: '@openai/gpt-5' }];
     const { ask } = start({ rate: [rate({ conditions })] });
