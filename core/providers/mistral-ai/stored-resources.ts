@@ -32,11 +32,15 @@ const pageSize = 100;
 
 /**
  * Returns OpenAI's list (`limit`, `after`) from numbered pages. Other parameters of the client (`purpose`, `status`) are passed
- * on.
+ * on. Mistral's own clients send `page` and `page_size`. They get that page, with its `total`.
  */
 function numberedPages(path: string, limitDefault: number, toItem: (item: JsonObject) => JsonObject): Operation {
   return storedOperation(async (call, services) => {
     const query = new URLSearchParams(call.query);
+    if (query.has('page') || query.has('page_size')) {
+      const page = await askForJson(services, 'GET', `${path}?${query}`);
+      return jsonReply({ ...page, data: objectsIn(page.data).map(toItem) });
+    }
     for (const name of ['limit', 'after', 'order']) query.delete(name);
     query.set('page_size', `${pageSize}`);
     const list = await listPages(call, limitDefault, async (token) => {

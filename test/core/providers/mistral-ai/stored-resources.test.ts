@@ -17,3 +17,14 @@ it('mistral-ai: finds batches after the first hundred', async () => {
     '/v1/batch/jobs?page_size=100&page=1',
   ]);
 });
+
+it('mistral-ai: returns the page of files that a client of Mistral asks for, with its total', async () => {
+  const harness = createHarness();
+  harness.addConfig('mistral', { provider: 'mistral-ai', api_key: 'k' });
+  const page = { object: 'list', data: [{ id: 'file-11', object: 'file', size_bytes: 3, purpose: 'batch' }], total: 11 };
+  harness.script(replyWith(200, page));
+  const path = '/v1/files?page=2&page_size=5&include_total=true&purpose=batch';
+  const reply = await harness.send({ method: 'GET', path, headers: { 'x-svc-config': 'mistral' } });
+  expect([reply.status, reply.json]).toEqual([200, page]);
+  expect(harness.calls.map((call) => call.path)).toEqual([path]);
+});
