@@ -103,7 +103,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
   const known = name ? resolved.adapter.operations[name] : undefined;
   if (!name || !known) {
     throw new GatewayError('unsupported_operation', {
-      message: `${ctx.request.method} ${ctx.request.path} is not supported by ${resolved.adapter.id}`,
+      message: `${ctx.request.method} ${ctx.request.path} is not supported by ${resolved.adapter.id}. Use another provider, or a path below /v1/proxy, whose requests reach the provider unchanged`,
     });
   }
   const given = ctx.params as JsonObject;
