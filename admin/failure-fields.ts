@@ -1,5 +1,5 @@
 import { DriverException } from '@mikro-orm/core';
-import { isDatabaseAway } from './is-database-away.ts';
+import { isDatabaseAway, isTlsCode } from './is-database-away.ts';
 
 /** The fields of a log line about a failure. A type and not an interface, so that it is a JsonObject. */
 export type FailureFields = {
@@ -94,6 +94,8 @@ function databaseMessage(code: unknown, isAway: boolean, message: string): strin
   if (/read-only file system/i.test(message)) return 'the disk of the database is read-only';
   const known = databaseMessages[String(code)];
   if (known !== undefined) return known;
+  if (isTlsCode(String(code)))
+    return `the connection to the database is not secure (${code}). Check its certificate, and the TLS parameters of DATABASE_URL`;
   if (!isAway) return 'the database rejected the statement';
   if (typeof code === 'string') return 'the database could not be reached';
   return driverMessage(message) ?? 'the database closed the connection';

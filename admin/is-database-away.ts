@@ -1,5 +1,5 @@
 /**
- * True if an error means that the database was not reachable (refused, cut off, shutting down, out of connections, too slow) or that
+ * True if an error means that the database was not reachable (refused, not trusted, cut off, shutting down, out of connections, too slow) or that
  * its disk failed, false if it rejected the statement. PostgreSQL error classes: 08 connection, 53 resources, 57P operator intervention.
  * Its own time limits count as too slow: 57014 (of a statement), 55P03 (of a lock), 25P03 and 25P04 (of a transaction).
  */
@@ -10,7 +10,7 @@ export function isDatabaseAway(error: unknown): boolean {
     if (code === '08P01' && at.message.includes('invalid message format')) return false;
     if (
       typeof code === 'string' &&
-      (socketCodes.has(code) || /^(08...|53...|57P0[1-5]|57014|55P03|25P0[34]|58030|25006)$/.test(code))
+      (socketCodes.has(code) || isTlsCode(code) || /^(08...|53...|57P0[1-5]|57014|55P03|25P0[34]|58030|25006)$/.test(code))
     )
       return true;
     if (awayMessages.test(at.message)) return true;
@@ -18,6 +18,9 @@ export function isDatabaseAway(error: unknown): boolean {
   }
   return false;
 }
+
+/** True if TLS with the server failed, such as because of its certificate: Node's names of OpenSSL's errors. */
+export const isTlsCode = (code: string) => /CERT|^UNABLE_TO_VERIFY|^ERR_SSL_|^EPROTO$/.test(code);
 
 const socketCodes = new Set([
   'ECONNREFUSED',
@@ -32,4 +35,4 @@ const socketCodes = new Set([
 
 // The driver reports these without a code. A disk that is read-only has the code of a missing right.
 const awayMessages =
-  /read-only file system|connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable|connection error|client was closed|pglite is clos/i;
+  /read-only file system|connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable|connection error|client was closed|does not support SSL|pglite is clos/i;

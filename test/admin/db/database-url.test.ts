@@ -4,9 +4,10 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { optionsOfUrl } from '../../../admin/db/database-url.ts';
-import { openDatabase } from '../../../admin/db/open-database.ts';
+import { type Database, openDatabase } from '../../../admin/db/open-database.ts';
+import { failureFields } from '../../../admin/failure-fields.ts';
 import { StartError } from '../../../admin/start-error.ts';
 import { entities, migrations } from '../../../admin/tables.ts';
 import { newMemoryLog } from '../../support/fakes/memory-log.ts';
@@ -14,6 +15,7 @@ import { newReadyDatabase, postgresMissing, type TestDatabase } from '../support
 
 const file = (name: string) => join(import.meta.dirname, '../../support/tls', name);
 const certificate = { cert: readFileSync(file('cert.pem')), key: readFileSync(file('key.pem')) };
+const otherCertificate = { cert: readFileSync(file('clouds-cert.pem')), key: readFileSync(file('clouds-key.pem')) };
 
 /** The request for TLS that a client of PostgreSQL sends first. */
 const tlsRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
@@ -22,6 +24,7 @@ describe.skipIf(postgresMissing !== null)('TLS to PostgreSQL', () => {
   let database: TestDatabase;
   let target: URL;
   let front: Server;
+  let served = certificate;
   /** For each connection: whether it is encrypted, and whether the client has a certificate. */
   let seen: string[] = [];
   const sockets = new Set<Socket>();
@@ -38,7 +41,7 @@ describe.skipIf(postgresMissing !== null)('TLS to PostgreSQL', () => {
           return;
         }
         client.write('S');
-        const options = { isServer: true, ...certificate, requestCert: true, rejectUnauthorized: false };
+        const options = { isServer: true, ...served, requestCert: true, rejectUnauthorized: false };
         const secure = new TLSSocket(client, options);
         secure.on('error', () => {});
         secure.once('secure', () => seen.push(secure.getPeerX509Certificate() ? 'encrypted, with certificate' : 'encrypted'));
@@ -55,13 +58,17 @@ describe.skipIf(postgresMissing !== null)('TLS to PostgreSQL', () => {
     await database.drop();
   });
 
-  async function open(host: string, parameters: Record<string, string>): Promise<string[]> {
-    seen = [];
+  function connectTo(host: string, parameters: Record<string, string>): Promise<Database> {
     const url = new URL(target);
     url.host = `${host}:${(front.address() as AddressInfo).port}`;
     url.search = new URLSearchParams(parameters).toString();
     const settings = { databaseUrl: url.href, dbPoolSize: 1, dataDir: '' };
-    const opened = await openDatabase(settings, { entities, migrations }, newMemoryLog());
+    return openDatabase(settings, { entities, migrations }, newMemoryLog());
+  }
+
+  async function open(host: string, parameters: Record<string, string>): Promise<string[]> {
+    seen = [];
+    const opened = await connectTo(host, parameters);
     await opened.em().execute('select 1');
     await opened.close();
     return [...new Set(seen)];
@@ -94,6 +101,27 @@ describe.skipIf(postgresMissing !== null)('TLS to PostgreSQL', () => {
   it('is refused if the certificate is that of another name or address', async () => {
     const parameters = { sslmode: 'verify-full', sslrootcert: file('cert.pem') };
     await expect(open('127.0.0.2', parameters)).rejects.toThrow(/127\.0\.0\.2 is not in the cert's list/);
+  });
+
+  it('counts as unreachable and is logged with its reason if the server gets a certificate of another authority', async () => {
+    const opened = await connectTo('localhost', { sslmode: 'verify-full', sslrootcert: file('cert.pem') });
+    served = otherCertificate;
+    for (const socket of sockets) socket.destroy();
+    const thrown = await vi.waitFor(async () => {
+      const error = await opened
+        .em()
+        .execute('select 1')
+        .catch((reason: unknown) => reason);
+      expect(String(error)).toContain('certificate');
+      return error;
+    });
+    expect(failureFields(thrown)).toMatchObject({
+      reason: expect.stringMatching(/^the connection to the database is not secure \(\w*CERT\w*\)\. .* DATABASE_URL$/),
+      error: { databaseAway: true },
+    });
+    served = certificate;
+    await opened.em().execute('select 1');
+    await opened.close();
   });
 
   it('a file that cannot be read ends the start and names the setting', async () => {
