@@ -99,7 +99,7 @@ export interface ReplyProtocol {
   errorReply(error: AdminError, headers: Record<string, string>): Response;
 }
 
-export interface Readiness {
+interface Readiness {
   /** Reasons why the control plane cannot serve now. Empty when it is ready. */
   readonly reasons: readonly { readonly dependency: string; readonly message: string }[];
   /** Failures that a load balancer should not react to, because a part of the requests still works. */

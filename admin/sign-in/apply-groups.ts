@@ -1,6 +1,6 @@
+import { roleChanged } from '../access/role-changed.ts';
 import { type WorkspaceRole, workspaceRoles } from '../http/caller/actor.ts';
 import type { Change } from '../publish/write-change.ts';
-import { roleChanged } from '../resources/api-keys/role-changed.ts';
 import type { ExternalIdentity, GroupRule, SsoConnection } from '../resources/sso-connections/entity.ts';
 import type { User } from '../resources/users/entity.ts';
 import { workspaceMembers } from '../resources/workspace-users/entity.ts';

@@ -1,4 +1,5 @@
 import type { ApiKeyType } from '../../../core/contract/values/credentials/api-key.ts';
+import { followGrants } from '../../access/follow-grants.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { invalid, unknownReference } from '../../http/errors.ts';
@@ -10,7 +11,7 @@ import { effectiveKeySettings, type KeySettings } from '../organisations/key-set
 import { checkMetadata } from './check-metadata.ts';
 import { checkOwner } from './check-owner.ts';
 import type { ApiKey } from './entity.ts';
-import { checkScopes, followGrants, grantorOfChange, holdGrantor } from './grants.ts';
+import { checkScopes, grantorOfChange, holdGrantor } from './grants.ts';
 import { announceKey, insertKey } from './insert-key.ts';
 import { sentOptions } from './options.ts';
 import { boundsOf, requireOwnBounds } from './own-bounds.ts';

@@ -1,9 +1,9 @@
 import { holdWorkspace } from '../../access/hold-workspace.ts';
+import { roleChanged } from '../../access/role-changed.ts';
 import { announceMembers } from '../../announce/user-keys.ts';
 import { announceUser } from '../../announce/users.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Change } from '../../publish/write-change.ts';
-import { roleChanged } from '../api-keys/role-changed.ts';
 import { deleteKeysOfMembers } from '../api-keys/user-keys.ts';
 import { users } from '../users/entity.ts';
 import type { Making } from '../workspace-users/memberships.ts';

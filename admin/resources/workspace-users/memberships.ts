@@ -1,13 +1,13 @@
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { holdUser } from '../../access/hold-user.ts';
 import { holdWorkspace } from '../../access/hold-workspace.ts';
+import { roleChanged } from '../../access/role-changed.ts';
 import { announceUsers } from '../../announce/users.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { WorkspaceRole } from '../../http/caller/actor.ts';
 import { invalid, notFound, unknownReference } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';
-import { roleChanged } from '../api-keys/role-changed.ts';
 import { deleteKeysOfUser, provisionUserKey } from '../api-keys/user-keys.ts';
 import type { User } from '../users/entity.ts';
 import { workspaces } from '../workspaces/entity.ts';

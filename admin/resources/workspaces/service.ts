@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type * as v from 'valibot';
 import { requireUnchangedVisibility } from '../../access/admin-visibility.ts';
+import { securitySettingsChanged } from '../../access/role-changed.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/caller/actor.ts';
@@ -8,7 +9,6 @@ import { forbidden, unknownReference } from '../../http/errors.ts';
 import { itemOf } from '../../http/filters/find-item.ts';
 import { mergeUsageLimits } from '../../limits/schema.ts';
 import type { Change } from '../../publish/write-change.ts';
-import { securitySettingsChanged } from '../api-keys/role-changed.ts';
 import { configs } from '../configs/entity.ts';
 import { addGlobalProviders } from '../integrations/sharing/share.ts';
 import { checkGuardrails } from '../organisations/check-guardrails.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { followGranters } from '../../../../admin/access/follow-grants.ts';
 import { writeChange } from '../../../../admin/publish/write-change.ts';
 import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
-import { followGranters } from '../../../../admin/resources/api-keys/grants.ts';
 import { parseApiKey } from '../../../../core/contract/values/credentials/api-key.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { newPerson } from '../../support/people.ts';

@@ -1,13 +1,13 @@
-import { organisationRoleScopes, workspaceRoleScopes } from '../../access/roles.ts';
-import { grantableInWorkspaces } from '../../access/scopes.ts';
-import { announceUserKeys } from '../../announce/user-keys.ts';
-import type { OrganisationRole, WorkspaceRole } from '../../http/caller/actor.ts';
-import type { Change } from '../../publish/write-change.ts';
-import { readTenancy } from '../organisations/effective-setting.ts';
-import { type SecuritySettings, securitySettingsOf } from '../organisations/security-settings.ts';
-import type { User } from '../users/entity.ts';
-import { workspaces } from '../workspaces/entity.ts';
-import { followGranters, type Granter } from './grants.ts';
+import { announceUserKeys } from '../announce/user-keys.ts';
+import type { OrganisationRole, WorkspaceRole } from '../http/caller/actor.ts';
+import type { Change } from '../publish/write-change.ts';
+import { readTenancy } from '../resources/organisations/effective-setting.ts';
+import { type SecuritySettings, securitySettingsOf } from '../resources/organisations/security-settings.ts';
+import type { User } from '../resources/users/entity.ts';
+import { workspaces } from '../resources/workspaces/entity.ts';
+import { followGranters, type Granter } from './follow-grants.ts';
+import { organisationRoleScopes, workspaceRoleScopes } from './roles.ts';
+import { grantableInWorkspaces } from './scopes.ts';
 
 /** Keys that a change concerns. Null: any workspace and the organisation, any user. */
 interface Concerned {
