@@ -19,8 +19,7 @@ const defaultRetrySeconds = 1;
 
 /**
  * Returns the reply for a GatewayError: `{status:"failure", message, errors?, error:{message, type, param, code, name}}`. `code`
- * is the two-digit code of authentication errors. `name` is the table's code of every error. In the `chat` format the same body also satisfies
- * clients of Mistral, whose errors are `{object:"error", message, type, param, code}`. In the `messages` format the same
+ * is the two-digit code of authentication errors. `name` is the table's code of every error. In the `messages` format the same
  * body also satisfies clients of the Anthropic API: `type:"error"`, its error type names and `request_id` (their "Errors" page, November 2026).
  * With `requestId` the reply has it as `x-request-id`, and in the `messages` format as `request-id`, which the SDKs read. Pure.
  * `detail` and `cause` of the error are not included.
@@ -53,22 +52,19 @@ const controlPlaneCodes: Record<number, string> = { 404: 'AB08', 429: 'AB06', 50
 
 function bodyOf(error: GatewayError, format: ErrorFormat, requestId: string | null): object {
   const { authCode, type } = errorTable[error.code];
-  const isSavedOnly = savedOnlyCodes.has(error.code);
-  const code = authCode ?? error.code;
   const message = authCode === null ? error.message : `Svc Error: ${error.message}. Error Code: ${authCode}`;
   return {
     ...(format === 'messages' ? { type: 'error', request_id: requestId } : {}),
     status: 'failure',
     message,
-    ...(format === 'chat' && !isSavedOnly ? { object: 'error', type, param: error.param, code } : {}),
     ...(error.errors === null ? {} : { errors: error.errors }),
-    error: isSavedOnly
+    error: savedOnlyCodes.has(error.code)
       ? { code: error.code, message, field: error.param }
       : {
           message,
           type: format === 'messages' ? messagesErrorType(error.status) : type,
           param: error.param,
-          code,
+          code: authCode ?? error.code,
           name: error.code,
           ...(format === 'messages' && error.details !== null ? { details: error.details } : {}),
         },

@@ -198,15 +198,12 @@ function parsedErrorOf(
   const isMessages = ctx.endpoint?.format === 'messages';
   const type = isMessages ? messagesErrorType(status, failure.type) : (failure.type ?? errorTable[error.code].type);
   const original = providerError(parsed);
-  const code = isMessages ? failure.code : (contextLengthCode(status, message) ?? failure.code);
   const body: JsonObject = {
-    // Clients of Mistral read its errors at the top level.
-    ...(parsed?.object === 'error' && !isMessages ? { object: 'error', message, type, param: failure.param, code } : {}),
     error: {
       message,
       type,
       param: failure.param,
-      code,
+      code: isMessages ? failure.code : (contextLengthCode(status, message) ?? failure.code),
       ...(isMessages ? detailsIn(parsed) : {}),
       ...(original === null ? {} : { provider_error: original }),
     },

@@ -34,11 +34,6 @@ describe('error replies', () => {
     expect(JSON.parse(reply.body)).toEqual({
       status: 'failure',
       message: 'strategy.mode is unknown',
-      // As clients of Mistral read errors.
-      object: 'error',
-      type: 'invalid_request_error',
-      param: 'strategy.mode',
-      code: 'invalid_config',
       errors: ['one', 'two'],
       error: {
         message: 'strategy.mode is unknown',

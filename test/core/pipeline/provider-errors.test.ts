@@ -33,17 +33,6 @@ it('provider errors: the client gets them whole, with the fields that every erro
   ]);
 });
 
-it('provider errors: one in the form of Mistral also has its members at the top level, where its clients read them', async () => {
-  const gateway = createHarness();
-  const error = { object: 'error', message: 'Invalid model: x', type: 'invalid_model', param: null, code: '1500' };
-  gateway.script(replyWith(400, error), replyWith(400, error));
-  const reply = await gateway.send({ body: question });
-  const shown = { message: 'openai error: Invalid model: x', type: 'invalid_model', param: null, code: '1500' };
-  expect(reply.json).toEqual({ object: 'error', ...shown, error: { ...shown, provider_error: error }, provider: 'openai' });
-  const messages = await gateway.send({ path: '/v1/messages', body: question });
-  expect(messages.json).not.toHaveProperty('object');
-});
-
 it('provider errors: fields beside the error are kept', async () => {
   const gateway = createHarness();
   const body = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' }, request_id: 'req_1' };

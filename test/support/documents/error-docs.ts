@@ -96,7 +96,6 @@ Generated from [core/contract/values/errors/errors.ts](../core/contract/values/e
 ## Gateway
 
 The body is \`{"status":"failure","message":…,"error":{"message","type","param","code","name"}}\`; on \`/v1/messages\` it also has \`"type":"error"\`.
-Routes in OpenAI's format also have \`"object":"error"\`, \`type\`, \`param\` and \`code\` at the top level, where clients of Mistral read them.
 \`message\` may be more specific than the text below.
 
 - \`error.name\` is stable and unique. \`error.code\` has the values that clients of the reference compare; several errors share a number.
