@@ -46,10 +46,13 @@ export async function findLink(em: EntityManager, purpose: Purpose, token: strin
   return em.findOne(oneTimeTokens, { tokenHash: hashOf(token), purpose, expiresAt: { $gt: new Date(now) } });
 }
 
-/** Consumes the link; false if a concurrent request just did. Its row stays for a while, see `forgetEnded`. */
-export async function useLink(tx: EntityManager, { id, organisationId }: OneTimeToken, now: number): Promise<boolean> {
-  const at = new Date(now);
-  return (await tx.nativeUpdate(oneTimeTokens, { id, organisationId, expiresAt: { $gt: at } }, { expiresAt: at })) === 1;
+/**
+ * Consumes the link; false if a concurrent request just did. Its row stays for a while, see `forgetEnded`. The end that was read is compared, because
+ * the clock of a concurrent request may be earlier.
+ */
+export async function useLink(tx: EntityManager, link: OneTimeToken, now: number): Promise<boolean> {
+  const { id, organisationId, expiresAt } = link;
+  return (await tx.nativeUpdate(oneTimeTokens, { id, organisationId, expiresAt }, { expiresAt: new Date(now) })) === 1;
 }
 
 /** Returns the user of the link whose token an unchecked body holds, also of one that has ended; null if there is none. */
