@@ -32,7 +32,7 @@ export async function followGrants(change: Change, organisationId: string, keyId
 }
 
 /** A user who granted keys of a workspace; null: keys of the organisation. */
-export interface Granter {
+export interface UserGrantor {
   readonly userId: string;
   readonly workspaceId: string | null;
 }
@@ -41,10 +41,10 @@ export interface Granter {
  * Call after the scopes changed that these users may give away. Narrows the keys they granted to `allowed`, and the keys granted by those.
  * A scope that returns also returns to those keys.
  */
-export async function followGranters(
+export async function followUserGrantors(
   change: Change,
   organisationId: string,
-  granters: readonly Granter[],
+  grantors: readonly UserGrantor[],
   allowed: readonly string[],
 ): Promise<void> {
   const changed: { id: string; public_id: string }[] = await change.tx.execute(
@@ -61,7 +61,7 @@ export async function followGranters(
      ) e
      where c.id = e.id and c.scopes <> e.scopes
      returning c.id, c.public_id`,
-    [JSON.stringify(allowed), JSON.stringify(granters), organisationId],
+    [JSON.stringify(allowed), JSON.stringify(grantors), organisationId],
   );
   for (const { id, public_id } of changed) {
     change.emit({ kind: 'api-key', id: public_id, op: 'upsert' });

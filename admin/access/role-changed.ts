@@ -5,7 +5,7 @@ import { readTenancy } from '../resources/organisations/effective-setting.ts';
 import { type SecuritySettings, securitySettingsOf } from '../resources/organisations/security-settings.ts';
 import type { User } from '../resources/users/entity.ts';
 import { workspaces } from '../resources/workspaces/entity.ts';
-import { followGranters, type Granter } from './follow-grants.ts';
+import { followUserGrantors, type UserGrantor } from './follow-grants.ts';
 import { organisationRoleScopes, workspaceRoleScopes } from './roles.ts';
 import { grantableInWorkspaces } from './scopes.ts';
 
@@ -37,27 +37,27 @@ export async function securitySettingsChanged(change: Change, organisationId: st
 async function applyRoles(change: Change, concerned: Concerned): Promise<void> {
   await announceUserKeys(change, concerned);
   const { organisationId } = concerned;
-  const granters = await grantersOf(change, concerned);
-  if (granters.length === 0) return;
-  const settings = await settingsOf(change, organisationId, granters);
+  const grantors = await grantorsOf(change, concerned);
+  if (grantors.length === 0) return;
+  const settings = await settingsOf(change, organisationId, grantors);
   // Workspaces mostly have the same settings, so there are few groups.
-  const groups = new Map<string, Granter[]>();
-  for (const { userId, workspaceId, role, workspaceRole } of granters) {
+  const groups = new Map<string, UserGrantor[]>();
+  for (const { userId, workspaceId, role, workspaceRole } of grantors) {
     const allowed = JSON.stringify([...mayGrant({ workspaceId, role, workspaceRole }, settings(workspaceId))]);
     groups.set(allowed, [...(groups.get(allowed) ?? []), { userId, workspaceId }]);
   }
-  for (const [allowed, group] of groups) await followGranters(change, organisationId, group, JSON.parse(allowed) as string[]);
+  for (const [allowed, group] of groups) await followUserGrantors(change, organisationId, group, JSON.parse(allowed) as string[]);
 }
 
-interface GranterInRole extends Granter {
+interface GrantorInRole extends UserGrantor {
   readonly role: OrganisationRole;
   /** Null: not a member of the workspace. */
   readonly workspaceRole: WorkspaceRole | null;
 }
 
 /** Users who granted keys, without those whom the directory has deactivated: their keys stay unchanged. */
-function grantersOf(change: Change, { organisationId, workspaceId, userId }: Concerned): Promise<GranterInRole[]> {
-  return change.tx.execute<GranterInRole[]>(
+function grantorsOf(change: Change, { organisationId, workspaceId, userId }: Concerned): Promise<GrantorInRole[]> {
+  return change.tx.execute<GrantorInRole[]>(
     `select distinct u.id as "userId", k.workspace_id as "workspaceId", u.role, m.role as "workspaceRole"
      from api_keys k join users u on u.id = k.granted_by_user_id and u.deactivated_at is null
      left join workspace_members m on m.workspace_id = k.workspace_id and m.user_id = u.id
@@ -66,14 +66,14 @@ function grantersOf(change: Change, { organisationId, workspaceId, userId }: Con
   );
 }
 
-/** Returns the settings in effect for each workspace of these granters, and for the organisation (null). */
+/** Returns the settings in effect for each workspace of these grantors, and for the organisation (null). */
 async function settingsOf(
   { tx }: Change,
   organisationId: string,
-  granters: readonly Granter[],
+  grantors: readonly UserGrantor[],
 ): Promise<(workspaceId: string | null) => SecuritySettings> {
   const { organisation } = await readTenancy(tx, organisationId, null);
-  const ids = [...new Set(granters.flatMap(({ workspaceId }) => workspaceId ?? []))];
+  const ids = [...new Set(grantors.flatMap(({ workspaceId }) => workspaceId ?? []))];
   const rows = await tx.find(workspaces, { organisationId, id: { $in: ids } });
   const known = new Map(rows.map((workspace) => [workspace.id, securitySettingsOf({ organisation, workspace })]));
   const common = securitySettingsOf({ organisation, workspace: null });
@@ -81,7 +81,7 @@ async function settingsOf(
 }
 
 function mayGrant(
-  { workspaceId, role, workspaceRole }: Omit<GranterInRole, 'userId'>,
+  { workspaceId, role, workspaceRole }: Omit<GrantorInRole, 'userId'>,
   settings: SecuritySettings,
 ): ReadonlySet<string> {
   if (workspaceId === null) return organisationRoleScopes(role, settings);

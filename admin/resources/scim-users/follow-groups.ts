@@ -79,15 +79,15 @@ async function followRoles(
   if (affected.length === 0) return;
   if (left.length > 0) await deleteKeysOfMembers(change, organisationId, left);
   await announceMembers(change, organisationId, affected);
-  const granters = await change.tx.execute<{ user_id: string; workspace_id: string }[]>(
+  const grantors = await change.tx.execute<{ user_id: string; workspace_id: string }[]>(
     `select distinct r.user_id, r.workspace_id from jsonb_to_recordset(?::jsonb) as r (workspace_id uuid, user_id uuid)
        join api_keys k on k.granted_by_user_id = r.user_id and k.workspace_id = r.workspace_id
      where k.organisation_id = ?`,
     [JSON.stringify(affected), organisationId],
   );
-  if (granters.length === 0) return;
-  const rows = await change.tx.find(users, { organisationId, id: { $in: granters.map((one) => one.user_id) } });
-  for (const { user_id: userId, workspace_id: workspaceId } of granters) {
+  if (grantors.length === 0) return;
+  const rows = await change.tx.find(users, { organisationId, id: { $in: grantors.map((one) => one.user_id) } });
+  for (const { user_id: userId, workspace_id: workspaceId } of grantors) {
     const user = rows.find((row) => row.id === userId);
     if (user) await roleChanged(change, user, workspaceId);
   }

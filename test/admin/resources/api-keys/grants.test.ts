@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { followGranters } from '../../../../admin/access/follow-grants.ts';
+import { followUserGrantors } from '../../../../admin/access/follow-grants.ts';
 import { writeChange } from '../../../../admin/publish/write-change.ts';
 import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
 import { parseApiKey } from '../../../../core/contract/values/credentials/api-key.ts';
@@ -88,7 +88,7 @@ describe.each(ruleDatabases)('grants of a key, on %s', (database) => {
     expect((await ask()).status).toBe(200);
   });
 
-  it('stay unchanged when the granting key is deleted, and pass to its granter', async () => {
+  it('stay unchanged when the granting key is deleted, and pass to its grantor', async () => {
     const parent = await make([...manage, 'configs.list', 'logs.view']);
     const child = await make([...manage, 'configs.list', 'logs.view'], parent.key);
     const grandchild = await make(['configs.list', 'logs.view'], child.key);
@@ -104,7 +104,7 @@ describe.each(ruleDatabases)('grants of a key, on %s', (database) => {
     expect([row.grantedByKeyId, row.grantedScopes]).toEqual([admin.id, ['logs.view']]);
   });
 
-  it('never form a circle: a key changed by its grantee keeps its granter', async () => {
+  it('never form a circle: a key changed by its grantee keeps its grantor', async () => {
     const parent = await make([...manage, 'configs.list', 'logs.view']);
     const child = await make([...manage, 'configs.list'], parent.key);
     expect((await put(parent.id, [...manage, 'configs.list'], child.key)).status).toBe(200);
@@ -136,9 +136,9 @@ describe.each(ruleDatabases)('grants of a key, on %s', (database) => {
       action: 'update',
       clientIp: 'local',
     };
-    const granters = [{ userId, workspaceId: plane.workspaceId }];
+    const grantors = [{ userId, workspaceId: plane.workspaceId }];
     await writeChange(database.emOf(plane.organisationId), auditKey, audit, null, (change) =>
-      followGranters(change, plane.organisationId, granters, ['completions.write']),
+      followUserGrantors(change, plane.organisationId, grantors, ['completions.write']),
     );
     expect(await scopesOf(made.id)).toEqual(['completions.write']);
     expect(await scopesOf(line.id)).toEqual([]);
