@@ -1,8 +1,9 @@
-import type { UpstreamHandler, UpstreamSender } from '../../contract/provider/upstream.ts';
+import type { UpstreamCall, UpstreamExchange, UpstreamHandler, UpstreamSender } from '../../contract/provider/upstream.ts';
 import type { GatewayError } from '../../contract/values/errors/errors.ts';
 import { isCredentialHeader } from '../../contract/values/http/credential-headers.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
+import { sendDecoded } from './decoded-response.ts';
 
 type Owner = Pick<ResolvedTarget, 'slug' | 'credentials' | 'headers'>;
 
@@ -20,8 +21,14 @@ export function hideCredentials(owner: Owner, handler: UpstreamHandler): Upstrea
   return owner.slug === null ? handler : new HiddenCredentials(owner, handler);
 }
 
+/** Sends a pass-through call. Responses are decoded only if credentials are searched in them. */
+export function sendPassed(sender: UpstreamSender, call: UpstreamCall, owner: Owner, handler: UpstreamHandler): UpstreamExchange {
+  if (owner.slug === null) return sender.send(call, handler);
+  return sendDecoded(sender, call, hideCredentials(owner, handler), hidesCredentials);
+}
+
 /** Returns true for the status of a response in which credentials are searched. */
-export function hidesCredentials(status: number): boolean {
+function hidesCredentials(status: number): boolean {
   return status >= 400;
 }
 

@@ -17,7 +17,7 @@ import { unfinishedUsage, usageOfCall } from '../usage/estimate-usage.ts';
 import { type MeterReply, type ReplyMeter, usageWithoutResponse } from '../usage/reply-meter.ts';
 import { sendDecoded } from './decoded-response.ts';
 import { HeldReply } from './held-reply.ts';
-import { hideCredentials, hidesCredentials } from './hide-credentials.ts';
+import { hideCredentials, sendPassed } from './hide-credentials.ts';
 import { deniedResponse, isHeld, type Judge } from './judge-response.ts';
 import type { Outgoing } from './outgoing-call.ts';
 import { PassingEvents, wholeEnd } from './passing-events.ts';
@@ -55,10 +55,9 @@ export function sendAttempt(
   ctx.streamFilter = null;
   return new Promise((resolve) => {
     const run = new Attempt(ctx, sink, resolved, outgoing, options, resolve);
-    const [{ sender }, { call, operation }, handler] = [options, outgoing, hideCredentials(resolved, run)];
-    // Responses of pass-through routes are decoded only if credentials are searched in them.
-    if (operation) run.exchange = sendDecoded(sender, call, handler);
-    else run.exchange = handler === run ? sender.send(call, run) : sendDecoded(sender, call, handler, hidesCredentials);
+    const [{ sender }, { call, operation }] = [options, outgoing];
+    if (operation) run.exchange = sendDecoded(sender, call, hideCredentials(resolved, run));
+    else run.exchange = sendPassed(sender, call, resolved, run);
     // The client may have disconnected, or the transport failed, before `send` returned.
     if (run.settled || ctx.aborted) run.exchange.abort();
     ctx.abortUpstream = run.abort;

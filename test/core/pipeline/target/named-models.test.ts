@@ -393,11 +393,8 @@ describe('a model allow-list', () => {
   });
 
   it('is not checked if models only have their own hosts', async () => {
-    const harness = restricted({
-      allowAll: true,
-      list: [{ slug: 'a', enabled: true, customHost: 'https://a.example/v1' }],
-      headers: null,
-    });
+    const list = [{ slug: 'a', enabled: true, customHost: 'https://a.example/v1' }];
+    const harness = restricted({ allowAll: true, list, headers: null });
     expect((await ask(harness, '/v1/other/route', json, '{"Model":"x"}')).status).toBe(200);
   });
 });
