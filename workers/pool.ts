@@ -4,7 +4,7 @@ import type { TaskOptions } from '../core/contract/plugin/services/worker-tasks.
 import { GatewayError } from '../core/contract/values/errors/errors.ts';
 import type { Log } from '../core/contract/values/log/log.ts';
 import type { Maybe } from '../core/contract/values/maybe.ts';
-import { createFairQueue } from './fair-queue.ts';
+import { createFairQueue } from '../core/contract/values/sharing/fair-queue.ts';
 
 /** A named task. */
 export interface Task<Input, Output> {

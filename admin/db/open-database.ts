@@ -18,6 +18,7 @@ import { type AskPrepared, createAskPrepared } from './prepared.ts';
 import { requireChannelBinding } from './require-channel-binding.ts';
 import { applyRowLevelSecurity, type TenantSession } from './row-level-security.ts';
 import { migrationLockWaitMs, patiently, runMigrations } from './run-migrations.ts';
+import { takeTurns } from './tenant-turns.ts';
 
 export type { EntityManager };
 
@@ -157,7 +158,9 @@ async function openServer(url: string, options: PoolOptions, tables: Tables, log
   } finally {
     await migrating.close(true);
   }
-  joinSession(orm.em.getConnection());
+  const connection = orm.em.getConnection();
+  joinSession(connection);
+  takeTurns(connection, size, timeoutMs);
   return {
     ask: prepared.ask,
     em: () => orm.em.fork(),

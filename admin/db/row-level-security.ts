@@ -10,6 +10,13 @@ export type TenantSession = (organisationId: string) => { variables: Record<stri
 const tenantRole = 'svc_tenant';
 /** Variable that holds the organisation of a transaction, for the policies. */
 const variable = 'svc.organisation';
+
+/** Returns the organisation that the variables of a transaction select; null: all of them. */
+export function tenantOf(variables: Readonly<Record<string, unknown>> | undefined): string | null {
+  const id = variables?.[variable];
+  return typeof id === 'string' ? id : null;
+}
+
 const named = `(select nullif(current_setting('${variable}', true), ''))`;
 
 /**

@@ -47,7 +47,12 @@ export const controlPlane = {
     plainUrl(['http', 'https'], 'a URL such as https://user:password@clickhouse.example.com:8443/database'),
     { secret: true },
   ),
-  dbPoolSize: row('DB_POOL_SIZE', '12', 'Connections to PostgreSQL of one control plane.', wholeNumber(1, 1000)),
+  dbPoolSize: row(
+    'DB_POOL_SIZE',
+    '12',
+    'Connections to PostgreSQL of one control plane. Requests of organisations use at most three quarters of them, in turns.',
+    wholeNumber(1, 1000),
+  ),
   recordRetentionDays: row(
     'RECORD_RETENTION_DAYS',
     '90',

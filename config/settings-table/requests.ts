@@ -147,7 +147,7 @@ export const limits = {
   requestsInFlightMax: row(
     'REQUESTS_IN_FLIGHT_MAX',
     '20000',
-    'Requests that one gateway process handles at a time before it replies 503.',
+    'Requests that one gateway process handles at a time before it replies 503. One workspace may use seven eighths.',
     wholeNumber(1, 1_000_000),
   ),
   documentCacheEntries: row(

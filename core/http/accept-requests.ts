@@ -3,6 +3,7 @@ import { compileProxyRules, originOf } from '../contract/values/addresses/client
 import { BodyIntake } from '../contract/values/bodies/body-intake.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { findHeaders } from '../contract/values/http/http.ts';
+import { FairShares } from '../contract/values/sharing/fair-shares.ts';
 import { replyBuiltIn } from './built-in-routes.ts';
 import { compileCors } from './cors.ts';
 import { PartBudget } from './part-budget.ts';
@@ -50,6 +51,8 @@ export function acceptRequests(options: HttpServerOptions, parts: RequestParts):
   const formatOf = options.formatOf ?? defaultFormatOf;
   const intake = options.intake ?? new BodyIntake();
   const open = new Set<UwsReplySink>();
+  /** Open requests of each workspace. */
+  const shares = new FairShares();
 
   const edge = {
     clock: new TurnClock(),
@@ -57,11 +60,20 @@ export function acceptRequests(options: HttpServerOptions, parts: RequestParts):
     anchor: parts.anchor,
     replyOver(sink: UwsReplySink): void {
       open.delete(sink);
+      if (sink.workspaceId !== null) shares.add(sink.workspaceId, -1);
       if (sink.body !== null) {
         uploads.end(sink);
         sink.body.dropUnread();
       }
       parts.replyEnded();
+    },
+    countFor(sink: UwsReplySink, workspaceId: string): boolean {
+      if (!open.has(sink)) return true;
+      const free = settings.requestsInFlightMax - open.size + 1;
+      if (shares.exceeds(workspaceId, 1, free)) return false;
+      shares.add(workspaceId, 1);
+      sink.workspaceId = workspaceId;
+      return true;
     },
     callbackFailed(error: unknown): void {
       options.failed('reply callback', error);

@@ -32,6 +32,8 @@ export interface ReplyEdge {
   anchor(): CorkAnchor;
   /** Called once per sink when the reply is complete, cut or aborted. */
   replyOver(sink: UwsReplySink): void;
+  /** See `ReplySink.countFor`. */
+  countFor(sink: UwsReplySink, workspaceId: string): boolean;
   /** Called when a callback of the caller threw. Its reply is cut. */
   callbackFailed(error: unknown): void;
 }
@@ -60,6 +62,8 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
   closeAfter = false;
   /** Headers of the edge for every reply to this request (CORS). */
   extraHeaders: HeaderList | null = null;
+  /** The workspace whose open requests this one counts to; null before its caller is known. */
+  workspaceId: string | null = null;
   /** Set by the server when the request asks for a WebSocket. */
   offer: WebSocketOffer | null = null;
 
@@ -110,6 +114,10 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
 
   onDrain(callback: () => void): void {
     this.drained = callback;
+  }
+
+  countFor(workspaceId: string): boolean {
+    return this.edge.countFor(this, workspaceId);
   }
 
   send(status: number, headers: HeaderList, body: Uint8Array | string): void {

@@ -31,6 +31,9 @@ export interface ModelToolParts {
   readonly errorReply: PipelineOptions['errorReply'];
 }
 
+/** Bodies that are held before the caller is known. */
+const noOwner = '';
+
 const formats: { readonly [Name in OperationName]?: ToolFormat } = {
   createModelResponse: responsesFormat,
   messages: messagesFormat,
@@ -96,7 +99,7 @@ class ToolRequest {
       this.#refuse(this.#late ?? toGatewayError(thrown));
     } finally {
       stopTimer();
-      memory?.give(this.#heldBytes);
+      memory?.give(this.#heldBytes, noOwner);
     }
   }
 
@@ -199,7 +202,7 @@ class ToolRequest {
   }
 
   #hold(bytes: number): void {
-    this.#parts.memory?.take(bytes, this.#heldBytes);
+    this.#parts.memory?.take(bytes, noOwner, this.#heldBytes);
     this.#heldBytes += bytes;
   }
 }

@@ -162,7 +162,7 @@ async function run(options: PipelineOptions, ctx: RequestContext, sink: ReplySin
   if (typeof match === 'string') throw noRoute(options, ctx.request);
   checkTraceId(ctx.gatewayHeaders, ctx.headerPrefix);
   checkProviderPath(match);
-  const reply = await askPlugins(options, ctx);
+  const reply = await askPlugins(options, ctx, sink);
   if (ctx.aborted) return;
   if (reply) return deliver(options, ctx, sink, { kind: 'replaced', reply });
   const handle = options.endpoints.handlerOf(ctx);
@@ -179,11 +179,20 @@ function noRoute(options: PipelineOptions, { method, path }: InboundRequest): Ga
   );
 }
 
+function tooManyOpen(): GatewayError {
+  return new GatewayError('overloaded', {
+    message:
+      'The open requests of this workspace are as many as its share of those that the gateway handles at a time (REQUESTS_IN_FLIGHT_MAX). Try again shortly',
+    retryAfterMs: 1000,
+  });
+}
+
 /** Runs `onRequest` down the list. The body is read just before the first hook that may use it. */
-async function askPlugins(options: PipelineOptions, ctx: RequestContext): Promise<Reply | undefined> {
+async function askPlugins(options: PipelineOptions, ctx: RequestContext, sink: ReplySink): Promise<Reply | undefined> {
   const { beforeBody, beforePlan } = options.chain;
   const { prompts, adoptDeployment } = options.endpoints;
   for (let i = 0; ; i++) {
+    if (i === beforeBody && ctx.identity && sink.countFor?.(ctx.identity.workspaceId) === false) throw tooManyOpen();
     if (i === beforeBody && (ctx.endpoint?.operation || ctx.endpoint?.body)) {
       const beganAt = performance.now();
       await readParams(ctx, options.bodies);

@@ -1,9 +1,12 @@
 import { OptimisticLockError, UniqueConstraintViolationException } from '@mikro-orm/core';
 import { ClickHouseError } from '../../clickhouse/clickhouse.ts';
+import { ConnectionsBusy } from '../../db/tenant-turns.ts';
 import { isDatabaseAway } from '../../is-database-away.ts';
 import { ObjectStoreError } from '../../object-store/object-store.ts';
 import { TooManyRequests } from '../caller/rate-limit.ts';
 import { AdminError } from '../errors.ts';
+
+const busyText = 'Requests of this organisation hold its share of the database connections (DB_POOL_SIZE). Try again shortly';
 
 /** Converts any thrown value to the error for the caller. Unknown errors become 500 without their text. */
 export function toAdminError(thrown: unknown): AdminError {
@@ -17,6 +20,7 @@ export function toAdminError(thrown: unknown): AdminError {
     return new AdminError('AB10', 'The object store (OBJECT_STORE) cannot be reached. Try again shortly');
   if (thrown instanceof ClickHouseError && thrown.isTemporary)
     return new AdminError('AB10', 'ClickHouse (ANALYTICS_URL) does not reply in time. Try again shortly');
+  if (thrown instanceof ConnectionsBusy) return new AdminError('AB10', busyText);
   if (isDatabaseAway(thrown)) return new AdminError('AB10', 'The database cannot be reached. Try again shortly');
   return new AdminError('AB04', 'Something went wrong');
 }

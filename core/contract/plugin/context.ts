@@ -170,6 +170,8 @@ export class RequestContext {
   /** The limit that bodies held for this request count against; null if nothing is counted. `heldBytes` is their size. */
   memory: BodyMemory | null = null;
   heldBytes = 0;
+  /** The workspace that holds these bytes; null before the first of them. */
+  private bodyOwner: string | null = null;
   /** Length of the longest copy of a body that was written for an attempt or a reply; it is part of `heldBytes`. */
   private copyBytes = 0;
   /** Memory that is kept free for the body until the call is sent. */
@@ -279,7 +281,9 @@ export class RequestContext {
    */
   holdBytes(bytes: number, of: 'request' | 'response' = 'request'): void {
     if (this.memory === null || this.ended) return;
-    this.memory.take(bytes, of === 'request' ? this.heldBytes : undefined);
+    const owner = this.memoryOwner();
+    if (this.bodyShare === null) this.memory.checkShare(bytes, owner, this.heldBytes);
+    this.memory.take(bytes, owner, of === 'request' ? this.heldBytes : undefined);
     this.heldBytes += bytes;
     this.bodyShare?.use(bytes);
   }
@@ -288,7 +292,7 @@ export class RequestContext {
   async readBytes(bytesMax: number, onChunk?: (chunk: Uint8Array) => void): Promise<Uint8Array> {
     const { body } = this.request;
     if (this.memory?.isLarge(body.length) && body.length <= bytesMax) {
-      this.bodyShare = await this.memory.admit(body.length);
+      this.bodyShare = await this.memory.admit(body.length, this.memoryOwner());
       if (this.ended) this.endBodyShare();
     }
     const bytes = await body.bytes(bytesMax, (count) => this.holdBytes(count), onChunk);
@@ -335,8 +339,13 @@ export class RequestContext {
   releaseBytes(): void {
     this.endBodyShare();
     if (this.heldBytes === 0) return;
-    this.memory?.give(this.heldBytes);
+    this.memory?.give(this.heldBytes, this.memoryOwner());
     this.heldBytes = 0;
+  }
+
+  private memoryOwner(): string {
+    this.bodyOwner ??= this.identity?.workspaceId ?? '';
+    return this.bodyOwner;
   }
 
   /** Returns a streamed body of this request that sets `bodyTaken` when reading begins. */

@@ -229,12 +229,12 @@ describe('the memory limit for bodies', () => {
   it('rejects a request that would exceed it with 503 and retry-after, and accepts it later', async () => {
     const bound = memory();
     const harness = createHarness({ memory: bound });
-    bound.take(900_000);
+    bound.take(900_000, 'other');
     const request = { body: { model: 'gpt-5', messages: [{ role: 'user', content: 'x'.repeat(100_000) }] }, headers: viaOne };
     const refused = await harness.send(request);
     expect([refused.status, (refused.json.error as { code: string }).code]).toEqual([503, 'overloaded']);
     expect(harness.calls).toHaveLength(0);
-    bound.give(900_000);
+    bound.give(900_000, 'other');
     expect((await harness.send(request)).status).toBe(200);
     expect(bound.usedBytes).toBe(0);
   });

@@ -1,8 +1,9 @@
 import { GatewayError } from '../errors/errors.ts';
+import { FairShares } from '../sharing/fair-shares.ts';
 import { realTimers, type Timers } from '../time/timers.ts';
 import { BodyIntake } from './body-intake.ts';
 import { type BodyShare, BodyTurns } from './body-turns.ts';
-import { noBodyMemory } from './no-body-memory.ts';
+import { noBodyMemory, noMoreOfShare } from './no-body-memory.ts';
 
 /** Requests for at most this many bytes may use the whole bound. */
 const smallBytes = 64 * 1024;
@@ -19,13 +20,15 @@ export class BodyMemory {
   /** Holds back bodies that arrive faster than the event loop can process them beside other requests, or than they are read. */
   readonly intake: BodyIntake;
   usedBytes = 0;
+  /** Bytes that the requests of each owner hold. */
+  readonly #owners = new FairShares();
   readonly #turns: BodyTurns;
   #lastTurn: Promise<void> = Promise.resolve();
 
   constructor(bytesMax: number, timers: Timers = realTimers) {
     this.bytesMax = bytesMax;
     this.intake = new BodyIntake(bytesMax);
-    this.#turns = new BodyTurns(() => this.largeBytesMax - this.usedBytes, timers);
+    this.#turns = new BodyTurns(() => this.largeBytesMax - this.usedBytes, this.#owners, timers);
   }
 
   /** Bytes that bodies of over 64 KiB may use. An eighth is reserved for small ones, so that large bodies do not block them. */
@@ -35,18 +38,30 @@ export class BodyMemory {
 
   /**
    * Counts bytes about to be held. `heldBytes` are those that a request has taken so far for its own body. Throws GatewayError
-   * `overloaded`, or `body_too_large` if the body of the request alone needs more than the bound.
+   * `overloaded`, or `body_too_large` if the body of the request alone needs more than the bound. `owner` is the workspace of the request.
    */
-  take(bytes: number, heldBytes = Number.NEGATIVE_INFINITY): void {
+  take(bytes: number, owner: string, heldBytes = Number.NEGATIVE_INFINITY): void {
     const bytesMax = bytes > smallBytes ? this.largeBytesMax : this.bytesMax;
     if (heldBytes + bytes > bytesMax) throw tooLarge(this.bytesMax);
     if (this.usedBytes + bytes > bytesMax) throw noBodyMemory();
     this.usedBytes += bytes;
+    this.#owners.add(owner, bytes);
+  }
+
+  /**
+   * Throws GatewayError `overloaded` if bytes about to be taken are over the owner's share. The only request of an owner may use the whole bound;
+   * `heldBytes` are all bytes that this request holds.
+   */
+  checkShare(bytes: number, owner: string, heldBytes: number): void {
+    if (this.#owners.heldBy(owner) === heldBytes) return;
+    const bytesMax = bytes > smallBytes ? this.largeBytesMax : this.bytesMax;
+    if (this.#owners.exceeds(owner, bytes, bytesMax - this.usedBytes - bytes)) throw noMoreOfShare();
   }
 
   /** Releases bytes that were counted. */
-  give(bytes: number): void {
+  give(bytes: number, owner: string): void {
     this.usedBytes -= bytes;
+    this.#owners.add(owner, -bytes);
     this.#turns.startNext();
   }
 
@@ -56,13 +71,14 @@ export class BodyMemory {
   }
 
   /**
-   * Waits until a request body of this length is expected to fit beside the others, in order of arrival. Many large bodies that arrive
-   * together would otherwise each take a part of the memory, and most or all would be rejected. The bytes are still counted as they
-   * arrive. Throws GatewayError `overloaded` after 5 s, and `body_too_large` if the body can never fit.
+   * Waits until a request body of this length is expected to fit beside the others. Owners take turns, and the bodies of one are admitted in
+   * order of arrival. Many large bodies that arrive together would otherwise each take a part of the memory, and most or all would be
+   * rejected. The bytes are still counted as they arrive. Throws GatewayError `overloaded` after 5 s, and `body_too_large` if the body can
+   * never fit.
    */
-  async admit(length: number): Promise<BodyShare> {
+  async admit(length: number, owner: string): Promise<BodyShare> {
     if (length > this.largeBytesMax) throw tooLarge(this.bytesMax);
-    const share = await this.#turns.enter(Math.min(countsPerBody * length, this.largeBytesMax));
+    const share = await this.#turns.enter(Math.min(countsPerBody * length, this.largeBytesMax), owner);
     if (share === null) throw noBodyMemory();
     return share;
   }

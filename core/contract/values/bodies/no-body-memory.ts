@@ -2,8 +2,14 @@ import { GatewayError } from '../errors/errors.ts';
 
 /** The error of a request for whose body the process has no memory at the moment. */
 export function noBodyMemory(): GatewayError {
-  return new GatewayError('overloaded', {
-    message: 'The gateway has no memory for further bodies (BODY_MEMORY_MAX). Try again shortly',
-    retryAfterMs: 1000,
-  });
+  return overloaded('The gateway has no memory for further bodies (BODY_MEMORY_MAX)');
+}
+
+/** The error of a request whose workspace holds its share of the memory for bodies. */
+export function noMoreOfShare(): GatewayError {
+  return overloaded('The bodies of this workspace hold its share of the memory for bodies (BODY_MEMORY_MAX)');
+}
+
+function overloaded(reason: string): GatewayError {
+  return new GatewayError('overloaded', { message: `${reason}. Try again shortly`, retryAfterMs: 1000 });
 }

@@ -82,6 +82,11 @@ export interface ReplySink {
    * reply is a part of another one.
    */
   onShutdown?(callback: (error: GatewayError) => void): void;
+  /**
+   * Counts the request to the open ones of its workspace. False if they are more than the workspace's share of REQUESTS_IN_FLIGHT_MAX. Absent:
+   * the reply is a part of another one.
+   */
+  countFor?(workspaceId: string): boolean;
   /** The whole reply at once. */
   send(status: number, headers: HeaderList, body: Uint8Array | string): void;
   /** Begins a streamed reply. With `contentLength` it is framed by length, without it chunked. */

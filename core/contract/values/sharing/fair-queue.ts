@@ -1,7 +1,10 @@
 /** Waiting items of several owners, who take turns. */
 export interface FairQueue<Item> {
   readonly length: number;
+  has(owner: string): boolean;
   add(item: Item): void;
+  /** Returns the first item, in the order of turns, of an owner whose turn is not passed over. */
+  peek(isPassedOver: (item: Item) => boolean): Item | undefined;
   /** Removes the first item of the owner whose turn it is, and returns it. The next turn is that of another owner. */
   next(): Item | undefined;
   /** Moves the owner behind those that have come meanwhile. Called when its item has been processed. */
@@ -38,6 +41,11 @@ export function createFairQueue<Item extends { readonly owner: string }>(): Fair
       const own = items.get(item.owner);
       if (own) own.push(item);
       else items.set(item.owner, [item]);
+    },
+    has: (owner) => items.has(owner),
+    peek(isPassedOver) {
+      for (const [first] of items.values()) if (first && !isPassedOver(first)) return first;
+      return undefined;
     },
     next() {
       const [first] = items;
