@@ -9,18 +9,23 @@ import { newBatches } from './records/new-batches.ts';
 import { startPlane } from './records/start-plane.ts';
 
 /**
- * `node --single-threaded-gc bench/store-records.ts [--pglite] [--batches 80]` measures the CPU time that the control plane needs to store a
+ * `node --single-threaded-gc bench/store-records.ts [--pglite] [--alike] [--batches 80]` measures the CPU time that the control plane needs to store a
  * record, as a whole and by parts. The supervisor gives it this flag with PostgreSQL. PostgreSQL is the server of TEST_DATABASE_URL, whose own
  * time is not counted; the embedded database runs in the same process. Each part is measured alone on the same batches, so parts do not add up
- * to the whole: the rest is statements, their results and garbage collection.
+ * to the whole: the rest is statements, their results and garbage collection. With `--alike` all records have the same names, as those of an
+ * application with one key and model have.
  */
 const { values: options } = parseArgs({
-  options: { batches: { type: 'string', default: '80' }, pglite: { type: 'boolean', default: false } },
+  options: {
+    batches: { type: 'string', default: '80' },
+    pglite: { type: 'boolean', default: false },
+    alike: { type: 'boolean', default: false },
+  },
 });
 const [count, warmUp, batchSize] = [Number(options.batches), 20, 500];
 
 const plane = await startPlane(options.pglite);
-const newBatch = newBatches(plane, batchSize);
+const newBatch = newBatches(plane, batchSize, options.alike);
 // As at the end of the start of a control plane.
 keepObjectsYoung();
 

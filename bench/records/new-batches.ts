@@ -10,12 +10,15 @@ export interface Tenant {
   readonly workspaceId: string;
 }
 
-/** Returns a function that makes a batch of records, as gateways send them. Of each dimension, few values are frequent, as in practice. */
-export function newBatches({ organisationId, workspaceId }: Tenant, size: number): (atMs: number) => Buffer {
+/**
+ * Returns a function that makes a batch of records, as gateways send them. Of each dimension, few values are frequent, as in practice. With
+ * `isAlike` all records have the same key, model, config, user and status, so that they share their roll-ups.
+ */
+export function newBatches({ organisationId, workspaceId }: Tenant, size: number, isAlike = false): (atMs: number) => Buffer {
   const random = randomFrom(1);
-  const skewed = (count: number) => Math.floor(count * random() ** 3);
+  const skewed = (count: number) => (isAlike ? 0 : Math.floor(count * random() ** 3));
   const newRecord = (atMs: number) => {
-    const isError = random() < 0.02;
+    const isError = !isAlike && random() < 0.02;
     return sampleRecord({
       ...{ organisationId, workspaceId, apiKeyId: keys[skewed(keys.length)] ?? null },
       createdAt: new Date(atMs + random() * 100).toISOString(),
