@@ -54,7 +54,7 @@ const gatewayActions: Readonly<Record<ErrorCode, string>> = {
   response_denied: 'Change the request. The record names the plugin in `verdicts`.',
   stream_incomplete: 'Discard the partial reply and send the request again.',
   overloaded:
-    'Wait for `retry-after`. Add gateway processes, or raise `BODY_MEMORY_MAX`. If the log names `EMFILE`, raise the limit of open files.',
+    'Wait for `retry-after`. Add gateway processes, or raise the setting that the message names. If the log names `EMFILE`, raise the limit of open files.',
   unavailable: 'Retry. Check `/ready` and the log: control plane, spool or keys.',
   secret_unavailable: 'Test the integration: the reply names the reference and the reason.',
   draining: 'Retry: another process serves the request.',
