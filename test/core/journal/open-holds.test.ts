@@ -1,5 +1,17 @@
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as v from 'valibot';
@@ -91,6 +103,17 @@ describe('a call in flight', () => {
     const successor = openSpool();
     expect(successor.counts.interrupted).toBe(0);
     expect(shipped(successor).map(({ id, outcome }) => [id, outcome])).toEqual([[hold.id, 'success']]);
+  });
+
+  it('is over when its record was shipped, if its process is killed right after that', () => {
+    const killed = openSpool();
+    const hold = newHold();
+    killed.hold(hold);
+    killed.flush();
+    killed.append(sampleRecord({ id: hold.id }));
+    killed.flush();
+    expect(shipped(killed)).toHaveLength(1);
+    expect(openSpool().counts.interrupted).toBe(0);
   });
 
   it('is over when its record was shipped or is in an older segment', () => {
@@ -227,6 +250,25 @@ describe('files of a killed process', () => {
 });
 
 describe('the holds file', () => {
+  it('is replaced by one with all calls in flight after a failed write', () => {
+    mkdirSync(directory);
+    // Writes to a pipe fail once its reader is gone.
+    const path = join(directory, '0000000000001-000000.holds');
+    execFileSync('mkfifo', [path]);
+    const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const holds = new OpenHolds(directory, () => 1);
+    const [first, second, third] = [newHold(), newHold(), newHold()];
+    holds.open(first);
+    holds.flush();
+    closeSync(reader);
+    holds.open(second);
+    expect(() => holds.flush()).toThrow('EPIPE');
+    holds.open(third);
+    holds.flush();
+    rmSync(path);
+    expect(shipped(openSpool()).map(({ id }) => id)).toEqual([first.id, second.id, third.id]);
+  });
+
   it('stays small after many calls, and keeps those in flight', () => {
     mkdirSync(directory);
     const holds = new OpenHolds(directory, () => 1, 20_000);

@@ -95,6 +95,7 @@ describe('the limit of the spool', () => {
       for (let i = 0; i < 200; i++) put(spool, sampleRecord());
     }).toThrow(GatewayError);
     expect(spool.counts.appended).toBeGreaterThan(refusedFrom);
+    spool.flush();
     expect(spool.backlog().bytes).toBeLessThanOrEqual(200_000);
     expect(linesOnDisk()).toHaveLength(spool.counts.appended);
     expect(spool.counts.lost).toBe(1);
@@ -226,6 +227,8 @@ describe('a failing disk', () => {
     expect(spool.healthy()).toBe(false);
     time.advance(1001);
     expect(spool.healthy()).toBe(true);
+    // The trial leaves no file.
+    expect(files()).toHaveLength(1);
     const record = sampleRecord();
     put(spool, record);
     expect(recordsOnDisk()).toEqual([waiting, record]);

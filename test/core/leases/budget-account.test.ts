@@ -94,6 +94,21 @@ describe('an account of a budget', () => {
     expect(account.question()).toMatchObject({ left: [] });
   });
 
+  it('accepts no units of an earlier window for a lease that it has left', () => {
+    const { account, grant } = start();
+    account.hold();
+    account.question();
+    // The ledger has begun another window. The lease stays the same.
+    grant(50, { startMs: 8, leaseMs: 300_000, isNew: true });
+    account.hold();
+    account.take(50, 50);
+    account.spec = { ...budget, resetAt: '2027-01-01T00:00:00.000Z' };
+    account.put(40, 7, 'lease-1');
+    expect(account.isUnreported).toBe(false);
+    account.put(40, 8, 'lease-1');
+    expect(account.question()).toMatchObject({ left: [{ lease: 'lease-1', kept: 10 }] });
+  });
+
   it('repeats a return whose arrival is unknown', () => {
     const { account, grant } = start();
     account.giveBack();

@@ -39,6 +39,18 @@ it('leases: an account that was removed while unused returns its units when it i
   expect(leases.account(limit('rate:a'))).toBe(account);
 });
 
+it('leases: units whose return failed are returned later, although no call needs more', async () => {
+  const { time, ledger, leases, returnAll } = start();
+  const account = leases.account(limit('rate:a'));
+  account.put(await account.take(1, 1), account.startMs, account.lease);
+  ledger.isAway = true;
+  time.advance(2_500);
+  await until(() => leases.counts.failures === 1, { what: 'a failed return' });
+  expect(ledger.out.get('rate:a')).toBeGreaterThan(0);
+  ledger.isAway = false;
+  await returnAll();
+});
+
 it('leases: unused accounts are removed early if there are very many', async () => {
   const { time, leases, returnAll } = start();
   for (let n = 0; n <= 20_000; n++) leases.account(limit(`rate:${n}`));

@@ -146,13 +146,25 @@ describe('an account of a rate limit', () => {
     expect(await ask()).toBe(unavailable);
   });
 
-  it('covers usage beyond its take with the next lease', async () => {
+  it('spends no unit of its lease after the limit was lowered, because all processes together may exceed it', () => {
     const { account, grant } = newAccount(rate);
+    void account.take(1, 1);
+    account.question();
+    grant(30);
+    account.spec = { ...rate, capacity: 20 };
+    expect(account.take(1, 1)).toBeInstanceOf(Promise);
+    expect(account.question()).toMatchObject({ capacity: 20, kept: 1, need: 1 });
+  });
+
+  it('covers usage beyond its take with the next lease, which it requests at once', async () => {
+    const { account, grant, woken } = newAccount(rate);
     const first = account.take(5, 5);
     account.question();
     grant(5);
     expect(await first).toBe(5);
+    const before = woken();
     account.put(-20, account.startMs, account.lease);
+    expect(woken()).toBe(before + 1);
     void account.take(1, 1);
     expect(account.question()).toMatchObject({ need: 21 });
   });
