@@ -175,6 +175,16 @@ describe('API keys', () => {
     expect((await gateway.send({ headers: { 'x-svc-api-key': fresh.text } })).status).toBe(200);
   });
 
+  it.each([
+    ['its end', { expiresAt: '2026-01-01T00:00:00Z' }],
+    ['the end of its secret', { secretExpiresAt: '2026-01-01T00:00:00Z' }],
+    ['its status', { status: 'expired' }],
+  ] as const)('have expired by %s: the error differs from that of an unknown key', async (_name, fields) => {
+    const gateway = createHarness({ now: () => Date.parse('2026-01-01T00:00:00Z'), key: fields });
+    const reply = await gateway.send({});
+    expect([reply.status, reply.json]).toMatchObject([401, { error: { code: 'api_key_expired' } }]);
+  });
+
   it('with repeated failures from one address are blocked, and valid ones in memory are not', async () => {
     const gateway = createHarness({ now: () => 0 });
     for (let i = 0; i < 60; i++) await gateway.send({ headers: { 'x-svc-api-key': 'svc_ws_bad' } });

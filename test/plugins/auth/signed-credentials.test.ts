@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { newJobCredential } from '../../../core/contract/protocol/credentials/job-credential.ts';
 import { newOAuthToken } from '../../../core/contract/protocol/credentials/oauth-token.ts';
+import type { ApiKeyDocument } from '../../../core/contract/protocol/documents.ts';
+import { ownBatchPrefix } from '../../../core/contract/provider/own-store.ts';
 import { newApiKey, parseApiKey } from '../../../core/contract/values/credentials/api-key.ts';
 import { createHarness, organisationId, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 
@@ -46,6 +48,16 @@ describe('an access token of an OAuth client', () => {
     expect([reply.status, reply.text]).toEqual([403, expect.stringContaining('MCP server only')]);
   });
 
+  it('reaches no server if its grant lacks the scope', async () => {
+    const gateway = newGateway();
+    const token = newOAuthToken(keys.oauthTokenKey, 'oauth', grantId, inSeconds(60));
+    const ask = () => gateway.send({ path: '/workspace/server/mcp', headers: { 'x-svc-api-key': token } });
+    expect((await ask()).status).not.toBe(403);
+    gateway.documents.set(`oauth-grant ${grantId}`, { ...grant, scopes: [] });
+    const reply = await ask();
+    expect([reply.status, reply.text]).toEqual([403, expect.stringContaining('mcp.invoke')]);
+  });
+
   it('is not accepted by a gateway without the key that proves it', async () => {
     const gateway = createHarness({ now: () => nowMs });
     gateway.documents.set(`oauth-grant ${grantId}`, grant);
@@ -62,6 +74,28 @@ describe('a credential of a job', () => {
     expect((await gateway.call(jobOf(keys.jobCredentialKey, keyId, 0))).status).toBe(401);
     gateway.documents.delete(`api-key ${keyId}`);
     expect((await gateway.call(jobOf(keys.jobCredentialKey, keyId))).status).toBe(401);
+  });
+
+  it('ends with its key', async () => {
+    const gateway = newGateway();
+    const id = parseApiKey(gateway.key)?.id as string;
+    const document = gateway.documents.get(`api-key ${id}`) as ApiKeyDocument;
+    gateway.documents.set(`api-key ${id}`, { ...document, expiresAt: new Date(nowMs).toISOString() });
+    const reply = await gateway.call(jobOf(keys.jobCredentialKey, id));
+    expect([reply.status, reply.json]).toMatchObject([401, { error: { code: 'api_key_expired' } }]);
+  });
+
+  it('makes a line of a batch only under the trace id of one', async () => {
+    const gateway = newGateway();
+    const credential = jobOf(keys.jobCredentialKey, parseApiKey(gateway.key)?.id as string);
+    for (const traceId of [`${ownBatchPrefix}1`, 'test-run-1']) {
+      const headers = { 'x-svc-api-key': credential, 'x-svc-provider': '@one', 'x-svc-trace-id': traceId };
+      expect((await gateway.send({ headers })).status).toBe(200);
+    }
+    expect(gateway.records.map(({ batch }) => batch)).toEqual([
+      { id: `${ownBatchPrefix}1`, part: 'line', requests: 1 },
+      undefined,
+    ]);
   });
 });
 
