@@ -170,20 +170,23 @@ describe.each(ruleDatabases)('events of budgets, on %s', (name) => {
     expect(await read()).toMatchObject({ status: 'active', usage_limits: { current_usage: 990, status: 'active' } });
   });
 
-  it('report a budget as exhausted whose limit was lowered below its usage, when it rejects a call', async () => {
-    const key = await newKey({ usage_limits: { type: 'tokens', credit_limit: 1_000 } });
-    await grant(ask(key, { alertThreshold: null }), Date.now());
-    await use(key, 500);
-    await plane.ask('PUT', `/api-keys/${key.id}`, { body: { usage_limits: { credit_limit: 100 } } });
-    const rejected = ask(key, { alertThreshold: null, capacity: 100, need: 0, want: 0, refused: 90 });
-    await plane.internal('POST', '/leases', { asks: [rejected] });
-    await plane.internal('POST', '/leases', { asks: [{ ...rejected, seq: 2 }] });
-    await reported(key.id, 1);
-    expect(await entriesAbout(key.id)).toMatchObject([{ action: 'exhausted', current_usage: 500, credit_limit: 100 }]);
-    expect((await plane.ask('GET', `/api-keys/${key.id}`)).body.status).toBe('exhausted');
-    const listed = (await plane.ask('GET', '/api-keys?status=exhausted')).body.data as { id: string }[];
-    expect(listed.map(({ id }) => id)).toContain(key.id);
-  });
+  it.each([500, 100])(
+    'report a budget as exhausted whose limit was lowered to its usage of %i or below, when it rejects a call',
+    async (used) => {
+      const key = await newKey({ usage_limits: { type: 'tokens', credit_limit: 1_000 } });
+      await grant(ask(key, { alertThreshold: null }), Date.now());
+      await use(key, used);
+      await plane.ask('PUT', `/api-keys/${key.id}`, { body: { usage_limits: { credit_limit: 100 } } });
+      const rejected = ask(key, { alertThreshold: null, capacity: 100, need: 0, want: 0, refused: 90 });
+      await plane.internal('POST', '/leases', { asks: [rejected] });
+      await plane.internal('POST', '/leases', { asks: [{ ...rejected, seq: 2 }] });
+      await reported(key.id, 1);
+      expect(await entriesAbout(key.id)).toMatchObject([{ action: 'exhausted', current_usage: used, credit_limit: 100 }]);
+      expect((await plane.ask('GET', `/api-keys/${key.id}`)).body.status).toBe('exhausted');
+      const listed = (await plane.ask('GET', '/api-keys?status=exhausted')).body.data as { id: string }[];
+      expect(listed.map(({ id }) => id)).toContain(key.id);
+    },
+  );
 
   it('count anew if the type of the budget changes, because tokens are not dollars', async () => {
     const key = await newKey({ usage_limits: { type: 'tokens', credit_limit: 1_000 } });
@@ -284,6 +287,16 @@ describe.each(ruleDatabases)('events of budgets, on %s', (name) => {
     const [again] = await grant(ask(key, { alertThreshold: null, need: 700 }), Date.now() + weekMs);
     expect(again).toMatchObject({ units: 700, remaining: 300 });
     await forgetOldWindows(database, Date.now() + 3 * weekMs);
+  });
+
+  it('restart with a new period when a gateway asks before the clean-up', async () => {
+    const key = await newKey({ usage_limits: { type: 'tokens', credit_limit: 1_000, periodic_reset: 'weekly' } });
+    const status = async () => (await plane.ask('GET', `/api-keys/${key.id}`)).body.status;
+    await grant(ask(key, { alertThreshold: null }), Date.now());
+    await use(key, 1_000);
+    expect(await status()).toBe('exhausted');
+    await grant(ask(key, { alertThreshold: null }), Date.now() + 7 * 86_400_000);
+    expect(await status()).toBe('active');
   });
 
   it('exist for providers and shared integrations too', async () => {

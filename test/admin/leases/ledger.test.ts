@@ -114,6 +114,20 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     expect(await grant(rateAsk(key, { need: 0, want: 0 }))).toMatchObject({ remaining: 75 });
   });
 
+  it('settles the lease of each window for itself: usage of the last one frees no unit of this one', async () => {
+    const [holder, lease] = [randomUUID(), randomUUID()];
+    const key = 'rate:next';
+    const next = { startMs: nowMs + 60_000 };
+    const ask = (fields: object) =>
+      grantLeases(plane.control.services.database, [rateAsk(key, { lease, ...fields })], nowMs, holder);
+    await ask({ need: 60 });
+    await store([{ ...counts(1, 1), reservations: [{ key, lease, startMs: nowMs, units: 25 }] }]);
+    await ask({ ...next, seq: 2, need: 60 });
+    await store([{ ...counts(1, 1), reservations: [{ key, lease, ...next, units: 10 }] }]);
+    await plane.internal('POST', '/leases', { holder: randomUUID(), asks: [], endedHolders: [holder] });
+    expect(await grant(rateAsk(key, { ...next, need: 0, want: 0 }))).toMatchObject({ remaining: 90 });
+  });
+
   it('takes usage beyond its lease from the window of an ended holder', async () => {
     const [holder, lease] = [randomUUID(), randomUUID()];
     const key = 'rate:overdrawn';
@@ -254,6 +268,8 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     const lease = randomUUID();
     await grant(budgetAsk('overtaken', { lease, seq: 2, need: 600 }));
     expect(await grant(budgetAsk('overtaken', { lease, seq: 1, need: 100 }))).toMatchObject({ units: 0, remaining: 400 });
+    // The same request arrives twice.
+    expect(await grant(budgetAsk('overtaken', { lease, seq: 2, need: 600 }))).toMatchObject({ units: 0, remaining: 400 });
   });
 
   it('restarts a budget when its period ends, and after a manual reset', async () => {
@@ -298,12 +314,38 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     await store([of('2026-03-30T00:00:00Z', 700), of('2026-05-02T00:00:00Z', 200), of('2026-04-30T00:00:00Z', 90)]);
     const now = await grant(budgetAsk('late', { ...monthly, need: 0, want: 0 }), at('2026-05-03T00:00:00Z'));
     expect(now).toMatchObject({ startMs: at('2026-05-01T00:00:00Z'), remaining: 800 });
+    const past = await plane.control.services.database
+      .em()
+      .execute('select amount::int from limit_past_windows where key = ? order by start_ms', ['late']);
+    expect(past).toEqual([{ amount: 790 }]);
     const reset = { ...monthly, resetAt: '2026-05-04T00:00:00.000Z' };
     await grant(budgetAsk('late', { ...reset, need: 0, want: 0 }), at('2026-05-05T00:00:00Z'));
     await store([of('2026-05-03T12:00:00Z', 40), of('2026-05-04T12:00:00Z', 7)]);
     expect(await grant(budgetAsk('late', { ...reset, need: 0, want: 0 }), at('2026-05-06T00:00:00Z'))).toMatchObject({
       remaining: 993,
     });
+  });
+
+  it('counts usage at a time in the future by a gateway’s clock in the current window', async () => {
+    const monthly = { periodicReset: 'monthly' as const };
+    const ask = () => grant(budgetAsk('ahead', { ...monthly, need: 0, want: 0 }), Date.now());
+    const { startMs } = await ask();
+    const createdAt = new Date(Date.now() + 40 * 86_400_000).toISOString();
+    await store([{ ...counts(300, 0), createdAt, reservations: [{ key: 'ahead', lease: null, startMs: 0, units: 0 }] }]);
+    expect(await ask()).toMatchObject({ startMs, remaining: 700 });
+  });
+
+  it('frees nothing of a new window if a session that began before it ends with less usage than recorded', async () => {
+    const { startMs } = await grant(budgetAsk('less', { need: 0, want: 0 }));
+    const session = { messagesFromClient: 1, messagesFromProvider: 1, closeCode: null, closedBy: null };
+    const id = randomUUID();
+    const of = (start: number) => [{ key: 'less', lease: null, startMs: start, units: 0 }];
+    await store([{ id, session, outcome: 'open', checkpoint: 1, ...counts(100, 0), reservations: of(startMs) }]);
+    const reset = { resetAt: new Date(nowMs + 5_000).toISOString(), need: 0, want: 0 };
+    const next = await grant(budgetAsk('less', reset), nowMs + 6_000);
+    const { reply } = await store([{ id, session, ...counts(60, 0), reservations: of(next.startMs) }]);
+    expect(reply.body).toMatchObject({ rejected: [] });
+    expect(await grant(budgetAsk('less', reset), nowMs + 7_000)).toMatchObject({ remaining: 1_000 });
   });
 
   it('counts a session once, however often it is recorded, and each of its leases for its own part', async () => {
