@@ -4,6 +4,7 @@ import { requestRecord } from '../../../core/contract/plugin/record/record.ts';
 import { leasesBody } from '../../../core/contract/protocol/limits/leases.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { chatReply, type FakeSink, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
+import { until } from '../../support/until.ts';
 import { body, budgetOf, errorOf, limitProvider, perDay, start } from './limits-harness.ts';
 
 describe('budgets of a request', () => {
@@ -113,6 +114,47 @@ describe('budgets of a request', () => {
     expect(records[0]?.reservations).toMatchObject([{ units: 0 }]);
   });
 
+  it('cost: a used-up budget of a provider also blocks models with an unknown price', async () => {
+    const { harness, ask, ledger, script } = start();
+    limitProvider(harness, 'one', { usageLimits: budgetOf(1, 'cost') });
+    ledger.rates.set('gpt-5', { input: 1_000, output: 50_000, cacheRead: 0 });
+    script(replyWith(200, { ...chatReply('hello'), usage: { prompt_tokens: 900, completion_tokens: 900 } }));
+    expect([(await ask()).status, errorOf(await ask({}, { ...body, model: 'new' })).code]).toEqual([200, 'provider_usage_limit']);
+  });
+
+  it('cost: reject while the price of a model cannot be read, unless set to allow', async () => {
+    for (const [onUnavailable, status] of [
+      ['deny', 503],
+      ['allow', 200],
+    ] as const) {
+      const { ask, ledger } = start({ usageLimits: budgetOf(1, 'cost', { onUnavailable }) });
+      expect((await ask()).status).toBe(200);
+      ledger.isAway = true;
+      const reply = await ask({}, { ...body, model: 'new' });
+      expect([reply.status, status === 503 && errorOf(reply).code]).toEqual([status, status === 503 && 'limit_unknown']);
+    }
+  });
+
+  it('report the smallest rejected call to the ledger, which may mark the budget as exhausted', async () => {
+    const { ask, ledger } = start({ usageLimits: budgetOf(20, 'tokens') });
+    expect([(await ask()).status, (await ask()).status, (await ask()).status]).toEqual([200, 200, 412]);
+    await until(() => ledger.asks.some((asked) => asked.kind === 'budget' && asked.refused === 15));
+  });
+
+  it('cost: units of another lease than before are returned, if the budget is reset during a request', async () => {
+    const usageLimits = budgetOf(1, 'cost');
+    const { ask, ledger, leases } = start({ usageLimits });
+    ledger.rates.set('gpt-5', { input: 1_000, output: 50_000, cacheRead: 0 });
+    ledger.whenAsked = ([asked]) => {
+      if (ledger.asks.length !== 2 || asked?.kind !== 'budget') return;
+      const { need, want, lease, seq, kept, startMs, parts, spare, left, recalledMs, refused, ...spec } = asked;
+      leases.account({ ...spec, resetAt: '2027-01-01T00:00:00.000Z' });
+    };
+    expect((await ask()).status).toBe(200);
+    ledger.whenAsked = null;
+    expect((await ask({}, { ...body, max_tokens: 19 })).status).toBe(200);
+  });
+
   it('provider: a fallback continues and the reservation of a failed call is returned', async () => {
     const { harness, ask, addConfig, script, records } = start();
     limitProvider(harness, 'one', { usageLimits: budgetOf(15, 'tokens') });
@@ -181,12 +223,15 @@ describe('budgets of a request', () => {
     expect((await ask({}, { ...body, max_tokens: 9 })).status).toBe(status === 200 ? 412 : 200);
   });
 
-  it('cost: a grant is returned if the client left while the ledger was asked', async () => {
-    const { harness, ask, ledger } = start({ usageLimits: budgetOf(1, 'cost') });
+  it.each([
+    ['tokens', budgetOf(15, 'tokens'), 1, 10],
+    ['cost', budgetOf(1, 'cost'), 2, 19],
+  ] as const)('%s: a grant is returned if the client left while the ledger was asked', async (_type, usageLimits, last, most) => {
+    const { harness, ask, ledger } = start({ usageLimits });
     ledger.rates.set('gpt-5', { input: 1_000, output: 50_000, cacheRead: 0 });
     let client: FakeSink | null = null;
     ledger.whenAsked = () => {
-      if (ledger.asks.length === 2) client?.leave();
+      if (ledger.asks.length === last) client?.leave();
     };
     await harness.send({
       method: 'POST',
@@ -198,7 +243,7 @@ describe('budgets of a request', () => {
       },
     });
     expect(harness.calls).toHaveLength(0);
-    expect((await ask({}, { ...body, max_tokens: 19 })).status).toBe(200);
+    expect((await ask({}, { ...body, max_tokens: most })).status).toBe(200);
   });
 
   it('count a reply that its provider cut', async () => {

@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { ProviderDocument, UsageLimitsDocument } from '../../../core/contract/protocol/documents.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
-import { chatReply, createHarness, replyWith, type Script, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
+import {
+  chatReply,
+  createHarness,
+  type FakeSink,
+  replyWith,
+  type Script,
+  workspaceId,
+} from '../../../core/test-kit/pipeline-harness.ts';
 import { OpenOutputs } from '../../../plugins/limits/open-outputs.ts';
 import { firstHolder, newFakeLedger } from '../../support/fakes/fake-ledger.ts';
 import { newMemoryLog } from '../../support/fakes/memory-log.ts';
@@ -64,6 +71,29 @@ it('a call that may not use the rest beside another one is rejected for that rea
   const [one, other] = await Promise.all([ask(), ask()]);
   expect([one.status, other.status]).toEqual([200, 412]);
   expect(JSON.parse(other.text).error.message).toMatch(/: calls in progress may use the rest of it\. Set max_tokens, try again/);
+});
+
+it('a call whose client left while its cost was reserved does not keep others from the rest of the budget', async () => {
+  const ledger = newFakeLedger();
+  const clock = { now: () => Date.now(), elapsed: () => performance.now() };
+  const leases = startLeases({ fetch: ledger.fetch, clock, log: newMemoryLog(), newId: randomUUID, ...firstHolder });
+  const harness = createHarness({ leases, key: { usageLimits: { ...tokens(1), type: 'cost' } } });
+  ledger.rates.set('cheap', { input: 1, output: 50, cacheRead: 0 });
+  ledger.rates.set('dear', { input: 1, output: 100, cacheRead: 0 });
+  const ask = (model: string, prepare = (_sink: FakeSink) => {}) => {
+    const headers = { 'x-svc-api-key': harness.key, 'x-svc-provider': '@one' };
+    const sent = { model, messages: [{ role: 'user', content: 'hi!' }] };
+    return harness.send({ method: 'POST', path: '/v1/chat/completions', headers, body: sent, prepare });
+  };
+  await ask('cheap', (client) => {
+    ledger.whenAsked = () => {
+      if (ledger.asks.length === 2) client.leave();
+    };
+  });
+  ledger.whenAsked = null;
+  expect(harness.calls).toHaveLength(0);
+  // The largest output of this model would cost more than the budget.
+  expect((await ask('dear')).status).toBe(200);
 });
 
 it('a provider of one workspace that states a huge output does not change what another reserves', () => {

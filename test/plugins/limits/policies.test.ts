@@ -125,6 +125,14 @@ describe('conditions of policies', () => {
     }
   });
 
+  it('count a call once if they name a config by slug and by id', async () => {
+    const { ask, set, addConfig } = start();
+    const { slug, id } = addConfig('pc-a', { provider: '@one' });
+    set({ rate: [rate({ conditions: [{ key: 'config', value: [slug, id] }], value: 2 })] });
+    const replies = [1, 2, 3].map(() => ask({ 'x-svc-config': 'pc-a' }));
+    expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([200, 200, 429]);
+  });
+
   it('see the model that a target sets instead of the requested one', async () => {
     const { ask, addConfig } = start({ rate: [rate({ conditions: [{ key: 'model', value: '@openai/gpt-6' }] })] });
     addConfig('pc-six', { provider: '@one', override_params: { model: 'gpt-6' } });

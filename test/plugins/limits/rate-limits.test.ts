@@ -20,7 +20,8 @@ describe('rate limits', () => {
 
   it('reject everything if set to 0, without asking the ledger', async () => {
     const { ask, ledger } = start({ rateLimits: [perDay(0)] });
-    expect((await ask()).status).toBe(429);
+    const refused = await ask();
+    expect([refused.status, errorOf(refused).message]).toEqual([429, 'API key rate limit exceeded: 0 requests per day']);
     expect(ledger.asks).toEqual([]);
   });
 
@@ -86,6 +87,23 @@ describe('rate limits', () => {
     expect(calls).toHaveLength(1);
     // Some tokens are left.
     if (limit.type === 'requests') expect((await ask()).status).toBe(429);
+  });
+
+  it('count a request whose provider failed', async () => {
+    const { ask, script } = start({ rateLimits: [perDay(1)] });
+    script(replyWith(500, 'no'));
+    expect([(await ask()).status, (await ask()).status]).toEqual([500, 429]);
+  });
+
+  it('provider: leave out a request that it was not called for, because a fallback serves it elsewhere', async () => {
+    const { harness, ask, addConfig, calls } = start();
+    const models = { allowAll: false, list: [{ slug: 'gpt-5', enabled: true, customHost: null }] };
+    limitProvider(harness, 'one', { models: models as never, rateLimits: [perDay(1)] });
+    const targets = [{ provider: '@one', override_params: { model: 'gpt-6' } }, { provider: '@two' }];
+    addConfig('pc-two', { strategy: { mode: 'fallback' }, targets });
+    expect((await ask({ 'x-svc-config': 'pc-two' })).status).toBe(200);
+    expect(calls).toHaveLength(1);
+    expect([(await ask()).status, (await ask()).status]).toEqual([200, 429]);
   });
 
   it('provider: count a call that a fallback serves elsewhere after a failure', async () => {
