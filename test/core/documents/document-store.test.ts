@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { DocumentKind } from '../../../core/contract/protocol/documents.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { isPromise } from '../../../core/contract/values/maybe.ts';
 import { createControlPlaneClient } from '../../../core/documents/control-plane-client.ts';
@@ -164,18 +165,36 @@ describe('document changes', () => {
     await until(() => (store.get('config', configId) as { versionId?: string }).versionId === 'two');
   });
 
-  it('block the old version of a key after the notice of its change', async () => {
-    plane.put('api-key', 'key-a', sampleKey('key-a'));
-    await store.get('api-key', 'key-a');
+  const tenant = { id: 'a', organisationId: 'organisation-1' };
+  const ofWorkspace = { ...tenant, workspaceId: 'workspace-1', serverId: 'server-1', userId: 'user-1' };
+  const jwt = { urls: ['https://keys.example.com/'], keys: [], issuer: null, audience: null };
+  it.each<[DocumentKind, object, object]>([
+    ['api-key', sampleKey('a'), { status: 'exhausted' }],
+    ['oauth-grant', { ...ofWorkspace, userName: 'Ann', clientId: 'client-1', scopes: ['mcp.invoke'] }, { scopes: [] }],
+    ['mcp-connection', { ...ofWorkspace, tokenId: '1', token: 'sealed', expiresAt: null }, { tokenId: '2' }],
+    ['user', { ...tenant, user: { id: 'user-1', name: 'Ann', everywhere: null, places: {} } }, { user: null }],
+    ['organisation', { id: 'a', jwt }, { jwt: { ...jwt, urls: [] } }],
+  ])('block the old version after the notice of its change if it lets callers in: %s', async (kind, document, changes) => {
+    plane.put(kind, 'a', document);
+    await store.get(kind, 'a');
     const gate = newGate();
-    const notice = plane.put('api-key', 'key-a', sampleKey('key-a', { status: 'exhausted' }));
+    const notice = plane.put(kind, 'a', { ...document, ...changes });
     plane.holdNext(gate.opened);
     store.apply(notice);
-    const reply = store.get('api-key', 'key-a');
+    const reply = store.get(kind, 'a');
     expect(isPromise(reply)).toBe(true);
     gate.open();
-    expect(await reply).toMatchObject({ status: 'exhausted' });
+    expect(await reply).toMatchObject(changes);
     expect(plane.requests).toHaveLength(2);
+  });
+
+  it('read the catalogue of a workspace again after the notice of one of its providers', async () => {
+    const provider = { slug: 'one', provider: 'openai', models: [] };
+    plane.put('workspace-models', 'workspace-1', { ...tenant, id: 'workspace-1', providers: [provider] });
+    await store.get('workspace-models', 'workspace-1');
+    plane.put('workspace-models', 'workspace-1', { ...tenant, id: 'workspace-1', providers: [] });
+    store.apply(plane.remove('provider', 'workspace-1/one'));
+    await until(async () => (await store.get('workspace-models', 'workspace-1'))?.providers.length === 0);
   });
 
   it('drop a deleted document with the notice', async () => {

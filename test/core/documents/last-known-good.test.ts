@@ -107,4 +107,12 @@ describe('last-known-good files of several processes', () => {
       { id: 'second', revision: 5, fresh: false },
     ]);
   });
+
+  it('are read again if two of them have the same revision of different histories, as after a restore of the database', async () => {
+    await writeLastKnownGood(disk(0), { lastRevision: 9, mark: 'before', documents: [stored('first', 3)] });
+    await writeLastKnownGood(disk(1), { lastRevision: 9, mark: 'after', documents: [stored('second', 5)] });
+    const known = await readLastKnownGood(disk(2));
+    const ofMark = known?.mark === 'before' ? 'first' : 'second';
+    expect(known?.documents.filter(({ fresh }) => fresh).map(({ id }) => id)).toEqual([ofMark]);
+  });
 });
