@@ -70,9 +70,7 @@ export function checkHost(hostname: string, port: number, trusted: TrustedHosts)
   if (hostname.length > 253 || !labels.every((label) => labelPattern.test(label)))
     return 'must have a plain host name or IP address';
   if (blockedNames.has(hostname)) return internalHost;
-  const top = labels.at(-1) as string;
-  if (blockedSuffixes.has(top) || blockedSuffixes.has(`${labels.at(-2)}.${top}`)) return internalHost;
-  return null;
+  return blockedSuffixes.has(labels.at(-1) as string) ? internalHost : null;
 }
 
 const privateAddress = 'must be a public address. The operator can allow a private one in TRUSTED_CUSTOM_HOSTS';
@@ -131,7 +129,7 @@ const blockedNames: ReadonlySet<string> = new Set([
   'kubernetes.default.svc',
 ]);
 
-/** Last label, or last two, of names that are not public: special-use domains (RFC 6761 registry) and common private suffixes. */
+/** Last label of names that are not public: special-use domains (RFC 6761 registry) and common private suffixes. */
 const blockedSuffixes: ReadonlySet<string> = new Set([
   'alt',
   'arpa',
@@ -140,7 +138,6 @@ const blockedSuffixes: ReadonlySet<string> = new Set([
   'corp',
   'domain',
   'home',
-  'home.arpa',
   'internal',
   'intra',
   'intranet',

@@ -6,6 +6,7 @@ import {
   isPublicAddress,
   parseTrustedHosts,
 } from '../../../../../core/contract/values/addresses/outbound-url.ts';
+import { isTrustedOrigin } from '../../../../../core/contract/values/addresses/trusted-hosts.ts';
 import hostile from '../../fixtures/hostile-urls.json' with { type: 'json' };
 import publicUrls from '../../fixtures/public-urls.json' with { type: 'json' };
 
@@ -141,6 +142,12 @@ describe('trusted hosts', () => {
       expect([url, accepts(url, wide)]).toEqual([url, false]);
     }
     expect(accepts('http://10.0.0.1/', wide)).toBe(true);
+  });
+
+  it('count as the origin of a trusted service by their own address, which is never that of a metadata service', () => {
+    const trusted = parseTrustedHosts(['0.0.0.0/0']);
+    const origins = ['http://10.0.0.1', 'http://169.254.169.254', 'http://name.example.com'];
+    expect(origins.map((origin) => isTrustedOrigin(trusted, origin))).toEqual([true, false, false]);
   });
 
   it('are rejected at start if malformed or a metadata service, each by name', () => {
