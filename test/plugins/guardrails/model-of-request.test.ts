@@ -92,6 +92,13 @@ describe('default.modelWhitelist', () => {
     expect(await ask(`/v1/proxy${path}`, headers, '{"model":"good"}')).toEqual({ status: 446, calls: 0 });
   });
 
+  it('judges the model of a pass-through request once if its target reads it where all others do', async () => {
+    const gateway = createHarness();
+    const headers = { 'x-svc-config': config, ...json };
+    await gateway.send({ method: 'POST', path: '/v1/proxy/chat/completions', headers, body: '{"model":"good"}' });
+    expect(gateway.records[0]?.guardrails).toHaveLength(1);
+  });
+
   it('judges the model in a pass-through path for each target that is tried', async () => {
     const targets = ['segmind', 'fal-ai', 'openai'].map((provider) => ({ provider, api_key: 'key' }));
     const strategy = { mode: 'fallback', on_status_codes: [446] };

@@ -75,6 +75,7 @@ describe('pass-through routes', () => {
   it.each<[string, Script, number]>([
     ['JSON', replyWith(200, { a: [{ b: 'a secret' }] }), 446],
     ['JSON, clean', replyWith(200, { a: 'x' }), 200],
+    ['JSON with another status of success', replyWith(201, { a: 'a secret' }), 446],
     ['JSON list', replyWith(200, '["a secret"]'), 446],
     ['text', replyWith(200, 'a secret', ['content-type', 'text/plain']), 446],
     ['events, split', replyWith(200, events(...gemini('a sec', 'ret')), stream), 446],

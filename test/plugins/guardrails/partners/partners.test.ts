@@ -84,6 +84,18 @@ it.each(replaced)('%s: replaces the text', async (id, format, { parameters, repl
   expect([status, format.side === 'input' ? sent : received(text)]).toEqual([200, expected]);
 });
 
+const redacting = replaced.flatMap(([id, format, { parameters }]) => {
+  const asked = { ...format, parameters: { ...format.parameters, ...parameters } };
+  return checks.get(id)?.redacts?.(asked.parameters as never) ? [[id, asked] as const] : [];
+});
+it.each(redacting)('%s: denies a text that its service could not redact, unless failOnError is false', async (_id, format) => {
+  expect((await ask(format, 'down', { failOnError: false })).status).toBe(200);
+  expect((await ask(format, 'down')).status).toBe(446);
+});
+it('partner checks that redact are tested with a service that is down', () => {
+  expect(redacting.length).toBeGreaterThan(5);
+});
+
 it.each(masks.map((mask) => [mask.id, mask] as const))(
   '%s: writes what was found into the text',
   async (_id, { reply, text, ...asked }) => {
