@@ -12,7 +12,7 @@ import { type ReadBody, readBody } from './read-body.ts';
 import { deny, hasFailed, observedBytesMax, type RequestStates, type State } from './request-state.ts';
 import { type GuardrailResult, runGuardrails } from './run.ts';
 import { softEndOf } from './soft-denial.ts';
-import { hasText, isPassed } from './texts.ts';
+import { hasText } from './texts.ts';
 import { StreamWindow } from './window/stream-window.ts';
 import { windowChecks, windowResults } from './window/window-checks.ts';
 
@@ -36,9 +36,9 @@ export class ResponseChecks {
     state.isDenied = false;
     state.observed = null;
     const output = this.#compiled[target.index]?.output.all ?? [];
-    const isRead = output.length > 0 && hasText(ctx, 'output') && response.body !== null && isChecked(ctx, response.status);
+    const isRead = output.length > 0 && hasText(ctx, 'output') && response.body !== null && isChecked(response.status);
     state.windowed = null;
-    if (response.body === null && isChecked(ctx, response.status) && output.length > 0) {
+    if (response.body === null && isChecked(response.status) && output.length > 0) {
       const observed = output.filter(({ stream }) => stream !== 'window');
       if (observed.length > 0) {
         state.observed = { chunks: [], bytes: 0, headers: response.headers, output: observed, targetPath: target.path };
@@ -70,7 +70,7 @@ export class ResponseChecks {
         return this.#failedVerdict(ctx, state, response);
       const changed = read.write(body);
       if (changed === null) return { action: 'fail', error: unwritable() };
-      return { action: 'change', body: changed, status: hasFailed(state) ? hooksFailed : 200 };
+      return { action: 'change', body: changed, status: hasFailed(state) ? hooksFailed : response.status };
     });
   }
 
@@ -99,7 +99,7 @@ export class ResponseChecks {
 
   /** A response whose guardrails failed without denying it has status 246, so that it is not cached and a config can ask for another one. */
   #failedVerdict(ctx: RequestContext, state: State, { body, status }: AttemptResponse): Verdict | undefined {
-    if (ctx.endpoint?.operation === null || !hasFailed(state) || body === null || status !== 200) return undefined;
+    if (ctx.endpoint?.operation === null || !hasFailed(state) || body === null || !isChecked(status)) return undefined;
     return { action: 'change', body, status: hooksFailed, reason: reasonOf([...state.before, ...state.after]) };
   }
 
@@ -157,9 +157,9 @@ function lastEventOf({ endpoint }: RequestContext, results: readonly GuardrailRe
   return results.length === 0 ? '' : resultsEvent(endpoint?.format ?? 'plain', 'after', results);
 }
 
-/** Returns true if guardrails check responses with this status. Pass-through replies have the status that the provider chose. */
-function isChecked(ctx: RequestContext, status: number): boolean {
-  return status === 200 || (isPassed(ctx) && status < 300);
+/** Returns true if guardrails check responses with this status. Some providers reply with 201. */
+function isChecked(status: number): boolean {
+  return status < 300;
 }
 
 function unwritable(): GatewayError {

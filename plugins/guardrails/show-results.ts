@@ -18,7 +18,7 @@ export function onReply(ctx: RequestContext, state: State, head: ReplyHead, cloc
   state.showsEnd = isShownStream && (format === 'chat' || format === 'messages');
   if (state.before.length === 0 && state.after.length === 0) return undefined;
   // Streams that are not held have their own status until here.
-  if (head.status === 200 && hasFailed(state)) head.status = hooksFailed;
+  if (head.status < 300 && hasFailed(state)) head.status = hooksFailed;
   if (isShownStream) {
     if (state.before.length > 0) showFirst(state, format);
     if (state.after.length > 0 && state.showsEnd) state.lastEvent = resultsEvent(format, 'after', state.after);
