@@ -26,6 +26,12 @@ describe.each([200, 201, 202])('a response that its provider sends with status %
     const replaces = { 'default.regexReplace': { rule: 'hello', redactText: 'X' } };
     const { status: shown, sink } = await ask({ output_guardrails: [replaces] }, { scripts });
     expect([shown, json(sink.text).choices]).toMatchObject([status, [{ message: { content: 'X' } }]]);
+    // A failed guardrail beside it can ask for another response.
+    const retry = { attempts: 1, on_status_codes: [246] };
+    expect(await ask({ output_guardrails: [replaces, match('zz')], retry }, { scripts })).toMatchObject({
+      status: 246,
+      calls: 2,
+    });
   });
 
   it('is denied as a stream that is held, and as one that is decided in a window', async () => {

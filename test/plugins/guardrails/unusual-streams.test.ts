@@ -114,3 +114,22 @@ it.each(['buffer', 'window'])('stream with an event that is not JSON in the mode
   const reply = await sendMessages(mode, `data: a secret\n\n${end}`);
   expect([reply.status, reply.text]).toEqual([446, expect.not.stringContaining('a secret')]);
 });
+
+it('held stream whose first event has a text that cannot be redacted: nothing of it is sent', async () => {
+  const events = [
+    { type: 'message_start', message: { id: 'm', content: [{ type: 'text', text: 'a secret' }], usage: { input_tokens: 1 } } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    delta,
+    { type: 'message_stop' },
+  ];
+  const gateway = createHarness();
+  gateway.script(streamOf(events.map((one) => `event: ${one.type}\ndata: ${JSON.stringify(one)}\n\n`)));
+  const output_mutators = [{ 'default.regexReplace': { rule: '/secret/g', redactText: '***' }, stream: 'buffer' }];
+  const sink = await gateway.send({
+    path: '/v1/messages',
+    headers: { 'x-svc-config': JSON.stringify({ provider: '@claude', output_mutators }) },
+    body: { ...user('hi'), max_tokens: 9, stream: true },
+  });
+  expect(sink.status).toBe(500);
+  expect(sink.text).not.toContain('secret');
+});
