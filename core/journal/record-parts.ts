@@ -92,7 +92,8 @@ export const guardrailPart = {
     one.async === other.async &&
     one.transformed === other.transformed &&
     one.feedback?.value === other.feedback?.value &&
-    one.feedback?.weight === other.feedback?.weight,
+    one.feedback?.weight === other.feedback?.weight &&
+    one.feedback?.metadata === other.feedback?.metadata,
 };
 
 type Check = Omit<GuardrailRecord['checks'][number], 'durationMs'>;

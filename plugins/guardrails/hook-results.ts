@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { GuardrailRecord } from '../../core/contract/plugin/guardrails/guardrail-result.ts';
 import type { Reply } from '../../core/contract/plugin/plugin.ts';
-import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { isEmptyObject, type JsonObject } from '../../core/contract/values/json/json.ts';
 import { isoTime } from '../../core/contract/values/time/iso-time.ts';
 import type { Guardrail } from './compile.ts';
 import type { CheckResult, GuardrailResult } from './run.ts';
@@ -228,7 +228,11 @@ export function toRecord(result: GuardrailResult, targetPath: string | null): Gu
       failedOpen: check.error !== undefined && check.passed,
       durationMs: roundMs(check.durationMs),
     })),
-    feedback: feedback && { value: feedback.value, weight: feedback.weight },
+    feedback: feedback && {
+      value: feedback.value,
+      weight: feedback.weight,
+      ...(!isEmptyObject(feedback.metadata) && { metadata: feedback.metadata }),
+    },
   };
 }
 

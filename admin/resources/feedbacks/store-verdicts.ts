@@ -3,8 +3,8 @@ import type { RecordWriter } from '../../define-resource.ts';
 import { feedbacks } from './entity.ts';
 
 /**
- * Stores the feedback of guardrails (`on_success.feedback`, `on_fail.feedback`) for the traces of these records. The metadata names the
- * checks by their results.
+ * Stores the feedback of guardrails (`on_success.feedback`, `on_fail.feedback`) for the traces of these records. Members that name
+ * the checks by their results are added to the metadata.
  */
 export const storeVerdicts: RecordWriter = async (tx, rows) => {
   const rated = rows.filter(({ record, before }) => !before && record.guardrails?.some(({ feedback }) => feedback !== null));
@@ -20,6 +20,7 @@ export const storeVerdicts: RecordWriter = async (tx, rows) => {
           .map(({ id }) => id)
           .join(', ');
       const metadata = {
+        ...feedback.metadata,
         successfulChecks: namesOf(({ verdict, error }) => verdict && error === null),
         failedChecks: namesOf(({ verdict, error }) => !verdict && error === null),
         erroredChecks: namesOf(({ error }) => error !== null),

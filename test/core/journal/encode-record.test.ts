@@ -145,7 +145,13 @@ describe('lines of records', () => {
         failedOpen: one(true, false),
         durationMs: ms(),
       })),
-      feedback: one(null, { value: 1, weight: 0.5 }, { value: -5, weight: 1 }, { value: 0, weight: 0 }),
+      feedback: one<GuardrailRecord['feedback']>(
+        ...([null, { value: 1, weight: 0.5 }, { value: -5, weight: 1 }, { value: 0, weight: 0 }] as const),
+        ...([
+          { value: 0, weight: 0, metadata: { team: 'a' } },
+          { value: 0, weight: 0, metadata: { team: 'b' } },
+        ] as const),
+      ),
     });
     const records = Array.from({ length: 500 }, () =>
       sampleRecord({ guardrails: Array.from({ length: one(0, 1, 3, 200) }, result) }),

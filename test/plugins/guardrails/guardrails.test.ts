@@ -121,15 +121,20 @@ describe('verdict, status and body of a chat completion', () => {
         weight: 1,
         metadata: { user: 'u', successfulChecks: 'default.regexMatch', failedChecks: '', erroredChecks: '' },
       },
+      { value: 5, weight: 1, metadata: { user: 'u' } },
     ],
-    ['zz', { value: -5, weight: 0.5, metadata: { successfulChecks: '', failedChecks: 'default.regexMatch', erroredChecks: '' } }],
-  ])('shows the feedback of the verdict: %s', async (rule, feedback) => {
+    [
+      'zz',
+      { value: -5, weight: 0.5, metadata: { successfulChecks: '', failedChecks: 'default.regexMatch', erroredChecks: '' } },
+      { value: -5, weight: 0.5 },
+    ],
+  ])('shows and records the feedback of the verdict: %s', async (rule, feedback, recorded) => {
     const on_success = { feedback: { value: 5, weight: 1, metadata: { user: 'u' } } };
     const { sink, record } = await ask({
       input_guardrails: [match(rule, { on_success, on_failure: { feedback: { value: -5, weight: 0.5 } } })],
     });
     expect(json(sink.text).hook_results?.before_request_hooks?.[0]?.feedback).toEqual(feedback);
-    expect(record?.guardrails?.[0]?.feedback).toEqual({ value: feedback.value, weight: feedback.weight });
+    expect(record?.guardrails?.[0]?.feedback).toEqual(recorded);
   });
 
   it('adds the results to an error of the provider', async () => {

@@ -24,6 +24,13 @@ export const guardrailRecord = v.object({
       durationMs: v.pipe(v.number(), v.minValue(0)),
     }),
   ),
-  feedback: v.nullable(v.object({ value: v.number(), weight: v.number() })),
+  feedback: v.nullable(
+    v.object({
+      value: v.number(),
+      weight: v.number(),
+      /** Metadata that the config adds to the feedback. Absent if it adds none, and in records of older versions. */
+      metadata: v.optional(v.record(v.string(), v.unknown())),
+    }),
+  ),
 });
 export type GuardrailRecord = v.InferOutput<typeof guardrailRecord>;

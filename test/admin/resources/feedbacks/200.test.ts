@@ -60,7 +60,7 @@ describe.each(ruleDatabases)('feedback, on %s', (database) => {
     });
     const guardrail = {
       ...{ id: 'g1', side: 'input', type: 'guardrail', targetPath: null, verdict: false, deny: false, async: false },
-      ...{ transformed: false, durationMs: 3, feedback: { value: -5, weight: 0.25 } },
+      ...{ transformed: false, durationMs: 3, feedback: { value: -5, weight: 0.25, metadata: { team: 'search' } } },
       checks: [
         check('default.contains', false),
         check('default.wordCount', true),
@@ -76,6 +76,7 @@ describe.each(ruleDatabases)('feedback, on %s', (database) => {
       expect.objectContaining({
         ...{ value: -5, weight: 0.25, guardrail_id: 'g1' },
         metadata: {
+          team: 'search',
           successfulChecks: 'default.wordCount',
           failedChecks: 'default.contains',
           erroredChecks: 'default.webhook',
