@@ -36,6 +36,8 @@ const inputKeys: Partial<Record<OperationName, readonly string[]>> = {
   imageEdit: ['prompt'],
   moderate: ['input'],
   rerank: ['query', 'documents'],
+  // OpenAI names the text of a decision `input`, others `state`.
+  createDecision: ['state', 'input'],
 };
 const outputKeys: Partial<Record<OperationName, readonly string[]>> = {
   chatComplete: ['choices'],
@@ -45,9 +47,12 @@ const outputKeys: Partial<Record<OperationName, readonly string[]>> = {
   getModelResponse: ['output'],
   createTranscription: ['text'],
   createTranslation: ['text'],
+  ocr: ['pages', 'document_annotation'],
 };
+/** Keys of requests whose values are any JSON: names and numbers in it are read too. */
+const dataKeys: ReadonlySet<string> = new Set(['state', 'documents']);
 /** Further keys that `all_messages` reads in requests. */
-const systemKeys = ['system', 'instructions'];
+const systemKeys = ['system', 'instructions', 'questions'];
 
 /** Returns true if requests or responses of this endpoint have text for checks. */
 export function hasText(ctx: RequestContext, side: 'input' | 'output'): boolean {
@@ -76,8 +81,12 @@ export function textParts(operation: OperationName | null, side: 'input' | 'outp
   const keys = (side === 'input' ? inputKeys : outputKeys)[operation];
   if (keys === undefined) return [];
   if (scope === 'all_messages') {
-    for (const key of side === 'input' ? [...systemKeys, ...keys] : keys) everyText(body[key], [key], parts);
-  } else if (side === 'input') for (const key of keys) inputTexts(body[key], [key], scope, parts);
+    for (const key of side === 'input' ? [...systemKeys, ...keys] : keys) {
+      if (dataKeys.has(key)) dataTexts(body[key], [key], parts);
+      else everyText(body[key], [key], parts);
+    }
+  } else if (operation === 'ocr') for (const key of keys) everyText(body[key], [key], parts);
+  else if (side === 'input') for (const key of keys) inputTexts(body[key], [key], scope, parts);
   else for (const key of keys) outputTexts(body[key], [key], parts);
   return parts.filter(({ text }) => text !== '');
 }
@@ -116,6 +125,7 @@ function withMember(value: unknown, key: string | number, member: unknown): unkn
 
 function inputTexts(value: unknown, path: Path, scope: Scope, parts: TextPart[]): void {
   const [key] = path;
+  if (dataKeys.has(key as string)) return dataTexts(value, path, parts);
   if (!Array.isArray(value) || (key !== 'messages' && key !== 'input')) return contentTexts(value, path, parts);
   const isOfUser = (item: unknown) => !isObject(item) || item.role === undefined || item.role === 'user';
   for (const [index, item] of value.entries()) {
@@ -144,6 +154,14 @@ function outputTexts(value: unknown, path: Path, parts: TextPart[]): void {
       if (item.type === 'reasoning') contentTexts(item.summary, [...at, 'summary'], parts);
     }
   }
+}
+
+/** Any JSON. Of objects that hold nothing but a `text`, such as documents of a rerank, the text is read without its name. */
+function dataTexts(value: unknown, path: Path, parts: TextPart[]): void {
+  if (Array.isArray(value)) for (const [index, item] of value.entries()) dataTexts(item, [...path, index], parts);
+  else if (isObject(value) && typeof value.text === 'string' && Object.keys(value).length === 1)
+    parts.push({ text: value.text, path: [...path, 'text'] });
+  else everyText(value, path, parts, true);
 }
 
 /** A text, or a list of texts and of parts with text. */
@@ -194,6 +212,7 @@ export const notText: ReadonlySet<string> = new Set([
   ...[
     'url',
     'image_url',
+    'image_base64',
     'file_url',
     'file_id',
     'file_data',
@@ -205,7 +224,7 @@ export const notText: ReadonlySet<string> = new Set([
   ],
 ]);
 
-/** `isData`: the value is the input of a tool, so that the model chose the names of its members and its numbers. */
+/** `isData`: the value is any JSON, such as the input of a tool, so that the names of its members and its numbers are read too. */
 function everyText(value: unknown, path: Path, parts: TextPart[], isData = false): void {
   if (typeof value === 'string') parts.push({ text: value, path });
   else if (isData && typeof value === 'number') parts.push({ text: String(value), path, kind: 'number' });

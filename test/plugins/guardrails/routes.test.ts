@@ -59,6 +59,10 @@ describe('requests of every route with text', () => {
     ['/v1/moderations', { input: [{ type: 'text', text: 'a secret' }] }],
     ['/v1/rerank', { query: 'a secret', documents: ['x'] }],
     ['/v1/rerank', { query: 'x', documents: [{ text: 'a secret' }] }],
+    ['/v1/rerank', { query: 'x', documents: [{ title: 'a secret' }] }],
+    ['/v1/decisions', { state: 'a secret', questions: {} }],
+    ['/v1/decisions', { state: { deep: ['a secret'] }, questions: {} }],
+    ['/v1/decisions', { input: 'a secret', questions: [] }],
     ['/v1/some/route', { deep: [{ prompt: 'a secret' }] }],
     ['/v1/models/gemini:generateContent', { contents: [{ parts: [{ text: 'a secret' }] }] }],
   ])('%s %j is denied', async (path, body) => {
@@ -67,6 +71,14 @@ describe('requests of every route with text', () => {
     const clean = JSON.parse(JSON.stringify(body).replaceAll('secret', 'word'));
     expect((await ask({ input_guardrails: none() }, path, { model: 'm', ...clean }, ok)).status).not.toBe(446);
   });
+});
+
+it('the text of pages that OCR has read is checked', async () => {
+  const body = { model: 'm', document: { type: 'document_url', document_url: 'https://files.example/a.pdf' } };
+  const config = { provider: 'mistral-ai', api_key: 'k', output_guardrails: none() };
+  const page = (markdown: string) => replyWith(200, { pages: [{ index: 0, markdown }], model: 'm', usage_info: {} });
+  expect((await ask(config, '/v1/ocr', body, page('a secret'))).status).toBe(446);
+  expect((await ask(config, '/v1/ocr', body, page('a word'))).status).toBe(200);
 });
 
 describe('pass-through routes', () => {

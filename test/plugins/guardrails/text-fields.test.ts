@@ -100,7 +100,10 @@ const bodies: readonly [operation: OperationName, side: 'input' | 'output', body
   ['imageGenerate', 'input', { prompt: 'TEXT1' }],
   ['imageEdit', 'input', { prompt: 'TEXT1' }],
   ['moderate', 'input', { input: [{ type: 'text', text: 'TEXT1' }, 'TEXT2'] }],
-  ['rerank', 'input', { query: 'TEXT1', documents: ['TEXT2', { text: 'TEXT3' }] }],
+  ['rerank', 'input', { query: 'TEXT1', documents: ['TEXT2', { text: 'TEXT3' }, { data: 'TEXT4', text: 'TEXT5', TEXT6: 1 }] }],
+  ['createDecision', 'input', { state: 'TEXT1', questions: { TEXT: { type: 'noul', instructions: 'TEXT2' } } }],
+  ['createDecision', 'input', { state: { id: 'TEXT1', TEXT2: [{ url: 'TEXT3' }] } }],
+  ['createDecision', 'input', { input: [{ role: 'user', content: 'TEXT1' }], questions: [{ name: 'q', instructions: 'TEXT2' }] }],
   [
     'chatComplete',
     'output',
@@ -156,6 +159,11 @@ const bodies: readonly [operation: OperationName, side: 'input' | 'output', body
     },
   ],
   ['createTranscription', 'output', { text: 'TEXT1' }],
+  [
+    'ocr',
+    'output',
+    { pages: [{ index: 0, markdown: 'TEXT1', images: [{ id: 'i', image_annotation: 'TEXT2' }] }], document_annotation: 'TEXT3' },
+  ],
 ];
 
 describe('scope all_messages: every field with text reaches the checks', () => {
@@ -186,6 +194,9 @@ describe('scope last_message: every part of the last message with text reaches t
       },
       3,
     ],
+    ['createDecision', { state: ['TEXT1', { text: 'TEXT2' }], questions: { q: { instructions: 'not read' } } }, 2],
+    ['createDecision', { input: 'TEXT1' }, 1],
+    ['rerank', { query: 'TEXT1', documents: [{ text: 'TEXT2' }, { TEXT3: 'TEXT4' }] }, 4],
   ])('%s', (operation, body, count) => {
     const read = textParts(operation, 'input', body, 'last_message').map(({ text }) => text);
     expect(read).toEqual(Array.from({ length: count }, (_none, index) => `TEXT${index + 1}`));
