@@ -52,7 +52,48 @@ const outputKeys: Partial<Record<OperationName, readonly string[]>> = {
 /** Keys of requests whose values are any JSON: names and numbers in it are read too. */
 const dataKeys: ReadonlySet<string> = new Set(['state', 'documents']);
 /** Further keys that `all_messages` reads in requests. */
-const systemKeys = ['system', 'instructions', 'questions'];
+const systemKeys = [
+  ...['system', 'instructions', 'questions', 'suffix', 'documents', 'systemInstruction', 'system_instruction'],
+  // Its variables are texts of a prompt that OpenAI stores.
+  'prompt',
+];
+/**
+ * Keys that hold the content in formats of providers. Unknown fields of a request are sent to its provider, where these replace the content
+ * of the client's format or are added to it, so every text in them is read in every scope.
+ */
+const foreignKeys = [
+  ...[
+    'messages',
+    'prompt',
+    'input',
+    'inputs',
+    'contents',
+    'content',
+    'texts',
+    'text',
+    'text_input',
+    'text_prompts',
+    'text_image',
+  ],
+  ...[
+    'inputText',
+    'instances',
+    'requests',
+    'records',
+    'query',
+    'queries',
+    'sources',
+    'singleEmbeddingParams',
+    'segmentedEmbeddingParams',
+  ],
+  ...['textToImageParams', 'inPaintingParams', 'outPaintingParams', 'imageVariationParams', 'colorGuidedGenerationParams'],
+];
+/** Fields of the client's format that have the name of a foreign key and hold settings. */
+const settingKeys: Partial<Record<OperationName, readonly string[]>> = {
+  createModelResponse: ['prompt', 'text'],
+  countResponseInputTokens: ['prompt', 'text'],
+  compactModelResponse: ['prompt', 'text'],
+};
 
 /** Returns true if requests or responses of this endpoint have text for checks. */
 export function hasText(ctx: RequestContext, side: 'input' | 'output'): boolean {
@@ -81,13 +122,14 @@ export function textParts(operation: OperationName | null, side: 'input' | 'outp
   const keys = (side === 'input' ? inputKeys : outputKeys)[operation];
   if (keys === undefined) return [];
   if (scope === 'all_messages') {
-    for (const key of side === 'input' ? [...systemKeys, ...keys] : keys) {
+    for (const key of side === 'input' ? new Set([...systemKeys, ...keys]) : keys) {
       if (dataKeys.has(key)) dataTexts(body[key], [key], parts);
       else everyText(body[key], [key], parts);
     }
   } else if (operation === 'ocr') for (const key of keys) everyText(body[key], [key], parts);
   else if (side === 'input') for (const key of keys) inputTexts(body[key], [key], scope, parts);
   else for (const key of keys) outputTexts(body[key], [key], parts);
+  if (side === 'input') foreignTexts(operation, body, keys, parts);
   return parts.filter(({ text }) => text !== '');
 }
 
@@ -123,6 +165,13 @@ function withMember(value: unknown, key: string | number, member: unknown): unkn
   return copy;
 }
 
+function foreignTexts(operation: OperationName, body: JsonObject, keys: readonly string[], parts: TextPart[]): void {
+  for (const key of foreignKeys) {
+    if (body[key] === undefined || keys.includes(key) || settingKeys[operation]?.includes(key)) continue;
+    if (!parts.some(({ path }) => path[0] === key)) everyText(body[key], [key], parts);
+  }
+}
+
 function inputTexts(value: unknown, path: Path, scope: Scope, parts: TextPart[]): void {
   const [key] = path;
   if (dataKeys.has(key as string)) return dataTexts(value, path, parts);
@@ -136,6 +185,8 @@ function inputTexts(value: unknown, path: Path, scope: Scope, parts: TextPart[])
     else if (typeof item.text === 'string') parts.push({ text: item.text, path: [...path, index, 'text'] });
     else if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output')
       contentTexts(item.output, [...path, index, 'output'], parts);
+    // Results of the tools of a provider, such as `shell_call_output`, have forms of their own.
+    else if (item.output !== undefined) everyText(item.output, [...path, index, 'output'], parts);
     else contentTexts(item.content, [...path, index, 'content'], parts);
   }
 }
@@ -167,6 +218,8 @@ function dataTexts(value: unknown, path: Path, parts: TextPart[]): void {
 /** A text, or a list of texts and of parts with text. */
 function contentTexts(value: unknown, path: Path, parts: TextPart[]): void {
   if (typeof value === 'string') parts.push({ text: value, path });
+  // No format has it, but some servers accept it.
+  else if (isObject(value)) everyText(value, path, parts);
   if (!Array.isArray(value)) return;
   for (const [i, item] of value.entries()) {
     const at = [...path, i];
@@ -176,6 +229,7 @@ function contentTexts(value: unknown, path: Path, parts: TextPart[]): void {
     if (typeof item.refusal === 'string') parts.push({ text: item.refusal, path: [...at, 'refusal'] });
     if (item.type === 'tool_result') contentTexts(item.content, [...at, 'content'], parts);
     if (item.type === 'document') documentTexts(item, at, parts);
+    if (item.type === 'search_result') everyText(item, at, parts);
   }
 }
 

@@ -36,7 +36,8 @@ const bodies: readonly [operation: OperationName, side: 'input' | 'output', body
       ],
     },
   ],
-  ['complete', 'input', { prompt: ['TEXT1', 'TEXT2'] }],
+  ['complete', 'input', { prompt: ['TEXT1', 'TEXT2'], suffix: 'TEXT3' }],
+  ['chatComplete', 'input', { messages: [], documents: [{ text: 'TEXT1' }], systemInstruction: { parts: [{ text: 'TEXT2' }] } }],
   ['embed', 'input', { input: ['TEXT1', 'TEXT2'] }],
   [
     'messages',
@@ -180,6 +181,7 @@ describe('scope last_message: every part of the last message with text reaches t
   const document = { type: 'document', title: 'TEXT1', context: 'TEXT2', source: { type: 'text', data: 'TEXT3' } };
   const blocks = { type: 'document', source: { type: 'content', content: [{ type: 'text', text: 'TEXT4' }] } };
   const result = { type: 'tool_result', tool_use_id: 't', content: [{ type: 'text', text: 'TEXT5' }] };
+  const found = { type: 'search_result', source: 'TEXT1', title: 'TEXT2', content: [{ type: 'text', text: 'TEXT3' }] };
   it.each<[OperationName, JsonObject, number]>([
     ['chatComplete', { messages: [{ role: 'user', content: ['TEXT1', { type: 'text', text: 'TEXT2' }] }] }, 2],
     ['messages', { messages: [{ role: 'user', content: [document, blocks, result, { type: 'text', text: 'TEXT6' }] }] }, 6],
@@ -190,6 +192,18 @@ describe('scope last_message: every part of the last message with text reaches t
           { type: 'function_call_output', output: 'TEXT1' },
           { type: 'custom_tool_call_output', output: 'TEXT2' },
           { role: 'user', content: 'TEXT3' },
+        ],
+      },
+      3,
+    ],
+    ['messages', { messages: [{ role: 'user', content: [found] }] }, 3],
+    ['chatComplete', { messages: [{ role: 'user', content: { text: 'TEXT1' } }] }, 1],
+    [
+      'createModelResponse',
+      {
+        input: [
+          { type: 'shell_call_output', call_id: 'c', output: [{ stdout: 'TEXT1', stderr: 'TEXT2' }] },
+          { type: 'local_shell_call_output', id: 'c', output: 'TEXT3' },
         ],
       },
       3,
