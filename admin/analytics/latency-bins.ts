@@ -19,9 +19,28 @@ export interface BinCount {
   readonly count: number;
 }
 
-/** Returns the latency in milliseconds at each quantile (0 to 1), within `relativeAccuracy`; 0 if there were no requests. */
+/**
+ * Returns the latency in milliseconds at each quantile (0 to 1), within `relativeAccuracy`; 0 if there were no requests. It lies between the
+ * two requests around the quantile, as with `percentile_cont` of PostgreSQL: DDSketch returns the lower one, so that the slowest of fewer
+ * than 100 requests would not change p99.
+ */
 export function quantilesOf(counts: readonly BinCount[], quantiles: readonly number[]): number[] {
-  const sketch = new DDSketch({ relativeAccuracy });
-  for (const { bin, count } of counts) if (count > 0) sketch.accept(mapping.value(bin), count);
-  return quantiles.map((quantile) => (sketch.count === 0 ? 0 : sketch.getValueAtQuantile(quantile)));
+  const bins = counts.filter(({ count }) => count > 0).toSorted((left, right) => left.bin - right.bin);
+  const total = bins.reduce((sum, { count }) => sum + count, 0);
+  if (total === 0) return quantiles.map(() => 0);
+  return quantiles.map((quantile) => {
+    const position = quantile * (total - 1);
+    const lower = latencyAt(bins, Math.floor(position));
+    return lower + (latencyAt(bins, Math.ceil(position)) - lower) * (position % 1);
+  });
+}
+
+/** Returns the latency of the request at this position, counted from 0 at the fastest. */
+function latencyAt(bins: readonly BinCount[], position: number): number {
+  let passed = 0;
+  const found = bins.find(({ count }) => {
+    passed += count;
+    return passed > position;
+  });
+  return found ? mapping.value(found.bin) : 0;
 }

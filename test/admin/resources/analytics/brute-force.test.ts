@@ -10,7 +10,7 @@ import { until } from '../../../support/until.ts';
 import type { Plane } from '../../support/plane.ts';
 import { copied, recordStores, startPlaneOn } from '../../support/record-stores.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
-import { columnsOf, filterCases, groupCases, grouped, type Priced, sum } from './expected.ts';
+import { columnsOf, filterCases, groupCases, grouped, type Priced, quantileOf, sum } from './expected.ts';
 import { randomUsage } from './random-usage.ts';
 
 const nowMs = Date.parse('2099-11-20T15:47:12.345Z');
@@ -146,7 +146,7 @@ describe.each(recordStores)('analytics, on %s', (store) => {
         ['p90', 0.9],
         ['p99', 0.99],
       ] as const) {
-        const exact = sorted[Math.floor(quantile * (sorted.length - 1))] ?? 0;
+        const exact = quantileOf(sorted, quantile);
         expect(Math.abs(latency[name] - exact)).toBeLessThanOrEqual(exact * relativeAccuracy * 1.001);
       }
     });

@@ -49,10 +49,17 @@ export const groupCases: Readonly<Record<string, (record: RequestRecord) => Read
   prompt_version: ({ promptSlug, promptVersion }) => ({ prompt: promptSlug ?? null, prompt_version: promptVersion ?? null }),
 };
 
+/** The value at this share of a sorted list, between the two values around it. */
+export function quantileOf(sorted: readonly number[], share: number): number {
+  const position = share * (sorted.length - 1);
+  const [lower = 0, upper = 0] = [sorted[Math.floor(position)], sorted[Math.ceil(position)]];
+  return lower + (upper - lower) * (position % 1);
+}
+
 /** Every column of a group, from its records. */
 export function columnsOf(all: readonly Priced[]): Record<string, number | string> {
   const durations = all.map(({ record }) => Math.max(1, record.durationMs)).sort((left, right) => left - right);
-  const quantile = (share: number) => durations[Math.floor(share * (durations.length - 1))] ?? 0;
+  const quantile = (share: number) => quantileOf(durations, share);
   const errors = all.filter(({ record }) => record.outcome !== 'success').length;
   const times = all.map(({ record }) => record.createdAt).sort();
   return {
