@@ -12,6 +12,7 @@ import { ContentsByOrganisation } from './migrations/202611230650-contents-by-or
 import { SavedCosts } from './migrations/202611232330-saved-costs.ts';
 import { SpansOfClients } from './migrations/202611272100-spans-of-clients.ts';
 import { SpansWithoutCalls } from './migrations/202611272250-spans-without-calls.ts';
+import { RecordsByPrompt } from './migrations/202611291945-records-by-prompt.ts';
 import { moveContents, moveContentsJob, resumeMoves } from './move-contents.ts';
 import { readRetention, retentionStart } from './retention.ts';
 import { logRoutes } from './routes.ts';
@@ -29,6 +30,7 @@ export const logsResource = defineResource({
     { name: '202611232330-saved-costs', class: SavedCosts },
     { name: '202611272100-spans-of-clients', class: SpansOfClients },
     { name: '202611272250-spans-without-calls', class: SpansWithoutCalls },
+    { name: '202611291945-records-by-prompt', class: RecordsByPrompt },
   ],
   routes: logRoutes,
   jobs: [{ kind: moveContentsJob, handler: moveContents }],

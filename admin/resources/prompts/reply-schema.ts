@@ -1,5 +1,14 @@
 import * as v from 'valibot';
-import { bit, bothEnvelopes, listOf, nullableText, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
+import {
+  bit,
+  bothEnvelopes,
+  listOf,
+  nullableText,
+  nullableTime,
+  nullableUuid,
+  time,
+  uuid,
+} from '../../http/reply/reply-schemas.ts';
 import { sharedWithReply } from '../prompt-partials/share.ts';
 
 const anything = v.record(v.string(), v.unknown());
@@ -24,6 +33,8 @@ export const listReply = v.strictObject({
   data: v.array(
     v.strictObject({
       ...rowEntries,
+      /** With `return_last_used=true`, for prompts of the workspace: the last request with the prompt. */
+      last_used_at: v.optional(nullableTime),
       prompt_share: v.optional(v.strictObject({ workspace_id: uuid, shared_with: sharedWithReply })),
     }),
   ),

@@ -5,6 +5,7 @@ import { searchIn } from '../../http/filters/search-in.ts';
 import { emptyReply, inBothEnvelopes } from '../../http/reply/reply-schemas.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
+import { lastUsedAt } from '../logs/last-used.ts';
 import { findCollection } from '../prompt-collections/service.ts';
 import { sharedWithOf } from '../prompt-partials/share.ts';
 import { readable } from '../prompt-partials/shared-items.ts';
@@ -43,9 +44,13 @@ export const promptRoutes: readonly AdminRoute[] = [
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
       const [rows, total] = await findPage(em, prompts, { $and: where }, page);
       const models = await publishedModels(em, rows);
+      // What other workspaces do with a prompt that they share is not shown.
+      const mine = rows.filter((row) => workspaceId === null || row.workspaceId === workspaceId);
+      const used = query.return_last_used === 'true' ? await lastUsedAt(em, 'prompts', organisationId, mine) : null;
       const showShare = query.type === 'shared' || query.show_prompt_share === 'true';
       const data = rows.map((row) => ({
         ...toRow(row, models.get(row.id) ?? null),
+        ...(used && mine.includes(row) ? { last_used_at: used.get(row.id)?.toISOString() ?? null } : {}),
         ...(showShare ? { prompt_share: { workspace_id: row.workspaceId, shared_with: sharedWithOf(row) } } : {}),
       }));
       return { success: true, object: 'list', total, data };

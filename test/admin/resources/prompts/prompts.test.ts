@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sampleRecord } from '../../../support/samples/sample-record.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
@@ -43,6 +44,22 @@ describe.each(ruleDatabases)('prompts, on %s', (database) => {
     }
     expect((await plane.ask('GET', `/prompts/${slug}@2`)).status).toBe(404);
     expect((await plane.ask('GET', `/prompts/${slug}@nowhere`)).status).toBe(404);
+  });
+
+  it('list: return_last_used adds the time of the last request with each prompt', async () => {
+    const [used, idle] = [await create(), await create()];
+    const { organisationId, workspaceId } = plane;
+    const record = { organisationId, workspaceId, promptSlug: used.slug };
+    const times = ['2026-02-01T00:00:00.000Z', '2026-02-02T00:00:00.000Z'];
+    await plane.internal(
+      'POST',
+      '/records',
+      times.map((createdAt) => sampleRecord({ ...record, createdAt })),
+    );
+    const { data } = (await plane.ask('GET', '/prompts?return_last_used=true')).body;
+    const shown = Object.fromEntries(data.map((one: { slug: string; last_used_at: string }) => [one.slug, one.last_used_at]));
+    expect(shown).toMatchObject({ [used.slug]: times[1], [idle.slug]: null });
+    expect((await plane.ask('GET', '/prompts')).body.data[0]).not.toHaveProperty('last_used_at');
   });
 
   it('create: sends a document with the eager versions to gateways, by slug and by id', async () => {
