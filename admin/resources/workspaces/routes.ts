@@ -1,8 +1,9 @@
+import { raw } from '@mikro-orm/core';
 import * as v from 'valibot';
 import { findVisibleWorkspace, visibleIds } from '../../access/visible-workspaces.ts';
 import { findPage } from '../../db/find-page.ts';
 import { forbidden, unknownReference } from '../../http/errors.ts';
-import { searchIn } from '../../http/filters/search-in.ts';
+import { containing } from '../../http/filters/search-in.ts';
 import { pageOf } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { readUsage } from '../../leases/read-usage.ts';
@@ -134,7 +135,9 @@ export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/wo
   }),
 ]);
 
-function whereName(query: { readonly name?: string | undefined; readonly exact_name?: string | undefined }) {
-  if (query.exact_name !== undefined) return { name: query.exact_name };
-  return searchIn(query.name, 'name');
+/** Matches the name without and with the icon, as replies show it. */
+function whereName({ name, exact_name }: { readonly name?: string | undefined; readonly exact_name?: string | undefined }) {
+  if (exact_name === undefined && (name === undefined || name === '')) return {};
+  const is = exact_name ?? { $ilike: containing(name ?? '') };
+  return { $or: [{ name: is }, { [raw((alias) => `${alias}.icon || ' ' || ${alias}.name`)]: is }] };
 }

@@ -91,11 +91,14 @@ const statuses = v.pipe(
   v.array(oneOf(['active', 'archived'])),
 );
 
+/** A name of at most 128 characters with an icon of at most 32 before it. */
+const shownName = v.pipe(v.string(), v.maxLength(161));
+
 export const listQuery = v.strictObject({
   organisation_id: tenantEntries.organisation_id,
   ...pageEntries,
-  name: v.optional(v.pipe(v.string(), v.maxLength(128))),
-  exact_name: v.optional(v.pipe(v.string(), v.maxLength(128))),
+  name: v.optional(shownName),
+  exact_name: v.optional(shownName),
   status: v.optional(statuses, 'active'),
   name_format: nameFormat,
 });

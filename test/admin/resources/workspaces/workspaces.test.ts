@@ -85,6 +85,17 @@ describe.each(ruleDatabases)('workspaces, on %s', (database) => {
     expect(await named({ name: '🧪 Lab' }, '?name_format=plain')).toBe('🧪 Lab');
   });
 
+  it('are found by their name with and without the icon', async () => {
+    const { id, name } = (await plane.ask('POST', '/workspaces', { body: { name: 'Probe_1', icon: '🛰' } })).body;
+    const found = async (query: object) =>
+      (await plane.ask('GET', `/workspaces?${new URLSearchParams({ ...query })}`)).body.data.map((one: { id: string }) => one.id);
+    expect(name).toBe('🛰 Probe_1');
+    for (const query of [{ exact_name: name }, { exact_name: 'Probe_1' }, { name }, { name: '🛰' }, { name: 'probe_' }])
+      expect(await found(query), JSON.stringify(query)).toEqual([id]);
+    for (const query of [{ exact_name: '🛰' }, { exact_name: 'probe_1' }, { exact_name: '' }, { name: 'Probe%1' }])
+      expect(await found(query), JSON.stringify(query)).toEqual([]);
+  });
+
   it('show the usage of the named budget only', async () => {
     const usage_limits = [{ type: 'cost', credit_limit: 10 }];
     const made = (await plane.ask('POST', '/workspaces', { body: { name: 'Budget', usage_limits } })).body;
