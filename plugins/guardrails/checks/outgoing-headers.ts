@@ -8,7 +8,8 @@ export const traceIdHeader = headerParam('trace-id');
 /** Headers of the gateway that carry no secret. */
 const tracing: ReadonlySet<string> = new Set([traceIdHeader, `${defaultPrefix}span-id`]);
 
-const name = v.pipe(v.string(), v.regex(/^[a-zA-Z0-9-]{1,128}$/, 'expected letters, digits and hyphens'), v.toLowerCase());
+// The name is lowered first: valibot drops the issue of a union's option if a transformation follows it.
+const name = v.pipe(v.string(), v.toLowerCase(), v.regex(/^[a-z0-9-]{1,128}$/, 'header names have letters, digits and hyphens'));
 /** False for names that no check may send to another service. */
 const isSent = (header: string) => tracing.has(header) || !(isUnforwardedHeader(header) || header.startsWith(defaultPrefix));
 

@@ -180,6 +180,8 @@ describe('default.webhook', () => {
     [{ headers: { 'metadata-flavor': 'Google' } }, 'headers'],
     [{ headers: { 'x-other-config': '{}' } }, 'headers.x-other-config'],
     [{ headers: { 'x-a': 'b\r\nx: y' } }, 'headers'],
+    [{ headers: { 'bad name': 'b' } }, 'headers.bad name: header names have letters, digits and hyphens'],
+    [{ forwardHeaders: ['x-a', 'x:b'] }, 'forwardHeaders[1]: header names have letters, digits and hyphens'],
     [{ timeout: 0 }, 'timeout'],
     [{ executeOnProxy: 'yes' }, 'executeOnProxy'],
   ])('config is rejected: %j', async (parameters, field) => {
