@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type * as v from 'valibot';
 import { emptyRecord, type RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
+import { cutText } from '../../../core/contract/values/text/cut-text.ts';
 import type { customLog } from './custom-log-schema.ts';
 
 type CustomLog = v.InferOutput<typeof customLog>;
@@ -76,5 +77,5 @@ function countOf(value: unknown): number {
 }
 
 function textOf(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value.slice(0, 255) : null;
+  return typeof value === 'string' && value !== '' ? cutText(value, 255) : null;
 }

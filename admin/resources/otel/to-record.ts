@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { emptyRecord, type RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import { isText } from '../../../core/contract/values/json/json.ts';
 import { unitsPerCallMax } from '../../../core/contract/values/models/usage.ts';
+import { cutText } from '../../../core/contract/values/text/cut-text.ts';
 import type { Attributes, OtlpItem, SpansInside } from './items.ts';
 import { endpointOf, isStreamed, modelInParameters, names, providerOf } from './vocabulary.ts';
 
@@ -19,7 +20,7 @@ const ownScope = 'svc-gateway';
 /** Returns the record of a call to a model; null for spans and log records of other work, and of our own exports. */
 export function toRecord(item: OtlpItem, ingest: Ingest, spansInside: SpansInside): RequestRecord | null {
   const { attributes, resource, traceId, spanId } = item;
-  const model = textOf(attributes, names.model) ?? modelInParameters(attributes)?.slice(0, textMax) ?? null;
+  const model = textOf(attributes, names.model) ?? cutOrNull(modelInParameters(attributes), textMax);
   const endpoint = endpointOf(attributes);
   if (model === null || endpoint === undefined || item.scope === ownScope) return null;
   const provider = textOf(attributes, names.provider);
@@ -32,7 +33,7 @@ export function toRecord(item: OtlpItem, ingest: Ingest, spansInside: SpansInsid
   return {
     ...emptyRecord,
     id: idOf(ingest, traceId, spanId),
-    ...{ traceId, spanId, parentSpanId: item.parentSpanId, spanName: item.name?.slice(0, 255) ?? null },
+    ...{ traceId, spanId, parentSpanId: item.parentSpanId, spanName: cutOrNull(item.name, 255) },
     createdAt: new Date(item.startMs).toISOString(),
     organisationId: ingest.organisationId,
     workspaceId: ingest.workspaceId,
@@ -44,7 +45,7 @@ export function toRecord(item: OtlpItem, ingest: Ingest, spansInside: SpansInsid
     status,
     outcome: status < 400 && !item.isError ? 'success' : 'failed',
     errorCode: textOf(attributes, ['error.type']),
-    errorMessage: item.errorMessage?.slice(0, 1000) || null,
+    errorMessage: cutOrNull(item.errorMessage, 1_000) || null,
     provider: provider === null ? null : providerOf(provider),
     model,
     stream: isStreamed(attributes),
@@ -71,7 +72,11 @@ const textMax = 128;
 
 function textOf(attributes: Attributes, names: readonly string[]): string | null {
   const value = names.map((name) => attributes[name]).find(isText);
-  return typeof value === 'string' ? value.slice(0, textMax) : null;
+  return cutOrNull(typeof value === 'string' ? value : null, textMax);
+}
+
+function cutOrNull(text: string | null | undefined, max: number): string | null {
+  return text == null ? null : cutText(text, max);
 }
 
 function tokensOf(attributes: Attributes, names: readonly string[]): number {

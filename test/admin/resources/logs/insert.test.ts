@@ -48,6 +48,11 @@ describe('inserted logs', () => {
     expect(other.metrics.trace_id).toMatch(/^[0-9a-f-]{36}$/);
   });
 
+  it('are stored if a long model name is cut in the middle of an emoji', async () => {
+    const { metrics } = await inserted({ request: { ...request, body: { model: `${'m'.repeat(254)}😀` } }, response });
+    expect(metrics.ai_model).toBe('m'.repeat(254));
+  });
+
   it.each([
     [
       'Anthropic',

@@ -64,6 +64,13 @@ describe.each(ruleDatabases)('OTLP of clients, on %s', (database) => {
     return type.encode(type.fromObject(withBytes)).finish();
   };
 
+  it('spans are stored if a name or an error is cut in the middle of an emoji', async () => {
+    const message = `${'e'.repeat(999)}😀`;
+    const span = spanOf({ name: `${'n'.repeat(254)}😀`, status: { code: 2, message } });
+    expect(await (await postJson('/otel/v1/traces', tracesOf(span))).json()).toEqual({});
+    expect(await logOf(span.traceId)).toMatchObject([{ metrics: { span_name: 'n'.repeat(254) } }]);
+  });
+
   it('spans with a model become logs with a cost, each once', async () => {
     const span = spanOf();
     const reply = await postJson('/otel/v1/traces', tracesOf(span, spanOf({ attributes: [attribute('http.route', '/')] })));
