@@ -7,7 +7,7 @@ import { isUuid } from '../../core/contract/values/text/uuid.ts';
 import type { Clock } from '../../core/contract/values/time/clock.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
 import type { NewRecord, RecordWriter } from '../define-resource.ts';
-import { invalid } from '../http/errors.ts';
+import { AdminError, invalid } from '../http/errors.ts';
 import { isDatabaseAway } from '../is-database-away.ts';
 import { priceRecord, savedCallOf } from '../pricing/price-record.ts';
 import { readPricing } from '../resources/integrations/models/read-pricing.ts';
@@ -19,10 +19,12 @@ import { insertRows, newestOf, type RecordRow, replaceCheckpoints, withoutStored
 const recordsMax = 1_000;
 
 /**
- * Stores valid records, each once. `json` is their JSON array if the caller has it. Throws the database's error if it is temporary, and
- * stores none of them.
+ * Stores valid records, each once. `json` is their JSON array if the caller has it. `begin` runs in the transaction before them. Throws the
+ * error of `begin`, and the database's error if it is temporary, and stores none of them.
  */
-export type StoreRecords = (records: readonly RequestRecord[], json?: string) => Promise<Stored>;
+export type StoreRecords = (records: readonly RequestRecord[], json?: string, begin?: Begin) => Promise<Stored>;
+
+type Begin = (tx: EntityManager) => Promise<void>;
 
 /**
  * Stores a batch. Each record is stored once, however often it is sent. A record that can never be stored is listed in `rejected`
@@ -44,7 +46,7 @@ export function createRecordStore(
   clock: Pick<Clock, 'now'>,
   onStored: (rows: readonly NewRecord[]) => void = () => {},
 ): StoreRecords {
-  return async (sent, json) => {
+  return async (sent, json, begin) => {
     if (sent.length === 0) return { inserted: 0, duplicates: 0, refused: [] };
     const em = database.em();
     const records = await joinClientSpans(em, sent);
@@ -56,8 +58,10 @@ export function createRecordStore(
       const saved = call ? priceRecord(call, pricingOf(call)).costNanoUsd : null;
       return { id: record.id, cost: costNanoUsd, source, record, ...(saved === null ? undefined : { saved }) };
     });
+    let first = begin;
     const insertAll = async (some: readonly RecordRow[], text?: string) => {
-      const stored = await insert(em, some, text ?? null, writers, clock.now());
+      const stored = await insert(em, some, text ?? null, writers, clock.now(), first);
+      first = undefined;
       onStored(stored);
       return stored.length;
     };
@@ -66,7 +70,7 @@ export function createRecordStore(
         const inserted = await insertAll(rows, json);
         return { inserted, duplicates: rows.length - inserted, refused: [] };
       } catch (error) {
-        if (isOfBatch(error)) throw error;
+        if (isOfBatch(error) || error instanceof AdminError) throw error;
         return storeOneByOne(insertAll, rows);
       }
     };
@@ -137,8 +141,10 @@ async function insert(
   json: string | null,
   writers: readonly RecordWriter[],
   nowMs: number,
+  begin?: Begin,
 ): Promise<NewRecord[]> {
   return em.fork().transactional(async (tx) => {
+    await begin?.(tx);
     // For a session, the newest record counts. Copies of the same record are equal.
     const newest = await withoutStoredCopies(tx, newestOf(rows));
     const isWhole = json !== null && newest.length === rows.length;

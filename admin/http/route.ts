@@ -126,6 +126,9 @@ export interface AdminServices {
   /** Stores request records, each once: prices them, settles them against budgets, and adds them to roll-ups. */
   readonly storeRecords: (
     records: readonly RequestRecord[],
+    json?: string,
+    /** Runs in the transaction of the records before they are stored. Its error is thrown, and nothing is stored. */
+    begin?: (tx: EntityManager) => Promise<void>,
   ) => Promise<{ readonly inserted: number; readonly duplicates: number; readonly refused: readonly string[] }>;
   /** Adds headers and bodies to the spans of their requests, if settings say so. */
   readonly exportContents: (contents: readonly RecordContent[]) => void;
@@ -185,6 +188,8 @@ export interface AdminCall<Query, Body> {
    * Throws AB12 if the caller sent `if-match` with another revision. Call it in `write`, after the row was locked or read there.
    */
   match(revision: number): void;
+  /** Call first in a transaction that is not that of `write`, such as one of records: an `idempotency-key` is committed with it. */
+  claim(tx: EntityManager): Promise<void>;
   /** One transaction: rows, audit entry, events. At most once per call. */
   write<T>(work: (change: Change) => Promise<T>): Promise<T>;
 }

@@ -212,6 +212,7 @@ class RouteCall {
         this.#unused.push(...paths);
       },
       match: (revision) => matchRevision(request.header('if-match'), revision),
+      claim: async (tx) => repeat?.claim(tx),
       write: async (work) => {
         if (trail.wrote) throw new Error('a call writes at most once');
         const { auditKey, wakeRelay, callers } = this.#services;

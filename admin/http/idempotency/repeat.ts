@@ -26,7 +26,7 @@ export interface Repeat {
    * here, then gets AB07 and finds the stored reply.
    */
   claim(tx: EntityManager): Promise<void>;
-  /** Stores the reply for repeated requests. */
+  /** Stores the reply for repeated requests, if the key was claimed. */
   keep(stored: StoredReply): Promise<void>;
 }
 

@@ -21,7 +21,7 @@ export async function replyOnce(repeat: Repeat | null, call: Replying, handle: (
   if (known) return replay(known, call);
   try {
     const reply = await handle();
-    if (call.wrote() && !(reply instanceof RawReply)) await keep(repeat, reply, call);
+    if (!(reply instanceof RawReply)) await keep(repeat, reply, call);
     return reply;
   } catch (thrown) {
     // The request may have been rejected because the first request with this key has just done the same.

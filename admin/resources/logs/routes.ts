@@ -97,14 +97,14 @@ export const logRoutes: readonly AdminRoute[] = [
     action: 'insert',
     query: tenantQuery,
     body: insertBody,
-    async handle({ em, actor, organisationId, workspaceId, body, services }) {
+    async handle({ em, actor, organisationId, workspaceId, body, services, claim }) {
       const missing = ['logs.write', 'completions.write'].find((scope) => !actor.scopes.has(scope));
       if (missing !== undefined) throw forbidden(`This request needs the scope ${missing}`);
       const createdAt = new Date(services.clock.now()).toISOString();
       const sender = { createdAt, organisationId, workspaceId, apiKeyId: actor.keyId, userId: actor.userId };
       const logs = Array.isArray(body) ? body : [body];
       const records = logs.map((log) => toCustomRecord(log, sender));
-      await services.storeRecords(records);
+      await services.storeRecords(records, undefined, claim);
       if (workspaceId !== null) await storeCustomContents(em, services, { organisationId, workspaceId }, logs, records);
       return { status: 'success', message: 'The logs are stored', log_ids: records.map(({ id }) => id) };
     },

@@ -68,6 +68,20 @@ describe('inserted logs', () => {
     expect(metrics).toMatchObject({ req_units: input, res_units: output, is_success: false, cost: null });
   });
 
+  it('are stored once with an idempotency-key, also if requests are concurrent', async () => {
+    const send = (trace_id: string) =>
+      plane.ask('POST', '/logs', {
+        ...{ key, headers: { 'idempotency-key': 'logs-1' } },
+        body: [0, 1].map(() => ({ request, response, metadata: { trace_id } })),
+      });
+    const replies = await Promise.all([send('repeated'), send('repeated'), send('repeated')]);
+    const again = await send('repeated');
+    for (const { status, body } of replies) expect([status, body]).toEqual([200, again.body]);
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+    expect((await plane.ask('GET', '/logs?trace_id=repeated')).body.data).toHaveLength(2);
+    await expectRefusal(plane, () => send('other'), 422, 'AB01', true);
+  });
+
   it('can be many in one request, and are not counted in budgets', async () => {
     const limits = { usage_limits: { type: 'cost', credit_limit: 1 } };
     const made = await plane.ask('POST', '/api-keys/workspace/service', {
