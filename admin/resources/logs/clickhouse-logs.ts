@@ -131,9 +131,9 @@ const groupColumns: Readonly<Record<GroupColumn, string>> = {
   avg_latency: 'avg(duration_ms)',
   p95_latency: 'quantileExactInclusive(0.95)(duration_ms)',
   p99_latency: 'quantileExactInclusive(0.99)(duration_ms)',
-  success_rate: "countIf(outcome = 'success') / count()",
-  error_count: 'countIf(status >= 400)',
-  cache_hit_rate: 'sum(cache_hits) / count()',
+  success_rate: "100 * countIf(outcome in ('success', 'open')) / count()",
+  error_count: "countIf(outcome not in ('success', 'open'))",
+  cache_hit_rate: '100 * sum(cache_hits) / count()',
   last_seen: 'toUnixTimestamp64Milli(max(created_at))',
   first_seen: 'toUnixTimestamp64Milli(min(created_at))',
 };

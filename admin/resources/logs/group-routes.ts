@@ -25,14 +25,9 @@ const columns = v.optional(
   'cost,total_tokens,last_seen',
 );
 
-const query = v.strictObject({
-  ...tenantEntries,
-  ...pageEntries,
-  ...logFilterEntries,
-  columns,
-  include_total: queryFlag,
-});
-type Call = AdminCall<v.InferOutput<typeof query>, undefined>;
+const valuesQuery = v.strictObject({ ...tenantEntries, ...pageEntries, ...logFilterEntries });
+const query = v.strictObject({ ...valuesQuery.entries, columns, include_total: queryFlag });
+type Call<Query = v.InferOutput<typeof query>> = AdminCall<Query, undefined>;
 
 const shared = {
   method: 'GET',
@@ -80,16 +75,19 @@ export const logGroupRoutes: readonly AdminRoute[] = [
     ...shared,
     path: '/logs/metadata',
     summary: 'List the metadata keys of logs, the most frequent first',
+    query: valuesQuery,
     reply: valuesReply,
-    handle: async (call) => ({
-      object: 'list',
-      data: await logStoreOf(call.services, call.em).metadataKeys(await queryOf(call, true), keysMax),
-    }),
+    async handle(call) {
+      const { limit, offset } = pageOf(call.query);
+      const all = await logStoreOf(call.services, call.em).metadataKeys(await queryOf(call, true), keysMax);
+      return { object: 'list', data: all.slice(offset, offset + limit) };
+    },
   }),
   defineRoute({
     ...shared,
     path: '/logs/metadata/:metadataKey',
     summary: 'List the values of a metadata key, the most frequent first',
+    query: valuesQuery,
     reply: valuesReply,
     async handle(call) {
       const by = byMetadata(call.params.metadataKey ?? '');
@@ -108,7 +106,7 @@ async function group(call: Call, selected: LogQuery, by: LogGrouping) {
 }
 
 /** Throws AB03 if metadata is read by a caller who must not see it. */
-async function queryOf(call: Call, readsMetadata: boolean): Promise<LogQuery> {
+async function queryOf(call: Call<v.InferOutput<typeof valuesQuery>>, readsMetadata: boolean): Promise<LogQuery> {
   const sight = await logVisibility(call.em, call.actor, call.workspaceId);
   if (readsMetadata && !sight.metadata) throw forbidden('Your role does not allow reading metadata of requests');
   const least = call.query.time_of_generation_min ?? new Date(call.services.clock.now() - defaultDays * dayMs);

@@ -19,9 +19,12 @@ export const groupNames = Object.keys(groupExpressions) as GroupBy[];
 const number = (field: string) => `(r.record->>'${field}')::float8`;
 const inputTokens = ['inputTokens', 'cacheReadTokens', 'cacheWriteTokens'].map(number).join(' + ');
 const latency = (share: number) => `percentile_cont(${share}) within group (order by ${number('durationMs')})`;
-const ratio = (condition: string) => `count(*) filter (where ${condition})::float8 / count(*)`;
+const percent = (condition: string) => `100 * count(*) filter (where ${condition})::float8 / count(*)`;
 
-/** Columns of a group, besides its value and the number of its requests. `cost` is in US cents. */
+/** As in analytics: open sessions have not failed. */
+const done = "r.outcome in ('success', 'open')";
+
+/** Columns of a group, besides its value and the number of its requests, with the units of groups in analytics: US cents, milliseconds, percent. */
 export const groupColumns = {
   cost: '(coalesce(sum(r.cost_micro_usd), 0) * 1000 + coalesce(sum(r.cost_nano_rest), 0))::float8 / 10000000',
   total_tokens: `sum(${inputTokens} + ${number('outputTokens')})`,
@@ -31,9 +34,9 @@ export const groupColumns = {
   avg_latency: `avg(${number('durationMs')})`,
   p95_latency: latency(0.95),
   p99_latency: latency(0.99),
-  success_rate: ratio("r.outcome = 'success'"),
-  error_count: 'count(*) filter (where r.status >= 400)',
-  cache_hit_rate: ratio("r.record->>'cacheStatus' in ('HIT', 'SEMANTIC HIT')"),
+  success_rate: percent(done),
+  error_count: `count(*) filter (where not ${done})`,
+  cache_hit_rate: percent("r.record->>'cacheStatus' in ('HIT', 'SEMANTIC HIT')"),
   last_seen: 'max(r.created_at)',
   first_seen: 'min(r.created_at)',
 } as const;

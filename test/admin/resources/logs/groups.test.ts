@@ -15,7 +15,7 @@ describe.each(databases)('groups of logs, on %s', (database) => {
     const records: Partial<RequestRecord>[] = [
       { durationMs: 100, metadata: { team: 'red' }, cacheStatus: 'HIT' },
       { durationMs: 300, metadata: { team: 'red' }, status: 500, outcome: 'failed' },
-      { durationMs: 50, metadata: { team: 'blue', 'a"b': 'x' }, model: 'nobody-knows-it' },
+      { durationMs: 50, metadata: { team: 'blue', 'a"b': 'x' }, model: 'nobody-knows-it', outcome: 'cut' },
       { model: null, metadata: {}, promptSlug: 'pp-a', promptVersion: 3 },
     ];
     const tenant = { organisationId: plane.organisationId, workspaceId: plane.workspaceId };
@@ -38,9 +38,9 @@ describe.each(databases)('groups of logs, on %s', (database) => {
       ...{ value: 'gpt-4o-mini', requests: 2, object: 'log-group', total_tokens: 330, avg_tokens: 165, avg_input_tokens: 120 },
       // A cache hit and a failed request cost nothing.
       ...{ cost: 0, avg_output_tokens: 45, avg_latency: 200, p95_latency: 290, p99_latency: expect.closeTo(298) },
-      ...{ success_rate: 0.5, error_count: 1, cache_hit_rate: 0.5, first_seen: seen[0], last_seen: seen[1] },
+      ...{ success_rate: 50, error_count: 1, cache_hit_rate: 50, first_seen: seen[0], last_seen: seen[1] },
     });
-    expect(second).toMatchObject({ value: 'nobody-knows-it', requests: 1, cost: 0 });
+    expect(second).toMatchObject({ value: 'nobody-knows-it', requests: 1, cost: 0, success_rate: 0, error_count: 1 });
   });
 
   it.each([
@@ -56,6 +56,7 @@ describe.each(databases)('groups of logs, on %s', (database) => {
     ['groups/metadata/team?page_size=1&current_page=1', ['blue']],
     ['groups/metadata/team?time_of_generation_min=2020-01-01T00:00:00Z', ['red', 'blue', 'old']],
     ['metadata', ['team', 'a"b']],
+    ['metadata?page_size=1&current_page=1', ['a"b']],
     ['metadata/team', ['red', 'blue']],
     ['metadata/a%22b', ['x']],
     ['metadata/none', []],
