@@ -2,7 +2,7 @@ import { Resolver } from 'node:dns/promises';
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createAdaptorServer } from '@hono/node-server';
+import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import type { Settings } from '../config/settings.ts';
 import type { Clock, Log } from '../core/contract/plugin/plugin.ts';
 import { keyPurposes } from '../core/contract/protocol/credentials/key-purposes.ts';
@@ -29,7 +29,10 @@ import { createRecordStore } from './gateway-api/store-records.ts';
 import { AttemptLimit } from './http/caller/attempt-limit.ts';
 import { createRateLimit } from './http/caller/rate-limit.ts';
 import { countRequests, createRequestCount } from './http/count-requests.ts';
+import { invalid } from './http/errors.ts';
 import { createRejectionLog } from './http/log-rejection.ts';
+import { failedReply } from './http/reply/failed-reply.ts';
+import { ambiguityOf } from './http/request/ambiguity-of.ts';
 import type { AdminServices } from './http/route.ts';
 import { authenticate } from './identity/authenticate.ts';
 import { startJobRunner } from './jobs/job-runner.ts';
@@ -183,9 +186,11 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     const replies = createCachedReplies(services);
     const app = createApp(services, replies);
     const begin = createRequestCount(metrics.registry);
-    const fetch = countRequests(settings, metrics.registry, begin, (request, ...rest) =>
-      app.fetch(request, ...(rest as object[])),
-    );
+    const fetch = countRequests(settings, metrics.registry, begin, (request, ...rest) => {
+      const [{ incoming }] = rest as [HttpBindings];
+      const issue = ambiguityOf(incoming);
+      return issue === null ? app.fetch(request, ...(rest as object[])) : failedReply(services, invalid(issue), 'none');
+    });
     const servesFind = createServeFind(services, replies, begin);
     const server = createAdaptorServer({
       fetch,
