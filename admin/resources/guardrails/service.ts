@@ -10,7 +10,7 @@ import { forbidden, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/filters/find-item.ts';
 import type { Change } from '../../publish/write-change.ts';
 import type { Vault } from '../../secrets/vault.ts';
-import { mcpServerGuardrails } from '../mcp-servers/entity.ts';
+import { mcpServerGuardrails, mcpServers } from '../mcp-servers/entity.ts';
 import {
   type Guardrail,
   type GuardrailVersion,
@@ -149,10 +149,17 @@ export async function currentVersion(em: EntityManager, row: Guardrail): Promise
 }
 
 /** The MCP servers of the caller's workspace that a guardrail runs on; for callers of the organisation those of all workspaces. */
-export function mappingsOf(call: { readonly em: EntityManager; readonly workspaceId: string | null }, row: Guardrail) {
-  const own = { organisationId: row.organisationId, guardrailId: row.id };
+export async function mappingsOf(call: { readonly em: EntityManager; readonly workspaceId: string | null }, row: Guardrail) {
+  const { organisationId } = row;
+  const own = { organisationId, guardrailId: row.id };
   const where = call.workspaceId === null ? own : { ...own, workspaceId: call.workspaceId };
-  return call.em.find(mcpServerGuardrails, where, { orderBy: { id: 'asc' } });
+  const rows = await call.em.find(mcpServerGuardrails, where, { orderBy: { id: 'asc' } });
+  if (rows.length === 0) return rows;
+  // A server that was deleted keeps its rows.
+  const ids = rows.map(({ serverId }) => serverId);
+  const active = await call.em.find(mcpServers, { organisationId, id: { $in: ids }, status: 'active' });
+  const isActive = new Set(active.map(({ id }) => id));
+  return rows.filter(({ serverId }) => isActive.has(serverId));
 }
 
 /** One version of this guardrail. Throws AB08. */

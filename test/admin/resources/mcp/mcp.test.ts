@@ -313,6 +313,17 @@ describe.each(ruleDatabases)('MCP integrations and servers, on %s', (database) =
       expect((await documentOf('both-sides')).guardrails).toEqual([{ id, input: true, output: true, tools: null }]);
     });
 
+    it('do not list servers that were deleted, so that a list can be sent back', async () => {
+      const [kept, gone] = [await shared('kept'), await shared('gone')];
+      const id = await save();
+      await put(id, { mcp_servers: { [kept.server]: onInput, [gone.server]: onInput } });
+      expect((await plane.ask('DELETE', `/mcp-servers/${gone.server}`)).status).toBe(200);
+      const listed = (await plane.ask('GET', `/guardrails/${id}/mcp-servers`)).body;
+      expect(listed).toMatchObject({ total: 1, data: [{ mcp_server_id: kept.server }] });
+      expect((await plane.ask('GET', `/guardrails/${id}`)).body.mcp_server_mappings).toHaveLength(1);
+      expect((await put(id, { mcp_servers: {} })).body).toEqual({ changed: true, added: 0, updated: 0, removed: 1 });
+    });
+
     it('are mapped by the slugs of servers too', async () => {
       const { server } = await shared('by-slug');
       const id = await save();
