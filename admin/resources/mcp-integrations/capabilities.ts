@@ -5,7 +5,7 @@ import { announceMcpServers } from '../../announce/mcp-servers.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../publish/write-change.ts';
-import type { SentFlags } from './capability-schema.ts';
+import type { SentCapability, SentFlags } from './capability-schema.ts';
 import { type McpCapability, type McpIntegration, mcpCapabilities } from './entity.ts';
 import { addQuarantineEvents } from './quarantine-events.ts';
 
@@ -18,11 +18,25 @@ export function listCapabilities(
   return em.find(mcpCapabilities, where, { orderBy: { type: 'desc', name: 'asc' } });
 }
 
+/**
+ * Returns the flags with the names that gateways check. Resources and templates may be named as lists show them: gateways know them by URI
+ * only, so a flag under another name would change nothing.
+ */
+export function flagsByKey(all: readonly McpCapability[], sent: SentFlags): SentFlags {
+  return sent.flatMap((flag) => {
+    const same = all.filter((one) => one.type === flag.type && one.definition !== null);
+    if (same.some(({ name }) => name === flag.name)) return [flag];
+    const shown = same.filter(({ definition }) => definition?.name === flag.name);
+    return shown.length === 0 ? [flag] : shown.map(({ name }) => ({ ...flag, name }));
+  });
+}
+
 /** Enables and disables capabilities by name. A name that the server has not listed is stored too, so that it can be disabled in advance. */
 export async function setFlags(change: Change, row: McpIntegration, sent: SentFlags): Promise<void> {
-  const known = new Map((await listCapabilities(change.tx, row)).map((one) => [keyOf(one), one]));
+  const all = await listCapabilities(change.tx, row);
+  const known = new Map(all.map((one) => [keyOf(one), one]));
   const now = new Date();
-  for (const { name, type, enabled } of sent) {
+  for (const { name, type, enabled } of flagsByKey(all, sent)) {
     const found = known.get(keyOf({ name, type }));
     if (found) {
       found.enabled = enabled;
@@ -38,6 +52,22 @@ export async function setFlags(change: Change, row: McpIntegration, sent: SentFl
 }
 
 const undefinedTool = { definition: null, approvedDefinition: null, approvedAt: null, approvedBy: null };
+
+/** Members of definitions by the names that lists of capabilities show. */
+const spellings = {
+  input_schema: 'inputSchema',
+  output_schema: 'outputSchema',
+  mime_type: 'mimeType',
+  uri_template: 'uriTemplate',
+} as const;
+
+/** A capability that a caller sends, with the members of MCP or those of lists. Resources and templates are known by their URI. */
+export function toSynced({ type, ...sent }: SentCapability): SyncedCapability {
+  const entries = Object.entries(sent).map(([name, value]) => [spellings[name as keyof typeof spellings] ?? name, value]);
+  const definition: Record<string, unknown> = Object.fromEntries(entries);
+  const uri = { tool: null, prompt: null, resource: definition.uri, resource_template: definition.uriTemplate }[type];
+  return { type, name: typeof uri === 'string' && uri !== '' ? uri : sent.name, definition };
+}
 
 /**
  * Stores the capabilities that the server listed. New capabilities are enabled. Capabilities that the server no longer lists are removed

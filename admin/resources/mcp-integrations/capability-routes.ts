@@ -2,7 +2,7 @@ import { invalid } from '../../http/errors.ts';
 import { checkHost } from '../../http/gateways/check-host.ts';
 import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { listCapabilities, setFlags, storeFailedSync, storeSync } from './capabilities.ts';
+import { listCapabilities, setFlags, storeFailedSync, storeSync, toSynced } from './capabilities.ts';
 import {
   capabilitiesBody,
   capabilitiesReply,
@@ -81,7 +81,7 @@ export const mcpCapabilityRoutes: readonly AdminRoute[] = [
         : body.capabilities
           ? {
               ...{ error: null, info: body.server_info ?? null },
-              capabilities: body.capabilities.map(({ type, ...definition }) => ({ type, name: definition.name, definition })),
+              capabilities: body.capabilities.map(toSynced),
             }
           : await inspectIntegration(call.em, services, before, true);
       await call.write(async (change) => {

@@ -64,16 +64,16 @@ export const capabilitiesReply = v.strictObject({
 
 export const successReply = v.strictObject({ success: v.literal(true) });
 
+const sentCapability = v.looseObject({ type, name: capabilityName });
+export type SentCapability = v.InferOutput<typeof sentCapability>;
+
 /** Empty: a gateway asks the server. With `capabilities` the caller has asked it. */
 export const syncBody = v.optional(
   v.strictObject({
     ...tenantEntries,
     server_info: v.optional(serverInfo),
     capabilities: v.optional(
-      v.pipe(
-        v.array(v.looseObject({ type, name: capabilityName })),
-        v.maxLength(capabilitiesMax, `at most ${capabilitiesMax} capabilities`),
-      ),
+      v.pipe(v.array(sentCapability), v.maxLength(capabilitiesMax, `at most ${capabilitiesMax} capabilities`)),
     ),
   }),
   {},

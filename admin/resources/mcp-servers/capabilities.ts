@@ -2,7 +2,7 @@ import { announceMcpServer } from '../../announce/mcp-servers.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../publish/write-change.ts';
-import { keyOf, listCapabilities } from '../mcp-integrations/capabilities.ts';
+import { flagsByKey, keyOf, listCapabilities } from '../mcp-integrations/capabilities.ts';
 import type { SentFlags } from '../mcp-integrations/capability-schema.ts';
 import type { FlaggedCapability } from '../mcp-integrations/to-capability-page.ts';
 import { type McpServer, mcpServerCapabilities } from './entity.ts';
@@ -22,11 +22,12 @@ export async function listServerCapabilities(em: EntityManager, row: McpServer):
 
 /** Enables and disables capabilities of one server. A capability that the integration disables stays disabled. */
 export async function setServerFlags(change: Change, row: McpServer, sent: SentFlags): Promise<void> {
-  const { organisationId, workspaceId, id: serverId } = row;
+  const { organisationId, workspaceId, integrationId, id: serverId } = row;
+  const all = await listCapabilities(change.tx, { id: integrationId, organisationId });
   const rows = await change.tx.find(mcpServerCapabilities, { organisationId, serverId });
   const known = new Map(rows.map((one) => [keyOf(one), one]));
   const now = new Date();
-  for (const { type, name, enabled } of sent) {
+  for (const { type, name, enabled } of flagsByKey(all, sent)) {
     const found = known.get(keyOf({ type, name }));
     if (found) {
       found.enabled = enabled;

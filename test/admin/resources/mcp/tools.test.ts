@@ -84,6 +84,34 @@ describe.each(ruleDatabases)('tools of MCP servers, on %s', (database) => {
     expect((await read(other.path)).data[0].findings).toMatchObject([{ type: 'shadowing', path: '/name' }]);
   });
 
+  it('resources are disabled by URI or by the name of the list, in what integrations and servers check', async () => {
+    const { slug, path } = await integrate({});
+    const readme = { type: 'resource', name: 'readme', uri: 'file:///readme', mime_type: 'text/plain' };
+    const issue = { type: 'resource_template', name: 'issue', uri_template: 'issue:///{id}' };
+    await sync(path, readme, issue, { type: 'resource', name: 'no-uri' }, { ...tool('a'), input_schema: { type: 'object' } });
+    const listed = async () => (await plane.ask('GET', `${path}/capabilities`)).body.data as Record<string, unknown>[];
+    expect(await listed()).toMatchObject([
+      { name: 'a', input_schema: { type: 'object' } },
+      { name: 'issue', uri_template: 'issue:///{id}' },
+      { name: 'readme', uri: 'file:///readme', mime_type: 'text/plain' },
+      { name: 'no-uri', uri: null },
+    ]);
+    const disabled = async () =>
+      (await plane.internal('GET', `/documents/mcp-server/${plane.workspaceId}%2F${slug}`)).body.document.disabled;
+    for (const of of [path, `/mcp-servers/${slug}?workspace_id=${plane.workspaceId}`]) {
+      const [base = '', query = ''] = of.split('?');
+      const put = (name: string, type: string, enabled: boolean) =>
+        plane.ask('PUT', `${base}/capabilities?${query}`, { body: { capabilities: [{ name, type, enabled }] } });
+      await put('readme', 'resource', false);
+      await put('issue', 'resource_template', false);
+      expect(await disabled()).toMatchObject({ resource: ['file:///readme'], resource_template: ['issue:///{id}'] });
+      await put('file:///readme', 'resource', true);
+      await put('issue', 'resource_template', true);
+      expect(JSON.stringify(await disabled())).not.toContain('///');
+    }
+    expect(await listed()).toHaveLength(4);
+  });
+
   it('stores what a gateway reports, and removes nothing', async () => {
     const { path } = await integrate();
     const integrationId = path.split('/')[2];
