@@ -7,10 +7,16 @@ import { addJob } from '../../jobs/add-job.ts';
 import { addDelivery, deliverWebhookKind } from './add-deliveries.ts';
 import { webhookDeliveries } from './entity.ts';
 import { addedReply, deliveriesQuery, deliveriesReply, deliveryReply, tenantBody } from './schema.ts';
-import { findWebhook } from './service.ts';
+import { findWebhook, workspacesWithWebhook } from './service.ts';
 import { toDeliveryReply } from './to-reply.ts';
 
-const shared = { tenant: 'workspace', resource: 'webhooks', query: tenantQuery, body: null } as const;
+const shared = {
+  tenant: 'workspace',
+  resource: 'webhooks',
+  workspacesWith: workspacesWithWebhook,
+  query: tenantQuery,
+  body: null,
+} as const;
 
 /** The delivery log of a webhook: list, read, send again, and a test event. */
 export const deliveryRoutes: readonly AdminRoute[] = [

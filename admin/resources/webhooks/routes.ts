@@ -5,10 +5,16 @@ import { pageOf, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { webhooks } from './entity.ts';
 import { createBody, createReply, listQuery, listReply, readReply, secretReply, tenantBody, updateBody } from './schema.ts';
-import { createWebhook, findWebhook, rotateSecret, updateWebhook } from './service.ts';
+import { createWebhook, findWebhook, rotateSecret, updateWebhook, workspacesWithWebhook } from './service.ts';
 import { toWebhookReply } from './to-reply.ts';
 
-const shared = { tenant: 'workspace', resource: 'webhooks', query: tenantQuery, body: null } as const;
+const shared = {
+  tenant: 'workspace',
+  resource: 'webhooks',
+  workspacesWith: workspacesWithWebhook,
+  query: tenantQuery,
+  body: null,
+} as const;
 
 export const webhookRoutes: readonly AdminRoute[] = [
   defineRoute({

@@ -83,6 +83,12 @@ export async function findWebhook(
   return found;
 }
 
+/** Ids of the workspaces of the organisation that have a webhook with this slug. */
+export async function workspacesWithWebhook(em: EntityManager, organisationId: string, slug: string): Promise<string[]> {
+  const rows = await em.find(webhooks, { organisationId, slug });
+  return rows.map(({ workspaceId }) => workspaceId);
+}
+
 export function openSecret({ vault, database }: Pick<AdminServices, 'vault' | 'database'>, row: Webhook): Promise<string> {
   return vault.open(database.em(), contextOf(row), row.secret);
 }

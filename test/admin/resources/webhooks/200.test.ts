@@ -42,6 +42,20 @@ describe.each(ruleDatabases)('webhooks: accepted requests, on %s', (database) =>
     const { body } = await plane.ask('POST', '/webhooks', { body: { ...valid(), ...changes } });
     return body as { id: string; slug: string; secret: string };
   };
+  it('are found by their slug without a workspace, by a key of the organisation', async () => {
+    const other = await plane.ask('POST', '/workspaces', { body: { name: 'Other' } });
+    const { slug } = await create({ slug: 'by-slug', workspace_id: plane.workspaceId });
+    expect((await plane.ask('GET', `/webhooks/${slug}`)).body).toMatchObject({ slug, workspace_id: plane.workspaceId });
+    expect((await plane.ask('GET', `/webhooks/${slug}/deliveries`)).body.total).toBe(0);
+    await create({ slug: 'by-slug', workspace_id: other.body.id });
+    const several = await plane.ask('GET', `/webhooks/${slug}`);
+    expect([several.status, several.body.data.message]).toEqual([400, expect.stringContaining(other.body.slug)]);
+    expect((await plane.ask('DELETE', `/webhooks/${slug}?workspace_id=${other.body.id}`)).status).toBe(200);
+    expect((await plane.ask('DELETE', `/webhooks/${slug}`)).status).toBe(200);
+    const body = { name: 'Other', force_delete: true };
+    expect((await plane.ask('DELETE', `/workspaces/${other.body.id}`, { body })).status).toBe(200);
+  });
+
   const deliveryOf = async (slug: string, id: string, status: string) => {
     const read = async () => (await plane.ask('GET', `/webhooks/${slug}/deliveries/${id}`)).body;
     await until(async () => (await read()).status === status, { what: `a delivery that is ${status}` });
