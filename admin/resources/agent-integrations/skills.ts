@@ -40,9 +40,16 @@ export async function setIntegrationFlags(change: Change, row: AgentIntegration,
   await announceAgentServers(change, integrationId, 'upsert');
 }
 
-/** Returns the skills of the stored card with their flags. `ofServer` null: those of the integration alone. */
+/**
+ * Returns the skills of the stored card with their flags, and those that have a flag but are not in it. `ofServer` null: those of the
+ * integration alone.
+ */
 export function toSkillList(row: AgentIntegration, ofIntegration: SkillFlags, ofServer: SkillFlags | null) {
-  const data = skillsOf(row.agentCard).map(({ inputModes, outputModes, ...skill }) => {
+  const known = skillsOf(row.agentCard);
+  const ids = new Set(known.map(({ id }) => id));
+  const others = new Set([...ofIntegration.keys(), ...(ofServer?.keys() ?? [])].filter((id) => !ids.has(id)).sort());
+  const flagged = [...others].map((id) => ({ id, ...unknownSkill }));
+  const data = [...known, ...flagged].map(({ inputModes, outputModes, ...skill }) => {
     const own = ofIntegration.get(skill.id) ?? true;
     return {
       ...{ ...skill, input_modes: inputModes, output_modes: outputModes },
@@ -51,3 +58,5 @@ export function toSkillList(row: AgentIntegration, ofIntegration: SkillFlags, of
   });
   return { object: 'list', total: data.length, data };
 }
+
+const unknownSkill = { name: null, description: null, tags: [], examples: [], inputModes: [], outputModes: [] };

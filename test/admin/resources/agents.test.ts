@@ -104,6 +104,11 @@ describe.each(ruleDatabases)('agent integrations and servers, on %s', (database)
         { id: 'book', enabled: false, integration_enabled: true },
       ],
     });
+    // Flags of skills that the stored card does not have are listed too.
+    await plane.ask('PUT', `/agent-servers/${made.body.id}/skills`, skills('later'));
+    const all = (await plane.ask('GET', `/agent-servers/${made.body.id}/skills`)).body;
+    expect(all.data.slice(2)).toMatchObject([{ id: 'later', name: null, enabled: false, integration_enabled: true }]);
+    expect((await plane.ask('GET', `/agent-integrations/${id}/skills`)).body.total).toBe(2);
     expect((await plane.ask('GET', `/agent-servers/${made.body.id}/agent-card`)).body).toEqual(card);
     const detail = (await plane.ask('GET', `/agent-servers/${made.body.id}`)).body;
     expect(detail).toMatchObject({ slug: 'travel', agent_integration_details: { id, configurations: {} } });
