@@ -32,7 +32,10 @@ export interface SignInFrom {
 }
 
 /** The sign-in at an identity provider that begins a session. */
-export type ProviderSession = Pick<Session, 'connectionId' | 'identityId' | 'providerSession' | 'logoutHint'>;
+export interface ProviderSession extends Pick<Session, 'connectionId' | 'identityId' | 'providerSession' | 'logoutHint'> {
+  /** End that the provider sets, in milliseconds; null: none. */
+  readonly endsAt: number | null;
+}
 
 export interface StartedSession {
   readonly row: Session;
@@ -46,8 +49,9 @@ export async function startSession(
   user: Pick<User, 'id' | 'organisationId'>,
   from: SignInFrom,
   now: number,
-  provider: Partial<ProviderSession> = {},
+  { endsAt = null, ...provider }: Partial<ProviderSession> = {},
 ): Promise<StartedSession> {
+  const ownEnd = now + ttlOf(await readRow(tx, organisations, { id: user.organisationId })) * 1_000;
   const token = newSecret(sessionPrefix);
   const [family, part] = [newSecret(''), newSecret('')];
   const row = tx.create(sessions, {
@@ -57,7 +61,7 @@ export async function startSession(
     tokenHash: hashOf(token),
     createdAt: new Date(now),
     lastSeenAt: new Date(now),
-    expiresAt: new Date(now + ttlOf(await readRow(tx, organisations, { id: user.organisationId })) * 1_000),
+    expiresAt: new Date(Math.min(ownEnd, endsAt ?? ownEnd)),
     clientIp: from.clientIp,
     userAgent: from.userAgent?.replace(/\p{Cc}/gu, '').slice(0, 255) ?? null,
     refreshFamily: hashOf(family),

@@ -42,6 +42,8 @@ export interface VerifiedIdentity {
   readonly lastName: string | null;
   /** Id of the session at the provider: `sid` or `SessionIndex`. */
   readonly providerSession: string | null;
+  /** Time after which the session must not be used, in milliseconds; null: the provider states none. */
+  readonly sessionEndsAt: number | null;
   /** Kept sealed for the logout at the provider: the ID token, or the NameID as JSON. */
   readonly logoutHint: string;
 }
@@ -77,6 +79,7 @@ export async function finishSignIn(call: Call, identity: VerifiedIdentity) {
         connectionId,
         identityId: row.id,
         providerSession: identity.providerSession,
+        endsAt: identity.sessionEndsAt,
         logoutHint: await call.services.vault.seal(change.tx, logoutHintContext(row), identity.logoutHint),
       });
     });

@@ -17,14 +17,13 @@ import { createGatewayFetch } from '../../http/gateways/gateway-fetch.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { type OidcSettings, oidcSettingsOf, type SsoConnection } from '../../resources/sso-connections/entity.ts';
 import { connectionSecrets } from '../../resources/sso-connections/secrets.ts';
+import { skewSeconds } from './read-claims.ts';
 
 export type ClientServices = Pick<AdminServices, 'settings' | 'log' | 'vault' | 'database'>;
 
 /** Clients with the provider's metadata, of each control plane in this process. */
 const caches = new WeakMap<object, LRUCache<string, Promise<Configuration>>>();
 const cachedMs = 10 * 60_000;
-/** Tolerated difference between the clocks, in seconds. */
-const skewSeconds = 30;
 
 /**
  * Returns the OpenID Connect client of a connection, which knows the addresses of the provider. All its requests go through a gateway.

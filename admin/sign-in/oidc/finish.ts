@@ -14,7 +14,15 @@ import { SignInRefusal } from '../refusal.ts';
 import { asRefusal } from './as-refusal.ts';
 import { oidcAttempt } from './begin.ts';
 import { freshOidcClient } from './client.ts';
-import { type Claims, checkAccessTokenHash, checkIds, isByReference, readClaims, type UserClaims } from './read-claims.ts';
+import {
+  type Claims,
+  checkAccessTokenHash,
+  checkIds,
+  checkIssueTime,
+  isByReference,
+  readClaims,
+  type UserClaims,
+} from './read-claims.ts';
 
 /** The parameters with which the provider sent the browser back. */
 export type CallbackQuery = Readonly<Record<string, string>>;
@@ -46,6 +54,7 @@ export async function finishOidc(
   if (!claims || idToken === undefined)
     throw new SignInRefusal('invalid_response', 'id_token: missing in the reply of the provider');
   checkIds(claims);
+  checkIssueTime(claims, call.services.clock.now());
   // openid-client checks it if there are several audiences only (OpenID Connect Core §3.1.3.7).
   if (claims.azp !== undefined && claims.azp !== client.clientMetadata().client_id)
     throw new SignInRefusal('invalid_response', 'azp: the ID token was issued for another client');
@@ -59,6 +68,7 @@ export async function finishOidc(
     subject: claims.sub,
     ...user,
     groups: user.groups ?? (isByReference(claims, own.group_claim) ? null : []),
+    sessionEndsAt: null,
     providerSession: typeof claims.sid === 'string' ? claims.sid : null,
     logoutHint: idToken,
   };

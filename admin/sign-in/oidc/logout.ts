@@ -9,9 +9,8 @@ import type { EndedAtProvider } from '../end-sessions.ts';
 import { SignInRefusal } from '../refusal.ts';
 import { asRefusal } from './as-refusal.ts';
 import { type ClientServices, oidcClient } from './client.ts';
-import { checkIds } from './read-claims.ts';
+import { checkIds, skewSeconds } from './read-claims.ts';
 
-const skewSeconds = 30;
 /** Also makes the check refuse tokens that were issued in the future, which would end sessions that begin until then. */
 const ageSeconds = 86_400;
 const event = 'http://schemas.openid.net/event/backchannel-logout';

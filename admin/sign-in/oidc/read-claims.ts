@@ -62,6 +62,15 @@ export function checkIds({ sub, sid }: Claims): void {
   }
 }
 
+/** Tolerated difference between the clocks, in seconds. */
+export const skewSeconds = 30;
+
+/** Throws SignInRefusal if an ID token was issued in the future. openid-client requires `iat`, but compares it with nothing. */
+export function checkIssueTime({ iat }: { readonly iat: number }, nowMs: number): void {
+  if (iat * 1_000 <= nowMs + skewSeconds * 1_000) return;
+  throw new SignInRefusal('invalid_response', 'iat: the ID token was issued in the future. Check the clocks of both servers');
+}
+
 /**
  * Throws SignInRefusal if the ID token belongs to another access token (OpenID Connect Core §3.1.3.8). The claim is optional in this
  * flow, and openid-client does not check it here.

@@ -114,6 +114,7 @@ function toIdentity(connection: SsoConnection, settings: SamlSettings, assertion
     firstName: firstOf(settings.first_name_attribute, usual.first)?.slice(0, 128) ?? null,
     lastName: firstOf(settings.last_name_attribute, usual.last)?.slice(0, 128) ?? null,
     providerSession: assertion.sessionIndex,
+    sessionEndsAt: assertion.sessionEndsAt,
     logoutHint: JSON.stringify(hintOf(assertion)),
   };
 }

@@ -14,6 +14,8 @@ export interface Assertion {
   readonly nameQualifier: string | null;
   readonly spNameQualifier: string | null;
   readonly sessionIndex: string | null;
+  /** End of the session at the provider with the clock skew, in milliseconds; null: the provider states none. */
+  readonly sessionEndsAt: number | null;
   /** Values by name of the attribute. */
   readonly attributes: ReadonlyMap<string, readonly string[]>;
 }
@@ -24,7 +26,7 @@ const one = <Schema extends v.GenericSchema>(schema: Schema) => v.pipe(v.array(s
 
 /** The form of an assertion as node-saml parses it: every child is a list. */
 const shape = v.looseObject({
-  $: v.looseObject({ ID: v.string(), Version: v.literal('2.0') }),
+  $: v.looseObject({ ID: v.string(), Version: v.literal('2.0'), IssueInstant: v.string() }),
   Issuer: one(text),
   Subject: one(
     v.looseObject({
@@ -75,6 +77,7 @@ export function readAssertion(parsed: unknown, expected: Expected): Assertion {
   const assertion = found.output.Assertion;
   if (textOf(assertion.Issuer[0]) !== expected.settings.idp_entity_id)
     throw refused('the issuer is another identity provider than that of this connection');
+  requireIssued(assertion.$.IssueInstant, expected);
   const expiresAt = confirmed(assertion.Subject[0]?.SubjectConfirmation ?? [], expected);
   const nameId = assertion.Subject[0]?.NameID[0] ?? '';
   const attributes = typeof nameId === 'string' ? {} : nameId.$;
@@ -92,8 +95,24 @@ export function readAssertion(parsed: unknown, expected: Expected): Assertion {
     nameQualifier: attributes.NameQualifier ?? null,
     spNameQualifier: attributes.SPNameQualifier ?? null,
     sessionIndex: typeof statement === 'object' ? (statement.$.SessionIndex ?? null) : null,
+    sessionEndsAt: endOfSession(assertion.AuthnStatement, expected),
     attributes: readAttributes(assertion.AttributeStatement),
   };
+}
+
+/** node-saml reads the time of issue only for its maximum age. Throws SignInRefusal. */
+function requireIssued(at: string, { settings, now }: Expected): void {
+  if (utcMs(at) <= now + settings.clock_skew_seconds * 1_000) return;
+  throw refused('the assertion was issued in the future (IssueInstant). Check the clocks of both servers');
+}
+
+/** Returns the first end that a statement has, with the clock skew; null: none has one. Throws SignInRefusal if it has passed. */
+function endOfSession(statements: v.InferOutput<typeof shape>['AuthnStatement'], { settings, now }: Expected): number | null {
+  const ends = statements.flatMap((one) => (typeof one === 'string' ? [] : (one.$.SessionNotOnOrAfter ?? [])));
+  if (ends.length === 0) return null;
+  const end = Math.min(...ends.map(utcMs)) + settings.clock_skew_seconds * 1_000;
+  if (end > now) return end;
+  throw refused('the session at the identity provider has ended (SessionNotOnOrAfter). Sign in there again');
 }
 
 type Confirmation = v.InferOutput<typeof shape>['Subject'][number]['SubjectConfirmation'][number];

@@ -152,6 +152,7 @@ describe.each(ruleDatabases)('sign-in with OpenID Connect, on %s', (database) =>
     ['no nonce', () => ({ claims: { nonce: undefined } }), /"nonce"/],
     ['an expired ID token', () => ({ claims: { exp: now() - hour } }), /"exp"/],
     ['no issue time', () => ({ claims: { iat: undefined } }), /"iat"/],
+    ['an issue time in the future', () => ({ claims: { iat: now() + 60, exp: now() + hour } }), /^iat: /],
     ['no subject', () => ({ claims: { sub: undefined } }), /"sub"/],
     ['a subject with a zero byte', () => ({ claims: { sub: 'a\u0000b' } }), /^sub: /],
     ['a subject with half a surrogate pair', () => ({ claims: { sub: 'a\ud800b' } }), /^sub: /],

@@ -58,6 +58,8 @@ describe('SAML responses', () => {
     ['a signed response', { sign: ['response'] }, { want_assertion_signed: false, want_response_signed: true }],
     ['both signed', { sign: ['assertion', 'response'] }, { want_response_signed: true }],
     ['an end that has passed within the clock skew', { validUntil: -10 }, {}],
+    ['an issue time in the future within the clock skew', { issued: 20 }, {}],
+    ['an end of the session within the clock skew', { sessionUntil: -10 }, {}],
   ])('with %s are accepted', async (_, parts, settings) => {
     expect(await outcome(await provider.xml({ ...valid, ...parts }), expected(settings))).toBe('accepted ada@example.com');
   });
@@ -271,6 +273,15 @@ describe('forged responses', () => {
     ['an error as its status', { before: (xml) => xml.replace('status:Success', 'status:Requester') }, {}, /reported an error/],
     ['an end in the past', { validFrom: -600, validUntil: -60 }, {}, /has expired/],
     ['a begin in the future', { validFrom: 120 }, {}, /not valid yet/],
+    ['an issue time in the future', { issued: 60 }, {}, /issued in the future \(IssueInstant\)/],
+    ['no issue time', { before: (xml) => xml.replaceAll(/ IssueInstant="[^"]*"/g, '') }, {}, /^SAML: /],
+    ['a session that has ended', { sessionUntil: -60 }, {}, /session at the identity provider has ended/],
+    [
+      'an end of the session that is no time',
+      { sessionUntil: 300, before: (xml) => xml.replace(/SessionNotOnOrAfter="[^"]*"/, 'SessionNotOnOrAfter="soon"') },
+      {},
+      /session at the identity provider has ended/,
+    ],
     ['a validity of more than a day', { validUntil: 90_000 }, {}, /more than a day/],
     ['another issuer', { issuer: 'https://evil.example.com' }, {}, /another identity provider/],
     ['a reply to another request', { inResponseTo: '_other' }, {}, /another request/],

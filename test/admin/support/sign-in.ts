@@ -70,6 +70,7 @@ export function arrive(
       firstName: null,
       lastName: null,
       providerSession: null,
+      sessionEndsAt: null,
       logoutHint: '',
       ...identity,
     },

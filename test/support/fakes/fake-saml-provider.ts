@@ -19,6 +19,10 @@ export interface ResponseParts {
   /** Seconds relative to now. */
   readonly validFrom?: number;
   readonly validUntil?: number;
+  /** IssueInstant of the assertion. */
+  readonly issued?: number;
+  /** SessionNotOnOrAfter. Absent: no such attribute. */
+  readonly sessionUntil?: number;
   readonly sign?: readonly ('assertion' | 'response')[];
   /** Certificate in PEM that the assertion is encrypted for. */
   readonly encryptFor?: string;
@@ -132,6 +136,7 @@ export class FakeSamlProvider {
     const { nameId = 'ada@example.com', nameIdFormat = `${formats}:emailAddress`, assertionId = `_${randomUUID()}` } = parts;
     const at = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();
     const [from, until] = [at(parts.validFrom ?? -60), at(parts.validUntil ?? 300)];
+    const sessionEnd = parts.sessionUntil === undefined ? '' : ` SessionNotOnOrAfter="${at(parts.sessionUntil)}"`;
     const replyTo = inResponseTo === null ? '' : ` InResponseTo="${inResponseTo}"`;
     const list = Object.entries(attributes).map(([name, values]) => {
       const texts = values.map((value) => `<saml:AttributeValue>${value}</saml:AttributeValue>`).join('');
@@ -140,10 +145,10 @@ export class FakeSamlProvider {
     return [
       `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_${randomUUID()}" Version="2.0" IssueInstant="${at(0)}" Destination="${recipient}"${replyTo}>`,
       `<saml:Issuer>${issuer}</saml:Issuer><samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>`,
-      `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="${assertionId}" Version="2.0" IssueInstant="${at(0)}"><saml:Issuer>${issuer}</saml:Issuer>`,
+      `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="${assertionId}" Version="2.0" IssueInstant="${at(parts.issued ?? 0)}"><saml:Issuer>${issuer}</saml:Issuer>`,
       `<saml:Subject><saml:NameID Format="${nameIdFormat}">${nameId}</saml:NameID><saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer"><saml:SubjectConfirmationData NotOnOrAfter="${until}" Recipient="${recipient}"${replyTo}/></saml:SubjectConfirmation></saml:Subject>`,
       `<saml:Conditions NotBefore="${from}" NotOnOrAfter="${until}"><saml:AudienceRestriction><saml:Audience>${audience}</saml:Audience></saml:AudienceRestriction></saml:Conditions>`,
-      `<saml:AuthnStatement AuthnInstant="${at(0)}" SessionIndex="${parts.sessionIndex ?? 's1'}"><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>`,
+      `<saml:AuthnStatement AuthnInstant="${at(0)}" SessionIndex="${parts.sessionIndex ?? 's1'}"${sessionEnd}><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>`,
       `<saml:AttributeStatement>${list.join('')}</saml:AttributeStatement></saml:Assertion></samlp:Response>`,
     ].join('');
   }
