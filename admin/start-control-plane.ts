@@ -26,6 +26,7 @@ import type { NewRecord } from './define-resource.ts';
 import { createReadDocument } from './gateway-api/read-document.ts';
 import { createServeFind } from './gateway-api/serve-find.ts';
 import { createRecordStore } from './gateway-api/store-records.ts';
+import { createAnonymousEntries } from './http/anonymous-entries.ts';
 import { AttemptLimit } from './http/caller/attempt-limit.ts';
 import { createRateLimit } from './http/caller/rate-limit.ts';
 import { countRequests, createRequestCount } from './http/count-requests.ts';
@@ -172,6 +173,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
         perKey: createRateLimit(settings.adminRequestsPerKey),
         perAddress: createRateLimit(settings.adminRequestsPerAddress),
       },
+      anonymousEntries: createAnonymousEntries(clock),
       strictReplies: deps.strictReplies ?? false,
       requestDeadlineMs: deps.requestDeadlineMs ?? null,
       wakeRelay: (notices) => relay.wake(notices),

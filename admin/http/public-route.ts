@@ -31,17 +31,27 @@ export interface PublicRoute {
   /** Reads bodies of other media types than JSON, such as forms. Throws AdminError. */
   readonly readBody?: (request: HonoRequest) => Promise<unknown>;
   /**
-   * Returns the person whom a refused request concerns, by a secret in its unchecked body or an id in its path, for the audit entry of the
-   * refusal. Null: unknown. Absent: refusals have an entry only if the route adds one with `auditRefusal`.
+   * Returns the person whom a refused request concerns, by a secret in its unchecked body or query or an id in its path, for the audit entry
+   * of the refusal. Null: unknown. Absent: refusals have an entry only if the route adds one with `auditRefusal`.
    */
-  readonly personOf?: (em: EntityManager, sent: unknown, params: Readonly<Record<string, string>>) => Promise<KnownPerson | null>;
+  readonly personOf?: (em: EntityManager, sent: Unchecked) => Promise<KnownPerson | null>;
   handle(call: PublicCall<never>): Promise<unknown>;
+}
+
+/** A request before it is checked. */
+export interface Unchecked {
+  /** Undefined: none, or not readable. */
+  readonly body: unknown;
+  readonly query: Readonly<Record<string, string>>;
+  readonly params: Readonly<Record<string, string>>;
 }
 
 /** Owner of the audit trail that receives the change of a public route, once known. */
 export interface KnownPerson {
   readonly organisationId: string;
   readonly userId: string | null;
+  /** True if anyone can send such a request, because it names the organisation by an id instead of a secret. Limits its refusals' entries. */
+  readonly isAnonymous?: true;
 }
 
 /** One request without authentication. */
@@ -66,9 +76,9 @@ export interface PublicCall<Body, Query = unknown> {
   write<T>(person: KnownPerson, work: (change: Change) => Promise<T>): Promise<T>;
   /**
    * Adds an entry about a refusal to the audit trail of this user's organisation, without delaying the reply. `details` replace the
-   * request body in the entry.
+   * request body in the entry. `errorCode` null: the reply is no error.
    */
-  auditRefusal(person: KnownPerson, status: number, errorCode: string, details?: Readonly<Record<string, unknown>>): void;
+  auditRefusal(person: KnownPerson, status: number, errorCode: string | null, details?: Readonly<Record<string, unknown>>): void;
   /** Runs work that the reply must not wait for, because its duration would reveal information. Failures are logged. */
   afterwards(work: () => Promise<unknown>): void;
 }

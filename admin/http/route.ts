@@ -16,6 +16,7 @@ import type { ObjectStore } from '../object-store/object-store.ts';
 import type { Dependents } from '../publish/dependents.ts';
 import type { Change } from '../publish/write-change.ts';
 import type { Vault } from '../secrets/vault.ts';
+import type { AnonymousEntries } from './anonymous-entries.ts';
 import type { Actor } from './caller/actor.ts';
 import type { AttemptLimit } from './caller/attempt-limit.ts';
 import type { Callers } from './caller/callers.ts';
@@ -148,6 +149,7 @@ export interface AdminServices {
   /** Proxies in front of the control plane whose headers about clients are trusted; null: none. */
   readonly proxies: ProxyRules | null;
   readonly limits: { readonly perKey: RateLimit; readonly perAddress: RateLimit };
+  readonly anonymousEntries: AnonymousEntries;
   /** If true (tests), a reply that differs from its schema is an error. If false, unknown fields are removed. */
   readonly strictReplies: boolean;
   /** For tests: time limit of admin requests in milliseconds. Null: that of the route. */

@@ -14,7 +14,7 @@ import { allowReply } from './reply/allow-reply.ts';
 import { RawReply } from './reply/raw-reply.ts';
 import { errorReply, oauthErrorReply, toAdminError } from './reply/write-error.ts';
 import { readJsonBody } from './request/read-body.ts';
-import { readAuditHeaders, readPath, readQuery } from './request/read-query.ts';
+import { readAuditHeaders, readPath, readQuery, readQueryLeniently } from './request/read-query.ts';
 import { validate } from './request/validate.ts';
 import type { AdminServices } from './route.ts';
 
@@ -81,7 +81,7 @@ async function run(
   const header = (name: string) => c.req.header(name);
   const { address: clientIp, country } = clientOrigin(c, services);
   services.limits.perAddress.take(clientIp);
-  const sent = route.body === null ? null : await (route.readBody ?? readJsonBody)(c.req);
+  let sent: unknown;
   const params = c.req.param() as Record<string, string>;
   let isChecked = false;
   let isAudited = false;
@@ -103,14 +103,18 @@ async function run(
     country,
   });
 
-  const addRefusal = (
+  const addRefusal = async (
     person: KnownPerson,
     refusal: Pick<AuditOutcome, 'status' | 'errorCode'>,
     details?: Readonly<Record<string, unknown>>,
   ): Promise<void> => {
-    const outcome = { ...refusal, about: person.userId === null ? null : { id: person.userId } };
-    const draft = { ...draftOf(person), ...(details ? { requestBody: maskSecrets(details) } : {}) };
-    return database.emOf(person.organisationId).transactional((tx) => addAuditEntry(tx, auditKey, draft, outcome));
+    const { organisationId, userId } = person;
+    const omitted = person.isAnonymous ? services.anonymousEntries.take(organisationId) : 0;
+    if (omitted === null) return;
+    const facts = { ...details, ...(omitted > 0 ? { refusals_without_entry: omitted } : {}) };
+    const draft = { ...draftOf(person), ...(Object.keys(facts).length > 0 ? { requestBody: maskSecrets(facts) } : {}) };
+    const outcome = { ...refusal, about: userId === null ? null : { id: userId } };
+    await database.emOf(organisationId).transactional((tx) => addAuditEntry(tx, auditKey, draft, outcome));
   };
 
   const callOf = (body: unknown, query: unknown): PublicCall<unknown> => ({
@@ -131,7 +135,9 @@ async function run(
     afterwards: (work) => services.background.run(work),
     async write(person, work) {
       const em = database.emOf(person.organisationId);
-      return writeChange(em, auditKey, draftOf(person), signal, work, services.wakeRelay);
+      const result = await writeChange(em, auditKey, draftOf(person), signal, work, services.wakeRelay);
+      isAudited = true;
+      return result;
     },
     auditRefusal(person, status, errorCode, details) {
       isAudited = true;
@@ -140,6 +146,7 @@ async function run(
   });
 
   try {
+    if (route.body !== null) sent = await (route.readBody ?? readJsonBody)(c.req);
     const body = route.body === null ? undefined : validate(route.body, sent ?? {}, 'body');
     const query = route.query === undefined ? {} : validate(route.query, readQuery(c.req.url), 'query');
     isChecked = true;
@@ -150,7 +157,7 @@ async function run(
     // A flood of requests must not fill the trail.
     if (personOf && !isAudited && status < 500 && !(thrown instanceof TooManyRequests)) {
       services.background.run(async () => {
-        const person = await personOf(database.em(), sent, params);
+        const person = await personOf(database.em(), { body: sent, query: readQueryLeniently(c.req.url), params });
         if (person) await addRefusal(person, { status, errorCode });
       });
     }

@@ -1,7 +1,7 @@
 import type { Settings } from '../../config/settings.ts';
 import { newId } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
-import type { KnownPerson } from '../http/public-route.ts';
+import type { KnownPerson, Unchecked } from '../http/public-route.ts';
 import type { User } from '../resources/users/entity.ts';
 import { type OneTimeToken, oneTimeTokens } from './entity.ts';
 import { hashOf, newSecret, secretIn } from './one-time-secret.ts';
@@ -56,7 +56,11 @@ export async function useLink(tx: EntityManager, link: OneTimeToken, now: number
 }
 
 /** Returns the user of the link whose token an unchecked body holds, also of one that has ended; null if there is none. */
-export async function userOfLink(em: EntityManager, purpose: Purpose, sent: unknown): Promise<KnownPerson | null> {
-  const token = secretIn(sent, 'token');
+export async function userOfLink(
+  em: EntityManager,
+  purpose: Purpose,
+  { body }: Pick<Unchecked, 'body'>,
+): Promise<KnownPerson | null> {
+  const token = secretIn(body, 'token');
   return token === null ? null : em.findOne(oneTimeTokens, { tokenHash: hashOf(token), purpose });
 }

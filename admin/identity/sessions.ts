@@ -2,10 +2,11 @@ import { newId } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { readRow } from '../db/plain-rows.ts';
 import type { AuditActor } from '../http/caller/actor.ts';
+import type { KnownPerson, Unchecked } from '../http/public-route.ts';
 import { type Organisation, organisations } from '../resources/organisations/entity.ts';
 import { type User, users } from '../resources/users/entity.ts';
 import { type Session, sessions } from './entity.ts';
-import { hashOf, newSecret } from './one-time-secret.ts';
+import { hashOf, newSecret, secretIn } from './one-time-secret.ts';
 import { pendingSignIns } from './second-factor/entity.ts';
 
 /** Prefix of every session token. The gateway does not forward values with this prefix. */
@@ -69,6 +70,12 @@ export async function startSession(
     ...provider,
   });
   return { row, token, refreshToken: refreshPrefix + family + part };
+}
+
+/** Returns the user of the session whose refresh token an unchecked body holds, also of one that has ended; null if there is none. */
+export async function userOfRefresh(em: EntityManager, { body }: Pick<Unchecked, 'body'>): Promise<KnownPerson | null> {
+  const [, family] = refreshPattern.exec(secretIn(body, 'refresh_token') ?? '') ?? [];
+  return family === undefined ? null : em.findOne(sessions, { refreshFamily: hashOf(family) });
 }
 
 /** Finds the session of a refresh token, used or not. Null if there is none or it has ended. */

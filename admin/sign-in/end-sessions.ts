@@ -1,5 +1,5 @@
-import type { EntityManager } from '../db/open-database.ts';
 import { sessions } from '../identity/entity.ts';
+import type { Change } from '../publish/write-change.ts';
 import { externalIdentities } from '../resources/sso-connections/entity.ts';
 
 /** The sessions that a provider ends: those of a subject, of some of its sessions, or both. */
@@ -13,16 +13,21 @@ export interface EndedAtProvider {
   readonly before: Date;
 }
 
-/** Ends the sessions that an identity provider has ended. Returns how many. */
-export async function endProviderSessions(tx: EntityManager, ended: EndedAtProvider): Promise<number> {
+/** Ends the sessions that an identity provider has ended. The audit entry names their user, if it is one. */
+export async function endProviderSessions({ tx, about, by }: Change, ended: EndedAtProvider): Promise<void> {
   const { organisationId, connectionId, issuer, subject, providerSessions, before } = ended;
   const identities =
-    subject === null ? null : await tx.find(externalIdentities, { organisationId, issuer, subject }, { fields: ['id'] });
-  return tx.nativeDelete(sessions, {
+    subject === null ? null : await tx.find(externalIdentities, { organisationId, issuer, subject }, { fields: ['userId'] });
+  const where = {
     organisationId,
     connectionId,
     createdAt: { $lte: before },
     ...(identities === null ? {} : { identityId: { $in: identities.map(({ id }) => id) } }),
     ...(providerSessions === null ? {} : { providerSession: { $in: [...providerSessions] } }),
-  });
+  };
+  const rows = await tx.find(sessions, where, { fields: ['userId'] });
+  const [user, ...others] = new Set([...(identities ?? []), ...rows].map(({ userId }) => userId));
+  about({ id: connectionId });
+  if (user !== undefined && others.length === 0) by({ id: user });
+  await tx.nativeDelete(sessions, where);
 }

@@ -49,7 +49,9 @@ export async function auditRefusals<T>(
     if (error instanceof SignInRefusal) {
       const { reason, message, status, code } = error;
       const entry = { ...details, connection_id: connectionId, reason, message };
-      call.auditRefusal({ organisationId, userId: null }, status, code, entry);
+      // Without details, the provider has not vouched for the sender.
+      const sender = { organisationId, userId: null, ...(details ? {} : { isAnonymous: true as const }) };
+      call.auditRefusal(sender, status, code, entry);
     }
     throw error;
   }

@@ -5,6 +5,8 @@ import { AdminError } from '../errors.ts';
 export interface RateLimit {
   /** Throws AB06 with `retryAfterSeconds` if less than `cost` is left. Nothing is taken then. */
   take(name: string, cost?: number): void;
+  /** Takes one if it is left. False: none is. */
+  admits(name: string): boolean;
   /** Adds the cost without a check. The next `take` may then be rejected. */
   charge(name: string, cost: number): void;
 }
@@ -41,6 +43,13 @@ export function createRateLimit(perMinute: number, now: () => number = () => per
   }
 
   return {
+    admits(name) {
+      if (perMinute === 0) return true;
+      const bucket = refilled(name);
+      if (bucket.left < 1) return false;
+      bucket.left -= 1;
+      return true;
+    },
     take(name, cost = 1) {
       if (perMinute === 0) return;
       const bucket = refilled(name);

@@ -22,7 +22,7 @@ export function createRefusalStore(services: AdminServices): (bytes: Uint8Array)
       const { organisationId } = refusal;
       const em = services.database.emOf(organisationId);
       const row = await em.findOne(organisations, { id: organisationId });
-      if (!row?.authSettings?.jwt || !isAllowed(organisationId)) continue;
+      if (!row?.authSettings?.jwt || !limit.admits(organisationId)) continue;
       const outcome = { status: refusal.status, errorCode: refusal.code, about: null };
       try {
         await em.transactional((tx) => addAuditEntry(tx, services.auditKey, toDraft(refusal), outcome));
@@ -33,15 +33,6 @@ export function createRefusalStore(services: AdminServices): (bytes: Uint8Array)
       }
     }
   };
-
-  function isAllowed(organisationId: string): boolean {
-    try {
-      limit.take(organisationId);
-      return true;
-    } catch {
-      return false;
-    }
-  }
 }
 
 function toDraft(refusal: TokenRefusal): AuditDraft {

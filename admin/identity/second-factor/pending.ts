@@ -1,6 +1,6 @@
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { KnownPerson } from '../../http/public-route.ts';
+import type { KnownPerson, Unchecked } from '../../http/public-route.ts';
 import { organisations } from '../../resources/organisations/entity.ts';
 import type { User } from '../../resources/users/entity.ts';
 import { hashOf, newSecret, secretIn } from '../one-time-secret.ts';
@@ -59,15 +59,24 @@ export async function findPending(em: EntityManager, token: string, now: number)
   return em.findOne(pendingSignIns, { tokenHash: hashOf(token), expiresAt: { $gt: new Date(now) } });
 }
 
-/** Returns the user of the pending sign-in whose token an unchecked body holds, also of an expired one; null if there is none. */
-export async function userOfPending(em: EntityManager, sent: unknown): Promise<KnownPerson | null> {
-  const token = secretIn(sent, 'pending_token');
+/** Returns the user of the pending sign-in whose token an unchecked body holds, also of one that has ended; null if there is none. */
+export async function userOfPending(em: EntityManager, { body }: Pick<Unchecked, 'body'>): Promise<KnownPerson | null> {
+  const token = secretIn(body, 'pending_token');
   return token === null ? null : em.findOne(pendingSignIns, { tokenHash: hashOf(token) });
 }
 
-/** Ends a pending sign-in. False if a concurrent request completed it. */
-export async function usePending(tx: EntityManager, { id, organisationId }: PendingSignIn): Promise<boolean> {
-  return (await tx.nativeDelete(pendingSignIns, { id, organisationId })) === 1;
+/**
+ * Ends a pending sign-in; false if a concurrent request completed it. Its row stays for a while, see `forgetPendings`. The end that was read is
+ * compared, because the clock of a concurrent request may be earlier.
+ */
+export async function usePending(tx: EntityManager, pending: PendingSignIn, now: number): Promise<boolean> {
+  const { id, organisationId, expiresAt } = pending;
+  return (await tx.nativeUpdate(pendingSignIns, { id, organisationId, expiresAt }, { expiresAt: new Date(now) })) === 1;
+}
+
+/** Deletes pending sign-ins a day after their end, so that refused uses have an audit entry until then. */
+export async function forgetPendings(em: EntityManager, now: number): Promise<void> {
+  await em.nativeDelete(pendingSignIns, { expiresAt: { $lte: new Date(now - 86_400_000) } });
 }
 
 /** True if the organisation requires a second factor from users who sign in with a password. */

@@ -1,5 +1,6 @@
 import { defineResource } from '../../define-resource.ts';
 import { pendingSignIns, recoveryCodes, secondFactors } from '../../identity/second-factor/entity.ts';
+import { forgetPendings } from '../../identity/second-factor/pending.ts';
 import { SecondFactors } from './migrations/202611230250-second-factors.ts';
 import { secondFactorRoutes } from './routes.ts';
 import { secondFactorSignInRoutes } from './sign-in-routes.ts';
@@ -18,7 +19,7 @@ export const secondFactorsResource = defineResource({
       async run({ database, clock }) {
         const em = database.em();
         const now = clock.now();
-        await em.nativeDelete(pendingSignIns, { expiresAt: { $lte: new Date(now) } });
+        await forgetPendings(em, now);
         await em.nativeDelete(secondFactors, { confirmedAt: null, createdAt: { $lte: new Date(now - 3_600_000) } });
       },
     },

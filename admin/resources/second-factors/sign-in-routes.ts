@@ -66,7 +66,7 @@ export const secondFactorSignInRoutes: readonly PublicRoute[] = [
         await countTotpAttempt(services.database.emOf(row.organisationId), app, now);
       }
       return call.write(person, async (change) => {
-        const user = await completed(change.tx, row);
+        const user = await completed(change.tx, row, now);
         if (!(await isProven(change.tx, services, { row, user, factors }, call.body, now))) throw isWrong();
         return signIn(change, call, user);
       });
@@ -101,7 +101,7 @@ export const secondFactorSignInRoutes: readonly PublicRoute[] = [
       const { row, person } = await open(call, call.body.pending_token, true);
       return call.write(person, async (change) => {
         await ownerWithoutFactor(change.tx, row);
-        const user = await completed(change.tx, row);
+        const user = await completed(change.tx, row, call.services.clock.now());
         const recovery_codes = await confirmEnrolment(change, call.services, user, call.body.factor_id, call.body);
         return { ...(await signIn(change, call, user)), recovery_codes };
       });
@@ -124,9 +124,9 @@ async function open(call: PublicCall<unknown>, token: string, enrols: boolean) {
 }
 
 /** Ends the pending sign-in and returns its user. Throws AB05 if a concurrent request did. */
-async function completed(tx: EntityManager, row: PendingSignIn): Promise<User> {
+async function completed(tx: EntityManager, row: PendingSignIn, now: number): Promise<User> {
   const user = await ownerOf(tx, row);
-  if (!(await usePending(tx, row))) throw isOver();
+  if (!(await usePending(tx, row, now))) throw isOver();
   return user;
 }
 

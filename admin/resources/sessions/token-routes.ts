@@ -5,7 +5,7 @@ import { definePublicRoute, type PublicRoute } from '../../http/public-route.ts'
 import { id } from '../../http/request/schemas.ts';
 import { sessions } from '../../identity/entity.ts';
 import { sessionCookie } from '../../identity/session-cookie.ts';
-import { findRefreshable, refreshSession } from '../../identity/sessions.ts';
+import { findRefreshable, refreshSession, userOfRefresh } from '../../identity/sessions.ts';
 
 const isOver = () => new AdminError('AB05', 'refresh_token: the session has ended. Sign in again');
 
@@ -27,6 +27,7 @@ export const tokenRoutes: readonly PublicRoute[] = [
       refresh_token: v.pipe(v.string(), v.maxLength(256, 'at most 256 characters')),
       organisation_id: v.optional(id),
     }),
+    personOf: userOfRefresh,
     async handle(call) {
       const { clock, settings } = call.services;
       const { refresh_token: token, organisation_id: named } = call.body;

@@ -8,6 +8,7 @@ import { attemptIsOver, findAttempt } from '../../sign-in/attempts.ts';
 import { finishSignIn } from '../../sign-in/finish-sign-in.ts';
 import { finishOidc } from '../../sign-in/oidc/finish.ts';
 import { auditRefusals, SignInRefusal } from '../../sign-in/refusal.ts';
+import { anyoneAt } from './anyone-at.ts';
 import { type SsoConnection, ssoConnections } from './entity.ts';
 import { rejectedSignIn } from './rejected-page.ts';
 
@@ -36,16 +37,14 @@ export const ssoCallbackRoutes: readonly PublicRoute[] = [
     ...shared,
     path: '/auth/callback/:connectionId',
     summary: 'Finish a sign-in at an OpenID Connect provider; browsers are redirected, other clients get the session',
-    async personOf(em, _, { connectionId = '' }) {
-      const connection = await connectionAt(em, connectionId);
-      return connection && { organisationId: connection.organisationId, userId: null };
-    },
+    personOf: async (em, { params }) => anyoneAt(await connectionAt(em, params.connectionId ?? '')),
     handle: (call) => finish(call, call.params.connectionId ?? null),
   }),
   definePublicRoute({
     ...shared,
     path: '/auth/callback',
     summary: 'Finish a sign-in at a connection with `shared_callback`',
+    personOf: async (em, { query }) => anyoneAt(await findAttempt(em, query.state ?? '')),
     handle: (call) => finish(call, null),
   }),
 ];

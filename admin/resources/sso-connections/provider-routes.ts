@@ -8,6 +8,7 @@ import { readForm } from '../../http/request/read-form.ts';
 import { endProviderSessions } from '../../sign-in/end-sessions.ts';
 import { verifyLogoutToken } from '../../sign-in/oidc/logout.ts';
 import { auditRefusals } from '../../sign-in/refusal.ts';
+import { anyoneAt } from './anyone-at.ts';
 import { publicPartOf } from './client-key.ts';
 import { type SsoConnection, ssoConnections } from './entity.ts';
 import { connectionSecrets } from './secrets.ts';
@@ -38,23 +39,25 @@ export const ssoProviderRoutes: readonly PublicRoute[] = [
     reply: emptyReply,
     body: v.object({ logout_token: v.pipe(v.string(), v.maxLength(16_384, 'at most 16,384 characters')) }),
     readBody: readForm,
+    personOf: async (em, { params }) => anyoneAt(await oidcConnectionAt(em, params.connectionId ?? '')),
     async handle(call) {
       const row = await findOidc(call.em, call.params.connectionId ?? '');
       const { organisationId, id: connectionId } = row;
       const ended = await auditRefusals(call, { organisationId, connectionId }, () =>
         verifyLogoutToken(call.em, call.services, row, call.body.logout_token),
       );
-      await call.write({ organisationId, userId: null }, async ({ tx, about }) => {
-        about({ id: connectionId });
-        await endProviderSessions(tx, ended);
-      });
+      await call.write({ organisationId, userId: null }, (change) => endProviderSessions(change, ended));
       return {};
     },
   }),
 ];
 
 async function findOidc(em: EntityManager, id: string): Promise<SsoConnection> {
-  const row = isUuid(id) ? await em.findOne(ssoConnections, { id, type: 'oidc', isEnabled: true }) : null;
+  const row = await oidcConnectionAt(em, id);
   if (!row) throw notFound('SSO connection');
   return row;
+}
+
+async function oidcConnectionAt(em: EntityManager, id: string): Promise<SsoConnection | null> {
+  return isUuid(id) ? em.findOne(ssoConnections, { id, type: 'oidc', isEnabled: true }) : null;
 }

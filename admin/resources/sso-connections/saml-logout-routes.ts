@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import * as v from 'valibot';
-import { definePublicRoute, type PublicCall, type PublicRoute } from '../../http/public-route.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import { definePublicRoute, type PublicCall, type PublicRoute, type Unchecked } from '../../http/public-route.ts';
 import { RawReply } from '../../http/reply/raw-reply.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
 import { readForm } from '../../http/request/read-form.ts';
@@ -16,8 +17,9 @@ import {
   readRedirectedLogout,
 } from '../../sign-in/saml/read-logout.ts';
 import { samlAddresses } from './addresses.ts';
+import { anyoneAt } from './anyone-at.ts';
 import type { SsoConnection } from './entity.ts';
-import { findSamlConnection } from './find-saml-connection.ts';
+import { findSamlConnection, samlConnectionAt } from './find-saml-connection.ts';
 import { rejectedLogout } from './rejected-page.ts';
 import { samlSettingsOf } from './saml-settings.ts';
 
@@ -31,6 +33,7 @@ const shared = {
   reply: emptyReply,
   alsoProduces: 'text/html',
   errorPage: rejectedLogout,
+  personOf: async (em: EntityManager, { params }: Unchecked) => anyoneAt(await samlConnectionAt(em, params.connectionId ?? '')),
 } as const;
 
 /** The address of single logout with SAML, for both bindings: requests of the provider, and its replies to ours. */
@@ -68,8 +71,15 @@ async function receive(call: Call, state: string, read: (expected: ExpectedLogou
   const received = await auditRefusals(call, { organisationId, connectionId }, () =>
     read({ settings, logoutUrl, now: services.clock.now() }),
   );
-  // The session here ended when the user signed out. Only the page depends on the reply.
-  if ('isSuccess' in received) return signedOutPage(received.isSuccess);
+  // The session here ended when the user signed out, with an entry. Sessions elsewhere may not have.
+  if ('isSuccess' in received) {
+    if (!received.isSuccess) {
+      const message = 'The identity provider could not end all sessions of a user who signed out here';
+      const details = { connection_id: connectionId, reason: 'provider_error', message };
+      call.auditRefusal({ organisationId, userId: null, isAnonymous: true }, 200, null, details);
+    }
+    return signedOutPage(received.isSuccess);
+  }
   await endSessionsOf(call, connection, received.request);
   const to = await samlLogoutReplyUrl(em, services, connection, {
     ...{ requestId: received.request.id, relayState: state, address },
@@ -80,14 +90,13 @@ async function receive(call: Call, state: string, read: (expected: ExpectedLogou
 function endSessionsOf(call: Call, connection: SsoConnection, request: LogoutRequest): Promise<void> {
   const { organisationId, id: connectionId, settings } = connection;
   const own = samlSettingsOf({ settings });
-  return call.write({ organisationId, userId: null }, async ({ tx, about }) => {
-    about({ id: connectionId });
-    await endProviderSessions(tx, {
+  return call.write({ organisationId, userId: null }, (change) =>
+    endProviderSessions(change, {
       ...{ organisationId, connectionId, issuer: own.idp_entity_id },
       ...{ subject: request.subject, providerSessions: request.sessions },
       before: new Date(request.issuedAt + own.clock_skew_seconds * 1_000),
-    });
-  });
+    }),
+  );
 }
 
 function signedOutPage(isComplete: boolean): Promise<RawReply> {

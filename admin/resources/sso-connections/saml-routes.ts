@@ -10,6 +10,7 @@ import { finishSignIn } from '../../sign-in/finish-sign-in.ts';
 import { auditRefusals, SignInRefusal } from '../../sign-in/refusal.ts';
 import { finishSaml } from '../../sign-in/saml/finish.ts';
 import { samlAddresses } from './addresses.ts';
+import { anyoneAt } from './anyone-at.ts';
 import { findSamlConnection, samlConnectionAt } from './find-saml-connection.ts';
 import { refreshSoon } from './refresh-metadata.ts';
 import { rejectedSignIn } from './rejected-page.ts';
@@ -41,10 +42,7 @@ export const samlRoutes: readonly PublicRoute[] = [
     errorPage: rejectedSignIn,
     body: responseForm,
     readBody: readForm,
-    async personOf(em, _, { connectionId = '' }) {
-      const connection = await samlConnectionAt(em, connectionId);
-      return connection && { organisationId: connection.organisationId, userId: null };
-    },
+    personOf: async (em, { params }) => anyoneAt(await samlConnectionAt(em, params.connectionId ?? '')),
     handle: receive,
   }),
   definePublicRoute({

@@ -27,8 +27,8 @@ export const acceptInviteRoute = definePublicRoute({
     v.strictObject({ ...pendingReply.entries, api_keys: v.array(keyReply) }),
   ]),
   body: acceptBody,
-  async personOf(em, sent) {
-    const token = secretIn(sent, 'token');
+  async personOf(em, { body }) {
+    const token = secretIn(body, 'token');
     const invite = token === null ? null : await em.findOne(userInvites, { tokenHash: hashOf(token) });
     return invite && { organisationId: invite.organisationId, userId: null };
   },

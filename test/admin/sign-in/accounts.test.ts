@@ -293,10 +293,19 @@ describe.each(ruleDatabases)('accounts of single sign-on, on %s', (database) => 
     });
 
     it('are not replaced with a forged token, or for another organisation', async () => {
-      const { refresh_token: token, auth_token: key } = await signedIn();
+      const { refresh_token: token, auth_token: key, user } = await signedIn();
       const forged = token.slice(0, 12) + 'A'.repeat(43) + token.slice(55);
       for (const wrong of ['', 'x', forged, token.slice(0, -1)]) expect((await refresh(wrong)).status).toBe(401);
-      expect((await refresh(token, { organisation_id: plane.workspaceId })).status).toBe(401);
+      for (const [more, status] of [
+        [{ organisation_id: plane.workspaceId }, 401],
+        [{ unknown: 1 }, 400],
+      ] as const) {
+        expect((await refresh(token, more)).status).toBe(status);
+        await plane.control.services.background.settled();
+        const entry = { action: 'refresh', responseStatusCode: status, userId: user.id };
+        expect(await plane.lastAudit()).toMatchObject(entry);
+        expect(JSON.stringify(await plane.lastAudit())).not.toContain(token.slice(12));
+      }
       expect(await stateOf(key)).toBe(200);
     });
 

@@ -59,6 +59,7 @@ describe.each(ruleDatabases)('sign-out with OpenID Connect, on %s', (database) =
     const [one, two] = [(await signIn('ada', { sid: 'session-1' })).body, (await signIn('ada', { sid: 'session-2' })).body];
     const token = await provider.sign(logoutClaims());
     expect((await send(token)).status).toBe(200);
+    expect(await plane.lastAudit()).toMatchObject({ action: 'backchannel_logout', resourceId: mainId, userId: one.user.id });
     expect([await stateOf(one.auth_token), await stateOf(two.auth_token)]).toEqual([401, 200]);
     const bySubject = { ...logoutClaims(), sid: undefined, sub: 'sub-ada', iat: now() - hour };
     expect((await send(await provider.sign(bySubject))).status).toBe(200);

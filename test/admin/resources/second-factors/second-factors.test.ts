@@ -89,6 +89,8 @@ describe.each(ruleDatabases)('second factors, on %s', (database) => {
       status: 401,
       code: 'AB05',
     });
+    await plane.control.services.background.settled();
+    expect(await plane.lastAudit()).toMatchObject({ action: 'verify', userId: person.id, responseStatusCode: 401 });
     const list = (await plane.ask('GET', '/auth/second-factors', { key: person.token })).body;
     expect(list).toMatchObject({
       total: 1,

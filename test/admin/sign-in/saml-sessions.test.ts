@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { auditEntries } from '../../../admin/audit/entity.ts';
+import { FakeSamlProvider, type LogoutParts, type ResponseParts } from '../../support/fakes/fake-saml-provider.ts';
+import { type Plane, startPlane } from '../support/plane.ts';
+import { addVerifiedDomain } from '../support/sign-in.ts';
+import { ruleDatabases } from '../support/test-database.ts';
+
+describe.each(ruleDatabases)('sessions that begin with SAML, on %s', (database) => {
+  let provider: FakeSamlProvider;
+  let plane: Plane;
+  let id: string;
+  let saml: { acs_url: string; entity_id: string; logout_url: string };
+  beforeAll(async () => {
+    plane = await startPlane(database);
+    await addVerifiedDomain(plane, 'example.com');
+    provider = await FakeSamlProvider.create();
+    const settings = { metadata_xml: provider.metadata(), allow_idp_initiated: true, clock_skew_seconds: 30 };
+    const made = await plane.ask('POST', '/admin/sso-connections', { body: { name: 'Main', type: 'saml', saml: settings } });
+    expect(made.status, JSON.stringify(made.body)).toBe(200);
+    id = made.body.id;
+    saml = (await plane.ask('GET', `/admin/sso-connections/${id}`)).body.saml;
+  });
+  afterAll(() => plane?.close());
+
+  async function signIn(parts: Partial<ResponseParts> = {}) {
+    const known = { recipient: saml.acs_url, audience: saml.entity_id, inResponseTo: null };
+    const body = new URLSearchParams({ SAMLResponse: await provider.respond({ ...known, ...parts }) });
+    const reply = await fetch(plane.url + new URL(saml.acs_url).pathname, { method: 'POST', body });
+    expect(reply.status).toBe(200);
+    return (await reply.json()) as { expires_at: string; user: { id: string } };
+  }
+
+  it('end with the session at the provider if that is earlier (SessionNotOnOrAfter)', async () => {
+    const secondsOf = async (parts: Partial<ResponseParts>) =>
+      (Date.parse((await signIn(parts)).expires_at) - Date.now()) / 1_000;
+    expect(await secondsOf({ sessionUntil: 3_600 })).toSatisfy((seconds: number) => seconds > 3_500 && seconds <= 3_630);
+    const week = 7 * 86_400;
+    for (const parts of [{}, { sessionUntil: 30 * 86_400 }])
+      expect(await secondsOf(parts)).toSatisfy((seconds: number) => seconds > week - 100 && seconds <= week);
+  });
+
+  /** Delivers a logout message of the provider. Returns the audit entries of the request. */
+  async function deliver(parts: Partial<LogoutParts>) {
+    const query = provider.logoutQuery({ destination: saml.logout_url, ...parts });
+    const reply = await fetch(`${plane.url + new URL(saml.logout_url).pathname}?${query}`, { redirect: 'manual' });
+    await plane.control.services.background.settled();
+    const requestId = reply.headers.get('x-request-id') ?? '';
+    return plane.control.services.database.em().find(auditEntries, { requestId });
+  }
+
+  it('have an audit entry with their user when the provider ends them', async () => {
+    const { user } = await signIn({ sessionIndex: 's1' });
+    const entry = { action: 'saml_logout', resourceId: id, userId: user.id, responseStatusCode: 200, errorCode: null };
+    expect(await deliver({ sessions: ['s1'] })).toMatchObject([entry]);
+    expect(await deliver({ sessions: [], nameId: 'unknown' })).toMatchObject([{ ...entry, userId: null }]);
+  });
+
+  it('have an audit entry when the provider reports that it could not end all of them', async () => {
+    expect(await deliver({ kind: 'LogoutResponse' })).toEqual([]);
+    expect(await deliver({ kind: 'LogoutResponse', status: 'PartialLogout' })).toMatchObject([
+      { action: 'saml_logout', responseStatusCode: 200, requestBody: { connection_id: id, reason: 'provider_error' } },
+    ]);
+  });
+});
