@@ -126,7 +126,10 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     requestExport.stored(rows);
     void metrics.observe(rows);
   };
-  const nats = settings.natsUrl === null ? null : connectNats(settings.natsUrl, log);
+  const nats =
+    settings.natsUrl === null
+      ? null
+      : connectNats(settings.natsUrl, deriveKey(settings.clusterKey, keyPurposes.changeNotice), log);
   try {
     const firstKeys = await firstStart(settings, { database, vault, apiKeyPepper, auditKey, log });
     // After the first start, which changes no existing data: a first start that fails stores no key.

@@ -1,5 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { type ChangeNotice, changesSubject } from '../../core/contract/protocol/notices/change-notice.ts';
+import { sealNotice } from '../../core/contract/protocol/notices/sealed-notice.ts';
 import { messageOf } from '../../core/contract/values/errors/message-of.ts';
 import type { Log } from '../../core/contract/values/log/log.ts';
 import { createNatsConnectionLog } from '../../core/nats/connection-log.ts';
@@ -16,9 +17,9 @@ export interface NatsPublisher {
 
 /**
  * Connects in the background and reconnects without limit (the client's own default gives up after ten attempts). `url` as in
- * `NATS_URL`: one or several servers separated by commas, user and password in the first.
+ * `NATS_URL`: one or several servers separated by commas, user and password in the first. `key`: see `sealNotice`.
  */
-export function connectNats(url: string, log: Log): NatsPublisher {
+export function connectNats(url: string, key: Uint8Array, log: Log): NatsPublisher {
   let connection: NatsConnection | null = null;
   let connected = false;
   let closed = false;
@@ -57,7 +58,7 @@ export function connectNats(url: string, log: Log): NatsPublisher {
     publish(notice) {
       if (!connected || !connection) return;
       try {
-        connection.publish(changesSubject, JSON.stringify(notice));
+        connection.publish(changesSubject, JSON.stringify(sealNotice(key, notice)));
       } catch (error) {
         log.warn({ reason: messageOf(error) }, 'could not publish a change to NATS');
       }

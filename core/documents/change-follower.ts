@@ -1,6 +1,7 @@
 import type { ChangesReply } from '../contract/protocol/internal-api.ts';
 import { changeNotice } from '../contract/protocol/notices/change-notice.ts';
 import { readNotice } from '../contract/protocol/notices/read-notice.ts';
+import { openNotice } from '../contract/protocol/notices/sealed-notice.ts';
 import type { Log } from '../contract/values/log/log.ts';
 import type { Timers } from '../contract/values/time/timers.ts';
 import type { ControlPlaneClient } from './control-plane-client.ts';
@@ -9,6 +10,8 @@ import type { DocumentStore } from './document-store.ts';
 export interface ChangeFollowerOptions {
   readonly client: Pick<ControlPlaneClient, 'changes' | 'waitMs'>;
   readonly store: Pick<DocumentStore, 'apply' | 'reset' | 'newest'>;
+  /** Key of notices on NATS, see `sealNotice`. */
+  readonly noticeKey: Uint8Array;
   readonly timers: Timers;
   /** 0 ≤ x < 1. */
   readonly random: () => number;
@@ -72,7 +75,8 @@ export class ChangeFollower {
   /** Handles a message of the bus: bytes or value. Never throws. */
   receive(input: unknown): void {
     if (this.#stopped) return;
-    const notice = readNotice(changeNotice, input, noticeBytesMax);
+    const sealed = readNotice(changeNotice, input, noticeBytesMax);
+    const notice = sealed && openNotice(this.#options.noticeKey, sealed);
     if (!notice) {
       this.counts.malformed += 1;
       return;

@@ -66,7 +66,7 @@ export async function startDocuments(options: DocumentsOptions): Promise<Gateway
   const known = await readLastKnownGood(disk);
   const restored = known ? restore(documents, known.documents) : 0;
   const follower = new ChangeFollower(
-    { client, store: documents, timers, random, log },
+    { client, store: documents, noticeKey: deriveKey(settings.clusterKey, keyPurposes.changeNotice), timers, random, log },
     known?.lastRevision ?? null,
     known?.mark,
   );

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ChangesReply } from '../../../core/contract/protocol/internal-api.ts';
 import type { ChangeNotice } from '../../../core/contract/protocol/notices/change-notice.ts';
+import { openNotice, sealNotice } from '../../../core/contract/protocol/notices/sealed-notice.ts';
 import { ChangeFollower } from '../../../core/documents/change-follower.ts';
 import { createControlPlaneClient } from '../../../core/documents/control-plane-client.ts';
 import { type FakeControlPlane, startFakeControlPlane } from '../../support/fakes/fake-control-plane.ts';
@@ -10,6 +11,7 @@ import { newGate } from '../../support/gate.ts';
 import { sampleConfig } from '../../support/samples/sample-documents.ts';
 import { until } from '../../support/until.ts';
 
+const noticeKey = new Uint8Array(32).fill(7);
 let plane: FakeControlPlane;
 let time: FakeTime;
 /** Calls of the store, in order: revisions, and `reset <revision>`. */
@@ -33,7 +35,7 @@ function follow(lastRevision: number | null, newest = 0): ChangeFollower {
     },
     newest,
   };
-  return new ChangeFollower({ client, store, timers: time.timers, random: () => 0.5, log }, lastRevision);
+  return new ChangeFollower({ client, store, noticeKey, timers: time.timers, random: () => 0.5, log }, lastRevision);
 }
 
 const change = () => plane.put('config', 'workspace-1/main', sampleConfig('main', `after ${plane.revision}`));
@@ -48,6 +50,20 @@ describe('change notices', () => {
     expect(told).toEqual([1, 2, 3]);
     expect(follower.lastRevision).toBe(3);
     expect(plane.requests).toHaveLength(1);
+  });
+
+  it('are opened if their id is sealed, and ignored if it is sealed with another key', async () => {
+    const follower = follow(0);
+    await follower.catchUp();
+    const notice = { revision: 1, kind: 'user', id: 'organisation-1/ada@example.com', op: 'upsert' } as const;
+    const sealed = sealNotice(noticeKey, notice);
+    expect(JSON.stringify(sealed)).not.toMatch(/ada|organisation-1/);
+    expect(openNotice(noticeKey, sealed)).toEqual(notice);
+    expect(openNotice(noticeKey, notice)).toEqual(notice);
+    follower.receive(bytes(sealNotice(new Uint8Array(32), notice)));
+    expect([told, follower.counts.malformed]).toEqual([[], 1]);
+    follower.receive(bytes(sealed));
+    expect(told).toEqual([1]);
   });
 
   it('are ignored if they are late or duplicates', async () => {
@@ -168,7 +184,7 @@ describe('the change follower', () => {
     };
     const store = { apply: () => {}, reset: (revision: number) => void told.push(`reset ${revision}`), newest: 0 };
     const { timers } = time;
-    const follower = new ChangeFollower({ client, store, timers, random: () => 0.5, log: newMemoryLog() }, 6, 'z');
+    const follower = new ChangeFollower({ client, store, noticeKey, timers, random: () => 0.5, log: newMemoryLog() }, 6, 'z');
     for (let i = 0; i < 3; i++) await follower.catchUp();
     expect(asked).toEqual([
       [6, 'z'],

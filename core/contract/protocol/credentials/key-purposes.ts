@@ -22,6 +22,8 @@ export const keyPurposes = {
   cachedReply: 'svc cached reply v1',
   /** from CLUSTER_KEY: seals the vectors of the semantic cache in the database */
   cachedVector: 'svc cached vector v1',
+  /** from CLUSTER_KEY: seals e-mail addresses in change notices on NATS */
+  changeNotice: 'svc change notice v1',
   /** from ENCRYPTION_KEY and CLUSTER_KEY together: encrypts the last-known-good file */
   disk: 'svc last-known-good v1',
   /** from ENCRYPTION_KEY: wraps the data keys of the credential store */
