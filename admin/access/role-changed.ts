@@ -1,13 +1,11 @@
 import { announceUserKeys } from '../announce/user-keys.ts';
-import type { OrganisationRole, WorkspaceRole } from '../http/caller/actor.ts';
 import type { Change } from '../publish/write-change.ts';
 import { readTenancy } from '../resources/organisations/effective-setting.ts';
 import { type SecuritySettings, securitySettingsOf } from '../resources/organisations/security-settings.ts';
 import type { User } from '../resources/users/entity.ts';
 import { workspaces } from '../resources/workspaces/entity.ts';
 import { followUserGrantors, type UserGrantor } from './follow-grants.ts';
-import { organisationRoleScopes, workspaceRoleScopes } from './roles.ts';
-import { grantableInWorkspaces } from './scopes.ts';
+import { type GrantingRoles, mayGrant } from './may-grant.ts';
 
 /** Keys that a change concerns. Null: any workspace and the organisation, any user. */
 interface Concerned {
@@ -49,11 +47,7 @@ async function applyRoles(change: Change, concerned: Concerned): Promise<void> {
   for (const [allowed, group] of groups) await followUserGrantors(change, organisationId, group, JSON.parse(allowed) as string[]);
 }
 
-interface GrantorInRole extends UserGrantor {
-  readonly role: OrganisationRole;
-  /** Null: not a member of the workspace. */
-  readonly workspaceRole: WorkspaceRole | null;
-}
+type GrantorInRole = UserGrantor & GrantingRoles;
 
 /** Users who granted keys, without those whom the directory has deactivated: their keys stay unchanged. */
 function grantorsOf(change: Change, { organisationId, workspaceId, userId }: Concerned): Promise<GrantorInRole[]> {
@@ -78,13 +72,4 @@ async function settingsOf(
   const known = new Map(rows.map((workspace) => [workspace.id, securitySettingsOf({ organisation, workspace })]));
   const common = securitySettingsOf({ organisation, workspace: null });
   return (workspaceId) => known.get(workspaceId ?? '') ?? common;
-}
-
-function mayGrant(
-  { workspaceId, role, workspaceRole }: Omit<GrantorInRole, 'userId'>,
-  settings: SecuritySettings,
-): ReadonlySet<string> {
-  if (workspaceId === null) return organisationRoleScopes(role, settings);
-  if (role !== 'member') return grantableInWorkspaces(organisationRoleScopes(role, settings));
-  return workspaceRole === null ? new Set() : workspaceRoleScopes(workspaceRole, settings);
 }

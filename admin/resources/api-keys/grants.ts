@@ -1,6 +1,6 @@
 import { didYouMean } from '../../../config/did-you-mean.ts';
 import type { ApiKeyType } from '../../../core/contract/values/credentials/api-key.ts';
-import { holdRole } from '../../access/hold-role.ts';
+import { holdGrantable } from '../../access/may-grant.ts';
 import { grantableInWorkspaces, scopesByType } from '../../access/scopes.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/caller/actor.ts';
@@ -22,21 +22,28 @@ export function checkScopes(actor: Actor, type: ApiKeyType, asked: readonly stri
     possible.has(scope) ? [] : [`${path}[${index}]: not a scope of ${type} keys${didYouMean(scope, [...possible])}`],
   );
   if (errors.length > 0) throw new AdminError('AB01', errors[0] ?? '', errors);
-  const grantable = grantableBy(actor, type);
-  const above = scopes.filter((scope) => !grantable.has(scope));
-  if (above.length > 0)
-    throw forbidden(`This API key cannot grant scopes that it does not have: ${above.slice(0, 10).join(', ')}`);
+  requireGrantable(scopes, grantableBy(actor, type));
   return scopes;
 }
 
+function requireGrantable(scopes: readonly string[], grantable: ReadonlySet<string>): void {
+  const above = scopes.filter((scope) => !grantable.has(scope));
+  if (above.length > 0)
+    throw forbidden(`This API key cannot grant scopes that it does not have: ${above.slice(0, 10).join(', ')}`);
+}
+
+/** A key whose scopes an actor sets. */
+type Granted = Pick<ApiKey, 'scopes' | 'workspaceId'>;
+
 /**
  * Locks the key of the actor until the transaction ends, so that its scopes cannot shrink between the check and the commit of the
- * grant. For a session, locks the user's role. Throws AB05 if the key is gone, AB03 if it has lost scopes since the request
- * began.
+ * grant. For a session, locks the user's role and the security settings. Throws AB05 if the key is gone, AB03 if the actor has lost scopes
+ * since the request began.
  */
-export async function holdGrantor(tx: EntityManager, actor: Actor): Promise<Grantor> {
+export async function holdGrantor(tx: EntityManager, actor: Actor, granted: Granted): Promise<Grantor> {
   if (actor.session) {
-    await holdRole(tx, actor.organisationId, actor.session);
+    const { organisationId, session } = actor;
+    requireGrantable(granted.scopes, await holdGrantable(tx, organisationId, session, granted.workspaceId ?? null));
     return { grantedByKeyId: null, grantedByUserId: actor.session.userId };
   }
   const rows = await tx.execute<{ scopes: string[] }[]>('select scopes from api_keys where id = ? for share', [actor.keyId]);
@@ -52,7 +59,7 @@ export async function holdGrantor(tx: EntityManager, actor: Actor): Promise<Gran
  * keeps its grantor: its scopes stay within that grant, and grants must not form a cycle.
  */
 export async function grantorOfChange(tx: EntityManager, actor: Actor, row: ApiKey): Promise<Grantor> {
-  const grantor = await holdGrantor(tx, actor);
+  const grantor = await holdGrantor(tx, actor, row);
   if (grantor.grantedByKeyId === null) return grantor;
   const rows = await tx.execute<unknown[]>(
     `with recursive line as (

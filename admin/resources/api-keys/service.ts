@@ -46,7 +46,7 @@ export async function createApiKey(
   await checkMetadata(tx, tenant.organisationId, metadata ?? {});
   return insertKey(change, pepper, {
     ...tenant,
-    ...(await holdGrantor(tx, actor)),
+    ...(await holdGrantor(tx, actor, { scopes, workspaceId: tenant.workspaceId })),
     ...sentOptions(body),
     ...mergeRotationPolicy(null, body.rotation_policy ?? null, settings.rotationPeriodDays, now),
     type,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newPerson } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
+import { patch, scimClient } from '../../support/scim-client.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
 import { documentOf } from './people.ts';
 
@@ -60,5 +61,32 @@ describe.each(ruleDatabases)('grants of users after a change of security setting
     ]);
     await set('/organisations/self', { security_settings: { organisationAdminsViewLogs: true } });
     expect(await Promise.all([service, own].map(({ id }) => scopesOf(id)))).toEqual([scopes, scopes]);
+  });
+
+  it('are limited by the settings of their workspace, also if the request names the key by its id only', async () => {
+    const [owner, admin] = [await newPerson(plane, 'owner'), await newPerson(plane, 'admin')];
+    const setAs = async (path: string, body: object) =>
+      expect((await plane.ask('PUT', path, { key: owner.token, body })).status).toBe(200);
+    await setAs('/organisations/self', { override_settings: { logs: true } });
+    await setAs(`/admin/workspaces/${plane.workspaceId}`, { security_settings: { organisationAdminsViewLogs: false } });
+    const { id } = await make(admin.token, ['configs.list']);
+    const body = { scopes: ['configs.list', 'logs.view'] };
+    expect((await plane.ask('PUT', `/api-keys/${id}`, { key: admin.token, body })).status).toBe(403);
+    expect(await scopesOf(id)).toEqual(['configs.list']);
+    await setAs('/organisations/self', { override_settings: { logs: false } });
+    expect((await plane.ask('PUT', `/api-keys/${id}`, { key: admin.token, body })).status).toBe(200);
+  });
+
+  it('keep their scopes when a directory deactivates the user, also after later changes and the return of the user', async () => {
+    const user = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'manager' }]);
+    const made = await make(user.token, ['logs.view', 'completions.write']);
+    const scim = await scimClient(plane);
+    const setActive = async (value: boolean) =>
+      expect((await scim('PATCH', `/Users/${user.id}`, patch({ op: 'replace', path: 'active', value }))).status).toBe(200);
+    await setActive(false);
+    await set('/organisations/self', { security_settings: { managersViewLogs: false } });
+    await setActive(true);
+    expect(await scopesOf(made.id)).toEqual(['logs.view', 'completions.write']);
+    await set('/organisations/self', { security_settings: { managersViewLogs: true } });
   });
 });
