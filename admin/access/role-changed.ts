@@ -49,11 +49,11 @@ async function applyRoles(change: Change, concerned: Concerned): Promise<void> {
 
 type GrantorInRole = UserGrantor & GrantingRoles;
 
-/** Users who granted keys, without those whom the directory has deactivated: their keys stay unchanged. */
+/** Users who granted keys. Those whom the directory has deactivated grant none any more, see `releaseGrantsOfUser`. */
 function grantorsOf(change: Change, { organisationId, workspaceId, userId }: Concerned): Promise<GrantorInRole[]> {
   return change.tx.execute<GrantorInRole[]>(
     `select distinct u.id as "userId", k.workspace_id as "workspaceId", u.role, m.role as "workspaceRole"
-     from api_keys k join users u on u.id = k.granted_by_user_id and u.deactivated_at is null
+     from api_keys k join users u on u.id = k.granted_by_user_id
      left join workspace_members m on m.workspace_id = k.workspace_id and m.user_id = u.id
      where k.organisation_id = ? and (?::uuid is null or k.workspace_id = ?::uuid) and (?::uuid is null or k.granted_by_user_id = ?::uuid)`,
     [organisationId, workspaceId, workspaceId, userId, userId],

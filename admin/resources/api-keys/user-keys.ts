@@ -85,7 +85,7 @@ export async function deleteKeysOfMembers(
   for (const { public_id } of plain) change.emit({ kind: 'api-key', id: public_id, op: 'delete' });
 }
 
-/** A user is deleted: the API keys they granted keep the scopes they have now. */
+/** A user is deleted or deactivated: the API keys they granted keep the scopes they have now. */
 export async function releaseGrantsOfUser(
   tx: EntityManager,
   user: { readonly id: string; readonly organisationId: string },
