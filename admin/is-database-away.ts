@@ -1,6 +1,7 @@
 /**
  * True if an error means that the database was not reachable (refused, not trusted, cut off, shutting down, out of connections, too slow) or that
- * its disk failed, false if it rejected the statement. PostgreSQL error classes: 08 connection, 53 resources, 57P operator intervention.
+ * its disk failed, false if it rejected the statement. PostgreSQL error classes: 08 connection, 53 resources, 57P operator intervention. A rejected
+ * user, password or database name (28000, 28P01, 3D000) is mostly a change that is not finished, such as a rotation of the password.
  * Its own time limits count as too slow: 57014 (of a statement), 55P03 (of a lock), 25P03 and 25P04 (of a transaction).
  */
 export function isDatabaseAway(error: unknown): boolean {
@@ -10,7 +11,9 @@ export function isDatabaseAway(error: unknown): boolean {
     if (code === '08P01' && at.message.includes('invalid message format')) return false;
     if (
       typeof code === 'string' &&
-      (socketCodes.has(code) || isTlsCode(code) || /^(08...|53...|57P0[1-5]|57014|55P03|25P0[34]|58030|25006)$/.test(code))
+      (socketCodes.has(code) ||
+        isTlsCode(code) ||
+        /^(08...|53...|57P0[1-5]|57014|55P03|25P0[34]|58030|25006|28000|28P01|3D000)$/.test(code))
     )
       return true;
     if (awayMessages.test(at.message)) return true;

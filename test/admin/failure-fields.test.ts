@@ -56,6 +56,17 @@ describe.each(databases)('the log of a failure, on %s', (database) => {
     });
   });
 
+  it.each([
+    ['28000', 'rejects the user of DATABASE_URL'],
+    ['28P01', 'rejects the password in DATABASE_URL'],
+    ['3D000', 'does not exist'],
+  ])('counts a rejected connection with the code %s as a database that is away', (code, reason) => {
+    expect(failureFields(Object.assign(new Error('rejected'), { code, severity: 'FATAL' }))).toMatchObject({
+      reason: expect.stringContaining(reason),
+      error: { code, databaseAway: true },
+    });
+  });
+
   it('names a full disk under the embedded database', () => {
     expect(failureFields({ name: 'ErrnoError', errno: 51 })).toMatchObject({
       reason: 'no space left on the disk of DATA_DIR',
