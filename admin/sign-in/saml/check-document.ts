@@ -86,7 +86,9 @@ function checkAlgorithms(xml: string): void {
   for (const [, first, second] of xml.replaceAll(oaepDigest, '').matchAll(/Algorithm\s*=\s*(?:"([^"]*)"|'([^']*)')/g)) {
     const name = first ?? second ?? '';
     if (/sha1$/.test(name) && !algorithms.has(name)) throw refused('the message uses SHA-1. Change the provider to SHA-256');
-    if (!algorithms.has(name)) throw refused(`the algorithm ${name.slice(0, 128)} is not accepted`);
+    if (algorithms.has(name)) continue;
+    const next = name.startsWith(enc) || name.startsWith(enc11) ? '. Change the provider to AES and RSA-OAEP' : '';
+    throw refused(`the algorithm ${name.slice(0, 128)} is not accepted${next}`);
   }
 }
 

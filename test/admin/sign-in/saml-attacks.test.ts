@@ -225,6 +225,11 @@ describe('forged responses', () => {
       /is not accepted/,
     ],
     [
+      '3DES',
+      (xml) => put(xml, '<samlp:Status>', '<x Algorithm="http://www.w3.org/2001/04/xmlenc#tripledes-cbc"/><samlp:Status>'),
+      /tripledes-cbc is not accepted\. Change the provider to AES and RSA-OAEP$/,
+    ],
+    [
       'an XPath transform',
       (xml) =>
         xml.replace('http://www.w3.org/2000/09/xmldsig#enveloped-signature', 'http://www.w3.org/TR/1999/REC-xpath-19991116'),
