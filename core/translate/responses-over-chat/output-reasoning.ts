@@ -16,9 +16,10 @@ interface ReasoningPart {
   summary: number | null;
 }
 
+/** It has a status, as at xAI, whose clients require one. At OpenAI it is optional. */
 export function reasoningItem(id: string, position: number): ReasoningItem {
   const summary: JsonObject[] = [];
-  const value: JsonObject = { id, type: 'reasoning', summary };
+  const value: JsonObject = { id, type: 'reasoning', status: 'in_progress', summary };
   /** Blocks that are complete. */
   const blocks: JsonObject[] = [];
   let reasoningPart: ReasoningPart | null = null;
@@ -67,8 +68,9 @@ export function reasoningItem(id: string, position: number): ReasoningItem {
       if (typeof piece.signature === 'string') reasoningPart.signature += piece.signature;
       return events;
     },
-    close() {
+    close(cut) {
       const events = endReasoning();
+      value.status = cut ? 'incomplete' : 'completed';
       value.encrypted_content = sealReasoning(blocks);
       return [...events, { type: 'response.output_item.done', output_index: position, item: structuredClone(value) }];
     },

@@ -245,6 +245,17 @@ describe('plain and streamed Responses replies', () => {
       (whole.output as JsonObject[]).map(({ id: _, ...item }) => item),
     );
   });
+
+  it('reasoning has a status, which clients of xAI require', () => {
+    const thinking = { type: 'thinking', thinking: 'hm', signature: '' };
+    const statuses = (finish: string) =>
+      streamed(chunk({ content_blocks: [{ index: 0, delta: thinking }] }), chunk({}, finish), done)
+        .filter(({ type }) => String(type).startsWith('response.output_item.'))
+        .map(({ item }) => (item as JsonObject).status);
+    expect(statuses('stop')).toEqual(['in_progress', 'completed']);
+    expect(statuses('length')).toEqual(['in_progress', 'incomplete']);
+    expect(plain({ content_blocks: [thinking] }).output).toMatchObject([{ type: 'reasoning', status: 'completed' }]);
+  });
 });
 
 it.each([
