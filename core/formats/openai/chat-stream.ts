@@ -5,12 +5,13 @@ import { withMappedFinishReasons } from './chat-finish-reason.ts';
 import type { ChatQuirks } from './chat-quirks.ts';
 import { asksForUsage } from './chat-request.ts';
 import { errorIn, withErrorObject } from './chat-stream-reader.ts';
+import { oneCallEach } from './one-call-each.ts';
 import { withToolIndexes } from './tool-indexes.ts';
 
 /**
  * Adapts a stream to the client's request: removes the chunk of token counts that only the gateway requested, maps finish reasons
- * to OpenAI's, adds the index of each tool call, and gives errors OpenAI's form. Null if none of these applies, so that the bytes pass
- * unchanged. Events that need no change are returned as the same object.
+ * to OpenAI's, adds the index of each tool call, divides chunks with several calls, and gives errors OpenAI's form. Null if none of
+ * these applies, so that the bytes pass unchanged. Events that need no change are returned as the same object.
  */
 export function chatStream(quirks: ChatQuirks, call: OperationCall): StreamTranslator | null {
   const hidesUsage = quirks.streamUsage !== 'always' && !asksForUsage(call.params);
@@ -28,7 +29,8 @@ export function chatStream(quirks: ChatQuirks, call: OperationCall): StreamTrans
       if (hidesUsage && isUsageChunk(data)) return [];
       const shaped = indexed(reply ? reply(data) : data);
       const mapped = mapsReasons ? withMappedFinishReasons(shaped) : shaped;
-      return mapped === data ? [event] : [{ event: event.event, data: mapped }];
+      const divided = oneCallEach(mapped);
+      return divided[0] === data ? [event] : divided.map((each) => ({ event: event.event, data: each }));
     },
     end: () => [],
   };

@@ -88,6 +88,23 @@ describe('a loop of tools of OpenAI’s client over mistral-ai', () => {
   });
 });
 
+it('mistral-ai: parallel calls in one chunk are chunks of their own, as OpenAI sends them', async () => {
+  const calls = ['a', 'b', 'c'].map((id) => ({ ...toolCall, id }));
+  const gateway = harness(streamed({ delta: { content: 'x', tool_calls: calls }, finish_reason: 'tool_calls' }));
+  const client = openAiOver(gateway, { 'x-svc-provider': '@m' });
+  const chunks = [];
+  for await (const chunk of await client.chat.completions.create({ ...request, stream: true })) chunks.push(chunk);
+  const choices = chunks.map((chunk) => chunk.choices[0]);
+  expect(choices.map((choice) => choice?.delta.tool_calls?.map(({ index, id }) => [index, id]))).toEqual([
+    [[0, 'a']],
+    [[1, 'b']],
+    [[2, 'c']],
+  ]);
+  expect(choices.map((choice) => choice?.delta.content)).toEqual(['x', undefined, undefined]);
+  expect(choices.map((choice) => choice?.finish_reason)).toEqual([null, null, 'tool_calls']);
+  expect(chunks.map((chunk) => chunk.usage?.total_tokens)).toEqual([undefined, undefined, 2]);
+});
+
 it.each(['message', 'delta'])('mistral-ai: arguments of a tool call that are an object become JSON text in a %s', (member) => {
   const choiceOf = (call: JsonObject) => ({ choices: [{ index: 0, [member]: { tool_calls: [call] } }] });
   const sent = { id: 'gSIMJiOkT', index: 0, function: { name: 'weather', arguments: { city: 'Paris' } } };
