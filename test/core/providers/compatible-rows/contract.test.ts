@@ -101,6 +101,19 @@ describe('addresses from settings and paths', () => {
     expect([proxyPath?.('/text-to-3d'), proxyPath?.('/v1/image-to-3d')]).toEqual(['/v2/text-to-3d', '/v1/image-to-3d']);
   });
 
+  it.each([
+    ['/hf-inference/models/a/b/pipeline/feature-extraction', {}, ''],
+    ['/generate_stream', { huggingface_base_url: 'https://one.example' }, ''],
+    ['/embed?x=1', { custom_host: 'https://one.example' }, ''],
+    ['/models', {}, '/v1'],
+    ['/embeddings', { custom_host: 'https://one.example' }, '/v1'],
+    ['/embeddings', { custom_host: 'https://one.example/v1' }, ''],
+    ['/fal-ai/fal-ai/flux/dev', {}, '/v1'],
+    ['/hf-inference/%6Dodels/a/b', {}, '/v1'],
+  ])('of pass-through calls to huggingface: %s with %j has the prefix “%s”', (path, settings, prefix) => {
+    expect(adapterOf('huggingface').proxyPath?.(path, settings)).toBe(prefix + path);
+  });
+
   it('must be set by the user for milvus and qdrant', () => {
     for (const id of ['milvus', 'qdrant']) expect(() => adapterOf(id).baseUrl({})).toThrow(/custom_host/);
   });
