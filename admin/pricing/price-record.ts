@@ -1,5 +1,6 @@
 import { isCounted, type RequestRecord } from '../../core/contract/plugin/record/record.ts';
 import { costOf } from './cost.ts';
+import { partsByModel } from './parts-by-model.ts';
 import { type PriceHistory, priceAt } from './price-history.ts';
 import { configuredBatchRates, configuredRates, publicRates } from './rates.ts';
 import type { PricingAdjustments, PricingConfig } from './schema.ts';
@@ -32,10 +33,27 @@ export function priceRecord(record: RequestRecord, own: IntegrationPricing | nul
   if (provider === null || model === null) return { costNanoUsd: null, source: null };
   if (isFree(record) || (own?.skipsProvisioned && isProvisioned(record))) return { costNanoUsd: 0, source: null };
   const at = new Date(record.createdAt);
-  const { rates, source, isBatch } = ratesFor(record, { provider, model, at }, own);
+  const parts = partsByModel(record);
+  const { costNanoUsd, source } = priceOf(parts.own, { provider, model, at }, own);
+  if (costNanoUsd === null) return { costNanoUsd, source: 'unknown' };
+  const further = parts.others.map((part) => {
+    const price = priceOf(part.record, { provider, model: part.record.model as string, at }, own).costNanoUsd;
+    return price ?? (part.isExtra ? 0 : (priceOf(part.record, { provider, model, at }, own).costNanoUsd ?? 0));
+  });
+  return { costNanoUsd: further.reduce((sum, price) => sum + price, costNanoUsd), source };
+}
+
+interface ModelAtTime {
+  readonly provider: string;
+  readonly model: string;
+  readonly at: Date;
+}
+
+function priceOf(record: RequestRecord, named: ModelAtTime, own: IntegrationPricing | null) {
+  const { rates, source, isBatch } = ratesFor(record, named, own);
   const { requests } = resultOf(record);
-  const costNanoUsd = rates && costOf(record, rates, { adjustments: own && priceAt(own.adjustments, at), isBatch, requests });
-  return { costNanoUsd, source: costNanoUsd === null ? 'unknown' : source };
+  const adjustments = own && priceAt(own.adjustments, named.at);
+  return { costNanoUsd: rates && costOf(record, rates, { adjustments, isBatch, requests }), source };
 }
 
 /** Returns the call whose reply a cached one repeats, as a record of its own. Null if it is unknown, or the reply was not cached. */
@@ -47,7 +65,7 @@ export function savedCallOf(record: RequestRecord): RequestRecord | null {
 
 function ratesFor(
   record: RequestRecord,
-  { provider, model, at }: { readonly provider: string; readonly model: string; readonly at: Date },
+  { provider, model, at }: ModelAtTime,
   own: IntegrationPricing | null,
 ): { readonly rates: Rates | null; readonly source: PriceSource; readonly isBatch: boolean } {
   const { isBatch, requests } = resultOf(record);

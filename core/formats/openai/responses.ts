@@ -1,7 +1,7 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import type { StreamEvent, StreamReader } from '../../contract/provider/stream-event.ts';
 import type { GatewayError } from '../../contract/values/errors/errors.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { emptyUsage, serviceTierOf, type Usage } from '../../contract/values/models/usage.ts';
 import { isSealedHere } from '../../translate/responses-over-chat/sealed-reasoning.ts';
 import { noteOnce } from '../note-once.ts';
@@ -38,10 +38,18 @@ function isSealed(item: unknown): boolean {
   return isObject(item) && item.type === 'reasoning' && isSealedHere(item.encrypted_content);
 }
 
-/** Returns the usage of a response; null if it has none. `raw` also has its `tool_usage`: searches that OpenAI bills per request. */
-export function usageOfResponse({ usage, service_tier: serviceTier, tool_usage: tools }: JsonObject): Usage | null {
+/**
+ * Returns the usage of a response; null if it has none. `raw` also has its `tool_usage`: searches that OpenAI bills per request, and tokens of
+ * images with the model that has made them.
+ */
+export function usageOfResponse({ usage, service_tier: serviceTier, tool_usage: used, tools }: JsonObject): Usage | null {
   if (!isObject(usage)) return null;
-  return responsesUsage(isObject(tools) ? { ...usage, tool_usage: tools } : usage, serviceTier);
+  return responsesUsage(isObject(used) ? { ...usage, tool_usage: withImageModel(used, tools) } : usage, serviceTier);
+}
+
+function withImageModel(used: JsonObject, tools: unknown): JsonObject {
+  const tool = objectsIn(tools).find(({ type }) => type === 'image_generation');
+  return isObject(used.image_gen) && tool?.model ? { ...used, image_gen: { ...used.image_gen, model: tool.model } } : used;
 }
 
 /** Converts the `usage` object of a response to our counts. `serviceTier` is that of the response. */

@@ -1,0 +1,80 @@
+import type { MediaRecord, RequestRecord } from '../../core/contract/plugin/record/record.ts';
+import { isObject, isText, type JsonObject, objectsIn } from '../../core/contract/values/json/json.ts';
+
+/** A record whose usage is that of one model. */
+export interface PartOfCall {
+  readonly record: RequestRecord;
+  /** True: usage without a known price is left out. False: the record's own model sets its price then. */
+  readonly isExtra: boolean;
+}
+
+/**
+ * Returns the usage that models beside the record's own one have served, and the record without it: calls of Anthropic's advisor tool, which the
+ * tokens of the record include, and images of OpenAI's image tool, which they do not.
+ */
+export function partsByModel(record: RequestRecord): { readonly own: RequestRecord; readonly others: readonly PartOfCall[] } {
+  const advisors = objectsIn(record.rawUsage?.iterations).filter(
+    ({ type, model }) => type === 'advisor_message' && isText(model),
+  );
+  const images = imageTool(record.rawUsage);
+  if (advisors.length === 0 && images === null) return { own: record, others: [] };
+  const advised = advisors.map((counts) => ({ record: advisedCall(record, counts), isExtra: false }));
+  const drawn = images === null ? [] : [{ record: imageCall(record, images), isExtra: true }];
+  return { own: advised.reduce((left, part) => without(left, part.record), record), others: [...advised, ...drawn] };
+}
+
+function advisedCall(record: RequestRecord, counts: JsonObject): RequestRecord {
+  return {
+    ...partOf(record, counts),
+    inputTokens: tokens(counts.input_tokens),
+    cacheReadTokens: tokens(counts.cache_read_input_tokens),
+    cacheWriteTokens: tokens(counts.cache_creation_input_tokens),
+  };
+}
+
+/** `input_tokens` includes cached tokens in OpenAI's counts. */
+function imageCall(record: RequestRecord, counts: JsonObject): RequestRecord {
+  const input = isObject(counts.input_tokens_details) ? counts.input_tokens_details : {};
+  const output = isObject(counts.output_tokens_details) ? counts.output_tokens_details : {};
+  const inputTokens = tokens(counts.input_tokens);
+  const cacheReadTokens = Math.min(inputTokens, tokens(input.cached_tokens));
+  const media = {
+    ...{ audioInputTokens: 0, audioOutputTokens: 0, units: {} },
+    ...{ imageInputTokens: tokens(input.image_tokens), imageOutputTokens: tokens(output.image_tokens) },
+  } satisfies MediaRecord;
+  return { ...partOf(record, counts), inputTokens: inputTokens - cacheReadTokens, cacheReadTokens, cacheWriteTokens: 0, media };
+}
+
+function partOf(record: RequestRecord, counts: JsonObject): RequestRecord {
+  const { media: _media, image: _image, ...call } = record;
+  return {
+    ...call,
+    model: String(counts.model),
+    outputTokens: tokens(counts.output_tokens),
+    reasoningTokens: 0,
+    rawUsage: counts,
+  };
+}
+
+/** Returns the counts of OpenAI's image tool if they name the model. */
+function imageTool(rawUsage: RequestRecord['rawUsage']): JsonObject | null {
+  const tools = rawUsage?.tool_usage;
+  const counts = isObject(tools) ? tools.image_gen : null;
+  return isObject(counts) && isText(counts.model) && tokens(counts.input_tokens) + tokens(counts.output_tokens) > 0
+    ? counts
+    : null;
+}
+
+function without(record: RequestRecord, part: RequestRecord): RequestRecord {
+  return {
+    ...record,
+    inputTokens: Math.max(0, record.inputTokens - part.inputTokens),
+    cacheReadTokens: Math.max(0, record.cacheReadTokens - part.cacheReadTokens),
+    cacheWriteTokens: Math.max(0, record.cacheWriteTokens - part.cacheWriteTokens),
+    outputTokens: Math.max(0, record.outputTokens - part.outputTokens),
+  };
+}
+
+function tokens(value: unknown): number {
+  return typeof value === 'number' && value > 0 && Number.isFinite(value) ? Math.round(value) : 0;
+}

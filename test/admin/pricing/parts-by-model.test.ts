@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { type IntegrationPricing, priceRecord } from '../../../admin/pricing/price-record.ts';
+import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
+import { usageOf } from '../../../core/formats/anthropic/usage.ts';
+import { usageOfResponse } from '../../../core/formats/openai/responses.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
+
+const saved = (input: number, output: number) => {
+  const value = {
+    type: 'static' as const,
+    pay_as_you_go: { request_token: { price: input }, response_token: { price: output } },
+  };
+  return { pricing: [{ from: null, value }], baseModel: null };
+};
+const prices = (...models: [string, ReturnType<typeof saved>][]): IntegrationPricing => ({
+  adjustments: [],
+  models: new Map(models),
+  aliases: new Map(),
+});
+const executor: [string, ReturnType<typeof saved>] = ['executor', saved(1, 2)];
+const advisor: [string, ReturnType<typeof saved>] = ['advisor', saved(10, 20)];
+
+function price(usage: Partial<RequestRecord>, own: IntegrationPricing) {
+  const record = sampleRecord({ provider: 'own', model: 'executor', ...usage });
+  return priceRecord(record, own);
+}
+
+describe('a call that several models served', () => {
+  const counts = {
+    input_tokens: 100,
+    output_tokens: 10,
+    iterations: [
+      { type: 'message', input_tokens: 100, output_tokens: 10 },
+      { type: 'advisor_message', model: 'advisor', input_tokens: 500, cache_read_input_tokens: 20, output_tokens: 60 },
+    ],
+  };
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, raw: rawUsage } = usageOf(counts);
+  const advised = { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, rawUsage };
+
+  it('has the price of each model for its tokens', () => {
+    const nanoUsd = (100 * 1 + 10 * 2 + 520 * 10 + 60 * 20) * 1_000;
+    expect(price(advised, prices(executor, advisor))).toEqual({ costNanoUsd: nanoUsd, source: 'model' });
+  });
+
+  it('has the price of the request’s model for tokens of an advisor without a price', () => {
+    expect(price(advised, prices(executor)).costNanoUsd).toBe((620 * 1 + 70 * 2) * 1_000);
+  });
+
+  it('has no price if the request’s model has none', () => {
+    expect(price(advised, prices(advisor))).toEqual({ costNanoUsd: null, source: 'unknown' });
+  });
+});
+
+describe('images of a tool in a response', () => {
+  const image_gen = { input_tokens: 30, output_tokens: 196, output_tokens_details: { image_tokens: 196 } };
+  const response = (tools: unknown) => {
+    const usage = { input_tokens: 100, output_tokens: 10 };
+    const counted = usageOfResponse({ usage, tool_usage: { image_gen, web_search: { num_requests: 0 } }, tools });
+    return { inputTokens: 100, outputTokens: 10, rawUsage: counted?.raw ?? null };
+  };
+  const artist: [string, ReturnType<typeof saved>] = ['artist', saved(5, 40)];
+
+  it('have the price of the model that the tool names', () => {
+    const usage = response([{ type: 'image_generation', model: 'artist' }]);
+    expect(price(usage, prices(executor, artist)).costNanoUsd).toBe((120 + 30 * 5 + 196 * 40) * 1_000);
+    expect(price(usage, prices(executor)).costNanoUsd).toBe(120_000);
+  });
+
+  it('are not priced if the response does not name their model', () => {
+    for (const tools of [undefined, 'none', [{ type: 'image_generation' }], [{ type: 'web_search', model: 'artist' }]])
+      expect(price(response(tools), prices(executor, artist)).costNanoUsd).toBe(120_000);
+  });
+});
