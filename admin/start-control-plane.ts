@@ -44,6 +44,7 @@ import { createOutboundFetch } from './outbound-fetch.ts';
 import { connectNats } from './publish/nats-publisher.ts';
 import { startRelay } from './publish/relay.ts';
 import { createCachedReplies } from './resources/cached-replies/serve-cached-replies.ts';
+import { announceWrite } from './resources/webhooks/announce-write.ts';
 import { checkKeys } from './secrets/key-checks.ts';
 import { createVault } from './secrets/vault.ts';
 import { startHousekeeping } from './start-housekeeping.ts';
@@ -179,6 +180,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       anonymousEntries: createAnonymousEntries(clock),
       strictReplies: deps.strictReplies ?? false,
       requestDeadlineMs: deps.requestDeadlineMs ?? null,
+      announceWrite,
       wakeRelay: (notices) => relay.wake(notices),
       wakeJobs: () => runner.wake(),
     };

@@ -23,9 +23,10 @@ export interface AuditDraft {
   readonly country?: string | null;
 }
 
-/** Id of a changed row, and its workspace if it has one. */
+/** Id of a changed row, and its workspace and slug if it has them. */
 export interface AuditedRow {
   readonly id: string;
+  readonly slug?: string | null | undefined;
   readonly workspaceId?: string | null | undefined;
 }
 

@@ -154,10 +154,20 @@ export interface AdminServices {
   readonly strictReplies: boolean;
   /** For tests: time limit of admin requests in milliseconds. Null: that of the route. */
   readonly requestDeadlineMs: number | null;
+  /** Adds events about a write in its transaction. Returns true if it added jobs. */
+  readonly announceWrite: (tx: EntityManager, write: Write) => Promise<boolean>;
   /** Call after a commit that added a job. */
   readonly wakeJobs: () => void;
   /** Call after a commit: publishes these changes, or all waiting outbox events if none are passed. */
   readonly wakeRelay: (notices?: readonly ChangeNotice[]) => void;
+}
+
+/** What a request has created, changed or deleted in a workspace. */
+export interface Write {
+  readonly actor: Pick<Actor, 'organisationId' | 'userId' | 'keyId'>;
+  readonly resource: string;
+  readonly action: string;
+  readonly item: { readonly id: string; readonly slug?: string | null | undefined; readonly workspaceId: string };
 }
 
 /** One request after authentication, authorisation and validation. */

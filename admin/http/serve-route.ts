@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import { isUuid } from '../../core/contract/values/text/uuid.ts';
+import type { AuditedRow } from '../audit/audit-entry.ts';
 import { workspaceOfRow } from '../db/workspace-of-row.ts';
 import { failureFields } from '../failure-fields.ts';
 import { type Change, writeChange } from '../publish/write-change.ts';
@@ -16,7 +17,7 @@ import { readJsonBody } from './request/read-body.ts';
 import { matchRevision, namesOf, type ReadCall, readCall, workspaceOfUnchecked } from './request/read-call.ts';
 import { readPath } from './request/read-query.ts';
 import { RequestAudit } from './request-audit.ts';
-import type { AdminCall, AdminRoute, AdminServices } from './route.ts';
+import type { AdminCall, AdminRoute, AdminServices, Write } from './route.ts';
 
 /** Maximum milliseconds of an admin request before it gets a 503; its uncommitted changes are then rolled back. */
 const commonDeadlineMs = 2_800;
@@ -215,18 +216,37 @@ class RouteCall {
       claim: async (tx) => repeat?.claim(tx),
       write: async (work) => {
         if (trail.wrote) throw new Error('a call writes at most once');
-        const { auditKey, wakeRelay, callers } = this.#services;
+        const { auditKey, wakeRelay, wakeJobs, callers, announceWrite } = this.#services;
+        let addedJobs = false;
         const claimAndWork = async (change: Change) => {
           await repeat?.claim(change.tx);
           // Rejects changes in a workspace that is being deleted.
           if (workspaceId !== null && !(await callers.holdWorkspace(change.tx, actor.organisationId, workspaceId)))
             throw notFound('Workspace');
-          return work(change);
+          const rows: AuditedRow[] = [];
+          const about = (row: AuditedRow): void => {
+            rows.push(row);
+            change.about(row);
+          };
+          const result = await work({ ...change, about });
+          const item = itemOf(rows.at(-1), workspaceId);
+          if (item === null) return result;
+          await change.tx.flush();
+          const { resource, action } = this.#route;
+          addedJobs = await announceWrite(change.tx, { actor, resource, action, item });
+          return result;
         };
         const result = await writeChange(em, auditKey, trail.draft(actor), signal, claimAndWork, wakeRelay);
         trail.wrote = true;
+        if (addedJobs) wakeJobs();
         return result;
       },
     };
   }
+}
+
+/** Null: nothing was written, or something of the organisation. */
+function itemOf(row: AuditedRow | undefined, workspaceId: string | null): Write['item'] | null {
+  const owner = row?.workspaceId ?? workspaceId;
+  return row === undefined || owner === null ? null : { id: row.id, slug: row.slug, workspaceId: owner };
 }

@@ -14,11 +14,13 @@ export interface WorkspaceEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Adds a delivery for each active webhook that subscribes to the event. Call `wakeJobs` after the commit. */
-export async function addDeliveries(tx: EntityManager, sent: WorkspaceEvent): Promise<void> {
+/** Adds a delivery for each active webhook that subscribes to the event. Returns true if there is one: call `wakeJobs` after the commit. */
+export async function addDeliveries(tx: EntityManager, sent: WorkspaceEvent): Promise<boolean> {
   const { organisationId, workspaceId, event } = sent;
   const all = await tx.find(webhooks, { organisationId, workspaceId, isActive: true });
-  for (const webhook of all) if (webhook.events.includes(event)) await addDelivery(tx, webhook, sent);
+  const subscribed = all.filter(({ events }) => events.includes(event));
+  for (const webhook of subscribed) await addDelivery(tx, webhook, sent);
+  return subscribed.length > 0;
 }
 
 /** Adds one delivery with its job. Returns its id. */

@@ -5,6 +5,7 @@ export const subscribableEvents = [
   'policy.threshold',
   'policy.exhausted',
   'mcp.tools_quarantined',
+  'item.changed',
 ] as const;
 
 export type WebhookEvent = (typeof subscribableEvents)[number] | 'webhook.test';

@@ -106,6 +106,34 @@ describe.each(ruleDatabases)('webhooks: accepted requests, on %s', (database) =>
     expect(Math.abs(Number(headers['webhook-timestamp']) - Date.now() / 1000)).toBeLessThan(60);
   });
 
+  it('send an event when an item of the workspace is created, changed or deleted, and none about other workspaces', async () => {
+    const { slug } = await create({ slug: 'changes', events: ['item.changed'] });
+    const workspace_id = plane.workspaceId;
+    const other = (await plane.ask('POST', '/workspaces', { body: { name: 'Beside' } })).body.id;
+    const body = { name: 'Watched', slug: 'watched', config: { retry: { attempts: 2 } } };
+    await plane.ask('POST', '/configs', { body: { ...body, workspace_id: other } });
+    const { id } = (await plane.ask('POST', '/configs', { body: { ...body, workspace_id } })).body;
+    await plane.ask('PUT', '/configs/watched', { body: { name: 'Renamed', workspace_id } });
+    const refused = await plane.ask('PUT', '/configs/watched', { body: { config: { retry: 'often' }, workspace_id } });
+    expect(refused.status).toBe(400);
+    await plane.ask('DELETE', `/configs/watched?workspace_id=${workspace_id}`);
+    const list = async () => (await plane.ask('GET', `/webhooks/${slug}/deliveries`)).body;
+    await until(async () => (await list()).data.filter((one: { status: string }) => one.status === 'delivered').length === 4, {
+      what: 'four deliveries, the first of which is about the webhook itself',
+    });
+    expect((await plane.ask('DELETE', `/webhooks/${slug}`)).status).toBe(200);
+    const forced = { name: 'Beside', force_delete: true };
+    expect((await plane.ask('DELETE', `/workspaces/${other}`, { body: forced })).status).toBe(200);
+    const events = received
+      .map((one) => JSON.parse(one.body))
+      .filter(({ type, data }) => type === 'item.changed' && data.resource === 'configs');
+    const common = { resource: 'configs', id, slug: 'watched', workspace_id, organisation_id: plane.organisationId };
+    const changed_by = { type: 'api_key', id: expect.any(String) };
+    const of = (action: string) => ({ ...common, action, changed_by });
+    const sent = events.map(({ data }) => data).sort((one, two) => one.action.localeCompare(two.action));
+    expect(sent).toEqual([of('create'), of('delete'), of('update')]);
+  });
+
   it('a failed delivery waits for another attempt, and a replay sends it at once under the same id', async () => {
     const { slug } = await create();
     received.length = 0;

@@ -1,0 +1,15 @@
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Write } from '../../http/route.ts';
+import { addDeliveries } from './add-deliveries.ts';
+
+/** Adds an `item.changed` event for the workspace of an item that a request has created, changed or deleted. Returns true if it has deliveries. */
+export function announceWrite(tx: EntityManager, { actor, resource, action, item }: Write): Promise<boolean> {
+  const { organisationId } = actor;
+  const { workspaceId } = item;
+  const data = {
+    ...{ resource, action, id: item.id, slug: item.slug ?? null },
+    ...{ workspace_id: workspaceId, organisation_id: organisationId },
+    changed_by: actor.userId === null ? { type: 'api_key', id: actor.keyId } : { type: 'user', id: actor.userId },
+  };
+  return addDeliveries(tx, { organisationId, workspaceId, event: 'item.changed', data });
+}
