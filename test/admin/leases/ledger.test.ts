@@ -264,6 +264,16 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     expect(await grant(budgetAsk('lost', { lease, seq: 2, need: 700 }))).toMatchObject({ units: 700, remaining: 300 });
   });
 
+  it('counts no unit of the last window for a lease whose first grant in this one was lost', async () => {
+    const [monthly, lease] = [{ periodicReset: 'monthly' as const }, randomUUID()];
+    const { startMs, endMs } = await grant(budgetAsk('regained', { ...monthly, lease, need: 500 }));
+    const ask = (seq: number) => budgetAsk('regained', { ...monthly, lease, seq, startMs, kept: 500, need: 100 });
+    for (const seq of [2, 3]) expect(await grant(ask(seq), endMs as number)).toMatchObject({ units: 100, remaining: 900 });
+    expect(await grant(budgetAsk('regained', { ...monthly, need: 0, want: 0 }), endMs as number)).toMatchObject({
+      remaining: 900,
+    });
+  });
+
   it('grants nothing to an outdated request', async () => {
     const lease = randomUUID();
     await grant(budgetAsk('overtaken', { lease, seq: 2, need: 600 }));

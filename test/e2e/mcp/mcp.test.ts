@@ -109,6 +109,16 @@ describe('a request to an MCP server', () => {
     expect(await reply.json()).toMatchObject({ error: 'unauthorized' });
   });
 
+  it('counts once in the rate limit of its key, also if it calls a tool', async () => {
+    const rate_limits = [{ type: 'requests', unit: 'rpd', value: 3 }];
+    const { key } = await gateway.admin.createKey({ scopes: ['mcp.invoke'], rate_limits });
+    const begun = await post('sample', initialize, { 'x-svc-api-key': key });
+    const session = begun.headers.get('mcp-session-id') as string;
+    const headers = { 'x-svc-api-key': key, 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' };
+    const call = async () => (await post('sample', echo('hi'), headers)).status;
+    expect([begun.status, await call(), await call(), await call()]).toEqual([200, 200, 200, 429]);
+  });
+
   it('needs mcp.invoke, the workspace of its key and a server that exists', async () => {
     const { key } = await gateway.admin.createKey({ scopes: ['completions.write'] });
     expect((await post('sample', initialize, { 'x-svc-api-key': key })).status).toBe(403);

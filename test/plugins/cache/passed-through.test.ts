@@ -33,6 +33,12 @@ describe('the cache of pass-through requests', () => {
     expect(gateway.records[1]).toMatchObject({ cacheStatus: 'HIT', inputTokens: 0, outputTokens: 0, usageEstimated: false });
   });
 
+  it('serves the reply to a request with a copy of the key in Authorization to requests without it', async () => {
+    const gateway = createHarness();
+    await send(gateway, { authorization: `Bearer ${gateway.key}` });
+    expect((await send(gateway)).header('x-svc-cache-status')).toBe('HIT');
+  });
+
   it('stores bodies above 64 KiB', async () => {
     const gateway = createHarness();
     const large = { input: 'x'.repeat(100_000) };

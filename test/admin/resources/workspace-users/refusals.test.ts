@@ -36,6 +36,19 @@ describe.each(ruleDatabases)('rejected changes of workspace members, on %s', (da
   const refused = (status: number, code: string, method: string, path: string, ask: Ask) =>
     expectRefusal(plane, () => plane.ask(method, path, ask), status, code, method !== 'GET');
 
+  it('are about the workspace of the path: a query that names another one is rejected', async () => {
+    const { id } = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Other', slug: 'other' } })).body;
+    for (const other of [id, 'other']) {
+      for (const method of ['GET', 'DELETE']) {
+        const reply = await refused(400, 'AB01', method, `${base}/${member.id}?workspace_id=${other}`, {});
+        expect(reply.body.data.message).toBe('workspace_id: must equal the workspace in the path. Remove it');
+      }
+    }
+    for (const same of [plane.workspaceId, 'ws-default']) {
+      expect((await plane.ask('GET', `${base}/${member.id}?workspace_id=${same}`)).status).toBe(200);
+    }
+  });
+
   it('must belong to the organisation first, and to the workspace', async () => {
     const other = await plane.newTenant();
     const foreign = await plane.ask('POST', '/users', { key: other.adminKey, body: { email: 'far@example.com' } });
