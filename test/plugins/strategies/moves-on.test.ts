@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { AttemptResult, RequestContext } from '../../../core/contract/plugin/context.ts';
 import type { Target } from '../../../core/contract/plugin/plan.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { fallback } from '../../../plugins/strategies/fallback.ts';
 import { type Node, pickOne } from '../../../plugins/strategies/node.ts';
 import { single } from '../../../plugins/strategies/single.ts';
@@ -46,6 +47,14 @@ it.each(Object.entries(trees))('strategies: movesOn and the next target agree fo
     }
   }
   expect(seen.has(true)).toBe(tree.to - tree.from > 2);
+});
+
+it('strategies: no target follows if the client has disconnected', () => {
+  const error = new GatewayError('client_closed');
+  for (const tree of Object.values(trees)) {
+    const last = { targetIndex: tree.from, status: 499, ok: false, error, errorCode: error.code } as AttemptResult;
+    expect(tree.next(ctx, last)).toBeNull();
+  }
 });
 
 it('strategies: movesOn chooses nothing', () => {

@@ -49,6 +49,17 @@ describe.each(ruleDatabases)('rejected changes of workspace members, on %s', (da
     }
   });
 
+  it('need the role of their user in that workspace, not in another one', async () => {
+    const { id } = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Third', slug: 'third' } })).body;
+    const person = await newPerson(plane, 'member', [
+      { id: plane.workspaceId, role: 'member' },
+      { id, role: 'manager' },
+    ]);
+    const ask = { key: person.token, body: { users: [{ id: admin.id }] } };
+    await refused(403, 'AB03', 'POST', base, ask);
+    expect((await plane.ask('POST', `/admin/workspaces/${id}/users`, ask)).status).toBe(200);
+  });
+
   it('must belong to the organisation first, and to the workspace', async () => {
     const other = await plane.newTenant();
     const foreign = await plane.ask('POST', '/users', { key: other.adminKey, body: { email: 'far@example.com' } });

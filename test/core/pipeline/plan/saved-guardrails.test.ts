@@ -65,6 +65,25 @@ describe('saved guardrails in configs', () => {
     expect((await ask(gateway, config)).status).toBe(status);
   });
 
+  it('are not found if they are for tools, and neither are versions under a name with a slash', async () => {
+    const gateway = createHarness();
+    const { id, versionId } = save(gateway, 'pg-tools', 'hello', { target: 'mcp_tools' });
+    expect((await ask(gateway, { input_guardrails: ['pg-tools'] })).status).toBe(400);
+    gateway.documents.set(`guardrail ${workspaceId}/${id}/${versionId}`, save(gateway, 'pg-deleted', 'hello'));
+    expect((await ask(gateway, { input_guardrails: [`${id}/${versionId}`] })).status).toBe(400);
+  });
+
+  it('of the organisation are not replaced by one of the workspace with the same slug, if the organisation prescribes them', async () => {
+    for (const list of ['organisationInput', 'organisationOutput', 'organisationStart']) {
+      const gateway = createHarness();
+      const checks = [{ id: 'default.allowedRequestTypes', parameters: { blockedTypes: ['chatComplete'] } }];
+      save(gateway, 'pg-same', 'hello');
+      save(gateway, 'pg-same', 'zz', { ...denies, owner: 'organisation', ...(list === 'organisationStart' ? { checks } : {}) });
+      setDefaults(gateway, { [list]: ['pg-same'] });
+      expect([list, (await ask(gateway)).status]).toEqual([list, 446]);
+    }
+  });
+
   it('are found by id, and shown by slug', async () => {
     const gateway = createHarness();
     const { id } = save(gateway, 'pg-deny', 'zz', denies);
