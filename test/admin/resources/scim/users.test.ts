@@ -146,6 +146,22 @@ describe.each(ruleDatabases)('SCIM users, on %s', (database) => {
     }
   });
 
+  it('have addresses in the domains that the organisation allows, also after a change', async () => {
+    const { id, userName } = await newUser();
+    const allow = (...domains: string[]) =>
+      plane.ask('PUT', '/organisations/self/auth-settings', {
+        body: { allowed_email_domains: domains.map((domain) => ({ domain })) },
+      });
+    await allow('example.com');
+    const emails = [{ value: 'ada@elsewhere.example', primary: true }];
+    const body = { schemas: [userSchema], userName, emails };
+    expect((await scim('POST', '/Users', { ...body, userName: 'new@example.com' })).status).toBe(400);
+    expect((await scim('PUT', `/Users/${id}`, body)).status).toBe(400);
+    expect((await plane.ask('GET', `/admin/users/${id}`)).body.email).toBe(userName);
+    await allow();
+    expect((await scim('PUT', `/Users/${id}`, body)).status).toBe(200);
+  });
+
   it('are the same with their domain in Unicode and in ASCII', async () => {
     const [wide, plain] = ['idn@b\u00fccher.example', 'idn@xn--bcher-kva.example'];
     const made = await scim('POST', '/Users', {

@@ -1,5 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
+import { Secret } from '../../../../core/contract/values/credentials/secret.ts';
+import { hideIn, secretsOf } from '../../../../core/pipeline/attempt/hide-credentials.ts';
 import { createHarness, providerDocument, type Script, workspaceId } from '../../../../core/test-kit/pipeline-harness.ts';
 
 const key = 'AIzaSyA-planted-in-the-integration';
@@ -68,6 +70,12 @@ it.each([
   const reply = await gateway.send(request);
   expect(reply.text).toContain(`api_key:${stars(key)}`);
   expect(JSON.stringify([reply.text, gateway.records, gateway.logs])).not.toContain('planted');
+});
+
+it('errors of providers: a credential that contains another one is hidden as a whole', () => {
+  const credentials = { api_key: new Secret('planted-key') };
+  const secrets = secretsOf({ credentials, headers: ['authorization', 'Bearer planted-key-of-a-header'] });
+  expect(hideIn('planted-key-of-a-header, planted-key', secrets)).toBe('***********************, ***********');
 });
 
 it('errors of providers: credentials are found in errors that are compressed without being asked for', async () => {

@@ -18,6 +18,22 @@ function plugin(name: string, stage: Stage, more: Partial<CorePlugin> = {}): Cor
   } as CorePlugin;
 }
 
+it('a config that plugins see has digests in the place of all credentials, also in its targets', async () => {
+  const seen: unknown[] = [];
+  const spy = plugin('spy', 'cache', {
+    onConfig(_config, { config }) {
+      seen.push(config);
+      return null;
+    },
+  });
+  const gateway = createHarness({ plugins: [spy] });
+  const credentials = { api_key: 'sk-planted', aws_secret_access_key: 'planted too' };
+  const config = { ...credentials, strategy: { mode: 'fallback' }, targets: [{ provider: 'bedrock', ...credentials }] };
+  await gateway.send({ headers: { 'x-svc-config': JSON.stringify(config) } });
+  const text = JSON.stringify(seen);
+  expect([text.includes('planted'), text.match(/sha256:/g)?.length]).toEqual([false, 4]);
+});
+
 describe('the plugin order', () => {
   it('is the built-in one without third-party plugins', () => {
     expect(() => checkOrder(builtInPlugins({ apiKeyPepper: new Uint8Array(32) }))).not.toThrow();
