@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { userInvites } from '../../../admin/resources/user-invites/entity.ts';
 import { users } from '../../../admin/resources/users/entity.ts';
 import { accept, login, newPerson, tokenOf } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
@@ -94,6 +95,13 @@ describe.each(ruleDatabases)('accounts of single sign-on, on %s', (database) => 
     expect((await plane.ask('GET', `/admin/users/invites/${invite.body.id}`)).body.status).toBe('accepted');
     expect((await accept(plane, tokenOf(invite.body.invite_link))).status).toBe(404);
     await expect(arrive(plane, { connectionId, subject: subject() })).rejects.toMatchObject({ reason: 'provisioning_disabled' });
+    const late = `late-${++count}@${verifiedDomain}`;
+    const { id } = (await plane.ask('POST', '/admin/users/invites', { body: { ...body, email: late } })).body;
+    const em = plane.control.services.database.em();
+    await em.nativeUpdate(userInvites, { id }, { expiresAt: new Date(Date.now() - 1_000) });
+    await expect(arrive(plane, { connectionId, subject: subject(), email: late })).rejects.toMatchObject({
+      reason: 'provisioning_disabled',
+    });
     await plane.ask('PUT', path, { body: { disable_auto_provision_user: false } });
   });
 

@@ -274,6 +274,19 @@ describe.each(ruleDatabases)('SCIM groups, on %s', (database) => {
     expect(data.map((one: { id: string }) => one.id)).toEqual([person.id]);
   });
 
+  it('narrow the keys that their members granted when they leave', async () => {
+    const person = await newPerson(plane, 'member');
+    const group = await newGroup('ws-Granters-role-manager', [{ value: person.id }]);
+    const [{ workspace_id }] = await mappings(group.id);
+    const body = { name: 'K', scopes: ['configs.list', 'configs.create'], workspace_id };
+    const made = await plane.ask('POST', '/api-keys/workspace/service', { key: person.token, body });
+    expect(made.status).toBe(200);
+    const scopes = async () => (await plane.ask('GET', `/api-keys/${made.body.id}`)).body.scopes;
+    expect(await scopes()).toEqual(body.scopes);
+    await scim('PATCH', `/Groups/${group.id}`, patch({ op: 'remove', path: 'members' }));
+    expect(await scopes()).toEqual([]);
+  });
+
   it('give keys to a few members at once and to many by jobs, which skip those who left', async () => {
     const { services } = plane.control;
     const em = () => services.database.em();

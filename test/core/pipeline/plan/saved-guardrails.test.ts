@@ -73,7 +73,7 @@ describe('saved guardrails in configs', () => {
     expect((await ask(gateway, { input_guardrails: [`${id}/${versionId}`] })).status).toBe(400);
   });
 
-  it('of the organisation are not replaced by one of the workspace with the same slug, if the organisation prescribes them', async () => {
+  it('saved guardrails that the organisation prescribes are not replaced by one of the workspace with the same slug', async () => {
     for (const list of ['organisationInput', 'organisationOutput', 'organisationStart']) {
       const gateway = createHarness();
       const checks = [{ id: 'default.allowedRequestTypes', parameters: { blockedTypes: ['chatComplete'] } }];
