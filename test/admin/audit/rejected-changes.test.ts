@@ -41,6 +41,17 @@ describe.each(ruleDatabases)('audit entries of rejected changes, on %s', (databa
     expect(await plane.lastAudit()).toMatchObject({ responseStatusCode: status, workspaceId });
   });
 
+  it('hold no value of a body that does not match its schema: any field may be a secret', async () => {
+    const body = { name: 'planted-1', key: 'planted-2', unknown_field: 'planted-3', nested: { list: ['planted-4'] } };
+    expect((await plane.ask('POST', '/integrations', { body })).status).toBe(400);
+    const entry = await plane.lastAudit();
+    expect(entry).toMatchObject({
+      responseStatusCode: 400,
+      requestBody: { name: expect.anything(), unknown_field: expect.anything() },
+    });
+    expect(JSON.stringify(entry)).not.toContain('planted');
+  });
+
   it('have no workspace if the row id belongs to another organisation', async () => {
     const other = await plane.newTenant();
     const { id } = (await plane.ask('POST', '/configs', { key: other.adminKey, body: { name: 'x', config: {} } })).body;

@@ -58,6 +58,10 @@ describe.each(ruleDatabases)('accounts of single sign-on, on %s', (database) => 
       null,
       'member',
     ]);
+    // A membership that an admin gave stays, although a rule names its workspace for a time.
+    await plane.ask('POST', `/admin/workspaces/${two}/users`, { body: { users: [{ id: user.id, role: 'member' }] } });
+    for (const groups of [['builders'], ['readers']]) await arrive(plane, { ...who, groups });
+    expect(await roleIn(user.id, two)).toBe('member');
     expect((await arrive(plane, { ...who, groups: ['admins'] })).user.role).toBe('admin');
     expect((await arrive(plane, { ...who, groups: [] })).user.role).toBe('member');
     expect([await roleIn(user.id, one), await roleIn(user.id, own)]).toEqual([null, 'member']);
@@ -100,6 +104,15 @@ describe.each(ruleDatabases)('accounts of single sign-on, on %s', (database) => 
     const em = plane.control.services.database.em();
     await em.nativeUpdate(userInvites, { id }, { expiresAt: new Date(Date.now() - 1_000) });
     await expect(arrive(plane, { connectionId, subject: subject(), email: late })).rejects.toMatchObject({
+      reason: 'provisioning_disabled',
+    });
+    // An admin who is no admin any more has sent an invite for another one.
+    const sender = await newPerson(plane, 'admin');
+    const sent = { email: `admin-${++count}@${verifiedDomain}`, role: 'admin' };
+    const ofSender = await plane.ask('POST', '/admin/users/invites', { key: sender.token, body: { ...sent, workspaces: [] } });
+    expect(ofSender.status).toBe(200);
+    await plane.ask('PUT', `/admin/users/${sender.id}`, { body: { role: 'member' } });
+    await expect(arrive(plane, { connectionId, subject: subject(), email: sent.email })).rejects.toMatchObject({
       reason: 'provisioning_disabled',
     });
     await plane.ask('PUT', path, { body: { disable_auto_provision_user: false } });

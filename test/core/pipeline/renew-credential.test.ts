@@ -25,15 +25,31 @@ it.each([
   expect(await renewCredential(refused(), refusal, async () => true, resolve)).toBeNull();
 });
 
+/** Counts look-ups, of which none succeeds. */
+function counted() {
+  const count = { looks: 0, resolve: () => new GatewayError('invalid_provider', { detail: String(++count.looks) }) };
+  return count;
+}
+
 it('credential renewal: an unchanged credential or a disconnected client causes no look-up', async () => {
-  const resolve = () => {
-    throw new Error('looked for');
-  };
-  expect(await renewCredential(refused(), refusal, async () => false, resolve)).toBeNull();
+  const count = counted();
+  expect(await renewCredential(refused(), refusal, async () => false, count.resolve)).toBeNull();
   const ctx = refused();
   const leaves = async () => {
     Object.assign(ctx, { aborted: true });
     return true;
   };
-  expect(await renewCredential(ctx, refusal, leaves, resolve)).toBeNull();
+  expect(await renewCredential(ctx, refusal, leaves, count.resolve)).toBeNull();
+  expect(count.looks).toBe(0);
+  expect(await renewCredential(refused(), refusal, async () => true, count.resolve)).toBeNull();
+  expect(count.looks).toBe(1);
+});
+
+it.each<[string, Partial<RequestContext>, AttemptReply]>([
+  ['a body that cannot be sent again', { bodyTaken: true }, refusal],
+  ['an error of the gateway itself', {}, { kind: 'error', error: new GatewayError('forbidden') }],
+])('credential renewal: there is no look-up after %s', async (_, fields, reply) => {
+  const count = counted();
+  await renewCredential(Object.assign(refused(), fields), reply, async () => true, count.resolve);
+  expect(count.looks).toBe(0);
 });

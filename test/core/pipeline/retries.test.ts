@@ -3,6 +3,7 @@ import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import type { HeaderList } from '../../../core/contract/values/http/http.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import type { Timers } from '../../../core/contract/values/time/timers.ts';
+import { mayRetry } from '../../../core/pipeline/attempt/retry-wait.ts';
 import {
   chatReply,
   chatStream,
@@ -220,4 +221,11 @@ describe('the retry budget', () => {
     expect(await ask(gateway, { provider: '@one' })).toMatchObject({ status: 503, retries: '0' });
     expect(gateway.records[0]?.decisions).toBeUndefined();
   });
+});
+
+it('retries: an error that the caller caused is not retried, although the config lists its status', () => {
+  const retry = { attempts: 1, statusCodes: [413], useRetryAfter: false, attemptTimeMs: null, totalTimeMs: null };
+  const last = { status: 413, ok: false };
+  expect(mayRetry(retry, { ...last, error: null })).toBe(true);
+  expect(mayRetry(retry, { ...last, error: new GatewayError('body_too_large') })).toBe(false);
 });
