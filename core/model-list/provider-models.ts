@@ -5,6 +5,7 @@ import type { OutgoingCall } from '../contract/provider/provider.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { hidingSender } from '../pipeline/attempt/hide-credentials.ts';
+import { addClientHeaders } from '../pipeline/attempt/outgoing-call.ts';
 import { readWholeReply, type WholeReply } from '../pipeline/attempt/whole-reply.ts';
 import type { Dispatcher } from '../pipeline/dispatch.ts';
 import { isRefusal } from '../pipeline/target/refusal.ts';
@@ -85,13 +86,9 @@ async function ask(
   path: string,
   dispatcher: Dispatcher,
 ): Promise<WholeReply> {
-  const call: OutgoingCall = {
-    method: 'GET',
-    origin: resolved.origin,
-    path: resolved.basePath + path,
-    headers: ['accept', 'application/json', ...resolved.headers],
-    body: null,
-  };
+  const headers = ['accept', 'application/json', ...resolved.headers];
+  addClientHeaders(ctx, target, resolved, headers, dispatcher.outgoing.prefixes);
+  const call: OutgoingCall = { method: 'GET', origin: resolved.origin, path: resolved.basePath + path, headers, body: null };
   const services = resolved.slug === null ? dispatcher.sign : (dispatcher.signStored ?? dispatcher.sign);
   await resolved.adapter.sign?.(call, resolved.settings, resolved.credentials, services);
   const { connectMs, idleMs, requestMs } = dispatcher.outgoing.timeouts;

@@ -251,10 +251,10 @@ function acceptOf(ctx: RequestContext, operation: Operation, stream: boolean): s
 }
 
 /**
- * Adds to a shaped call the client headers that the adapter, the request or the target names. Throws `bad_request` for one that must not
- * be forwarded.
+ * Adds to a call of the gateway's own making the client headers that the adapter, the request or the target names. Throws `bad_request` for
+ * one that must not be forwarded.
  */
-function addClientHeaders(
+export function addClientHeaders(
   ctx: RequestContext,
   target: Target,
   { adapter }: ResolvedTarget,
