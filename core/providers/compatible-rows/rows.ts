@@ -207,7 +207,14 @@ export const rows: readonly CompatibleRow[] = [
     operations: ['chatComplete', 'createModelResponse'],
     chat: openModels,
   },
-  { id: 'modal', baseUrl: 'https://api.modal.com/v1', operations: ['chatComplete', 'complete', 'embed'], chat: openModels },
+  {
+    id: 'modal',
+    baseUrl: 'https://api.modal.com/v1',
+    operations: ['chatComplete', 'complete', 'embed'],
+    chat: openModels,
+    // The two halves of a proxy token of the caller.
+    forwards: ['modal-key', 'modal-secret'],
+  },
   { id: 'monsterapi', baseUrl: 'https://llm.monsterapi.ai/v1', operations: ['chatComplete'], chat: openModels },
   { id: 'moonshot', baseUrl: 'https://api.moonshot.cn', pathPrefix: '/v1', operations: ['chatComplete'], chat: openModels },
   { id: 'ncompass', baseUrl: 'https://api.ncompass.tech/v1', operations: ['chatComplete'], chat: openModels },

@@ -52,6 +52,13 @@ describe('OpenAI-compatible rows through the pipeline', () => {
     expect([urlOf(gateway), keyOf(gateway)]).toEqual([url, 'Bearer own']);
   });
 
+  it('modal receives the token of its proxy from the client', async () => {
+    const gateway = harness(replyWith(200, chatReply('hello')));
+    const more = { 'x-svc-custom-host': 'https://me--chat.modal.run/v1', 'modal-key': 'wk-1', 'modal-secret': 'ws-1' };
+    expect((await send(gateway, 'modal', '/v1/chat/completions', chat, more)).status).toBe(200);
+    expect([keyOf(gateway, 'modal-key'), keyOf(gateway, 'modal-secret')]).toEqual(['wk-1', 'ws-1']);
+  });
+
   it.each([
     ['meshy', '/v1/text-to-3d', 'https://api.meshy.ai/openapi/v2/text-to-3d', 'authorization', 'Bearer own'],
     ['replicate', '/v1/predictions', 'https://api.replicate.com/v1/predictions', 'authorization', 'Bearer own'],
