@@ -13,6 +13,9 @@ export function isExplicitProxy(pathBelowV1: string): boolean {
   return pathBelowV1.startsWith('/proxy/');
 }
 
+/** What belongs to a file, a batch or a fine-tuning job, such as the events of a job. */
+const ofStored = /^\/(?:files|batches|fine_tuning)\//;
+
 /**
  * Pass-through for everything below `/v1` that is not a route of the service: method, path, query and bytes are sent to the
  * provider unchanged. Replies about message batches name the gateway as the address of the results. `/v1/proxy/…` forces it also for
@@ -26,5 +29,7 @@ export function proxyEndpoint(method: string, pathBelowV1: string): Endpoint | n
   const proxyPath = path.startsWith('/v1/') ? path.slice('/v1'.length) : path;
   const traffic = passedTraffic(method, proxyPath);
   const endpoint: Endpoint = { name: 'proxy', operation: null, scopes, format: 'plain', proxyPath, traffic };
-  return !isExplicit && messageBatches.test(proxyPath) ? { ...endpoint, namesResults: true } : endpoint;
+  if (isExplicit) return endpoint;
+  if (ofStored.test(proxyPath)) return { ...endpoint, isOfStored: true };
+  return messageBatches.test(proxyPath) ? { ...endpoint, namesResults: true } : endpoint;
 }

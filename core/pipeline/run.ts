@@ -256,11 +256,9 @@ function adopt(ctx: RequestContext, plan: Plan, { storedOnManyTargets, services 
   ctx.configVersionId = plan.versionId;
   if (plan.readsAhead && identity !== null)
     readAhead(services.documents, plan, identity.workspaceId, requestTarget?.provider ?? null);
-  if (endpoint?.isStored) {
-    // A resource stored by one provider does not exist at another, so a second target would always fail.
-    if (plan.targets.length > 1 && !storedOnManyTargets) throw manyTargets();
-    return;
-  }
+  // A resource stored by one provider does not exist at another, so a second target would always fail.
+  if ((endpoint?.isStored || endpoint?.isOfStored) && plan.targets.length > 1 && !storedOnManyTargets) throw manyTargets();
+  if (endpoint?.isStored) return;
   if (endpoint?.routing === 'optional' || (ctx.requestTarget?.provider ?? null) !== null) return;
   for (const target of plan.targets) if (target.provider === null && target.promptId === null) throw missingProvider();
 }

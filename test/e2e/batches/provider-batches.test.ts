@@ -127,6 +127,8 @@ describe('files and batches at an OpenAI-compatible provider', () => {
       message: expect.stringContaining('allow at most one target'),
     });
     await expect(two.batches.retrieve('batch_1')).rejects.toMatchObject({ status: 400 });
+    await expect(two.fineTuning.jobs.listEvents('ftjob-1')).rejects.toMatchObject({ status: 400 });
+    await expect(two.fineTuning.jobs.pause('ftjob-1')).rejects.toMatchObject({ status: 400 });
     expect(gateway.upstream.requests).toHaveLength(0);
   });
 });

@@ -14,6 +14,8 @@ export interface Endpoint {
    * most one target, because a resource stored by one provider does not exist at another.
    */
   readonly isStored?: true;
+  /** True for pass-through routes below files, batches and fine-tuning jobs: a config for them has at most one target too. */
+  readonly isOfStored?: true;
   /** Function name in records: an operation, `proxy`, `realtime`, `listModels`, `explainConfig`, … */
   readonly name:
     | OperationName
