@@ -88,6 +88,19 @@ export function createMasks(names: readonly string[], credentials: readonly stri
   };
 }
 
+/** Returns masks that also mask these headers (lower case). */
+export function withMaskedHeaders(masks: Masks, names: readonly string[]): Masks {
+  if (names.length === 0) return masks;
+  return {
+    ...masks,
+    headers(list) {
+      const out = masks.headers(list);
+      for (const name of names) if (Object.hasOwn(out, name)) define(out, name, masked);
+      return out;
+    },
+  };
+}
+
 /** Vectors of embeddings are large and of no use to readers. */
 export function withoutVectors(body: unknown): unknown {
   if (!isObject(body) || !Array.isArray(body.data)) return body;

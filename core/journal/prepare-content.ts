@@ -1,7 +1,7 @@
 import type { CapturedContent } from '../contract/plugin/record/content-capture.ts';
 import type { PromptContent, RecordContent } from '../contract/protocol/record-contents.ts';
 import type { JsonObject } from '../contract/values/json/json.ts';
-import { type Masks, withoutVectors } from './mask-content.ts';
+import { type Masks, withMaskedHeaders, withoutVectors } from './mask-content.ts';
 import { exchangeOf } from './prepare-exchange.ts';
 import { join, sideOf } from './prepare-side.ts';
 
@@ -11,10 +11,11 @@ export type MergeStream = (operation: string | null, events: string) => JsonObje
 /** Converts the bytes of a finished request to their stored form: decoded, streams merged, vectors omitted, credentials masked. */
 export function prepareContent(
   content: CapturedContent,
-  masks: Masks,
+  common: Masks,
   mergeStream: MergeStream,
   bytesMax: number,
 ): RecordContent {
+  const masks = withMaskedHeaders(common, content.maskedHeaders);
   const { id, createdAt, organisationId, workspaceId, operation, requestHeaders, requestBody, reply } = content;
   const cut = requestBody === null ? null : requestBody.subarray(0, bytesMax);
   const isCut = requestBody !== null && requestBody.length > bytesMax;

@@ -19,7 +19,7 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
 
 /**
  * Rejects options that have no effect here, so that no caller relies on them. Throws `bad_request` that names the header.
- * `sensitive-headers` needs no action, because values of headers are never logged or stored.
+ * `sensitive-headers` masks headers in stored contents: see `CapturedContent`.
  */
 export function checkRequestOptions(ctx: RequestContext): void {
   for (const [name, value] of ctx.gatewayHeaders) {

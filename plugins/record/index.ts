@@ -102,7 +102,7 @@ function addContent(ctx: RequestContext, reply: ContentCapture, contents: Conten
   const { id, identity, endpoint, request, body, prompt, requestBytes } = ctx;
   if (identity === null || (reply.isErrorOnly && status < 400)) return;
   contents.add({
-    ...{ id, createdAt: isoTime(ctx.receivedAtMs), reply },
+    ...{ id, createdAt: isoTime(ctx.receivedAtMs), reply, maskedHeaders: sensitiveHeaders(ctx) },
     ...(reply.isErrorOnly
       ? { requestHeaders: [], requestBody: noBytes, prompt: null }
       : {
@@ -111,6 +111,11 @@ function addContent(ctx: RequestContext, reply: ContentCapture, contents: Conten
         }),
     ...{ organisationId: identity.organisationId, workspaceId: identity.workspaceId, operation: endpoint?.operation ?? null },
   });
+}
+
+function sensitiveHeaders({ gatewayHeaders }: RequestContext): string[] {
+  const names = gatewayHeaders.get('sensitive-headers') ?? '';
+  return names === '' ? [] : names.split(',').map((name) => name.trim().toLowerCase());
 }
 
 const noBytes = new Uint8Array();

@@ -268,3 +268,15 @@ it('debug_log_error_body stores the body of an error alone, and enforce_debug_lo
   });
   await set({ enforce_debug_log_setting: 0 });
 });
+
+it('headers that the client names as sensitive are masked, also in the call to the provider', async () => {
+  const headers = {
+    ...{ 'x-patient': 'Jane Doe', 'x-tenant': 'blue', 'x-svc-sensitive-headers': 'X-Patient, x-none' },
+    'x-svc-forward-headers': 'x-patient, x-tenant',
+  };
+  const log = await detailOf(await chat({}, headers));
+  const shown = { 'x-patient': '***', 'x-tenant': 'blue' };
+  expect(log.request.headers).toMatchObject(shown);
+  expect(log.transformedRequest.headers).toMatchObject(shown);
+  expect(JSON.stringify(log)).not.toContain('Jane Doe');
+});

@@ -28,6 +28,7 @@ function captured(reply: string | Uint8Array, more: Partial<CapturedContent> & {
     ...base,
     prompt: null,
     requestHeaders: json,
+    maskedHeaders: [],
     requestBody: Buffer.from('{"a":1}'),
     reply: capture,
     ...rest,

@@ -68,6 +68,8 @@ export interface CapturedContent {
   readonly workspaceId: string;
   readonly operation: string | null;
   readonly requestHeaders: HeaderList;
+  /** Lower-case names of the headers that the client wants masked (`x-svc-sensitive-headers`). */
+  readonly maskedHeaders: readonly string[];
   /** Null if the body was not held in memory. */
   readonly requestBody: Uint8Array | null;
   /** Variables of a prompt, and the bytes of the body that they arrived in. Null for requests without a prompt. */
