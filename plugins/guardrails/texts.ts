@@ -45,6 +45,8 @@ const outputKeys: Partial<Record<OperationName, readonly string[]>> = {
   messages: ['content'],
   createModelResponse: ['output'],
   getModelResponse: ['output'],
+  // What a background response has written until then.
+  cancelModelResponse: ['output'],
   createTranscription: ['text'],
   createTranslation: ['text'],
   ocr: ['pages', 'document_annotation'],

@@ -81,6 +81,15 @@ it('the text of pages that OCR has read is checked', async () => {
   expect((await ask(config, '/v1/ocr', body, page('a word'))).status).toBe(200);
 });
 
+it('the text of a response that is cancelled is checked', async () => {
+  const output = (text: string) => [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] }];
+  const cancelled = (text: string) =>
+    replyWith(200, { id: 'resp_1', object: 'response', status: 'cancelled', output: output(text) });
+  const cancel = (text: string) =>
+    ask({ provider: 'openai', api_key: 'k', output_guardrails: none() }, '/v1/responses/resp_1/cancel', '', cancelled(text));
+  expect([(await cancel('a secret')).status, (await cancel('a word')).status]).toEqual([446, 200]);
+});
+
 describe('pass-through routes', () => {
   const path = '/v1/some/route';
   const gemini = (...texts: string[]) => texts.map((text) => ({ candidates: [{ content: { parts: [{ text }] } }] }));
