@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
+import { audioSecondsMax } from '../../core/contract/values/models/usage.ts';
 
 /** Returns the error in the value of a header. Null if there is none. */
 type Rule = (value: string) => string | null;
@@ -15,6 +16,7 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['refresh-prompt-cache', isFlag],
   ['gateway-transport', () => 'This version calls providers over HTTP only. Leave the header out'],
   ['sensitive-headers', headerNames],
+  ['audio-file-duration', seconds],
 ]);
 
 /**
@@ -49,6 +51,10 @@ function absent(why: string): Rule {
 
 function cacheMode(value: string): string | null {
   return /^(?:simple|semantic|true|false)$/.test(value) ? null : 'Expected simple, semantic, true or false';
+}
+
+function seconds(value: string): string | null {
+  return Number(value) >= 0 && Number(value) <= audioSecondsMax ? null : `Expected seconds from 0 to ${audioSecondsMax}`;
 }
 
 function headerNames(value: string): string | null {

@@ -3,7 +3,7 @@ import type { CoreServices } from '../../contract/plugin/core-plugin.ts';
 import { reasonOf } from '../../contract/values/errors/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { charactersPerToken, promptTexts, roughTokens, textsBelow } from '../../contract/values/models/prompt-text.ts';
-import { emptyUsage, type Usage } from '../../contract/values/models/usage.ts';
+import { audioSecondsMax, emptyUsage, type Usage } from '../../contract/values/models/usage.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
 import type { Outgoing } from '../attempt/outgoing-call.ts';
 
@@ -51,9 +51,6 @@ function addStatedDuration(ctx: RequestContext, stated: string): void {
   const usage = ctx.usage ?? emptyUsage();
   ctx.usage = { ...usage, units: { ...usage.units, audio_seconds: seconds } };
 }
-
-/** A week, longer than any file that providers accept. */
-const audioSecondsMax = 604_800;
 
 /** Maximum time in milliseconds that the end of a reply waits for its count. */
 const timeoutMs = 2000;

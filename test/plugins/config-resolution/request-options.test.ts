@@ -31,6 +31,8 @@ it.each([
   ['cache', 'full'],
   ['cache-force-refresh', 'True'],
   ['strict-open-ai-compliance', '1'],
+  ['audio-file-duration', '1:30'],
+  ['audio-file-duration', '-1'],
 ])('x-svc-%s: rejects %s, which would have no effect', async (name, value) => {
   const gateway = createHarness();
   const reply = await gateway.send({ body, headers: { [`x-svc-${name}`]: value } });

@@ -84,3 +84,6 @@ export function serviceTierOf(value: unknown): string | null {
 export function totalTokens(usage: Pick<Usage, 'inputTokens' | 'cacheReadTokens' | 'cacheWriteTokens' | 'outputTokens'>): number {
   return usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
 }
+
+/** Maximum of `x-svc-audio-file-duration`: a week, longer than any file that providers accept. */
+export const audioSecondsMax = 604_800;
