@@ -13,7 +13,7 @@ export function isExplicitProxy(pathBelowV1: string): boolean {
   return pathBelowV1.startsWith('/proxy/');
 }
 
-/** What belongs to a file, a batch or a fine-tuning job, such as the events of a job. */
+/** Paths of parts of a file, a batch or a fine-tuning job, such as the events of a job. */
 const ofStored = /^\/(?:files|batches|fine_tuning)\//;
 
 /**

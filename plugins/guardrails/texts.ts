@@ -45,7 +45,7 @@ const outputKeys: Partial<Record<OperationName, readonly string[]>> = {
   messages: ['content'],
   createModelResponse: ['output'],
   getModelResponse: ['output'],
-  // What a background response has written until then.
+  // Text of a background response until then.
   cancelModelResponse: ['output'],
   createTranscription: ['text'],
   createTranslation: ['text'],
