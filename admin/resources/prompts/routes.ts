@@ -44,7 +44,7 @@ export const promptRoutes: readonly AdminRoute[] = [
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
       const [rows, total] = await findPage(em, prompts, { $and: where }, page);
       const models = await publishedModels(em, rows);
-      // What other workspaces do with a prompt that they share is not shown.
+      // Uses of a shared prompt in other workspaces are not shown.
       const mine = rows.filter((row) => workspaceId === null || row.workspaceId === workspaceId);
       const used = query.return_last_used === 'true' ? await lastUsedAt(em, 'prompts', organisationId, mine) : null;
       const showShare = query.type === 'shared' || query.show_prompt_share === 'true';
