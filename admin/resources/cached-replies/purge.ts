@@ -7,9 +7,20 @@ export async function purgeWorkspace(change: Change, workspaceId: string): Promi
   await count(change, workspaceId, 'cache_purges');
 }
 
-/** Deletes the entries of a namespace. */
-export async function purgeNamespace(change: Change, workspaceId: string, namespace: string): Promise<void> {
-  await change.tx.nativeDelete(cachedReplies, { workspaceId, namespace });
+/** Selects entries of a workspace by their labels. */
+export interface CacheFilter {
+  readonly namespace?: string | undefined;
+  readonly model?: string | undefined;
+}
+
+/** Returns the condition on the rows that a filter selects. */
+export function matching({ namespace, model }: CacheFilter) {
+  return { ...(namespace === undefined ? {} : { namespace }), ...(model === undefined ? {} : { model }) };
+}
+
+/** Deletes the entries with these labels. */
+export async function purgeMatching(change: Change, workspaceId: string, filter: CacheFilter): Promise<void> {
+  await change.tx.nativeDelete(cachedReplies, { workspaceId, ...matching(filter) });
   await count(change, workspaceId, 'cache_generation');
 }
 

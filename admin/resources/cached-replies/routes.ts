@@ -6,11 +6,13 @@ import { emptyReply, listOf, nullableText, time } from '../../http/reply/reply-s
 import { pageEntries, pageOf } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { cachedReplies } from './entity.ts';
-import { purgeEntry, purgeNamespace, purgeWorkspace } from './purge.ts';
+import { matching, purgeEntry, purgeMatching, purgeWorkspace } from './purge.ts';
 import { sumOf } from './sum.ts';
 
 const nothing = v.strictObject({});
-const namespace = v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(255, 'at most 255 characters')));
+const label = v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(255, 'at most 255 characters')));
+/** Labels as entries show them. */
+const filterEntries = { namespace: label, model: label };
 
 const contents = v.strictObject({
   object: v.literal('cache'),
@@ -63,14 +65,14 @@ export const cachedReplyRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/
     path: `${path}/:workspaceId/cache`,
     scopes: ['workspaces.update'],
     action: 'purge-cache',
-    summary: 'Purge the cache of a workspace in all gateways, or one namespace of it',
+    summary: 'Purge the cache of a workspace in all gateways, or one namespace or model of it',
     reply: emptyReply,
-    query: v.strictObject({ namespace }),
+    query: v.strictObject(filterEntries),
     async handle(call) {
       await call.write(async (change) => {
         const { id } = await findVisibleWorkspace(change.tx, call.actor, call.params.workspaceId ?? '');
-        if (call.query.namespace === undefined) await purgeWorkspace(change, id);
-        else await purgeNamespace(change, id, call.query.namespace);
+        if (Object.keys(matching(call.query)).length === 0) await purgeWorkspace(change, id);
+        else await purgeMatching(change, id, call.query);
       });
       return {};
     },
@@ -83,15 +85,11 @@ export const cachedReplyRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/
     action: 'list-cache',
     summary: 'List the entries in the shared cache of a workspace, newest first',
     reply: listOf(entry),
-    query: v.strictObject({ ...pageEntries, namespace }),
+    query: v.strictObject({ ...pageEntries, ...filterEntries }),
     async handle(call) {
       const { id: workspaceId } = await findVisibleWorkspace(call.em, call.actor, call.params.workspaceId ?? '');
       const expiresAt = { $gt: new Date(call.services.clock.now()) };
-      const where = {
-        workspaceId,
-        expiresAt,
-        ...(call.query.namespace === undefined ? {} : { namespace: call.query.namespace }),
-      };
+      const where = { workspaceId, expiresAt, ...matching(call.query) };
       const [rows, total] = await findPage(call.em, cachedReplies, where, {
         ...pageOf(call.query),
         fields: listed,

@@ -19,6 +19,7 @@ interface Sent {
   readonly digest: string;
   readonly ttlMs?: number;
   readonly namespace?: string | null;
+  readonly model?: string;
   readonly partition?: string | null;
   readonly vector?: readonly number[];
 }
@@ -45,10 +46,13 @@ describe.each(ruleDatabases)('cached replies, on %s', (database) => {
   }
 
   /** Stores an entry whose sealed bytes are its digest: the control plane does not open them. */
-  function store(tenant: Tenant, { digest, ttlMs = 60_000, namespace = null, partition = null, vector = [] }: Sent) {
+  function store(
+    tenant: Tenant,
+    { digest, ttlMs = 60_000, namespace = null, model = 'gpt-5', partition = null, vector = [] }: Sent,
+  ) {
     const line = {
       ...{ workspace_id: tenant.workspaceId, organisation_id: tenant.organisationId, holder: 'h', digest, ttl_ms: ttlMs },
-      ...{ namespace, model: 'gpt-5', endpoint: 'chatComplete', partition, dimensions: vector.length },
+      ...{ namespace, model, endpoint: 'chatComplete', partition, dimensions: vector.length },
     };
     return send('store', line, Buffer.concat([vectorBytes(Float32Array.from(vector)), Buffer.from(`sealed ${digest}`)]));
   }
@@ -167,6 +171,22 @@ describe.each(ruleDatabases)('cached replies, on %s', (database) => {
       const ids = await idsOf();
       expect(ids).toContain('y');
       expect(ids).not.toContain('x');
+    });
+
+    it('list and purge the entries of one model, within a namespace if it is named', async () => {
+      await plane.ask('DELETE', cachePath());
+      for (const [digest, namespace] of [
+        ['m1', null],
+        ['m2', 'n3'],
+      ] as const)
+        await store(plane, { digest, namespace, model: 'gpt-4o' });
+      await store(plane, { digest: 'm3', namespace: 'n3' });
+      expect((await idsOf('?model=gpt-4o')).sort()).toEqual(['m1', 'm2']);
+      expect(await idsOf('?model=gpt-4o&namespace=n3')).toEqual(['m2']);
+      expect((await plane.ask('DELETE', `${cachePath()}?model=gpt-4o&namespace=n3`)).status).toBe(200);
+      expect((await idsOf()).sort()).toEqual(['m1', 'm3']);
+      expect((await plane.ask('DELETE', `${cachePath()}?model=gpt-4o`)).status).toBe(200);
+      expect(await idsOf()).toEqual(['m3']);
     });
 
     it('reach nothing of another organisation', async () => {
