@@ -1,6 +1,16 @@
 import * as v from 'valibot';
 import { oneOf } from '../../../core/contract/values/text/one-of.ts';
-import { idOrSlug, name, pageEntries, queryFlag, slug, tenantEntries, text, unchanged } from '../../http/request/schemas.ts';
+import {
+  idOrSlug,
+  name,
+  notEnforced,
+  pageEntries,
+  queryFlag,
+  slug,
+  tenantEntries,
+  text,
+  unchanged,
+} from '../../http/request/schemas.ts';
 
 const anything = v.record(v.string(), v.unknown());
 const objects = v.pipe(v.array(anything), v.maxLength(256, 'at most 256 entries'));
@@ -23,6 +33,9 @@ const virtualKey = v.pipe(
 const toolChoice = v.union([anything, v.pipe(v.string(), v.maxLength(64))], 'an object or a text is expected');
 const description = v.nullish(text);
 
+/** Ids of rows that this service does not have. Clients of the reference send them empty. */
+const olderEntries = { ai_model_id: notEnforced, finetune_id: notEnforced, provider_api_key_id: notEnforced };
+
 /** Content that makes a version. */
 const contentEntries = {
   functions: v.nullish(objects),
@@ -42,6 +55,7 @@ export const createBody = v.strictObject({
   string,
   parameters: anything,
   ...contentEntries,
+  ...olderEntries,
   virtual_key: v.optional(virtualKey),
   version_description: description,
 });
@@ -55,6 +69,7 @@ export const updateBody = v.strictObject({
   string: v.nullish(string),
   parameters: v.nullish(anything),
   ...contentEntries,
+  ...olderEntries,
   /** Another name of `template_metadata`. */
   prompt_metadata: v.nullish(anything),
   virtual_key: v.nullish(virtualKey),

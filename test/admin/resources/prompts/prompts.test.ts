@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../../../admin/db/new-id.ts';
 import { sampleRecord } from '../../../support/samples/sample-record.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
@@ -204,6 +205,14 @@ describe.each(ruleDatabases)('prompts, on %s', (database) => {
     });
   });
 
+  it('accepts ids of the reference that clients send empty, without a new version', async () => {
+    const older = { ai_model_id: null, finetune_id: '', provider_api_key_id: null };
+    const { slug } = await create(older);
+    expect((await put(slug, older)).status).toBe(200);
+    expect((await plane.ask('GET', `/prompts/${slug}/versions`)).body.total).toBe(1);
+    expect(await read(slug)).not.toHaveProperty('ai_model_id');
+  });
+
   it('refuses fields that are wrong, by name', async () => {
     const cases: [object, number, string][] = [
       [{ name: '' }, 400, 'name: must not be empty'],
@@ -212,6 +221,7 @@ describe.each(ruleDatabases)('prompts, on %s', (database) => {
       [{ is_raw_template: 2 }, 400, 'is_raw_template: 0 or 1 is expected'],
       [{ virtual_key: 'nobody' }, 404, 'virtual_key: Provider not found'],
       [{ collection_id: 'nowhere' }, 404, 'collection_id: Collection not found'],
+      [{ finetune_id: newId() }, 400, 'finetune_id: not supported by this version. Remove it'],
     ];
     for (const [more, status, message] of cases) {
       const reply = await plane.ask('POST', '/prompts', { body: { ...greeting, ...more } });
