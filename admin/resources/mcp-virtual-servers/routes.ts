@@ -1,10 +1,12 @@
 import type { FilterQuery } from '@mikro-orm/core';
 import { allItems } from '../../../core/contract/protocol/mcp/mcp-virtual.ts';
 import { findPage } from '../../db/find-page.ts';
+import type { EntityManager } from '../../db/open-database.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
+import { mcpServers } from '../mcp-servers/entity.ts';
 import { type Workspace, workspaces } from '../workspaces/entity.ts';
 import { type McpVirtualServer, mcpVirtualServers, type SelectedPrompt, type SelectedTool } from './entity.ts';
 import { createBody, createReply, listQuery, listReply, readReply, updateBody } from './schema.ts';
@@ -44,7 +46,9 @@ export const mcpVirtualServerRoutes: readonly AdminRoute[] = [
       const [rows, total] = await findPage(em, mcpVirtualServers, { $and: where }, page);
       const ids = [...new Set(rows.map((row) => row.workspaceId))];
       const spaces = new Map((await em.find(workspaces, { organisationId, id: { $in: ids } })).map((one) => [one.id, one]));
-      const data = rows.map((row) => toReply(services.settings.mcpPublicUrl, row, spaces.get(row.workspaceId) as Workspace));
+      const active = await activeServersOf(em, organisationId, ids);
+      const of = (row: McpVirtualServer) => spaces.get(row.workspaceId) as Workspace;
+      const data = rows.map((row) => toReply(services.settings.mcpPublicUrl, row, of(row), active));
       return { object: 'list', total, data };
     },
   }),
@@ -75,8 +79,10 @@ export const mcpVirtualServerRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const row = await findVirtualServer(call.em, call, call.params.mcpVirtualServerId ?? '');
       call.tag(row.revision);
-      const workspace = await call.em.findOneOrFail(workspaces, { id: row.workspaceId, organisationId: row.organisationId });
-      return toReply(call.services.settings.mcpPublicUrl, row, workspace);
+      const { workspaceId: id, organisationId } = row;
+      const workspace = await call.em.findOneOrFail(workspaces, { id, organisationId });
+      const active = await activeServersOf(call.em, organisationId, [id]);
+      return toReply(call.services.settings.mcpPublicUrl, row, workspace, active);
     },
   }),
   defineRoute({
@@ -115,7 +121,17 @@ export const mcpVirtualServerRoutes: readonly AdminRoute[] = [
   }),
 ];
 
-function toReply(mcpPublicUrl: string, row: McpVirtualServer, workspace: Workspace) {
+/** Ids of the active MCP servers of these workspaces. */
+async function activeServersOf(em: EntityManager, organisationId: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set();
+  const rows = await em.find(mcpServers, { organisationId, workspaceId: { $in: [...ids] }, status: 'active' });
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** A virtual server as gateways load it: without items of servers that were deleted. */
+function toReply(mcpPublicUrl: string, row: McpVirtualServer, workspace: Workspace, active: ReadonlySet<string>) {
+  const ofActive = <One extends { readonly serverId: string }>(all: readonly One[]) =>
+    all.filter(({ serverId }) => active.has(serverId));
   return {
     id: row.id,
     slug: row.slug,
@@ -127,13 +143,17 @@ function toReply(mcpPublicUrl: string, row: McpVirtualServer, workspace: Workspa
     status: row.status,
     created_at: row.createdAt.toISOString(),
     last_updated_at: row.lastUpdatedAt.toISOString(),
-    tools: row.tools.map((one) => ({ tool: one.tool, ...renamedReply(one, one.tool), arguments: { ...one.arguments } })),
-    prompts: row.prompts.map((one) => ({
+    tools: ofActive(row.tools).map((one) => ({
+      tool: one.tool,
+      ...renamedReply(one, one.tool),
+      arguments: { ...one.arguments },
+    })),
+    prompts: ofActive(row.prompts).map((one) => ({
       prompt: one.prompt,
       ...renamedReply(one, one.prompt),
       arguments: { ...one.arguments },
     })),
-    resources: row.resources.map(({ serverId, ...one }) => ({ mcp_server_id: serverId, ...one })),
+    resources: ofActive(row.resources).map(({ serverId, ...one }) => ({ mcp_server_id: serverId, ...one })),
     list_timeout_ms: row.listTimeoutMs,
     tool_search: row.toolSearch,
     url: `${mcpPublicUrl}/${workspace.slug}/${row.slug}/mcp`,

@@ -187,6 +187,11 @@ describe.each(ruleDatabases)('tools of MCP servers, on %s', (database) => {
       prompts: [{ prompt: '*', name: 'o_', server: other.slug }],
       resources: [{ resource: 'file:///{+path}', server: other.slug }],
     });
+    // Items of the deleted server are not shown, so that the reply can be sent back.
+    const left = await items();
+    expect(left).toMatchObject({ tools: [{ name: 'search' }], prompts: [{ prompt: '*' }], resources: [{ name: null }] });
+    expect((await plane.ask('GET', `/mcp-virtual-servers?search=${made.body.slug}`)).body.data[0]).toMatchObject(left);
+    expect((await plane.ask('PUT', path, { body: left })).status).toBe(200);
     const toOther = { mcp_server_id: other.slug };
     for (const [more, status, code, field] of [
       [{ tools, slug: other.slug }, 409, 'AB07', 'slug'],
