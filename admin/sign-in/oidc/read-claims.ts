@@ -23,13 +23,15 @@ const groupsMax = 10_000;
 export function readClaims(claims: Claims, own: Pick<OidcSettings, 'group_claim' | 'trust_email'>): UserClaims {
   const email = v.safeParse(emailSchema, claims.email);
   const verified = claims.email_verified;
+  const lastName = nameOf(claims.family_name);
   return {
     email: email.success ? email.output : null,
     // Some providers send the text "true".
     emailVerified: verified === true || verified === 'true' || (verified === undefined && own.trust_email),
     groups: groupsOf(claims[own.group_claim]),
-    firstName: nameOf(claims.given_name),
-    lastName: nameOf(claims.family_name),
+    // Dex and Authelia send the whole name only. It cannot be divided reliably.
+    firstName: nameOf(claims.given_name) ?? (lastName === null ? nameOf(claims.name) : null),
+    lastName,
   };
 }
 
