@@ -22,7 +22,7 @@ import { withToolIndexes } from '../core/formats/openai/tool-indexes.ts';
 import { createMasks } from '../core/journal/mask-content.ts';
 import { redactText } from '../core/log/redact.ts';
 import { EventStream } from '../core/pipeline/attempt/event-stream.ts';
-import { modelInForm } from '../core/pipeline/request/passed-model.ts';
+import { modelsInForm } from '../core/pipeline/request/passed-model.ts';
 import { compileTemplate } from '../core/prompts/compile-template.ts';
 import { azurePriceName } from '../core/provider-settings/price-names.ts';
 import { eventStream } from '../core/providers/bedrock/event-stream.ts';
@@ -140,7 +140,7 @@ it.each<[string, () => unknown]>([
     'many words of the mock provider, which share events',
     () => expect(streamedReply(frame, { ...reply, text: 'a '.repeat(n) }, null, {}).length).toBeLessThan(6_000),
   ],
-  ['forms with many fields', () => modelInForm('\r\n--b\r\nname=model\n'.repeat(n), 'multipart/form-data; boundary=b')],
+  ['forms with many fields', () => modelsInForm('\r\n--b\r\nname=model\n'.repeat(n), 'multipart/form-data; boundary=b')],
   [
     'paths of partial arguments',
     () => partialCall({}, null).add({ partialArgs: [{ jsonPath: `${'a'.repeat(n)}"`, stringValue: '' }] }),

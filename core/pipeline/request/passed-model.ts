@@ -69,19 +69,18 @@ export function isEncoded(request: InboundRequest): boolean {
 }
 
 /**
- * Returns the text of the first part of a form with the name `model`; null if there is none. Texts of other parts cannot imitate a part, because
- * only the boundary in the content type separates parts.
+ * Returns the texts of the parts of a form with the name `model`. Texts of other parts cannot imitate a part, because only the boundary in the
+ * content type separates parts.
  */
-export function modelInForm(text: string, contentType: string): string | null {
+export function modelsInForm(text: string, contentType: string): string[] {
   const boundary = /;\s*boundary=(?:"([^"]+)"|([^\s;]+))/i.exec(contentType);
-  if (boundary === null) return null;
+  if (boundary === null) return [];
   // The last piece may be cut.
   const parts = `\r\n${text}`.split(`\r\n--${boundary[1] ?? boundary[2]}`).slice(1, -1);
-  for (const part of parts) {
+  return parts.flatMap((part) => {
     const end = part.indexOf('\r\n\r\n');
-    if (end !== -1 && modelPart.test(part.slice(0, end))) return part.slice(end + 4);
-  }
-  return null;
+    return end !== -1 && modelPart.test(part.slice(0, end)) ? [part.slice(end + 4)] : [];
+  });
 }
 
 const modelPart = /^content-disposition:[^\r\n]*;[ \t]*name=(?:"model"|model)[ \t]*(?:;|$)/im;

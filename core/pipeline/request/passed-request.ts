@@ -3,6 +3,7 @@ import { isSession } from '../../contract/plugin/requests/is-session.ts';
 import { makesSpeech, namesModelInMessages, type PassedRequest } from '../../contract/plugin/requests/passed-traffic.ts';
 import type { Locations } from '../../contract/provider/passed-usage.ts';
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { BodyConsumer, RequestBody } from '../../contract/values/http/http.ts';
 import { isJsonType, isMultipartForm } from '../../contract/values/http/media-types.ts';
 import { isObject, isText, type JsonObject } from '../../contract/values/json/json.ts';
@@ -10,7 +11,7 @@ import { textOf } from '../../contract/values/text/utf8.ts';
 import { fieldsInHead, formHeadBytes, paramsOfForm } from './form-data.ts';
 import { checkJsonLimits } from './json-limits.ts';
 import { JsonScanner, scanTable, type TextKind } from './json-scanner.ts';
-import { type AddressedModel, addressedModel, isEncoded, modelInForm } from './passed-model.ts';
+import { type AddressedModel, addressedModel, isEncoded, modelsInForm } from './passed-model.ts';
 import { peekBody } from './peek-body.ts';
 import type { BodyLimits } from './read-body.ts';
 
@@ -125,7 +126,7 @@ export async function holdForLimits(ctx: RequestContext, limits: BodyLimits): Pr
       ctx.requestBytes = peeked.head.length;
       readHeldBody(ctx);
     } else {
-      (ctx.passed as PassedFacts).push(peeked.head);
+      (ctx.passed as PassedFacts).pushHeld(peeked.head);
       ctx.peekedBody = peeked.from(peeked.head);
     }
   }
@@ -178,9 +179,9 @@ function jsonParams(body: Uint8Array, valuesMax: number): JsonObject | null {
   }
 }
 
-/** Reads a body that became available after `readPassedRequest`. */
+/** Reads a body that became available after `readPassedRequest`. Throws `bad_request` for a form with two models. */
 export function readHeldBody(ctx: RequestContext): void {
-  if (ctx.body !== null && ctx.passed instanceof PassedFacts) ctx.passed.push(ctx.body);
+  if (ctx.body !== null && ctx.passed instanceof PassedFacts) ctx.passed.pushHeld(ctx.body);
 }
 
 /** Names the model of a pass-through request to a target, whose path may have a model that only its provider knows. */
@@ -220,6 +221,7 @@ class PassedFacts implements PassedRequest {
   readonly #addressed: AddressedModel;
   /** True: the model is known, whatever the body names. */
   #hasModel: boolean;
+  #hasTwoModels = false;
   #bytes = 0;
 
   constructor(ctx: RequestContext, addressed: AddressedModel) {
@@ -239,6 +241,16 @@ class PassedFacts implements PassedRequest {
     this.#hasModel = inPath !== null || isFinal;
     const inBody = isFinal || !isText(this.params.model) ? null : this.params.model;
     this.#ctx.nameModel(inPath ?? inBody ?? model);
+  }
+
+  /**
+   * Reads bytes of a request that is not sent yet. Throws `bad_request` for a form with two models: providers read the first or the last, so its
+   * price would be unknown. Streamed forms of callers without limits have the price of the first.
+   */
+  pushHeld(bytes: Uint8Array): void {
+    this.push(bytes);
+    if (this.#hasTwoModels && !this.#hasModel)
+      throw new GatewayError('bad_request', { message: 'model: given twice', param: 'model' });
   }
 
   push(chunk: Uint8Array): void {
@@ -261,8 +273,10 @@ class PassedFacts implements PassedRequest {
   /** SDKs send the text fields of a form before its files. */
   #readForm(head: Uint8Array): void {
     const text = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, formHeadBytes)).toString('utf8');
-    const model = modelInForm(text, this.#type);
-    if (model !== null) this.#found('model', model);
+    const [model, ...others] = modelsInForm(text, this.#type);
+    if (model === undefined) return;
+    this.#hasTwoModels = others.some((other) => other !== model);
+    this.#found('model', model);
   }
 
   #found(name: string, value: unknown): void {

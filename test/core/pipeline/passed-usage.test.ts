@@ -329,6 +329,18 @@ describe('usage of pass-through replies', () => {
     expect(record.model).toBe(model);
   });
 
+  it.each<[string, string[], string, number, string]>([
+    ['rejects two models', ['cheap', 'dear'], '/v1/proxy/audio/transcriptions', 400, 'cheap'],
+    ['accepts the same model twice', ['dear', 'dear'], '/v1/proxy/audio/transcriptions', 200, 'dear'],
+    ['ignores models if the path has one', ['cheap', 'other'], '/v1/proxy/deployments/dear/audio/transcriptions', 200, 'dear'],
+  ])('of a form %s', async (_what, models, path, status, model) => {
+    const part = (text: string) => `--b\r\ncontent-disposition: form-data; name="model"\r\n\r\n${text}\r\n`;
+    const headers = { 'content-type': 'multipart/form-data; boundary=b' };
+    const { sink, record } = await pass(bytes('{}', json), { path, body: `${models.map(part).join('')}--b--`, headers });
+    expect([sink.status, record.model]).toEqual([status, model]);
+    if (status === 400) expect(sink.json).toMatchObject({ error: { message: expect.stringContaining('model: given twice') } });
+  });
+
   it.each([
     ['a small body', { model: 'cheap' }],
     ['a streamed body', { prompt: 'x'.repeat(100_000), model: 'cheap' }],
