@@ -10,7 +10,7 @@ import type { Clock } from '../contract/values/time/clock.ts';
 import type { ProcessLog } from '../log/log.ts';
 import { createTokenFetch } from '../pipeline/target/token-fetch.ts';
 import { settingNames } from '../providers/declarations.ts';
-import { forwardedHeaders, modelHeaders, modelsInBody, providers } from '../providers/index.ts';
+import { forwardedHeaders, modelHeaders, modelsInBody, modelsInPath, providers } from '../providers/index.ts';
 import type { ChainParts } from './compose-chain.ts';
 import type { Extensions } from './load-extensions.ts';
 import type { Outbound } from './open-outbound.ts';
@@ -65,7 +65,7 @@ export function chainParts({ settings, log, clock, state, outbound, journal, wor
         workers.run('count-tokens', { texts: cutForCount(texts) }, { timeoutMs, owner }),
       tasks: workers,
       tokens: state.tokens,
-      ...{ settingNames, forwardedHeaders, modelHeaders, modelsInBody },
+      ...{ settingNames, forwardedHeaders, modelHeaders, modelsInBody, modelsInPath },
       isProvider: (id) => providers.has(id) || id === ownStoreProvider,
       providerHint: (id) => didYouMean(id, [...providers.keys()]),
       checkCustomHost: outbound.parsers.checkCustomHost,

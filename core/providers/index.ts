@@ -1,6 +1,6 @@
 import { withClientCredentials } from '../cloud-auth/oauth-client-credentials.ts';
 import { type TokenExchange, withFederation } from '../cloud-auth/workload-federation.ts';
-import type { ModelsInBody } from '../contract/provider/model-sources.ts';
+import type { ModelsInBody, ModelsInPath } from '../contract/provider/model-sources.ts';
 import type { ProviderAdapter } from '../contract/provider/provider.ts';
 import { storedResponses } from '../formats/stored/stored-responses.ts';
 import { guardAdapter } from '../provider-host/guard-adapter.ts';
@@ -47,6 +47,11 @@ const bodySources = new Set([...providers.values()].flatMap(({ modelSources }) =
 
 /** Returns the models in other fields of a pass-through body, as any provider reads them. */
 export const modelsInBody: ModelsInBody = (path, body) => [...bodySources].flatMap((inBody) => inBody(path, body));
+
+const pathSources = new Set([...providers.values()].flatMap(({ modelSources }) => modelSources?.inPath ?? []));
+
+/** Returns the models in the path of a pass-through POST, as the providers read them that select models by paths of their own. */
+export const modelsInPath: ModelsInPath = (path) => [...pathSources].flatMap((inPath) => inPath(path) ?? []);
 
 /** An adapter, and data from which members that all providers have are made. */
 type ListedAdapter = ProviderAdapter & {

@@ -26,7 +26,7 @@ import { createRetryBudget } from '../pipeline/attempt/retry-budget.ts';
 import type { Handle } from '../pipeline/run.ts';
 import { createTokenFetch } from '../pipeline/target/token-fetch.ts';
 import { settingNames } from '../providers/declarations.ts';
-import { forwardedHeaders, modelHeaders, modelsInBody, providers } from '../providers/index.ts';
+import { forwardedHeaders, modelHeaders, modelsInBody, modelsInPath, providers } from '../providers/index.ts';
 import { createReplyCache } from '../reply-cache/reply-cache.ts';
 import { type FakeRequest, FakeSink, fakeRequest } from './fake-exchange.ts';
 import { newMemoryDocuments } from './memory-documents.ts';
@@ -144,6 +144,7 @@ export function createHarness(options: HarnessOptions = {}): Harness {
       forwardedHeaders,
       modelHeaders,
       modelsInBody,
+      modelsInPath,
       checkCustomHost: (url) => (url.startsWith('https://') ? null : 'must begin with https://'),
       signAws: createSignAws(clock),
       ...(options.contents ? { contents: options.contents } : {}),

@@ -107,12 +107,13 @@ export class RequestChecks {
 
   /**
    * Judges the model of a pass-through request that its target reads elsewhere than all others: in a path that only its provider knows.
-   * The guardrails that all targets share ran before the target was known.
+   * The guardrails that all targets share ran before the target was known. Without a model elsewhere, they accept an allowed one that any
+   * provider reads in the path.
    */
   checkModelOf(ctx: RequestContext, target: Target): Maybe<Denial | undefined> {
     if (ctx.endpoint?.operation !== null || ctx.passed === null || ctx.request.webSocketProtocols) return undefined;
     const state = this.#states.of(ctx);
-    if (state.targetIndex === target.index || ctx.model === state.shared?.model) return undefined;
+    if (state.targetIndex === target.index || (ctx.model !== null && ctx.model === state.shared?.model)) return undefined;
     state.targetIndex = target.index;
     const { all } = this.#compiled[target.index]?.input ?? noGuardrails;
     const ofModels = all.map((one) => ({ ...one, checks: one.checks.filter(({ readsModels }) => readsModels) }));

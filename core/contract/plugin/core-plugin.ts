@@ -2,7 +2,7 @@ import type { GenericSchema } from 'valibot';
 import type { ReplyCache } from '../protocol/cached-replies.ts';
 import type { TokenVerifier } from '../protocol/credentials/tokens.ts';
 import type { Leases } from '../protocol/limits/leases.ts';
-import type { ModelsInBody } from '../provider/model-sources.ts';
+import type { ModelsInBody, ModelsInPath } from '../provider/model-sources.ts';
 import type { SettingNames } from '../provider/setting-names.ts';
 import type { GatewayError } from '../values/errors/errors.ts';
 import type { Maybe } from '../values/maybe.ts';
@@ -134,6 +134,8 @@ export interface CoreServices extends Services {
   readonly modelHeaders: readonly string[];
   /** Returns the models that fields of a pass-through body name for any provider, beside those that all providers know. */
   readonly modelsInBody: ModelsInBody;
+  /** Returns the models that a pass-through path may select: one for each way in which a provider reads it. */
+  readonly modelsInPath: ModelsInPath;
   /** Provider settings that config targets and request headers carry. */
   readonly settingNames: SettingNames;
   /** Returns `; did you mean …?` for a misspelt provider type, and an empty text otherwise. */

@@ -20,6 +20,7 @@ export interface ModelSources {
 }
 
 export type ModelsInBody = (path: string, body: Readonly<JsonObject>) => readonly string[];
+export type ModelsInPath = (path: string) => readonly string[];
 
 export interface HiddenModel {
   /** Field of the request that hides the model. */

@@ -63,6 +63,8 @@ export interface CheckServices {
   readonly modelHeaders?: readonly string[];
   /** Returns the models in fields of a pass-through body that one provider knows; absent where no request is served. */
   readonly modelsInBody?: CoreServices['modelsInBody'];
+  /** Returns the models that a pass-through path may select; absent where no request is served. */
+  readonly modelsInPath?: CoreServices['modelsInPath'];
   /** Checks of third-party plugins by id; absent: there are none. */
   readonly addedChecks?: ReadonlyMap<string, AddedCheck>;
 }

@@ -81,7 +81,7 @@ export const modelRules: Check = defineCheck({
  */
 function decidingModel(
   { ctx, model, operation, body }: Subject,
-  { modelHeaders = [], modelsInBody }: Pick<CheckServices, 'modelHeaders' | 'modelsInBody'>,
+  { modelHeaders = [], modelsInBody, modelsInPath }: Pick<CheckServices, 'modelHeaders' | 'modelsInBody' | 'modelsInPath'>,
   passes: (model: string) => boolean,
 ): string | Outcome {
   try {
@@ -90,7 +90,10 @@ function decidingModel(
     const named = [...modelsNamed(body, (name) => name !== 'model' || !isReplaced), ...furtherModels(body)];
     if (operation === null) named.push(...(modelsInBody?.(ctx.endpoint?.proxyPath ?? '', body) ?? []));
     if (model !== null) named.unshift(model);
-    const [first] = named;
+    // Only the provider knows which model its path selects. It is judged again when the target is known.
+    const isOfTarget = operation === null && ctx.request.method === 'POST' && ctx.targetPath === null;
+    const inPath = named.length === 0 && isOfTarget ? modelsInPath?.(ctx.endpoint?.proxyPath ?? '').find(passes) : undefined;
+    const first = named[0] ?? inPath;
     const selected = modelsInHeaders(ctx.request, modelHeaders);
     if (first !== undefined) return [...named, ...selected].find((each) => !passes(each)) ?? first;
   } catch {

@@ -99,6 +99,20 @@ describe('default.modelWhitelist', () => {
     expect(gateway.records[0]?.guardrails).toHaveLength(1);
   });
 
+  it.each([
+    ['segmind', '/good', 200],
+    ['segmind', '/bad', 446],
+    ['huggingface', '/hf-inference/models/good/pipeline/feature-extraction', 200],
+    ['huggingface', '/hf-inference/models/bad/pipeline/feature-extraction', 446],
+    // These providers read no model in the path.
+    ['openai', '/good', 446],
+    ['huggingface', '/good', 446],
+  ])('judges the model in a pass-through path of %s if the body names none: %s', async (provider, path, status) => {
+    const one = { ...JSON.parse(config), provider, api_key: 'key' };
+    const headers = { ...json, 'x-svc-config': JSON.stringify(one) };
+    expect(await ask(`/v1/proxy${path}`, headers, '{"inputs":"x"}')).toEqual({ status, calls: status === 200 ? 1 : 0 });
+  });
+
   it('judges the model in a pass-through path for each target that is tried', async () => {
     const targets = ['segmind', 'fal-ai', 'openai'].map((provider) => ({ provider, api_key: 'key' }));
     const strategy = { mode: 'fallback', on_status_codes: [446] };
