@@ -333,7 +333,7 @@ describe('usage of pass-through replies', () => {
     ['rejects two models', ['cheap', 'dear'], '/v1/proxy/audio/transcriptions', 400, 'cheap'],
     ['accepts the same model twice', ['dear', 'dear'], '/v1/proxy/audio/transcriptions', 200, 'dear'],
     ['ignores models if the path has one', ['cheap', 'other'], '/v1/proxy/deployments/dear/audio/transcriptions', 200, 'dear'],
-  ])('of a form %s', async (_what, models, path, status, model) => {
+  ])('a form %s', async (_what, models, path, status, model) => {
     const part = (text: string) => `--b\r\ncontent-disposition: form-data; name="model"\r\n\r\n${text}\r\n`;
     const headers = { 'content-type': 'multipart/form-data; boundary=b' };
     const { sink, record } = await pass(bytes('{}', json), { path, body: `${models.map(part).join('')}--b--`, headers });

@@ -110,7 +110,7 @@ describe('addresses from settings and paths', () => {
     ['/embeddings', { custom_host: 'https://one.example/v1' }, ''],
     ['/fal-ai/fal-ai/flux/dev', {}, '/v1'],
     ['/hf-inference/%6Dodels/a/b', {}, '/v1'],
-  ])('of pass-through calls to huggingface: %s with %j has the prefix “%s”', (path, settings, prefix) => {
+  ])('huggingface: the pass-through path %s with %j has the prefix “%s”', (path, settings, prefix) => {
     expect(adapterOf('huggingface').proxyPath?.(path, settings)).toBe(prefix + path);
   });
 
