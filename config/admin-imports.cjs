@@ -93,7 +93,7 @@ const resources = {
   'prompt-partials': ['prompt-collections'],
   'prompt-tools': ['prompt-collections'],
   'prompt-tests': ['guardrails', 'logs', 'prompts'],
-  prompts: ['prompt-collections', 'prompt-labels', 'prompt-partials'],
+  prompts: ['logs', 'prompt-collections', 'prompt-labels', 'prompt-partials'],
   providers: ['configs', 'integrations', 'logs', 'secret-references'],
   repricings: ['integrations'],
   'second-factors': ['sessions', 'users'],

@@ -162,7 +162,7 @@ export interface AdminServices {
   readonly wakeRelay: (notices?: readonly ChangeNotice[]) => void;
 }
 
-/** What a request has created, changed or deleted in a workspace. */
+/** An item of a workspace that a request has created, changed or deleted. */
 export interface Write {
   readonly actor: Pick<Actor, 'organisationId' | 'userId' | 'keyId'>;
   readonly resource: string;

@@ -19,7 +19,9 @@ describe.each(ruleDatabases)('a key that grants scopes, on %s', (database) => {
       ...{ keyId: id, type: 'workspace-service', organisationId, workspaceId, userId: null },
       scopes: new Set(body.scopes),
     };
-    const hold = (by: Actor) => plane.control.services.database.emOf(organisationId).transactional((tx) => holdGrantor(tx, by));
+    const granted = { scopes: ['configs.list'], workspaceId };
+    const hold = (by: Actor) =>
+      plane.control.services.database.emOf(organisationId).transactional((tx) => holdGrantor(tx, by, granted));
     expect(await hold(actor)).toEqual({ grantedByKeyId: id, grantedByUserId: null });
     await plane.ask('PUT', `/api-keys/${id}`, { body: { scopes: ['configs.list'] } });
     await expect(hold(actor)).rejects.toMatchObject({ code: 'AB03' });

@@ -7,7 +7,7 @@ export function isOverShare(held: number, free: number): boolean {
 }
 
 /**
- * What owners hold of a bound that all of them share. Each may hold at most seven times what is free, so that one owner alone reaches seven
+ * The parts that owners hold of a bound which all of them share. Each may hold at most seven times what is free, so that one owner alone reaches seven
  * eighths of the bound, two reach seven fifteenths each, and an owner that holds little finds room (dynamic thresholds, Choudhury and Hahne 1998).
  */
 export class FairShares {
