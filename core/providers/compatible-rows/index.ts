@@ -3,6 +3,7 @@ import { type CompatibleAdapter, type CompatibleProvider, openAiCompatible } fro
 import { allBatches, allFiles } from '../../formats/stored/stored-files.ts';
 import type { ProviderDeclaration } from '../../provider-settings/declaration.ts';
 import { byteplusEmbed, jinaEmbed, nomicEmbed, voyageEmbed } from './embeddings.ts';
+import { huggingFacePath, huggingFacePrefix } from './hugging-face-path.ts';
 import { falImages, hyperbolicImages, jinaRerank, siliconflowImages, voyageRerank, workersAiImages } from './media.ts';
 import { modelBelowModels, versionOfPrediction } from './model-sources.ts';
 import { type CompatibleRow, rows } from './rows.ts';
@@ -12,7 +13,7 @@ import { declarations } from './settings.ts';
 const parts: Readonly<Record<string, Partial<CompatibleProvider>>> = {
   byteplus: { embed: byteplusEmbed },
   'fal-ai': { images: falImages, modelSources: { inPath: pathAsModel } },
-  huggingface: { modelSources: { inPath: modelBelowModels } },
+  huggingface: { pathPrefix: huggingFacePrefix, proxyPath: huggingFacePath, modelSources: { inPath: modelBelowModels } },
   hyperbolic: { images: hyperbolicImages },
   jina: { embed: jinaEmbed, rerank: jinaRerank },
   // Both files and batches, because a file uploaded for a batch cannot be run elsewhere.

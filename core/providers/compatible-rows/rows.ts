@@ -6,7 +6,6 @@ import type { ChatQuirks } from '../../formats/openai/chat-quirks.ts';
 import type { CompatibleProvider } from '../../formats/openai/openai-compatible.ts';
 import type { ProviderInput } from '../../provider-settings/declaration.ts';
 import { label, text, url } from '../../provider-settings/kinds.ts';
-import { huggingFacePath, huggingFacePrefix } from './hugging-face-path.ts';
 
 /**
  * A provider that is one row: its declaration, and the differences from OpenAI's API as data. Code of its own is in `index.ts`.
@@ -152,8 +151,6 @@ export const rows: readonly CompatibleRow[] = [
   {
     id: 'huggingface',
     baseUrl: (settings) => withoutTrailingSlashes(String(settings.huggingface_base_url ?? 'https://router.huggingface.co')),
-    pathPrefix: huggingFacePrefix,
-    proxyPath: huggingFacePath,
     operations: ['chatComplete', 'complete'],
     settings: { huggingface_base_url: url({ about: 'Base URL of a dedicated endpoint.' }) },
     aliases: ['hugging-face'],
