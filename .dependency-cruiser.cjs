@@ -99,12 +99,12 @@ module.exports = {
       name: 'declarations-load-no-adapter',
       severity: 'error',
       from: {
-        path: '^core/providers/([^/]+/settings|compatible-rows/(rows|hugging-face-path)|vertex-ai/credential-file|list|declarations)\\.ts$',
+        path: '^core/providers/([^/]+/settings|compatible-rows/rows|vertex-ai/credential-file|list|declarations)\\.ts$',
       },
       to: {
         path: '^(core|plugins|admin|workers|config|bench|test)/',
         pathNot:
-          '^core/(contract/|provider-settings/|providers/([^/]+/settings|compatible-rows/(rows|hugging-face-path)|vertex-ai/credential-file|list)\\.ts)',
+          '^core/(contract/|provider-settings/|providers/([^/]+/settings|compatible-rows/rows|vertex-ai/credential-file|list)\\.ts)',
         dependencyTypesNot: ['type-only', 'dynamic-import'],
       },
     },
