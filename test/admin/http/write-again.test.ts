@@ -32,6 +32,21 @@ describe.each(databases)('a change with a concurrent conflict, on %s', (database
     if (database === 'PostgreSQL') expect(runs).toBeGreaterThan(8);
   });
 
+  it('stores nothing if its client got a reply because it took too long', async () => {
+    const { database: store, auditKey } = plane.control.services;
+    const em = store.emOf(plane.organisationId);
+    const expired = new AbortController();
+    const before = await plane.auditCount();
+    const change = writeChange(em, auditKey, draft(plane.organisationId), expired.signal, async ({ tx }) => {
+      const row = await tx.findOneOrFail(configs, { organisationId: plane.organisationId, slug: 'counted' });
+      row.name = 'too late';
+      expired.abort(new Error('the client got 503'));
+    });
+    await expect(change).rejects.toThrow('the client got 503');
+    expect(await store.em().count(configs, { name: 'too late' })).toBe(0);
+    expect(await plane.auditCount()).toBe(before);
+  });
+
   it('reports a conflict in the words of its resource if another one was first', async () => {
     const body = { name: 'raced', slug: 'raced', config: { provider: '@mock' } };
     const replies = await Promise.all(Array.from({ length: 4 }, () => plane.ask('POST', '/configs', { body })));
