@@ -1,5 +1,6 @@
 import type { Target } from '../../contract/plugin/plan.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { pathKeys } from '../../contract/values/json/path-keys.ts';
 
 /**
  * Returns the parameters for one target: defaults fill absent ones, overrides replace, drops remove, in this order. Returns the
@@ -10,7 +11,7 @@ export function shapeParams(params: JsonObject, target: Target): JsonObject {
   let shaped: JsonObject = { ...target.defaultParams, ...params, ...target.overrideParams };
   if (target.dropParams) {
     shaped = structuredClone(shaped);
-    for (const path of target.dropParams) dropPath(shaped, parsePath(path));
+    for (const path of target.dropParams) dropPath(shaped, pathKeys(path) ?? []);
   }
   // Providers reject options of a stream in a call that the target has made plain.
   if (params.stream === true && shaped.stream !== true) delete shaped.stream_options;
@@ -35,15 +36,6 @@ export function leaveDefaults(params: JsonObject, words: readonly string[]): Jso
     delete left[name];
   }
   return left ?? params;
-}
-
-/** Parses `tools[*].function.strict`, `a["b.c"]`, `messages[0].name` into keys; `*` means every element. */
-export function parsePath(path: string): string[] {
-  const keys: string[] = [];
-  for (const [, double, single, bare] of path.matchAll(/\[\s*"([^"]*)"\s*\]|\[\s*'([^']*)'\s*\]|([^.[\]]+)/g)) {
-    keys.push((double ?? single ?? bare) as string);
-  }
-  return keys;
 }
 
 function dropPath(value: unknown, keys: readonly string[]): void {

@@ -3,6 +3,7 @@ import { vectorDimensionsMax } from '../../protocol/cached-replies.ts';
 import type { SettingNames } from '../../provider/setting-names.ts';
 import { issueTexts, listsReadAsObjects } from '../../values/errors/input-issues.ts';
 import { headerValuePattern, notHeaderValue } from '../../values/http/http.ts';
+import { pathKeys } from '../../values/json/path-keys.ts';
 import { splitModelSlug } from '../../values/models/model-slug.ts';
 import { guardrailEntries } from '../guardrails/guardrail-config.ts';
 import { capacity, checkStrategy, type StrategyConfig, status, strategy } from './strategy-config.ts';
@@ -33,6 +34,7 @@ const configValue = v.union([
 // A service account may be given as the object it is in its file.
 const secretValue = v.union([v.pipe(v.string(), v.minLength(1), v.maxLength(16_384)), v.record(v.string(), v.unknown())]);
 
+const notPath = 'expected a path such as seed, tools[*].function.strict or metadata["x.y"]';
 const headerSecretValue = v.pipe(v.string(), v.minLength(1), v.maxLength(16_384), v.regex(headerValuePattern, notHeaderValue));
 
 const metadata = v.pipe(
@@ -91,7 +93,16 @@ const targetEntries = {
   prompt_id: v.optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,255}(?:@[^@\s/]{1,255})?$/))),
   override_params: v.optional(params),
   default_params: v.optional(params),
-  drop_params: v.optional(v.array(v.pipe(v.string(), v.minLength(1), v.maxLength(255)))),
+  drop_params: v.optional(
+    v.array(
+      v.pipe(
+        v.string(),
+        v.minLength(1),
+        v.maxLength(255),
+        v.check((path) => pathKeys(path) !== null, notPath),
+      ),
+    ),
+  ),
   retry: v.optional(retry),
   request_timeout: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600_000))),
   custom_host: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(2048))),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Target } from '../../../../core/contract/plugin/plan.ts';
-import { defaultWordsOf, leaveDefaults, parsePath, shapeParams } from '../../../../core/pipeline/attempt/shape-params.ts';
+import { defaultWordsOf, leaveDefaults, shapeParams } from '../../../../core/pipeline/attempt/shape-params.ts';
 
 const shape = (target: Partial<Target>, params: Record<string, unknown>) => shapeParams(params, target as Target);
 
@@ -39,14 +39,6 @@ describe('shapeParams', () => {
     const params = { a: { b: 1, c: 2 } };
     shape({ dropParams: ['a.b'] }, params);
     expect(params).toEqual({ a: { b: 1, c: 2 } });
-  });
-
-  it.each([
-    ['a.b', ['a', 'b']],
-    ['a[0].b', ['a', '0', 'b']],
-    ["a['x.y']", ['a', 'x.y']],
-  ])('reads the path %s', (path, keys) => {
-    expect(parsePath(path)).toEqual(keys);
   });
 });
 

@@ -43,6 +43,7 @@ describe('an invalid config', () => {
     [{ provider: '@a', unknown: 1 }, 'unknown: '],
     [{ provider: '@a', metadata: { a: null } }, 'metadata.a: '],
     [{ provider: '@a', retry: { attempts: 6 } }, 'retry.attempts: '],
+    [{ provider: '@a', drop_params: ['seed', 'a['] }, 'drop_params[1]: expected a path such as seed'],
     [{ passthrough: true, provider: '@a' }, 'provider: not allowed with passthrough'],
     [{ passthrough: true, override_params: { a: 1 } }, 'override_params: not allowed with passthrough'],
     [{ passthrough: true, strategy: fallback, targets: two }, 'targets: not allowed with passthrough'],
