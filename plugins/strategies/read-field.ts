@@ -1,9 +1,10 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { isObject } from '../../core/contract/values/json/json.ts';
+import { pathKeys } from '../../core/contract/values/json/path-keys.ts';
 import { inputTokens } from './input-tokens.ts';
 
 /**
- * Returns the value of a routing field for this request: `metadata.team`, `params.model`, `params.messages.0.role`,
+ * Returns the value of a routing field for this request: `metadata.team`, `params.model`, `params.messages[0].role`,
  * `headers.x-tier`, `url.pathname`, `tokens.input`. Undefined if it is absent. Parameters are those of JSON bodies and of the
  * text fields of forms.
  */
@@ -31,7 +32,7 @@ export function readField(ctx: RequestContext, field: string): unknown {
 function dig(value: unknown, path: string): unknown {
   if (isObject(value) && Object.hasOwn(value, path)) return value[path];
   let at: unknown = value;
-  for (const key of path.split('.')) {
+  for (const key of pathKeys(path) ?? []) {
     if (Array.isArray(at)) at = at[Number(key)];
     else if (isObject(at) && Object.hasOwn(at, key)) at = at[key];
     else return undefined;

@@ -35,6 +35,15 @@ describe('conditions', () => {
     expect(indexOf(await send(gateway, config, { path, headers, body: form('fr') }))).toBe('config.targets[1]');
   });
 
+  it('read elements of lists with and without brackets', async () => {
+    const gateway = createHarness();
+    for (const field of ['params.messages[0].role', 'params.messages.0.role']) {
+      gateway.script(good, good);
+      expect(indexOf(await send(gateway, byQuery({ [field]: 'user' })))).toBe('config.targets[0]');
+      expect(indexOf(await send(gateway, byQuery({ [field]: 'system' })))).toBe('config.targets[1]');
+    }
+  });
+
   it('on tokens.input use an estimate for short texts, and a count for long ones', async () => {
     const config = byQuery({ 'tokens.input': { $gte: 1500 } });
     const ask = async (content: string) => {
