@@ -96,8 +96,9 @@ const feedbackMetadata = v.pipe(
   v.record(v.string(), v.unknown()),
   v.check((sent) => JSON.stringify(sent).length <= feedbackCharsMax, `at most ${feedbackCharsMax} characters of JSON`),
 );
+const wholeNumber = 'a whole number from -10 to 10 is expected';
 const feedback = v.strictObject({
-  value: v.optional(v.pipe(v.number(), v.minValue(-10), v.maxValue(10)), 0),
+  value: v.optional(v.pipe(v.number(), v.integer(wholeNumber), v.minValue(-10, wholeNumber), v.maxValue(10, wholeNumber)), 0),
   weight: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 1),
   metadata: v.optional(v.union([feedbackMetadata, v.literal('')])),
 });

@@ -52,6 +52,10 @@ describe('an invalid config', () => {
       { strategy: fallback, targets: [{ passthrough: true, override_params: { model: '@a/gpt' } }] },
       'targets[0].override_params.model: names a provider',
     ],
+    [
+      { provider: '@a', input_guardrails: [{ on_fail: { feedback: { value: 0.5 } }, 'default.notNull': {} }] },
+      'input_guardrails[0].on_fail.feedback.value: a whole number from -10 to 10 is expected',
+    ],
     [{ provider: '@a', input_guardrails: [''] }, 'input_guardrails[0]: '],
     [
       { provider: '@a', input_guardrails: [{ id: 'pg-x', guardrail_version_id: 'x' }] },
