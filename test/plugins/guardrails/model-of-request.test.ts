@@ -21,6 +21,14 @@ async function ask(path: string, headers: Record<string, string>, body: string |
 }
 
 describe('default.modelWhitelist', () => {
+  it.each(['default.modelwhitelist', 'modelwhitelist'])('runs for the id %s of the manifest', async (id) => {
+    const gateway = createHarness();
+    const lists = [{ [id]: { models: ['good'] }, deny: true }];
+    const headers = { ...json, 'x-svc-config': JSON.stringify({ provider: '@one', input_guardrails: lists }) };
+    const { status } = await gateway.send({ headers, body: { model: 'bad', messages: [] } });
+    expect(status).toBe(446);
+  });
+
   it.each([
     ['another spelling', '/v1/chat/completions', json, '{"messages":[],"model":"good","Model":"bad"}'],
     ['two models of a form', '/v1/audio/transcriptions', multipart, form('good', 'bad')],

@@ -337,6 +337,8 @@ function feedbackOf(given: v.InferOutput<typeof action>): Feedback | null {
   return { value, weight, metadata: metadata === undefined || metadata === '' ? {} : metadata };
 }
 
+/** Adds the prefix that may be left out. The reference lists one check with another spelling than its gateway runs. */
 function fullId(id: string): string {
-  return id.includes('.') ? id : `default.${id}`;
+  const full = id.includes('.') ? id : `default.${id}`;
+  return full === 'default.modelwhitelist' ? 'default.modelWhitelist' : full;
 }
