@@ -1,4 +1,5 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import { hasStoredTexts } from '../../core/contract/plugin/requests/passed-traffic.ts';
 import type { OperationName } from '../../core/contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
 
@@ -101,14 +102,14 @@ const settingKeys: Partial<Record<OperationName, readonly string[]>> = {
 export function hasText(ctx: RequestContext, side: 'input' | 'output'): boolean {
   const operation = ctx.endpoint?.operation ?? null;
   if (ctx.request.webSocketProtocols) return true;
-  if (operation === null) return isPassed(ctx);
+  if (operation === null) return isPassed(ctx, side);
   return (side === 'input' ? inputKeys : outputKeys)[operation] !== undefined;
 }
 
-/** Returns true for pass-through requests that may run a model. */
-export function isPassed({ endpoint, request }: RequestContext): boolean {
-  if (endpoint?.name !== 'proxy' || request.webSocketProtocols) return false;
-  return endpoint.traffic !== undefined && endpoint.traffic !== 'free';
+/** Returns true for pass-through requests that may run a model, and for those with texts of a stored conversation on this side. */
+export function isPassed({ endpoint, request }: RequestContext, side: 'input' | 'output'): boolean {
+  if (endpoint?.name !== 'proxy' || request.webSocketProtocols || endpoint.traffic === undefined) return false;
+  return endpoint.traffic !== 'free' || hasStoredTexts(request.method, endpoint.proxyPath ?? '', side);
 }
 
 /**
@@ -273,6 +274,8 @@ export const notText: ReadonlySet<string> = new Set([
     'file_id',
     'file_data',
     'data',
+    'b64_json',
+    'embedding',
     'media_type',
     'signature',
     'encrypted_content',
@@ -291,9 +294,15 @@ function everyText(value: unknown, path: Path, parts: TextPart[], isData = false
     if (value.type === 'text' && typeof value.data === 'string') parts.push({ text: value.data, path: [...path, 'data'] });
     for (const [key, item] of Object.entries(value)) {
       if (isData) parts.push({ text: key, path: [...path, key], kind: 'name' });
-      if (isData ? key !== '__proto__' : !notText.has(key)) everyText(item, [...path, key], parts, isData || isInput(value, key));
+      if (isData ? key !== '__proto__' : !notText.has(key) || isList(item, key))
+        everyText(item, [...path, key], parts, isData || isInput(value, key));
     }
   }
+}
+
+/** True for the `data` of a list. Other values of `data` are the bytes of a file in base64. */
+function isList(value: unknown, key: string): boolean {
+  return key === 'data' && typeof value === 'object';
 }
 
 /** True for the input of a call in Messages. Calls of the other formats have their arguments as text. */

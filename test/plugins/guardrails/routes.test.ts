@@ -98,6 +98,9 @@ describe('pass-through routes', () => {
     ['JSON, clean', replyWith(200, { a: 'x' }), 200],
     ['JSON with another status of success', replyWith(201, { a: 'a secret' }), 446],
     ['JSON list', replyWith(200, '["a secret"]'), 446],
+    ['list in `data`', replyWith(200, { object: 'list', data: [{ text: 'a secret' }] }), 446],
+    ['bytes in `data`', replyWith(200, { audio: { data: 'a secret' } }), 200],
+    ['bytes of an image and of a vector', replyWith(200, { data: [{ b64_json: 'secret' }, { embedding: 'secret' }] }), 200],
     ['text', replyWith(200, 'a secret', ['content-type', 'text/plain']), 446],
     ['events, split', replyWith(200, events(...gemini('a sec', 'ret')), stream), 446],
     ['events with CR line ends, split', replyWith(200, events(...gemini('a sec', 'ret')).replaceAll('\n', '\r'), stream), 446],
@@ -153,6 +156,43 @@ describe('pass-through routes', () => {
   it('checks without text run', async () => {
     const input_guardrails = [{ 'default.allowedRequestTypes': { blockedTypes: ['proxy'] }, deny: true }];
     expect((await ask({ input_guardrails }, path, { a: 1 }, ok)).status).toBe(446);
+  });
+});
+
+describe('conversations that a provider stores', () => {
+  const message = { role: 'user', content: 'a secret' };
+  it.each<[string, JsonObject, number]>([
+    ['/v1/conversations', { items: [message] }, 446],
+    ['/v1/conversations', {}, 200],
+    ['/v1/conversations/c/items', { items: [message] }, 446],
+    ['/v1/conversations/c/items', { items: [{ role: 'user', content: 'a word' }] }, 200],
+    ['/v1/proxy/openai/conversations/c/items', { items: [message] }, 446],
+    ['/v1/threads', { messages: [message] }, 446],
+    ['/v1/threads/t/messages', message, 446],
+    ['/v1/assistants', { instructions: 'a secret' }, 446],
+    ['/v1/cachedContents', { contents: [{ parts: [{ text: 'a secret' }] }] }, 446],
+    ['/v1/vector_stores', { name: 'a secret' }, 200],
+  ])('request: %s %j is %i', async (path, body, status) => {
+    const { status: replied, calls } = await ask({ input_guardrails: none(), output_guardrails: none() }, path, body, ok);
+    expect([replied, calls]).toEqual([status, status === 446 ? 0 : 1]);
+  });
+
+  it.each([
+    ['/v1/conversations/c/items', 446],
+    ['/v1/conversations/c/items/i', 446],
+    ['/v1/threads/t/messages', 446],
+    ['/v1/threads/t/runs/r/steps', 446],
+    ['/v1/chat/completions', 446],
+    ['/v1/chat/completions/c', 446],
+    ['/v1/conversations/c', 200],
+    ['/v1/vector_stores/v', 200],
+  ])('response: GET %s is %i', async (path, status) => {
+    const gateway = createHarness({ key: { scopes: ['completions.write'] } });
+    gateway.script(replyWith(200, { data: [{ content: [{ text: 'a secret' }] }] }));
+    const must = [{ 'default.contains': { words: ['needed'], operator: 'any' }, deny: true }];
+    const config = JSON.stringify({ provider: '@one', input_guardrails: must, output_guardrails: none() });
+    const sink = await gateway.send({ method: 'GET', path, headers: { 'x-svc-config': config }, body: '' });
+    expect(sink.status).toBe(status);
   });
 });
 

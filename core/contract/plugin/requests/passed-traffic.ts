@@ -53,6 +53,19 @@ const deferred = new RegExp(
   `^${prefix}/(?:realtime(?:api)?/.+|auth_tokens$|(?:batches|messages/batches|batch/jobs|batchPredictionJobs|model-invocation-jobs?|async-invoke)(?:/|$)|.*:(?:batchGenerateContent|asyncBatchEmbedContent|predictLongRunning)$)`,
 );
 
+/** Resources whose texts a model reads in later requests. */
+const storesTexts = new RegExp(`^${prefix}/(?:conversations|threads|assistants|cachedContents)(?:/|$)`);
+/** Replies with texts that a model has written in earlier requests. */
+const returnsTexts = new RegExp(
+  `^${prefix}/(?:conversations/[^/]+/items|threads/[^/]+/(?:messages|runs/[^/]+/steps)|chat/completions)(?:/[^/]+)?/?$`,
+);
+
+/** True for free requests with texts of a conversation that the provider stores: in the request, or in the response. */
+export function hasStoredTexts(method: string, path: string, side: 'input' | 'output'): boolean {
+  if (side === 'output') return method === 'GET' && returnsTexts.test(path);
+  return method !== 'GET' && method !== 'DELETE' && storesTexts.test(path);
+}
+
 /** Verbs of Google's APIs, which can follow any resource. */
 const statedVerb = /:(?:generateContent|streamGenerateContent|embedContent|rawPredict|streamRawPredict)$/;
 
