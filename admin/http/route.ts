@@ -185,6 +185,8 @@ export interface AdminCall<Query, Body> {
   readonly accept: string;
   /** The `if-none-match` header, empty when there is none. */
   readonly ifNoneMatch: string;
+  /** Returns the header of this service with this name, without its prefix; empty when there is none. */
+  option(name: string): string;
   /** For reading. Changes go through `write`. */
   readonly em: EntityManager;
   readonly services: AdminServices;

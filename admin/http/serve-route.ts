@@ -201,6 +201,11 @@ class RouteCall {
       contentType: request.header('content-type') ?? '',
       accept: request.header('accept') ?? '',
       ifNoneMatch: request.header('if-none-match') ?? '',
+      option: (name) => {
+        const { headerPrefix, headerPrefixAliases } = this.#services.settings;
+        const sent = [headerPrefix, ...headerPrefixAliases].map((prefix) => request.header(prefix + name));
+        return sent.find((value) => value !== undefined) ?? '';
+      },
       em,
       services: this.#services,
       tag: (revision) => {

@@ -97,9 +97,13 @@ export const logRoutes: readonly AdminRoute[] = [
     action: 'insert',
     query: tenantQuery,
     body: insertBody,
-    async handle({ em, actor, organisationId, workspaceId, body, services, claim }) {
+    async handle({ em, actor, organisationId, workspaceId, body, services, claim, option }) {
       const missing = ['logs.write', 'completions.write'].find((scope) => !actor.scopes.has(scope));
       if (missing !== undefined) throw forbidden(`This request needs the scope ${missing}`);
+      if (!/^(?:false)?$/.test(option('override-service-log-usage')))
+        throw invalid(
+          `${services.settings.headerPrefix}override-service-log-usage: budgets count calls through the gateway only. Leave the header out`,
+        );
       const createdAt = new Date(services.clock.now()).toISOString();
       const sender = { createdAt, organisationId, workspaceId, apiKeyId: actor.keyId, userId: actor.userId };
       const logs = Array.isArray(body) ? body : [body];

@@ -20,6 +20,13 @@ describe('inserted logs', () => {
   afterAll(() => plane?.close());
 
   const insert = (body: unknown, as = key) => plane.ask('POST', '/logs', { key: as, body });
+  it('are rejected if they ask to be counted in budgets, which count calls through the gateway only', async () => {
+    const ask = (value: string) =>
+      plane.ask('POST', '/logs', { key, body: { request, response }, headers: { 'x-svc-override-service-log-usage': value } });
+    await expectRefusal(plane, () => ask('true'), 400, 'AB01', true);
+    expect((await ask('false')).status).toBe(200);
+  });
+
   async function inserted(body: object) {
     const { status, body: reply } = await insert(body);
     expect(status, JSON.stringify(reply)).toBe(200);
