@@ -54,7 +54,7 @@ describe.each(ruleDatabases)('feedback, on %s', (database) => {
     ]);
   });
 
-  it('guardrail feedback is stored once, with the record, and names the checks by their results', async () => {
+  it('guardrail feedback is stored once, with the record, unless its value is 0, and names the checks by their results', async () => {
     const check = (id: string, verdict: boolean, error: string | null = null) => ({
       ...{ id, verdict, error, failedOpen: error !== null, durationMs: 1 },
     });
@@ -69,7 +69,11 @@ describe.each(ruleDatabases)('feedback, on %s', (database) => {
     } as const;
     const record = await store({
       traceId: 'judged',
-      guardrails: [guardrail, { ...guardrail, id: 'g2', feedback: null }] as never,
+      guardrails: [
+        guardrail,
+        { ...guardrail, id: 'g2', feedback: null },
+        { ...guardrail, id: 'g3', feedback: { value: 0, weight: 1 } },
+      ] as never,
     });
     await plane.internal('POST', '/records', [record]);
     expect(await feedbacksOf(record.id)).toEqual([
