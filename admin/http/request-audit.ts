@@ -17,6 +17,8 @@ export class RequestAudit {
   readonly id = randomUUID();
   readonly origin: ClientOrigin;
   actor: AuditActor | null = null;
+  /** True if the credential was refused. Anyone can send such requests in the name of the key or session. */
+  isAnonymous = false;
   workspaceId: string | null = null;
   /** The body as sent; entries hold it masked. */
   body: unknown = null;
@@ -67,9 +69,12 @@ export class RequestAudit {
     if ((this.#route.method === 'GET' && !refusal) || this.wrote || !this.actor || error.status >= 500) return;
     // Rejections by the rate limit are not recorded, because a flood of requests would fill the trail.
     if (error instanceof TooManyRequests) return;
-    const { database, auditKey, log } = this.#services;
+    const { database, auditKey, anonymousEntries, log } = this.#services;
+    const omitted = this.isAnonymous ? anonymousEntries.take(this.actor.organisationId) : 0;
+    if (omitted === null) return;
     this.workspaceId ??= await findWorkspace().catch(() => null);
-    const draft = { ...this.draft(this.actor), ...(refusal ? { requestBody: refusal } : {}) };
+    const facts = { ...refusal, ...(omitted > 0 ? { refusals_without_entry: omitted } : {}) };
+    const draft = { ...this.draft(this.actor), ...(Object.keys(facts).length > 0 ? { requestBody: facts } : {}) };
     const outcome = { status: error.status, errorCode: error.code, about: null };
     try {
       await database.emOf(draft.organisationId).transactional((tx) => addAuditEntry(tx, auditKey, draft, outcome));

@@ -173,6 +173,7 @@ class RouteCall {
     const who = await callers.authenticate(database.em(), shown, this.#services);
     if ('refused' in who) {
       limits.perAddress.charge(clientAddress, failureCost);
+      trail.isAnonymous = true;
       if (who.known) trail.actor = who.known;
       throw who.refused;
     }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newApiKey, type ParsedApiKey, parseApiKey } from '../../../core/contract/values/credentials/api-key.ts';
 import { until } from '../../support/until.ts';
 import { login, newPerson } from '../support/people.ts';
 import { type Plane, startPlane, type Tenant } from '../support/plane.ts';
@@ -9,7 +10,7 @@ describe.each(ruleDatabases)('refusals of access, on %s', (database) => {
   let plane: Plane;
   let other: Tenant;
   beforeAll(async () => {
-    plane = await startPlane(database);
+    plane = await startPlane(database, { ADMIN_REQUESTS_PER_ADDRESS: '0' });
     other = await plane.newTenant();
   });
   afterAll(() => plane?.close());
@@ -62,6 +63,18 @@ describe.each(ruleDatabases)('refusals of access, on %s', (database) => {
     const reply = await plane.ask('POST', '/configs', { key: null, headers, body: { name: 'evil', config: {} } });
     expect(reply.status).toBe(403);
     expect(await entryOf('cross_site')).toMatchObject({ user_id: person.id, response_status_code: 403 });
+  });
+
+  it('API keys: wrong secrets of a known key do not fill the audit log', async () => {
+    const { kind, id } = parseApiKey(plane.adminKey) as ParsedApiKey;
+    const key = newApiKey(kind, id).text;
+    const before = await plane.auditCount();
+    const refused = await Promise.all(Array.from({ length: 100 }, () => plane.ask('POST', '/configs', { key, body: {} })));
+    expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([401]));
+    const entries = (await plane.auditCount()) - before;
+    // 60, and one for each second since the first.
+    expect(entries).toBeGreaterThanOrEqual(60);
+    expect(entries).toBeLessThan(100);
   });
 
   it('OIDC: a callback with an unknown state is in the audit log of the connection, or is counted if none is named', async () => {
