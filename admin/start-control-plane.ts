@@ -34,6 +34,7 @@ import { invalid } from './http/errors.ts';
 import { createRejectionLog } from './http/log-rejection.ts';
 import { failedReply } from './http/reply/failed-reply.ts';
 import { ambiguityOf } from './http/request/ambiguity-of.ts';
+import { excessOf } from './http/request/excess-of.ts';
 import type { AdminServices } from './http/route.ts';
 import { authenticate } from './identity/authenticate.ts';
 import { startJobRunner } from './jobs/job-runner.ts';
@@ -196,7 +197,8 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     const fetch = countRequests(settings, metrics.registry, begin, (request, ...rest) => {
       const [{ incoming }] = rest as [HttpBindings];
       const issue = ambiguityOf(incoming);
-      return issue === null ? app.fetch(request, ...(rest as object[])) : failedReply(services, invalid(issue), 'none');
+      const refusal = issue === null ? excessOf(incoming) : invalid(issue);
+      return refusal === null ? app.fetch(request, ...(rest as object[])) : failedReply(services, refusal, 'none');
     });
     const servesFind = createServeFind(services, replies, begin);
     const server = createAdaptorServer({
