@@ -134,7 +134,7 @@ export async function archiveGuardrail(change: Change, actor: Actor, row: Guardr
 
 /** Documents name a guardrail by slug and by id. */
 export function announce(change: Change, { id, slug, workspaceId, organisationId }: Guardrail, op: 'upsert' | 'delete'): void {
-  change.about({ id, workspaceId });
+  change.about({ id, slug, workspaceId });
   for (const name of [slug, id]) change.emit({ kind: 'guardrail', id: `${workspaceId ?? organisationId}/${name}`, op });
 }
 

@@ -91,6 +91,6 @@ export async function workspacesWithVirtualServer(em: EntityManager, organisatio
 }
 
 function announce(change: Change, { id, workspaceId, slug }: McpVirtualServer, op: 'upsert' | 'delete'): void {
-  change.about({ id, workspaceId });
+  change.about({ id, slug, workspaceId });
   change.emit({ kind: 'mcp-server', id: `${workspaceId}/${slug}`, op });
 }

@@ -2,8 +2,12 @@ import type { EntityManager } from '../../db/open-database.ts';
 import type { Write } from '../../http/route.ts';
 import { addDeliveries } from './add-deliveries.ts';
 
+/** Actions that leave the item as it is. */
+const withoutChange: ReadonlySet<string> = new Set(['test', 'replay']);
+
 /** Adds an `item.changed` event for the workspace of an item that a request has created, changed or deleted. Returns true if it has deliveries. */
-export function announceWrite(tx: EntityManager, { actor, resource, action, item }: Write): Promise<boolean> {
+export async function announceWrite(tx: EntityManager, { actor, resource, action, item }: Write): Promise<boolean> {
+  if (withoutChange.has(action)) return false;
   const { organisationId } = actor;
   const { workspaceId } = item;
   const data = {

@@ -47,7 +47,7 @@ export async function deleteWorkspace(
   row.archivedAt = new Date();
   row.lastUpdatedAt = row.archivedAt;
   row.userApiKeyConfigId = null;
-  change.about({ id: row.id, workspaceId: row.id });
+  change.about({ id: row.id, slug: row.slug, workspaceId: row.id });
   change.emit({ kind: 'workspace', id: row.id, op: 'delete' });
   change.emit({ kind: 'workspace-name', id: `${row.organisationId}/${row.slug}`, op: 'delete' });
 }

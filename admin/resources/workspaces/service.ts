@@ -172,6 +172,6 @@ function withoutIcon(row: Workspace, body: UpdateBody): string {
 }
 
 function announce(change: Change, row: Workspace): void {
-  change.about({ id: row.id, workspaceId: row.id });
+  change.about({ id: row.id, slug: row.slug, workspaceId: row.id });
   change.emit({ kind: 'workspace', id: row.id, op: 'upsert' });
 }

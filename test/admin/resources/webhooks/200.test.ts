@@ -117,16 +117,27 @@ describe.each(ruleDatabases)('webhooks: accepted requests, on %s', (database) =>
     const refused = await plane.ask('PUT', '/configs/watched', { body: { config: { retry: 'often' }, workspace_id } });
     expect(refused.status).toBe(400);
     await plane.ask('DELETE', `/configs/watched?workspace_id=${workspace_id}`);
+    const tested = await plane.ask('POST', `/webhooks/${slug}/test`, { body: { workspace_id } });
+    expect(tested.status).toBe(200);
+    const check = { id: 'default.contains', parameters: { words: ['a'], operator: 'none' } };
+    const guardrail = await plane.ask('POST', '/guardrails', { body: { name: 'G', checks: [check], actions: {}, workspace_id } });
+    expect(guardrail.body).toMatchObject({ slug: expect.any(String) });
     const list = async () => (await plane.ask('GET', `/webhooks/${slug}/deliveries`)).body;
-    await until(async () => (await list()).data.filter((one: { status: string }) => one.status === 'delivered').length === 4, {
-      what: 'four deliveries, the first of which is about the webhook itself',
+    await until(async () => (await list()).data.filter((one: { status: string }) => one.status === 'delivered').length === 6, {
+      what: 'six deliveries, the first of which is about the webhook itself',
     });
     expect((await plane.ask('DELETE', `/webhooks/${slug}`)).status).toBe(200);
     const forced = { name: 'Beside', force_delete: true };
     expect((await plane.ask('DELETE', `/workspaces/${other}`, { body: forced })).status).toBe(200);
-    const events = received
-      .map((one) => JSON.parse(one.body))
-      .filter(({ type, data }) => type === 'item.changed' && data.resource === 'configs');
+    const changes = received.map((one) => JSON.parse(one.body)).filter(({ type }) => type === 'item.changed');
+    const events = changes.filter(({ data }) => data.resource === 'configs');
+    const others = changes.filter(({ data }) => data.resource !== 'configs').map(({ data }) => [data.action, data.slug]);
+    expect(others.sort()).toEqual(
+      [
+        ['create', slug],
+        ['create', guardrail.body.slug],
+      ].sort(),
+    );
     const common = { resource: 'configs', id, slug: 'watched', workspace_id, organisation_id: plane.organisationId };
     const changed_by = { type: 'api_key', id: expect.any(String) };
     const of = (action: string) => ({ ...common, action, changed_by });
