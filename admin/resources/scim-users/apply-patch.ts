@@ -12,7 +12,7 @@ const namesOf = (...names: string[]): Names => new Map(names.map((name) => [name
 const simple = namesOf('userName', 'externalId', 'displayName', 'title', 'active');
 const nameParts = namesOf('formatted', 'familyName', 'givenName');
 const emailParts = namesOf('value', 'type', 'primary');
-const readOnly: ReadonlySet<string> = new Set(['id', 'meta', 'roles', 'groups', 'schemas']);
+const readOnly: ReadonlySet<string> = new Set(['id', 'meta', 'groups', 'schemas']);
 
 type Attributes = Record<string, unknown>;
 
