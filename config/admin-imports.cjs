@@ -90,6 +90,7 @@ const resources = {
   'oauth-grants': ['mcp-virtual-servers'],
   'organisation-members': ['users'],
   'organisation-utilities': ['api-keys', 'organisations'],
+  policies: ['analytics'],
   'prompt-partials': ['prompt-collections'],
   'prompt-tools': ['prompt-collections'],
   'prompt-tests': ['guardrails', 'logs', 'prompts'],

@@ -19,9 +19,15 @@ interface CounterRow {
   readonly is_marked: boolean;
 }
 
-interface CountersPage {
+/** Selects counters of a policy. */
+interface CounterFilter {
   readonly status?: 'active' | 'exhausted' | undefined;
   readonly search?: string | undefined;
+  /** Ids of API keys: only counters of one of them are selected. Null: those of all callers. */
+  readonly ofKeys: readonly string[] | null;
+}
+
+interface CountersPage extends CounterFilter {
   readonly limit: number;
   readonly offset: number;
 }
@@ -48,8 +54,13 @@ export async function listCounters(em: EntityManager, policy: UsagePolicyRow, pa
 }
 
 /** Returns the counters with the highest usage, by value key. */
-export async function usageByValueKey(em: EntityManager, policy: UsagePolicyRow, nowMs: number) {
-  const { filter, values } = filterOf(policy, {}, nowMs);
+export async function usageByValueKey(
+  em: EntityManager,
+  policy: UsagePolicyRow,
+  chosen: Pick<CounterFilter, 'ofKeys'>,
+  nowMs: number,
+) {
+  const { filter, values } = filterOf(policy, chosen, nowMs);
   const rows = await em.execute<CounterRow[]>(`select ${columns} from limit_budgets ${filter} order by used desc, key limit ?`, [
     ...values,
     shownMax,
@@ -100,12 +111,16 @@ export async function applyToCounters(tx: EntityManager, policy: UsagePolicyRow)
 
 const twice = (value: number): readonly number[] => [value, value];
 
-function filterOf(policy: UsagePolicyRow, { status, search }: Partial<CountersPage>, nowMs: number) {
+function filterOf(policy: UsagePolicyRow, { status, search, ofKeys }: CounterFilter, nowMs: number) {
   const values: (string | number)[] = [policy.id, policy.organisationId];
   let filter = `where scope = 'policy' and entity_id = ? and organisation_id = ?`;
   if (search !== undefined && search !== '') {
     filter += ' and value_key ilike ?';
     values.push(containing(search));
+  }
+  if (ofKeys !== null) {
+    filter += ' and value_key ~ ?';
+    values.push(`(^|-)api_key:(${ofKeys.join('|') || 'none'})(-|$)`);
   }
   if (status !== undefined) {
     const exhausted = '((used + (used_nano_rest > 0)::int >= ? or exhausted_at is not null) and (end_ms is null or end_ms > ?))';

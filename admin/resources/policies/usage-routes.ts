@@ -6,6 +6,7 @@ import { pageOf, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { listCounters, resetCounter, usageByValueKey } from './counters.ts';
 import { usagePolicies } from './entity.ts';
+import { seenCounters } from './seen-counters.ts';
 import { announce, archivePolicy } from './service.ts';
 import { toUsageReply } from './to-reply.ts';
 import { unmatchedModels } from './unmatched-models.ts';
@@ -81,7 +82,9 @@ export const usagePolicyRoutes: readonly AdminRoute[] = [
       call.tag(row.revision);
       const nowMs = services.clock.now();
       const reply = toUsageReply(row, nowMs);
-      return query.include_usage === 'true' ? { ...reply, value_key_usage_map: await usageByValueKey(em, row, nowMs) } : reply;
+      if (query.include_usage !== 'true') return reply;
+      const seen = await seenCounters(em, call.actor, row);
+      return { ...reply, value_key_usage_map: await usageByValueKey(em, row, seen, nowMs) };
     },
   }),
   defineRoute({
@@ -134,7 +137,9 @@ export const usagePolicyRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const { em, query, services } = call;
       const row = await findUsagePolicy(em, call, call.params.policyUsageLimitsId ?? '', null);
-      return listCounters(em, row, { ...pageOf(query), status: query.status, search: query.search }, services.clock.now());
+      const seen = await seenCounters(em, call.actor, row);
+      const page = { ...pageOf(query), ...seen, status: query.status, search: query.search };
+      return listCounters(em, row, page, services.clock.now());
     },
   }),
   defineRoute({
