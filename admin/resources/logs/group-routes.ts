@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { dayMs } from '../../../core/contract/values/time/durations.ts';
-import { forbidden, invalid, missing } from '../../http/errors.ts';
+import { forbidden, invalid } from '../../http/errors.ts';
 import { time } from '../../http/reply/reply-schemas.ts';
 import { pageEntries, pageOf, queryFlag, tenantEntries } from '../../http/request/schemas.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
@@ -67,7 +67,7 @@ export const logGroupRoutes: readonly AdminRoute[] = [
     reply,
     async handle(call) {
       const name = groupNames.find((each) => each === call.params.groupBy);
-      if (name === undefined) throw missing(`groupBy: one of ${groupNames.join(', ')} is expected in the path`);
+      if (name === undefined) throw invalid(`groupBy: one of ${groupNames.join(', ')} is expected in the path`);
       return group(call, await queryOf(call, false), { property: name });
     },
   }),

@@ -67,7 +67,7 @@ describe.each(databases)('groups of logs, on %s', (database) => {
   it('reject unknown groups and columns', async () => {
     const unknown = await plane.ask('GET', '/logs/groups/colour');
     expect([unknown.status, unknown.body.data.message]).toEqual([
-      404,
+      400,
       expect.stringMatching(/^groupBy: one of ai_service, .* is expected/),
     ]);
     const refused = await plane.ask('GET', '/logs/groups/model?columns=cost,colour');
