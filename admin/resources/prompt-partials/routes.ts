@@ -3,10 +3,11 @@ import { findPage } from '../../db/find-page.ts';
 import { notFound } from '../../http/errors.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { emptyReply, inBothEnvelopes } from '../../http/reply/reply-schemas.ts';
-import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
+import { forceQuery, pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { findCollection } from '../prompt-collections/service.ts';
 import { type PromptPartial, promptPartials } from './entity.ts';
+import { refuseWhileIncluded } from './refuse-while-included.ts';
 import {
   createBody,
   createReply,
@@ -127,14 +128,16 @@ export const promptPartialRoutes: readonly AdminRoute[] = [
     ...shared,
     method: 'DELETE',
     path: '/prompts/partials/:promptPartialId',
-    summary: 'Archive a partial',
+    summary: 'Archive a partial that no prompt or partial includes',
     scopes: ['prompts.delete'],
     action: 'delete',
+    query: forceQuery,
     reply: emptyReply,
     async handle(call) {
       await call.write(async (change) => {
         const partial = await holdPartial(change.tx, call, call.params.promptPartialId ?? '');
         call.match(partial.revision);
+        if (call.query.force !== 'true') await refuseWhileIncluded(change.tx, partial);
         archivePartial(change, partial);
       });
       return {};

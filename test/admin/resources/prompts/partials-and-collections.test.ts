@@ -219,5 +219,19 @@ describe.each(ruleDatabases)('partials and collections, on %s', (database) => {
     expect(await own('GET', `/prompts/partials/${slug}/used-by`)).toMatchObject({ total: 3, total_elsewhere: 1 });
     const theirs = `/prompts/partials/${slug}/used-by?workspace_id=${other.id}`;
     expect((await plane.ask('GET', theirs)).status).toBe(404);
+    const remove = (name: string, query = '') =>
+      plane.ask('DELETE', `/prompts/partials/${name}${query}`, { key: plane.workspaceKey });
+    expect(await remove(slug)).toMatchObject({
+      status: 409,
+      body: {
+        data: {
+          message: `The partial ${slug} is included by 1 prompt (${pinned}) and by 1 partial (${outer}) and by 1 version in other workspaces. Change them first, or delete it with force=true: requests for them then fail`,
+        },
+      },
+    });
+    expect((await remove(slug, '?force=true')).status).toBe(200);
+    expect((await remove(outer)).status).toBe(409);
+    expect((await plane.ask('DELETE', `/prompts/${through}`, { key: plane.workspaceKey })).status).toBe(200);
+    expect((await remove(outer)).status).toBe(200);
   });
 });
