@@ -1,5 +1,6 @@
 import type { Settings } from '../../config/settings.ts';
 import { createGatewayTasks } from '../../workers/gateway-tasks.ts';
+import { defaultWordsOf } from '../contract/plugin/requests/shape-params.ts';
 import type { GuardrailTest } from '../contract/protocol/control-plane-calls/guardrail-checks.ts';
 import { keyPurposes } from '../contract/protocol/credentials/key-purposes.ts';
 import { peerSubject } from '../contract/protocol/notices/notice-subjects.ts';
@@ -15,7 +16,6 @@ import { errorReply } from '../http/write-error.ts';
 import type { ProcessLog } from '../log/log.ts';
 import { createOwnStoreChoice, ownStoreTarget } from '../own-store/resolve-own-store.ts';
 import { createRetryBudget } from '../pipeline/attempt/retry-budget.ts';
-import { defaultWordsOf } from '../pipeline/attempt/shape-params.ts';
 import type { ProviderEntry } from '../provider-host/load-providers.ts';
 import { ownStore } from '../providers/svc/index.ts';
 import { createClientSecrets } from '../realtime/client-secrets.ts';

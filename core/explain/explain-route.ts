@@ -1,10 +1,10 @@
 import type { RouteExplanation } from '../contract/plugin/config/route-explanation.ts';
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { Target } from '../contract/plugin/plan.ts';
+import { shapeParams } from '../contract/plugin/requests/shape-params.ts';
 import { toGatewayError } from '../contract/values/errors/errors.ts';
 import type { JsonObject } from '../contract/values/json/json.ts';
 import { shapedCall } from '../pipeline/attempt/outgoing-call.ts';
-import { shapeParams } from '../pipeline/attempt/shape-params.ts';
 import type { Dispatcher } from '../pipeline/dispatch.ts';
 import type { ResolvedTarget } from '../pipeline/target/resolve-target.ts';
 import { effectiveTarget } from './effective-target.ts';

@@ -51,7 +51,7 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
       const meters = ctx.purpose === null ? all : all.filter((meter) => meter.isBudget);
       if (identity.rejectUnmetered || ctx.workspace?.rejectUnmetered) refuseUnmetered(ctx);
       if (meters.length === 0) return undefined;
-      if (meters.some((meter) => meter.isBudget)) refuseDeferred(ctx);
+      if (meters.some((meter) => meter.isBudget)) refuseDeferred(ctx, ctx.plan.targets);
       const state = stateOf(ctx);
       return state.admit(isFree(ctx) ? meters.filter((meter) => meter.unit === 'requests') : meters, state.own);
     },
@@ -146,7 +146,7 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
   /** Reserves the usage of a call to this target. */
   function reserve(ctx: RequestContext, target: Target, state: Reservations, all: readonly Meter[]): Maybe<undefined> {
     const meters = isFree(ctx) ? all.filter((meter) => meter.unit === 'requests' && !meter.isBudget) : all;
-    if (meters.some((meter) => meter.isBudget && meter.unit !== 'requests')) refuseDeferred(ctx);
+    if (meters.some((meter) => meter.isBudget && meter.unit !== 'requests')) refuseDeferred(ctx, [target]);
     const priced = meters.find((meter) => meter.unit === 'cost') ?? state.own.find(({ meter }) => meter.unit === 'cost')?.meter;
     state.pricedModel = ctx.model;
     if (!priced) return state.admit(meters, state.ofTarget);

@@ -20,7 +20,10 @@ export interface PassedUsage {
   readonly frames: StreamDecoding;
 }
 
-/** Members of a JSON value by name. `true` selects the value. An object selects members inside the value. */
+/**
+ * Members of a JSON value by name. `true` selects the value. An object selects members inside the value, and inside the elements of an array if
+ * the name ends with `[]`.
+ */
 export interface Locations {
   readonly [name: string]: true | Locations;
 }

@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { Target } from '../../contract/plugin/plan.ts';
+import { leaveDefaults, shapeParams } from '../../contract/plugin/requests/shape-params.ts';
 import type { Caller, Operation, OperationCall, OutgoingCall } from '../../contract/provider/provider.ts';
 import type { UpstreamCall, UpstreamTimeouts } from '../../contract/provider/upstream.ts';
 import type { FormPart } from '../../contract/values/bodies/form.ts';
@@ -20,7 +21,6 @@ import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { encode, shapedForm, withModel } from './outgoing-body.ts';
 import { carriesOurKey, hasHeader, passedCall } from './passed-call.ts';
 import { withServedModel } from './served-model.ts';
-import { leaveDefaults, shapeParams } from './shape-params.ts';
 
 export interface OutgoingOptions {
   readonly prefixes: readonly string[];

@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { Target } from '../../contract/plugin/plan.ts';
 import { isSession } from '../../contract/plugin/requests/is-session.ts';
+import { shapeParams } from '../../contract/plugin/requests/shape-params.ts';
 import type { OutgoingCall } from '../../contract/provider/provider.ts';
 import type { UpstreamTimeouts } from '../../contract/provider/upstream.ts';
 import { holdsCredential } from '../../contract/values/credentials/api-key.ts';
@@ -12,7 +13,6 @@ import { isGatewayHeader } from '../request/gateway-headers.ts';
 import { joinsCall, meteredBody } from '../request/passed-request.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
 import type { Outgoing, OutgoingOptions } from './outgoing-call.ts';
-import { shapeParams } from './shape-params.ts';
 import { passedProtocols } from './socket-protocols.ts';
 
 type PassedOptions = Pick<OutgoingOptions, 'prefixes' | 'streamedBodyBytesMax'>;

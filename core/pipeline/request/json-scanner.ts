@@ -15,6 +15,8 @@ export interface ScanTable {
 interface ScanNode {
   /** `usage`, `message.usage`: what `take` is called with. Null: the value is not taken. */
   readonly path: string | null;
+  /** True: the children are members of its elements. */
+  readonly isList: boolean;
   /** By `KnownName.id`. */
   readonly children: readonly (ScanNode | undefined)[];
 }
@@ -38,11 +40,12 @@ export function scanTable(
     return id;
   };
   const nodeOf = (given: true | Locations, path: string): ScanNode => {
-    if (given === true) return { path, children: [] };
+    const isList = path.endsWith('[]');
+    if (given === true) return { path, isList, children: [] };
     const children: ScanNode[] = [];
     for (const [name, inner] of Object.entries(given))
-      children[idOf(name)] = nodeOf(inner, path === '' ? name : `${path}.${name}`);
-    return { path: null, children };
+      children[idOf(name.replace('[]', ''))] = nodeOf(inner, path === '' ? name : `${path}.${name}`);
+    return { path: null, isList, children };
   };
   const root = nodeOf(picks, '');
   for (const name of Object.keys(kinds)) idOf(name);
@@ -267,15 +270,17 @@ export class JsonScanner {
 
   #open(isObject: boolean): void {
     const isRoot = this.#depth === 0 || (this.#depth === 1 && this.#isObject[1] === 0);
-    const node = isRoot ? this.#table.root : this.#member;
+    const isElement = !isRoot && this.#depth < depthMax && this.#isObject[this.#depth] === 0;
+    const list = isElement ? this.#nodes[this.#depth] : null;
+    const node = isRoot ? this.#table.root : (list ?? this.#member);
     if (isRoot && isObject) this.objects++;
     this.#member = null;
     this.#depth++;
     this.#expectsName = isObject;
     if (this.#depth >= depthMax) return;
     this.#isObject[this.#depth] = isObject ? 1 : 0;
-    // Elements of arrays are not looked at.
-    this.#nodes[this.#depth] = isObject || isRoot ? node : null;
+    // Elements of other arrays are not looked at.
+    this.#nodes[this.#depth] = isObject || isRoot || node?.isList ? node : null;
   }
 
   #close(): void {

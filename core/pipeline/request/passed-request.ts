@@ -21,8 +21,16 @@ export const bytesPerToken = 4;
 const dataTokensMax = 1_000;
 
 const locations: Locations = {
-  ...{ model: true, modelId: true, max_tokens: true, max_completion_tokens: true, max_output_tokens: true, n: true },
-  ...{ quality: true, size: true, service_tier: true, stream: true, background: true },
+  ...{
+    model: true,
+    modelId: true,
+    max_tokens: true,
+    max_completion_tokens: true,
+    max_output_tokens: true,
+    n: true,
+    best_of: true,
+  },
+  ...{ quality: true, size: true, service_tier: true, stream: true, background: true, deferred: true },
   stream_options: { include_usage: true },
   generationConfig: { maxOutputTokens: true, candidateCount: true },
   inferenceConfig: { maxTokens: true },

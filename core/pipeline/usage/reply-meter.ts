@@ -16,6 +16,8 @@ const nameLocations: Locations = {
   message: { model: true },
   response: { model: true, service_tier: true },
   ...{ model: true, modelVersion: true, service_tier: true, serviceTier: true },
+  // A conversation of Mistral that an agent continues names its model only here.
+  'outputs[]': { model: true },
 };
 const kinds: Readonly<Record<string, TextKind>> = {
   ...{ content: 'text', text: 'text', thinking: 'text', reasoning: 'text', reasoning_content: 'text', arguments: 'text' },

@@ -144,6 +144,15 @@ describe('limits of pass-through requests', () => {
     ['tokens of Gemini', '/v1/v1alpha/auth_tokens', { uses: 1 }, '/v1/realtime'],
     ['realtime calls', '/v1/realtime/calls', { sdp: 'v=0' }, '/v1/realtime'],
     ['accepted calls', '/v1/realtime/calls/rtc_1/accept', { type: 'realtime' }, '/v1/realtime'],
+    ['secrets of ChatKit', '/v1/chatkit/sessions', { workflow: { id: 'wf' } }, 'without a budget'],
+    ['videos', '/v1/videos', { model: 'm', seconds: '12' }, 'without a budget'],
+    ['changes of videos', '/v1/proxy/videos/v1/remix', { prompt: 'x' }, 'without a budget'],
+    ['jobs of Azure for videos', '/v1/openai/v1/video/generations/jobs', { model: 'm' }, 'without a budget'],
+    ['asynchronous completions', '/v1/async/chat/completions', { request: { model: 'm' } }, 'POST /v1/chat/completions'],
+    ['deferred completions of xAI', '/v1/proxy/chat/completions', { ...body, deferred: true }, 'Remove the field'],
+    ['background responses', '/v1/proxy/responses', { model: 'm', input: 'x', background: true }, 'Remove the field'],
+    ['background responses of the shaped route', '/v1/responses', { model: 'm', input: 'x', background: true }, 'background'],
+    ['deferred completions of the shaped route', '/v1/chat/completions', { ...body, deferred: true }, 'deferred'],
   ])('reject %s under a budget, because their usage is known later or never', async (_what, path, sent, remedy) => {
     const { ask, calls } = start({ usageLimits: budgetOf(1_000_000, 'tokens') });
     const refused = await ask(path, sent);
@@ -152,6 +161,42 @@ describe('limits of pass-through requests', () => {
     expect(calls).toHaveLength(0);
     const free = start();
     expect((await free.ask(path, sent)).status).toBe(200);
+  });
+
+  it('reject a background response that only the config asks for', async () => {
+    const { ask, calls } = start({ usageLimits: budgetOf(1_000_000, 'tokens') });
+    const config = (members: JsonObject) => ({ 'x-svc-config': JSON.stringify({ provider: '@one', ...members }) });
+    const sent = { model: 'm', input: 'x' };
+    for (const members of [{ override_params: { background: true } }, { default_params: { background: true } }]) {
+      const refused = await ask('/v1/responses', sent, 'POST', config(members));
+      expect([refused.status, codeOf(refused)]).toEqual([400, 'unmetered_request']);
+    }
+    expect(calls).toHaveLength(0);
+    const dropped = config({ drop_params: ['background'] });
+    expect((await ask('/v1/responses', { ...sent, background: true }, 'POST', dropped)).status).toBe(200);
+  });
+
+  it.each(['/v1/conversations', '/v1/proxy/conversations/c1', '/v1/conversations/c1/restart', '/v1/v1/conversations'])(
+    'count the model calls of Mistral at %s',
+    async (path) => {
+      const { ask, calls, records, script } = start({ usageLimits: budgetOf(40_000, 'tokens') });
+      const reply = {
+        outputs: [{ type: 'message.output', model: 'mistral-large' }],
+        usage: { prompt_tokens: 3, completion_tokens: 50_000 },
+      };
+      for (let call = 0; call < 2; call++) script(replyWith(200, reply));
+      expect((await ask(path, { inputs: 'x' })).status).toBe(200);
+      expect((await ask(path, { inputs: 'x' })).status).toBe(412);
+      expect(calls).toHaveLength(1);
+      expect(records[0]).toMatchObject({ model: 'mistral-large', inputTokens: 3, outputTokens: 50_000 });
+    },
+  );
+
+  it('use nothing for a conversation that runs no model', async () => {
+    const { ask, records, script } = start({ usageLimits: budgetOf(40_000, 'tokens') });
+    script(replyWith(200, { id: 'conv_1', object: 'conversation', created_at: 1 }));
+    expect((await ask('/v1/conversations', { items: [{ role: 'user', content: 'a long text' }] })).status).toBe(200);
+    expect(records[0]).toMatchObject({ inputTokens: 0, outputTokens: 0, usageEstimated: false });
   });
 
   it('let a call be ended under a budget', async () => {
@@ -169,6 +214,8 @@ describe('reject_unmetered_requests', () => {
     ['a response that runs in the background', '/v1/proxy/responses', { model: 'm', background: true }],
     ['a batch', '/v1/proxy/batches', { input_file_id: 'f' }],
     ['a run of an assistant', '/v1/proxy/threads/t/runs', {}],
+    ['a run of a grader', '/v1/fine_tuning/alpha/graders/run', { grader: {} }],
+    ['a background response of the shaped route', '/v1/responses', { model: 'm', input: 'x', background: true }],
   ])('rejects %s before any provider is called, and names an alternative', async (_what, path, sent) => {
     const { ask, calls } = start({ rejectUnmetered: true });
     const refused = await ask(path, sent);

@@ -4,8 +4,8 @@ import type { JsonObject } from '../../values/json/json.ts';
  * - `free`: it runs no model. It is not reserved, counted or estimated.
  * - `stated`: it runs a model, and replies to it state what was used in a known format.
  * - `unknown`: it may run a model. Usage that its reply states is counted; any other usage is estimated.
- * - `deferred`: it starts work whose usage no reply to it can state (batches, long-running predictions, calls and providers' client secrets of realtime
- *   sessions, with which a client reaches the provider directly).
+ * - `deferred`: it starts work whose usage no reply to it can state (batches, long-running predictions, videos, asynchronous completions, calls and
+ *   providers' client secrets of realtime and chat sessions, with which a client reaches the provider directly).
  */
 export type PassedTraffic = 'free' | 'stated' | 'unknown' | 'deferred';
 
@@ -19,8 +19,8 @@ export function passedTraffic(method: string, path: string): PassedTraffic {
   if (countsTokens.test(plain) || endsCall.test(plain)) return 'free';
   // The cancelled batch was counted or rejected when it was created.
   if (deferred.test(plain)) return /\/cancel$/.test(plain) ? 'free' : 'deferred';
-  if (statedVerb.test(plain)) return 'stated';
-  if (managed.test(plain)) return runsThread.test(plain) ? 'unknown' : 'free';
+  if (statedVerb.test(plain) || continues.test(plain)) return 'stated';
+  if (managed.test(plain)) return runsModel.test(plain) ? 'unknown' : 'free';
   return stated.test(plain) ? 'stated' : 'unknown';
 }
 
@@ -41,7 +41,7 @@ const prefix = '(?:/(?:v\\d\\w*|openai|upload|api|projects/[^/]+|locations/[^/]+
 
 const countsTokens = /(?:\/count_tokens|\/input_tokens|\/count-tokens|\/tokenize|\/detokenize|:countTokens|:computeTokens)$/;
 
-/** True for paths whose requests start sessions beside the gateway: calls, client secrets and tokens. */
+/** True for paths whose requests start realtime sessions beside the gateway: calls, client secrets and tokens. */
 export function startsSession(path: string): boolean {
   return /\/(?:realtime|realtimeapi|auth_tokens)(?:\/|$)/.test(path);
 }
@@ -50,7 +50,7 @@ export function startsSession(path: string): boolean {
 const endsCall = /\/realtime\/calls\/[^/]+\/(?:hangup|reject|refer)$/;
 
 const deferred = new RegExp(
-  `^${prefix}/(?:realtime(?:api)?/.+|auth_tokens$|(?:batches|messages/batches|batch/jobs|batchPredictionJobs|model-invocation-jobs?|async-invoke)(?:/|$)|.*:(?:batchGenerateContent|asyncBatchEmbedContent|predictLongRunning)$)`,
+  `^${prefix}/(?:realtime(?:api)?/.+|auth_tokens$|(?:batches|messages/batches|batch/jobs|batchPredictionJobs|model-invocation-jobs?|async-invoke|videos|video/generations/jobs|chatkit/sessions|async/chat/completions)(?:/|$)|.*:(?:batchGenerateContent|asyncBatchEmbedContent|predictLongRunning)$)`,
 );
 
 /** Resources whose texts a model reads in later requests. */
@@ -73,16 +73,23 @@ const statedVerb = /:(?:generateContent|streamGenerateContent|embedContent|rawPr
 const managed = new RegExp(
   `^${prefix}/(?:files|uploads|vector_stores|containers|conversations|assistants|threads|datasets|cachedContents|fileSearchStores|corpora|fine_tuning|fine-tuning|fine_tunes|fine-tunes|finetuning|tunedModels|tuningJobs|evals|webhooks|skills|organization)(?:/|:|$)`,
 );
-const runsThread = /\/runs(?:\/[^/]+\/submit_tool_outputs)?$/;
+/** Runs of threads and evaluations, and graders of fine-tuning, which may be models. */
+const runsModel = /\/runs(?:\/[^/]+\/submit_tool_outputs)?$|\/graders\/run$/;
+
+/**
+ * Mistral's conversations run a model when they begin, continue or restart, and their replies state usage. OpenAI's have the same paths,
+ * run none, and their replies state none.
+ */
+const continues = new RegExp(`^${prefix}/conversations(?:/[^/]+(?:/restart)?)?$`);
 
 const stated = new RegExp(
   '/(?:chat/completions|completions|embeddings|responses|messages|rerank|embed|chat|ocr|audio/(?:speech|transcriptions|translations)|' +
     'images/(?:generations|edits|variations)|moderations|converse|converse-stream|invoke|invoke-with-response-stream)$',
 );
 
-/** False for moderations: their makers do not bill them, so a reply without counts has used nothing. */
+/** False for moderations, which their makers do not bill, and for conversations that run no model: a reply without counts has used nothing. */
 export function isEstimable(path: string): boolean {
-  return !/\/moderations\/?$/.test(path);
+  return !/\/moderations\/?$/.test(path) && !continues.test(path);
 }
 
 /** False for requests whose replies have no text tokens. Nothing is reserved for these replies. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { JsonScanner, scanTable } from '../../../../core/pipeline/request/json-scanner.ts';
 
-const picks = { usage: true, model: true, n: true, message: { usage: true } } as const;
+const picks = { usage: true, model: true, n: true, message: { usage: true }, 'outputs[]': { model: true } } as const;
 const table = scanTable(picks, { text: 'text', data: 'data', url: 'item' }, { countsAll: false });
 
 interface Scanned {
@@ -26,6 +26,17 @@ function scan(text: string, cuts: readonly number[] = [], lines = false): Scanne
 }
 
 describe('the JSON scanner', () => {
+  it('reads members of the elements of a list, and of no other array', () => {
+    const text =
+      '{"outputs":[1,{"parts":[{"model":"no"}],"model":"a"},{"model":"b"}],"message":[{"usage":1}],"list":[{"model":"no"}],"n":2}';
+    for (let cut = 1; cut < text.length; cut++)
+      expect(scan(text, [cut]).taken).toEqual([
+        ['outputs[].model', 'a'],
+        ['outputs[].model', 'b'],
+        ['n', 2],
+      ]);
+  });
+
   it('reads members of every type, at the root and below a picked member', () => {
     const value = { model: 'a"\\b', n: 1.5e3, usage: { in: [1, { usage: 2 }], 'x"}': '{"' }, message: { usage: null } };
     for (const text of [JSON.stringify(value), JSON.stringify(value, null, 2)]) {

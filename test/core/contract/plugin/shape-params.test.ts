@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Target } from '../../../../core/contract/plugin/plan.ts';
-import { defaultWordsOf, leaveDefaults, shapeParams } from '../../../../core/pipeline/attempt/shape-params.ts';
+import { defaultWordsOf, leaveDefaults, shapeParams } from '../../../../core/contract/plugin/requests/shape-params.ts';
 
 const shape = (target: Partial<Target>, params: Record<string, unknown>) => shapeParams(params, target as Target);
 

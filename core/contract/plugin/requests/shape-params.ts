@@ -1,6 +1,6 @@
-import type { Target } from '../../contract/plugin/plan.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
-import { pathKeys } from '../../contract/values/json/path-keys.ts';
+import { isObject, type JsonObject } from '../../values/json/json.ts';
+import { pathKeys } from '../../values/json/path-keys.ts';
+import type { Target } from '../plan.ts';
 
 /**
  * Returns the parameters for one target: defaults fill absent ones, overrides replace, drops remove, in this order. Returns the
