@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { makesImages, type PassedRequest, repliesWithTokens } from '../../core/contract/plugin/requests/passed-traffic.ts';
+import { imageParams, sentParams } from '../../core/contract/plugin/requests/sent-params.ts';
 import type { ModelRates } from '../../core/contract/protocol/limits/leases.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { imageRate } from '../../core/contract/values/models/image-rate.ts';
@@ -26,7 +27,16 @@ const depthMax = 32;
 
 const writesText: ReadonlySet<string> = new Set(['chatComplete', 'complete', 'messages', 'createModelResponse']);
 const promptKeys = ['system', 'instructions', 'messages', 'prompt', 'input', 'tools', 'contents'] as const;
-const maximumKeys = ['max_completion_tokens', 'max_tokens', 'max_output_tokens'] as const;
+const chatMaximum = ['max_completion_tokens', 'max_tokens'];
+const maximumKeys: Readonly<Record<string, readonly string[]>> = {
+  chatComplete: chatMaximum,
+  complete: ['max_tokens'],
+  messages: ['max_tokens'],
+  createModelResponse: ['max_output_tokens'],
+  passed: [...chatMaximum, 'max_output_tokens'],
+};
+const countKeys = ['n', 'best_of', 'prompt'] as const;
+const imageKeys = ['n', 'quality', 'size'] as const;
 const attachments: ReadonlySet<string> = new Set(['data', 'url', 'image_url', 'file_data', 'b64_json']);
 
 /** Estimates the tokens of a request from its JSON, without reading its text: lengths only. */
@@ -41,27 +51,44 @@ export function estimateTokens(ctx: RequestContext): TokenEstimate {
   if (params) for (const key of promptKeys) input += tokensIn(params[key], key, 0);
   input = Math.ceil(input);
   if (ctx.endpoint?.operation && !writesText.has(ctx.endpoint.operation)) return { input, output: 0, isStated: true };
-  const stated = params && maximumOf(params);
+  const stated = maximumOf(ctx);
   if (stated) return { input, output: stated, isStated: true };
   const open = ctx.endpoint?.operation ? { openModel: ctx.model } : undefined;
   return { input, output: outputDefault, isStated: false, ...open };
 }
 
 /** Estimates the tokens of a pass-through request from the facts that were read from its bytes. */
-function passedTokens(ctx: RequestContext, { params, inputTokens: input }: PassedRequest): TokenEstimate {
+function passedTokens(ctx: RequestContext, { inputTokens: input }: PassedRequest): TokenEstimate {
   if (!repliesWithTokens(ctx.endpoint?.proxyPath ?? '')) return { input, output: 0, isStated: true };
-  const stated = maximumOf(params);
+  const stated = maximumOf(ctx);
   if (stated) return { input, output: stated, isStated: true };
   return { input, output: outputDefault, isStated: false, openModel: ctx.model };
 }
 
-function maximumOf(params: JsonObject): number | null {
-  const count = typeof params.n === 'number' && params.n >= 1 ? Math.min(Math.ceil(params.n), 128) : 1;
-  for (const key of maximumKeys) {
-    const value = params[key];
-    if (typeof value === 'number' && value > 0 && value <= 1e9) return Math.ceil(value) * count;
-  }
-  return null;
+/**
+ * Returns the largest output that a target may be asked for: providers differ in which of two members they read, and targets change members.
+ * Null if it has no limit.
+ */
+function maximumOf(ctx: RequestContext): number | null {
+  const keys = maximumKeys[ctx.endpoint?.operation ?? 'passed'] ?? [];
+  const sent = sentParams(ctx, ctx.plan.targets, [...keys, ...countKeys]);
+  const each = sent.map((params) => {
+    const stated = keys.map((key) => params[key] ?? undefined).filter((value) => value !== undefined);
+    const isLimited = stated.length > 0 && stated.every((value) => typeof value === 'number' && value > 0 && value <= 1e9);
+    return isLimited ? Math.ceil(Math.max(...(stated as number[]))) * repliesOf(params) : null;
+  });
+  return each.includes(null) ? null : Math.max(...(each as number[]), 0) || null;
+}
+
+/** Returns how many replies are generated: `n` or `best_of` for each of the prompts. */
+function repliesOf({ n, best_of, prompt }: JsonObject): number {
+  const choices = Math.max(countOf(n), countOf(best_of));
+  const isList = Array.isArray(prompt) && (typeof prompt[0] === 'string' || Array.isArray(prompt[0]));
+  return choices * (isList ? prompt.length : 1);
+}
+
+function countOf(value: unknown): number {
+  return typeof value === 'number' && value >= 1 ? Math.min(Math.ceil(value), 128) : 1;
 }
 
 function tokensIn(value: unknown, key: string, depth: number): number {
@@ -89,8 +116,10 @@ export function estimatedCost(
   // The requested tier may be unavailable, so the higher price is reserved.
   const tokens = input * Math.max(ofTier.input, rates.input) + output * Math.max(ofTier.output, rates.output);
   if (!rates.images || !asksForImages(ctx)) return Math.ceil(tokens);
-  const count = typeof params?.n === 'number' && params.n >= 1 ? Math.min(Math.ceil(params.n), 128) : 1;
-  return Math.ceil(tokens + count * (imageRate(rates.images, params?.quality, params?.size) ?? 0));
+  const { images } = rates;
+  const sent = sentParams(ctx, ctx.plan.targets, imageKeys);
+  const each = sent.map(({ n, quality, size }) => countOf(n) * (imageRate(images, quality, size) ?? 0));
+  return Math.ceil(tokens + Math.max(0, ...each));
 }
 
 const imageOperations: ReadonlySet<string> = new Set(['imageGenerate', 'imageEdit', 'imageVariation']);
@@ -106,7 +135,6 @@ function paramsOf(ctx: RequestContext): JsonObject | null {
 /** Returns the units of a limit that a finished request has used, by its own counts. 0 if the price is unknown. */
 export function usedUnits(unit: 'tokens' | 'cost', ctx: RequestContext, rates: ModelRates | null): number {
   const { usage } = ctx;
-  const params = paramsOf(ctx);
   if (usage === null) return 0;
   if (unit === 'tokens') return Math.min(totalTokens(usage), unitsPerCallMax);
   if (rates === null) return 0;
@@ -114,6 +142,7 @@ export function usedUnits(unit: 'tokens' | 'cost', ctx: RequestContext, rates: M
   const input = usage.inputTokens + usage.cacheWriteTokens;
   const tokens = input * ofTier.input + usage.cacheReadTokens * ofTier.cacheRead + usage.outputTokens * ofTier.output;
   const images = usage.units.generated_images ?? 0;
-  const perImage = images > 0 && rates.images ? (imageRate(rates.images, params?.quality, params?.size) ?? 0) : 0;
+  const { quality, size } = images > 0 ? imageParams(ctx) : {};
+  const perImage = images > 0 && rates.images ? (imageRate(rates.images, quality, size) ?? 0) : 0;
   return Math.min(Math.ceil(tokens + images * perImage), unitsPerCallMax);
 }

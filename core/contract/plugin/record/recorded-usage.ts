@@ -1,9 +1,12 @@
+import type { JsonObject } from '../../values/json/json.ts';
 import { noUnits, type Usage } from '../../values/models/usage.ts';
 import type { RequestContext } from '../context.ts';
+import { imageParams } from '../requests/sent-params.ts';
 import type { ImageRecord, MediaRecord, SavedCall } from './record.ts';
 
 /** Returns the usage of a call as records have it. All counts are 0 while it is unknown. */
-export function recordedUsage({ usage, params, passed }: RequestContext): Omit<SavedCall, 'provider' | 'providerSlug' | 'model'> {
+export function recordedUsage(ctx: RequestContext): Omit<SavedCall, 'provider' | 'providerSlug' | 'model'> {
+  const { usage } = ctx;
   return {
     inputTokens: usage?.inputTokens ?? 0,
     cacheReadTokens: usage?.cacheReadTokens ?? 0,
@@ -11,7 +14,7 @@ export function recordedUsage({ usage, params, passed }: RequestContext): Omit<S
     outputTokens: usage?.outputTokens ?? 0,
     reasoningTokens: usage?.reasoningTokens ?? 0,
     media: usage ? mediaOf(usage) : null,
-    image: usage?.units.generated_images === undefined ? undefined : imageOf(params ?? passed?.params ?? null),
+    image: usage?.units.generated_images === undefined ? undefined : imageOf(imageParams(ctx)),
     serviceTier: usage?.serviceTier || undefined,
   };
 }
@@ -23,8 +26,7 @@ function mediaOf(usage: Usage): MediaRecord | null {
   return { audioInputTokens, audioOutputTokens, imageInputTokens, imageOutputTokens, units: { ...units } };
 }
 
-/** The requested image options: replies do not always repeat them. */
-function imageOf(params: RequestContext['params']): ImageRecord {
+function imageOf({ quality, size }: JsonObject): ImageRecord {
   const textOf = (value: unknown): string | null => (typeof value === 'string' ? value.slice(0, 64) : null);
-  return { quality: textOf(params?.quality), size: textOf(params?.size) };
+  return { quality: textOf(quality), size: textOf(size) };
 }
