@@ -9,7 +9,7 @@ import type { Database, EntityManager } from '../db/open-database.ts';
 import type { NewRecord, RecordWriter } from '../define-resource.ts';
 import { AdminError, invalid } from '../http/errors.ts';
 import { isDatabaseAway } from '../is-database-away.ts';
-import { priceRecord, savedCallOf } from '../pricing/price-record.ts';
+import { discardedCallsOf, priceRecord, priceWhole, savedCallOf } from '../pricing/price-record.ts';
 import { readPricing } from '../resources/integrations/models/read-pricing.ts';
 import { compileCheck } from './compile-check.ts';
 import { joinClientSpans, joinStoredSpans } from './join-client-spans.ts';
@@ -51,9 +51,10 @@ export function createRecordStore(
     const em = database.em();
     const records = await joinClientSpans(em, sent);
     const savedCalls = records.map(savedCallOf);
-    const pricingOf = await readPricing(em, [...records, ...savedCalls.filter((call) => call !== null)]);
+    const further = [...savedCalls.filter((call) => call !== null), ...records.flatMap(discardedCallsOf)];
+    const pricingOf = await readPricing(em, [...records, ...further]);
     const rows = records.map((record, at): RecordRow => {
-      const { costNanoUsd, source } = priceRecord(record, pricingOf(record));
+      const { costNanoUsd, source } = priceWhole(record, pricingOf);
       const call = savedCalls[at];
       const saved = call ? priceRecord(call, pricingOf(call)).costNanoUsd : null;
       return { id: record.id, cost: costNanoUsd, source, record, ...(saved === null ? undefined : { saved }) };

@@ -1,4 +1,5 @@
-import { isCounted, type RequestRecord } from '../../core/contract/plugin/record/record.ts';
+import { isCounted, type MediaRecord, type RequestRecord } from '../../core/contract/plugin/record/record.ts';
+import { totalTokens } from '../../core/contract/values/models/usage.ts';
 import { costOf } from './cost.ts';
 import { partsByModel } from './parts-by-model.ts';
 import { type PriceHistory, priceAt } from './price-history.ts';
@@ -41,6 +42,60 @@ export function priceRecord(record: RequestRecord, own: IntegrationPricing | nul
     return price ?? (part.isExtra ? 0 : (priceOf(part.record, { provider, model, at }, own).costNanoUsd ?? 0));
   });
   return { costNanoUsd: further.reduce((sum, price) => sum + price, costNanoUsd), source };
+}
+
+/**
+ * Returns the cost of a request with that of the responses that no client received. Each has the price of its own provider and model, and costs
+ * something whatever the outcome of the request is.
+ */
+export function priceWhole(record: RequestRecord, pricingOf: (call: PricedCall) => IntegrationPricing | null): RecordPrice {
+  if (record.discarded === undefined) return priceRecord(record, pricingOf(record));
+  const calls = [deliveredCallOf(record), ...discardedCallsOf(record)];
+  const prices = calls.map((call) => priceRecord(call, pricingOf(call)));
+  const known = prices.filter(({ costNanoUsd }) => costNanoUsd !== null);
+  if (known.length === 0) return prices[0] as RecordPrice;
+  const source = known.find((price) => price.source !== null)?.source ?? null;
+  return { costNanoUsd: known.reduce((sum, { costNanoUsd }) => sum + (costNanoUsd ?? 0), 0), source };
+}
+
+/** The members that price settings are found by. */
+export type PricedCall = Pick<RequestRecord, 'workspaceId' | 'providerSlug' | 'model'>;
+
+/** Returns the calls whose responses no client received, as records of their own. */
+export function discardedCallsOf(record: RequestRecord): RequestRecord[] {
+  const { discarded, media: _media, image: _image, serviceTier: _serviceTier, ...rest } = record;
+  return (discarded ?? []).map((call) => ({ ...rest, ...call, outcome: 'success', cacheStatus: null }));
+}
+
+/** Returns the record without the usage of responses that no client received. */
+function deliveredCallOf({ discarded = [], ...record }: RequestRecord): RequestRecord {
+  const left = <Name extends TokenCount>(name: Name): number =>
+    Math.max(0, record[name] - discarded.reduce((sum, call) => sum + call[name], 0));
+  const media = record.media && discarded.reduce<MediaRecord>((rest, call) => mediaWithout(rest, call.media), record.media);
+  const tokens = {
+    inputTokens: left('inputTokens'),
+    cacheReadTokens: left('cacheReadTokens'),
+    cacheWriteTokens: left('cacheWriteTokens'),
+    outputTokens: left('outputTokens'),
+    reasoningTokens: left('reasoningTokens'),
+  };
+  const isNothing = totalTokens(tokens) === 0 && Object.values(media?.units ?? {}).every((amount) => amount === 0);
+  // The provider's counts are then those of a discarded response.
+  return { ...record, ...tokens, media, rawUsage: isNothing ? null : record.rawUsage };
+}
+
+type TokenCount = 'inputTokens' | 'cacheReadTokens' | 'cacheWriteTokens' | 'outputTokens' | 'reasoningTokens';
+
+function mediaWithout(from: MediaRecord, part: MediaRecord | null | undefined): MediaRecord {
+  if (!part) return from;
+  const less = (count: number, by: number): number => Math.max(0, count - by);
+  return {
+    audioInputTokens: less(from.audioInputTokens, part.audioInputTokens),
+    audioOutputTokens: less(from.audioOutputTokens, part.audioOutputTokens),
+    imageInputTokens: less(from.imageInputTokens, part.imageInputTokens),
+    imageOutputTokens: less(from.imageOutputTokens, part.imageOutputTokens),
+    units: Object.fromEntries(Object.entries(from.units).map(([unit, amount]) => [unit, less(amount, part.units[unit] ?? 0)])),
+  };
 }
 
 interface ModelAtTime {

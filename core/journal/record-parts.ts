@@ -126,6 +126,7 @@ const rareNames = [
     'image',
     'serviceTier',
     'saved',
+    'discarded',
     'reservations',
     'mcp',
     'agent',
@@ -165,6 +166,7 @@ function hasNoRareMember(record: RequestRecord): boolean {
     record.image === undefined &&
     record.serviceTier === undefined &&
     record.saved === undefined &&
+    record.discarded === undefined &&
     record.reservations === undefined &&
     record.mcp === undefined &&
     record.agent === undefined &&

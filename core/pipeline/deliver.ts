@@ -242,7 +242,7 @@ export function end({ plans, services }: PipelineOptions, ctx: RequestContext, o
   ctx.releaseBytes();
   if (ctx.ended) return;
   ctx.ended = true;
-  ctx.addDeniedUsage();
+  ctx.addDiscardedUsage();
   for (const hook of ctx.plan.onEnd) {
     try {
       hook(ctx, outcome);

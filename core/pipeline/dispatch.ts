@@ -56,6 +56,8 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
   const { metadata } = ctx;
   let last: AttemptResult | null = null;
   let reply: AttemptReply | null = null;
+  /** Path of the target whose accepted response is `reply`. If another target replaces it, its provider bills it too. */
+  let acceptedPath: string | null = null;
   for (;;) {
     const target = plan.onTarget(ctx, last);
     if (!target) return reply ?? { kind: 'error', error: new GatewayError('missing_provider') };
@@ -77,9 +79,14 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
       if (reply !== null && resolved.code === 'invalid_provider') {
         ctx.targetPath = targetPath;
         ctx.metadata = metadataBefore;
-      } else reply = { kind: 'error', error: resolved };
+      } else {
+        if (acceptedPath !== null) ctx.discardUsage(acceptedPath);
+        acceptedPath = null;
+        reply = { kind: 'error', error: resolved };
+      }
       continue;
     }
+    if (acceptedPath !== null) ctx.discardUsage(acceptedPath);
     ctx.provider = resolved.adapter.id;
     ctx.providerSlug = resolved.slug;
     if (ctx.passed !== null) nameModelOfTarget(ctx, resolved.adapter);
@@ -95,6 +102,7 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
     if (ctx.aborted) return reply;
     last = ctx.attempts.at(-1) as AttemptResult;
     if (isSettled(ctx, reply)) return reply;
+    acceptedPath = last.ok ? target.path : null;
   }
 }
 
@@ -156,6 +164,7 @@ async function runRetries(
     waitedMs += waitMs;
     await waitUnlessLeft(ctx, waitMs, dispatcher.timers);
     if (ctx.aborted) return clientClosed();
+    if (last.ok) ctx.discardUsage();
   }
 }
 

@@ -4,7 +4,7 @@ import { imageParams, sentParams } from '../../core/contract/plugin/requests/sen
 import type { ModelRates } from '../../core/contract/protocol/limits/leases.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { imageRate } from '../../core/contract/values/models/image-rate.ts';
-import { serviceTierOf, totalTokens, unitsPerCallMax } from '../../core/contract/values/models/usage.ts';
+import { serviceTierOf, totalTokens, type Usage, unitsPerCallMax } from '../../core/contract/values/models/usage.ts';
 
 /** Tokens a request may take. */
 export interface TokenEstimate {
@@ -133,8 +133,12 @@ function paramsOf(ctx: RequestContext): JsonObject | null {
 }
 
 /** Returns the units of a limit that a finished request has used, by its own counts. 0 if the price is unknown. */
-export function usedUnits(unit: 'tokens' | 'cost', ctx: RequestContext, rates: ModelRates | null): number {
-  const { usage } = ctx;
+export function usedUnits(
+  unit: 'tokens' | 'cost',
+  ctx: RequestContext,
+  rates: ModelRates | null,
+  usage: Usage | null = ctx.usage,
+): number {
   if (usage === null) return 0;
   if (unit === 'tokens') return Math.min(totalTokens(usage), unitsPerCallMax);
   if (rates === null) return 0;
@@ -142,7 +146,7 @@ export function usedUnits(unit: 'tokens' | 'cost', ctx: RequestContext, rates: M
   const input = usage.inputTokens + usage.cacheWriteTokens;
   const tokens = input * ofTier.input + usage.cacheReadTokens * ofTier.cacheRead + usage.outputTokens * ofTier.output;
   const images = usage.units.generated_images ?? 0;
-  const { quality, size } = images > 0 ? imageParams(ctx) : {};
+  const { quality, size } = images > 0 ? imageParams(ctx, ctx.targetPath) : {};
   const perImage = images > 0 && rates.images ? (imageRate(rates.images, quality, size) ?? 0) : 0;
   return Math.min(Math.ceil(tokens + images * perImage), unitsPerCallMax);
 }

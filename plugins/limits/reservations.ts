@@ -5,6 +5,7 @@ import type { ReservationRecord } from '../../core/contract/plugin/record/record
 import { type LeaseAccount, type ModelRates, refused, unavailable } from '../../core/contract/protocol/limits/leases.ts';
 import { type GatewayError, wasCalled } from '../../core/contract/values/errors/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/maybe.ts';
+import { sumUsage, type Usage } from '../../core/contract/values/models/usage.ts';
 import { estimatedCost, estimateTokens, type TokenEstimate, usedUnits } from './estimate.ts';
 import { counted, giveUp, type Hold, keep, reservationOf, use } from './hold.ts';
 import type { Meter } from './meters.ts';
@@ -135,12 +136,25 @@ export class Reservations {
     }
   }
 
-  /** Returns the units taken for a target that has not replied. Requests count if their provider was called. */
+  /**
+   * Returns the units taken for a target that is left. Requests count if their provider was called, and usage if another target replaces its
+   * response.
+   */
   leaveTarget(): void {
     const isCalled = this.#isTargetCalled();
+    const usage = this.#discardedUsage();
     for (const hold of this.ofTarget.splice(0)) {
-      if (hold.meter.unit === 'requests' && !hold.meter.isBudget && isCalled) this.#left.push(...keep(hold));
-      else giveUp(hold);
+      const { unit, isBudget } = hold.meter;
+      if (unit === 'requests') {
+        if (isBudget ? usage !== null : isCalled) this.#left.push(...keep(hold));
+        else giveUp(hold);
+        continue;
+      }
+      if (usage !== null) {
+        use(hold, usedUnits(unit, this.#ctx, this.rates, usage));
+        this.#left.push(reservationOf(hold));
+      }
+      giveUp(hold);
     }
     this.#leaveUnheld();
   }
@@ -192,7 +206,8 @@ export class Reservations {
       this.#outputs.note(this.#workspaceId, openModel, ctx.usage.outputTokens);
     const isHit = /hit/i.test(ctx.cacheStatus ?? '');
     // A failed request is charged if its provider had begun to reply, because it then has usage.
-    const isCharged = !isHit && outcome.kind !== 'refused' && (outcome.kind !== 'failed' || ctx.usage !== null);
+    const isFree = isHit || outcome.kind === 'refused' || outcome.kind === 'failed';
+    const isCharged = !isFree || ctx.discarded !== null || (outcome.kind === 'failed' && ctx.usage !== null);
     const records = [...this.#left];
     // A request whose targets were all rejected by the gateway has used nothing.
     const { attempts } = ctx;
@@ -213,6 +228,13 @@ export class Reservations {
       giveUp(hold);
     }
     ctx.reservations = records.length === 0 ? null : records;
+  }
+
+  /** Returns the usage of responses of the current target that no client receives; null if there is none. */
+  #discardedUsage(): Usage | null {
+    const { target } = this;
+    const ofTarget = this.#ctx.discarded?.filter(({ targetPath }) => targetPath === target?.path) ?? [];
+    return ofTarget.length === 0 ? null : sumUsage(ofTarget.map(({ usage }) => usage));
   }
 
   /** True if a call of an earlier target of this request counts in this rate limit of a policy: a request counts once. */

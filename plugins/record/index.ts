@@ -189,6 +189,7 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     image: recorded.image,
     serviceTier: recorded.serviceTier,
     saved: ctx.saved ?? undefined,
+    discarded: ctx.discarded?.map(({ call }) => call),
     usageEstimated: usage?.estimated ?? false,
     rawUsage: usage?.raw ?? null,
     durationMs: round(nowElapsedMs - ctx.startedAtMs),

@@ -8,7 +8,7 @@ import type { AdminServices } from '../../http/route.ts';
 import type { JobHandler } from '../../jobs/job-runner.ts';
 import { settleRecords } from '../../leases/settle.ts';
 import { toNanoUsd } from '../../pricing/nano-usd.ts';
-import { priceRecord } from '../../pricing/price-record.ts';
+import { discardedCallsOf, priceWhole } from '../../pricing/price-record.ts';
 import { readPricing } from '../integrations/models/read-pricing.ts';
 import { type Repricing, repricings } from './entity.ts';
 
@@ -59,11 +59,11 @@ async function repriceBatch(
   const rows = await readRecords(tx, job);
   const pricingOf = await readPricing(
     tx,
-    rows.map(({ record }) => record),
+    rows.flatMap(({ record }) => [record, ...discardedCallsOf(record)]),
   );
   const changed = rows.flatMap(({ id, at, record, cost_micro_usd, cost_nano_rest }) => {
     const before = cost_micro_usd === null ? null : toNanoUsd(cost_micro_usd, cost_nano_rest);
-    const { costNanoUsd: cost, source } = priceRecord(record, pricingOf(record));
+    const { costNanoUsd: cost, source } = priceWhole(record, pricingOf);
     return cost === before ? [] : [{ id, at, cost, source, record, before }];
   });
   await writeCosts(tx, changed);

@@ -23,11 +23,13 @@ import type {
   AttemptRecord,
   BatchRecord,
   DecisionRecord,
+  DiscardedCall,
   OutcomeKind,
   ReservationRecord,
   SavedCall,
   SessionRecord,
 } from './record/record.ts';
+import { recordedUsage } from './record/recorded-usage.ts';
 import type { VerdictRecord } from './record/verdict.ts';
 import type { AgentCall } from './requests/agent-call.ts';
 import { CallTimes } from './requests/call-times.ts';
@@ -193,8 +195,8 @@ export class RequestContext {
   pluginTimes: PluginTime[] | null = null;
   /** Filter of the stream of the current attempt; null for most requests. */
   streamFilter: StreamFilter | null = null;
-  /** Usage of responses that a verdict rejected; null while there is none. */
-  deniedUsage: Usage[] | null = null;
+  /** Usage of responses that no client receives, each with the target that was called; null while there is none. */
+  discarded: { readonly usage: Usage; readonly targetPath: string | null; readonly call: DiscardedCall }[] | null = null;
   /** Skipped targets with the reasons, and omitted retries; null if there were none. */
   decisions: DecisionRecord[] | null = null;
   cacheStatus: string | null = null;
@@ -363,18 +365,21 @@ export class RequestContext {
     };
   }
 
-  /** Moves the usage of a response that a verdict rejected to `deniedUsage`, because the provider bills it. */
-  denyUsage(): void {
-    if (this.usage === null) return;
-    this.deniedUsage ??= [];
-    this.deniedUsage.push(this.usage);
+  /** Moves the usage of the response of a target to `discarded`, because the provider bills it although no client receives it. */
+  discardUsage(targetPath = this.targetPath): void {
+    const { usage, provider, providerSlug, model } = this;
+    if (usage === null) return;
+    this.discarded ??= [];
+    const call = { provider, providerSlug, model, ...recordedUsage(this, targetPath), rawUsage: usage.raw };
+    this.discarded.push({ usage, targetPath, call });
     this.usage = null;
   }
 
-  /** Adds the usage of rejected responses to that of the request. */
-  addDeniedUsage(): void {
-    if (this.deniedUsage === null) return;
-    this.usage = sumUsage(this.usage === null ? this.deniedUsage : [...this.deniedUsage, this.usage]);
+  /** Adds the usage of responses that no client receives to that of the request. */
+  addDiscardedUsage(): void {
+    if (this.discarded === null) return;
+    const each = this.discarded.map(({ usage }) => usage);
+    this.usage = sumUsage(this.usage === null ? each : [...each, this.usage]);
   }
 
   /** Adds the decision about a target to the record. */

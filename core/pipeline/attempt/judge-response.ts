@@ -168,7 +168,7 @@ function failedReply(
 ): AttemptReply {
   // The provider bills the response: its usage is added to that of the attempts that follow.
   if (reply !== null) countRoughly(ctx, ctx.stream ? null : reply.body);
-  ctx.denyUsage();
+  ctx.discardUsage();
   if (verdict.action === 'fail') return { kind: 'error', error: verdict.error };
   return deniedResponse(verdict.reply, reply?.call ?? null);
 }

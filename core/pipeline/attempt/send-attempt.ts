@@ -48,8 +48,6 @@ export function sendAttempt(
   outgoing: Outgoing,
   options: AttemptOptions,
 ): Promise<AttemptReply> {
-  // An accepted response that a further attempt replaces is billed too. Its usage does not belong to this attempt.
-  if (ctx.attempts.at(-1)?.ok) ctx.denyUsage();
   ctx.usage = null;
   ctx.streamEvents = 0;
   ctx.streamFilter = null;
@@ -349,7 +347,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     this.exchange?.abort();
     if (this.settled) return;
     this.#countUnfinished();
-    this.#ctx.denyUsage();
+    this.#ctx.discardUsage();
     this.#settle(reply);
   }
 

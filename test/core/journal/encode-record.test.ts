@@ -59,6 +59,7 @@ const full: Required<RequestRecord> = {
   image: { quality: 'hd', size: null },
   serviceTier: 'flex',
   saved: null as unknown as NonNullable<RequestRecord['saved']>,
+  discarded: [],
   times: { parse: 0.001, limits: 0.02, cache: 0.3, replyParse: 4, upstream: 5.5, own: 1e-7 },
   reservations: [{ key: 'budget:b', lease: randomUUID(), startMs: 7, units: 40 }],
   mcp: {} as NonNullable<RequestRecord['mcp']>,

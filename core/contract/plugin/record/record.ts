@@ -159,6 +159,16 @@ const savedCall = v.object({
 });
 export type SavedCall = v.InferOutput<typeof savedCall>;
 
+/** A response that the provider bills and no client received: a verdict rejected it, or another target was called instead. */
+const discardedCall = v.object({
+  provider: v.nullable(v.string()),
+  providerSlug: v.nullable(v.string()),
+  model: v.nullable(v.string()),
+  ...usageEntries,
+  rawUsage: v.nullable(v.record(v.string(), v.unknown())),
+});
+export type DiscardedCall = v.InferOutput<typeof discardedCall>;
+
 const sdkRecord = v.object({
   runtime: v.nullable(v.string()),
   runtimeVersion: v.nullable(v.string()),
@@ -236,6 +246,8 @@ export const requestRecord = v.object({
   ...usageEntries,
   /** Set for cached replies, unless the entry was stored by a version without it. */
   saved: v.optional(savedCall),
+  /** Responses that no client received; absent if there were none. The usage of the record includes theirs, and each has the price of its model. */
+  discarded: v.optional(v.array(discardedCall)),
   usageEstimated: v.boolean(),
   rawUsage: v.nullable(v.record(v.string(), v.unknown())),
   durationMs: count,

@@ -5,7 +5,10 @@ import { imageParams } from '../requests/sent-params.ts';
 import type { ImageRecord, MediaRecord, SavedCall } from './record.ts';
 
 /** Returns the usage of a call as records have it. All counts are 0 while it is unknown. */
-export function recordedUsage(ctx: RequestContext): Omit<SavedCall, 'provider' | 'providerSlug' | 'model'> {
+export function recordedUsage(
+  ctx: RequestContext,
+  targetPath = ctx.targetPath,
+): Omit<SavedCall, 'provider' | 'providerSlug' | 'model'> {
   const { usage } = ctx;
   return {
     inputTokens: usage?.inputTokens ?? 0,
@@ -14,7 +17,7 @@ export function recordedUsage(ctx: RequestContext): Omit<SavedCall, 'provider' |
     outputTokens: usage?.outputTokens ?? 0,
     reasoningTokens: usage?.reasoningTokens ?? 0,
     media: usage ? mediaOf(usage) : null,
-    image: usage?.units.generated_images === undefined ? undefined : imageOf(imageParams(ctx)),
+    image: usage?.units.generated_images === undefined ? undefined : imageOf(imageParams(ctx, targetPath)),
     serviceTier: usage?.serviceTier || undefined,
   };
 }

@@ -19,8 +19,8 @@ export function sentParams(
   return targets.length === 0 ? [picked] : targets.map((target) => shapeParams(picked, target));
 }
 
-/** Returns the image options of the last target's call: replies do not always repeat them. Empty if the body has no members. */
-export function imageParams(ctx: Pick<RequestContext, 'params' | 'passed' | 'plan' | 'targetPath'>): JsonObject {
-  const target = ctx.plan.targets.find(({ path }) => path === ctx.targetPath);
+/** Returns the image options of a target's call: replies do not always repeat them. Empty if the body has no members. */
+export function imageParams(ctx: Pick<RequestContext, 'params' | 'passed' | 'plan'>, targetPath: string | null): JsonObject {
+  const target = ctx.plan.targets.find(({ path }) => path === targetPath);
   return sentParams(ctx, target ? [target] : [], ['quality', 'size'])[0] ?? {};
 }
