@@ -27,11 +27,37 @@ const originHeaders: ReadonlySet<string> = new Set([
 const bodyBytesMax = 1024 * 1024;
 
 /**
+ * Requests to the control plane share the open requests of this process like one workspace, because a gateway does not know their callers. Slow ones
+ * leave places for model calls.
+ */
+const owner = 'control-plane';
+
+function tooManyOpen(): GatewayError {
+  return new GatewayError('overloaded', {
+    message:
+      'Too many requests to the control plane are open in this gateway process (see REQUESTS_IN_FLIGHT_MAX). Try again shortly',
+    retryAfterMs: 1000,
+  });
+}
+
+function unreachable(): GatewayError {
+  return new GatewayError('unavailable', {
+    message: 'The control plane cannot be reached. Try again shortly',
+    retryAfterMs: 1000,
+  });
+}
+
+/**
  * Returns a handler that passes an admin request unchanged to the control plane, so that one base URL serves both. Sends the
  * client's address in `x-forwarded-for`, and its country if known. The client can set neither.
  */
 export function createForward(options: ForwardOptions): (request: InboundRequest, sink: ReplySink) => void {
+  const fail = (error: GatewayError, sink: ReplySink): void => {
+    const { status, headers, body } = options.errorReply(error, 'control-plane');
+    sink.send(status, headers, body);
+  };
   return (request, sink) => {
+    if (sink.countFor?.(owner) === false) return fail(tooManyOpen(), sink);
     const headers: HeaderList = ['x-forwarded-for', request.remoteAddress, vouchHeader, options.clusterKey];
     if (request.country) headers.push(countryHeader, request.country);
     const host = request.header('host');
@@ -63,16 +89,7 @@ export function createForward(options: ForwardOptions): (request: InboundRequest
         onError(error) {
           if (sink.started) return sink.destroy();
           const away = error.source === 'upstream';
-          const reply = options.errorReply(
-            away
-              ? new GatewayError('unavailable', {
-                  message: 'The control plane cannot be reached. Try again shortly',
-                  retryAfterMs: 1000,
-                })
-              : error,
-            'control-plane',
-          );
-          sink.send(reply.status, reply.headers, reply.body);
+          fail(away ? unreachable() : error, sink);
         },
       },
     );

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { newGate } from '../support/gate.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/product/gateway-with-upstream.ts';
@@ -84,4 +86,19 @@ it('large bodies of one workspace leave memory for those of another', async () =
   provider.open();
   const statuses = (await Promise.all(open)).map((reply) => reply.status);
   expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([]);
+});
+
+it('slow uploads to the control plane leave places for calls of models', async () => {
+  const uploads = Array.from({ length: 30 }, () => {
+    const socket = connect(gateway.port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write(`POST /v1/configs HTTP/1.1\r\nhost: a\r\nx-svc-api-key: ${loudKey}\r\ncontent-length: 500000\r\n\r\n{"name":`);
+    return socket;
+  });
+  const refused = uploads.map((socket) => once(socket, 'data').then(([bytes]) => String(bytes)));
+  const first = await Promise.race(refused);
+  expect(first).toMatch(/^HTTP\/1\.1 503 .*REQUESTS_IN_FLIGHT_MAX/s);
+  expect((await ask(quietKey, 'hello').reply).status).toBe(200);
+  for (const socket of uploads) socket.destroy();
+  await until(async () => (await gateway.admin.get('/configs')).status === 200, { what: 'a free place' });
 });

@@ -83,10 +83,10 @@ export interface ReplySink {
    */
   onShutdown?(callback: (error: GatewayError) => void): void;
   /**
-   * Counts the request to the open ones of its workspace. False if they are more than the workspace's share of REQUESTS_IN_FLIGHT_MAX. Absent:
-   * the reply is a part of another one.
+   * Counts the request to the open ones of its workspace, or of the control plane. False if they are more than the owner's share of
+   * REQUESTS_IN_FLIGHT_MAX. Absent: the reply is a part of another one.
    */
-  countFor?(workspaceId: string): boolean;
+  countFor?(owner: string): boolean;
   /** The whole reply at once. */
   send(status: number, headers: HeaderList, body: Uint8Array | string): void;
   /** Begins a streamed reply. With `contentLength` it is framed by length, without it chunked. */
