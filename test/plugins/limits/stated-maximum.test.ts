@@ -49,7 +49,7 @@ describe('the maximum output that a request states', () => {
     expect((await ask({ max_tokens: 2 })).status).not.toBe(412);
   });
 
-  it('of images includes the options that the target sets, and so does the record', async () => {
+  it('includes the options of images that the target sets, as the record does', async () => {
     const { harness, ledger, records, script, calls } = start({ usageLimits: budgetOf(0.5, 'cost') });
     ledger.rates.set('dall-e-3', {
       input: 0,
