@@ -48,6 +48,9 @@ const outputKeys: Partial<Record<OperationName, readonly string[]>> = {
   getModelResponse: ['output'],
   // Text of a background response until then.
   cancelModelResponse: ['output'],
+  compactModelResponse: ['output'],
+  // They include texts of earlier responses.
+  listResponseInputItems: ['data'],
   createTranscription: ['text'],
   createTranslation: ['text'],
   ocr: ['pages', 'document_annotation'],
@@ -59,6 +62,8 @@ const systemKeys = [
   ...['system', 'instructions', 'questions', 'suffix', 'documents', 'systemInstruction', 'system_instruction'],
   // Its variables are texts of a prompt that OpenAI stores.
   'prompt',
+  // Descriptions of tools and of the form of the reply are parts of the prompt.
+  ...['tools', 'functions', 'response_format', 'text', 'prediction'],
 ];
 /**
  * Keys that hold the content in formats of providers. Unknown fields of a request are sent to its provider, where these replace the content
@@ -89,6 +94,7 @@ const foreignKeys = [
     'singleEmbeddingParams',
     'segmentedEmbeddingParams',
   ],
+  ...['chat_template', 'chat_template_kwargs', 'system_prompt', 'preamble', 'chat_history', 'message', 'negative_prompt'],
   ...['textToImageParams', 'inPaintingParams', 'outPaintingParams', 'imageVariationParams', 'colorGuidedGenerationParams'],
 ];
 /** Fields of the client's format that have the name of a foreign key and hold settings. */
@@ -184,13 +190,18 @@ function inputTexts(value: unknown, path: Path, scope: Scope, parts: TextPart[])
     if (scope === 'user_messages' && !isOfUser(item)) continue;
     // The last message counts. Items of `input` belong together.
     if (scope === 'last_message' && key === 'messages' && index < value.length - 1) continue;
-    if (!isObject(item)) contentTexts(item, [...path, index], parts);
-    else if (typeof item.text === 'string') parts.push({ text: item.text, path: [...path, index, 'text'] });
-    else if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output')
-      contentTexts(item.output, [...path, index, 'output'], parts);
+    const at = [...path, index];
+    if (!isObject(item)) {
+      contentTexts(item, at, parts);
+      continue;
+    }
+    // Providers ignore members that are not of their format, so none of these hides another.
+    if (typeof item.text === 'string') parts.push({ text: item.text, path: [...at, 'text'] });
+    if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output')
+      contentTexts(item.output, [...at, 'output'], parts);
     // Results of the tools of a provider, such as `shell_call_output`, have forms of their own.
-    else if (item.output !== undefined) everyText(item.output, [...path, index, 'output'], parts);
-    else contentTexts(item.content, [...path, index, 'content'], parts);
+    else everyText(item.output, [...at, 'output'], parts);
+    contentTexts(item.content, [...at, 'content'], parts);
   }
 }
 
@@ -200,10 +211,13 @@ function outputTexts(value: unknown, path: Path, parts: TextPart[]): void {
     if (!isObject(item)) continue;
     const at = [...path, index];
     if (typeof item.text === 'string') parts.push({ text: item.text, path: [...at, 'text'] });
-    else if (isObject(item.message)) {
+    // Providers of chat completions may repeat the text beside the message.
+    if (isObject(item.message)) {
       contentTexts(item.message.content, [...at, 'message', 'content'], parts);
       contentTexts(item.message.refusal, [...at, 'message', 'refusal'], parts);
-    } else {
+      if (isObject(item.message.audio))
+        contentTexts(item.message.audio.transcript, [...at, 'message', 'audio', 'transcript'], parts);
+    } else if (typeof item.text !== 'string') {
       contentTexts(item.content, [...at, 'content'], parts);
       if (item.type === 'reasoning') contentTexts(item.summary, [...at, 'summary'], parts);
     }
@@ -231,6 +245,8 @@ function contentTexts(value: unknown, path: Path, parts: TextPart[]): void {
     if (typeof item.text === 'string') parts.push({ text: item.text, path: [...at, 'text'] });
     if (typeof item.refusal === 'string') parts.push({ text: item.refusal, path: [...at, 'refusal'] });
     if (item.type === 'tool_result') contentTexts(item.content, [...at, 'content'], parts);
+    else if (typeof item.type === 'string' && item.type.endsWith('_tool_result'))
+      everyText(item.content, [...at, 'content'], parts);
     if (item.type === 'document') documentTexts(item, at, parts);
     if (item.type === 'search_result') everyText(item, at, parts);
   }
@@ -261,8 +277,6 @@ export function deltaTexts(events: readonly JsonObject[]): string[] {
   return [...texts.values()];
 }
 
-const depthMax = 32;
-
 /** Fields that are names, ids, addresses or data. */
 export const notText: ReadonlySet<string> = new Set([
   ...['id', 'type', 'role', 'object', 'model', 'status', 'finish_reason', 'index', 'call_id', 'tool_call_id', 'tool_use_id'],
@@ -285,27 +299,47 @@ export const notText: ReadonlySet<string> = new Set([
 
 /** `isData`: the value is any JSON, such as the input of a tool, so that the names of its members and its numbers are read too. */
 function everyText(value: unknown, path: Path, parts: TextPart[], isData = false): void {
-  if (typeof value === 'string') parts.push({ text: value, path });
+  if (typeof value === 'string') parts.push({ text: argumentsKeys.has(path.at(-1) as string) ? unescaped(value) : value, path });
   else if (isData && typeof value === 'number') parts.push({ text: String(value), path, kind: 'number' });
-  else if (path.length > depthMax) return;
   else if (Array.isArray(value)) for (const [index, item] of value.entries()) everyText(item, [...path, index], parts, isData);
   else if (isObject(value)) {
     // The source of a document in plain text.
     if (value.type === 'text' && typeof value.data === 'string') parts.push({ text: value.data, path: [...path, 'data'] });
     for (const [key, item] of Object.entries(value)) {
       if (isData) parts.push({ text: key, path: [...path, key], kind: 'name' });
-      if (isData ? key !== '__proto__' : !notText.has(key) || isList(item, key))
-        everyText(item, [...path, key], parts, isData || isInput(value, key));
+      if (isData ? key !== '__proto__' : isRead(key, item, path))
+        everyText(item, [...path, key], parts, isData || holdsData(value, key));
     }
   }
 }
 
-/** True for the `data` of a list. Other values of `data` are the bytes of a file in base64. */
-function isList(value: unknown, key: string): boolean {
-  return key === 'data' && typeof value === 'object';
+/** The `data` of lists and objects is read too; a text there is the bytes of a file in base64. */
+function isRead(key: string, value: unknown, path: Path): boolean {
+  if (path[0] === 'tools' && credentialsOfTools.has(key)) return false;
+  return !notText.has(key) || (key === 'data' && typeof value === 'object');
 }
 
-/** True for the input of a call in Messages. Calls of the other formats have their arguments as text. */
-function isInput({ type }: JsonObject, key: string): boolean {
-  return key === 'input' && typeof type === 'string' && type.endsWith('tool_use');
+/** Members of an MCP server in `tools` that models do not read. */
+const credentialsOfTools: ReadonlySet<string> = new Set(['authorization', 'headers', 'server_url']);
+
+/** JSON of arguments as a text, whole or in pieces. */
+const argumentsKeys: ReadonlySet<unknown> = new Set(['arguments', 'partial_json']);
+
+/** JSON text without the escapes that it does not need: programs that parse it read the characters. */
+function unescaped(json: string): string {
+  return json.replace(/\\(?:u([0-9a-fA-F]{4})|[^u])/g, (sequence, hex: string | undefined) => {
+    if (hex === undefined) return sequence === '\\/' ? '/' : sequence;
+    const character = String.fromCharCode(Number.parseInt(hex, 16));
+    return /["\\\p{Cc}]/u.test(character) ? sequence : character;
+  });
+}
+
+/**
+ * True for arguments and results of tools that are JSON: `input` in Messages and at Bedrock, `args` and `response` at Gemini, `json` of a result
+ * at Bedrock, and `arguments` of servers that send them as an object.
+ */
+function holdsData({ type, toolUseId, name }: JsonObject, key: string): boolean {
+  if (key === 'input') return toolUseId !== undefined || (typeof type === 'string' && type.endsWith('tool_use'));
+  if (key === 'args' || key === 'response') return typeof name === 'string';
+  return key === 'json' || key === 'arguments';
 }

@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { createHarness, replyWith, type Script } from '../../../core/test-kit/pipeline-harness.ts';
+
+const contains = (scope: string) => [{ 'default.contains': { words: ['secret'], operator: 'none', scope }, deny: true }];
+
+async function ask(path: string, body: JsonObject | string, config: JsonObject, script: Script, method = 'POST') {
+  const gateway = createHarness({ key: { scopes: ['completions.write'] } });
+  gateway.script(script);
+  const headers = { 'x-svc-config': JSON.stringify({ provider: 'openai', api_key: 'k', ...config }) };
+  const sent = typeof body === 'string' ? body : JSON.stringify(body);
+  const { status, text } = await gateway.send({ method, path, headers, body: sent });
+  return { status, text, calls: gateway.calls };
+}
+
+const said = (content: unknown) => [{ role: 'user', content }];
+const ok = replyWith(200, { ok: true });
+const nested = (levels: number, value: unknown): unknown => (levels === 0 ? value : [nested(levels - 1, value)]);
+const tool = (more: JsonObject) => ({ type: 'function', function: { name: 'f', ...more } });
+const toolUse = (input: unknown) => ({ role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'f', input }] });
+const schema = { properties: { a: { description: 'a secret' } } };
+
+describe('requests: a text is checked that is', () => {
+  it.each<[string, string, JsonObject]>([
+    ['the description of a tool', '/v1/chat/completions', { messages: said('x'), tools: [tool({ description: 'a secret' })] }],
+    ['the description of a parameter', '/v1/chat/completions', { messages: said('x'), tools: [tool({ parameters: schema })] }],
+    ['the description of a function', '/v1/chat/completions', { messages: said('x'), functions: [{ description: 'a secret' }] }],
+    [
+      'in the schema of the reply',
+      '/v1/chat/completions',
+      { messages: said('x'), response_format: { type: 'json_schema', json_schema: { schema } } },
+    ],
+    ['in the schema of a response', '/v1/responses', { input: 'x', text: { format: { type: 'json_schema', schema } } }],
+    ['predicted', '/v1/chat/completions', { messages: said('x'), prediction: { type: 'content', content: 'a secret' } }],
+    ['the template of the prompt', '/v1/chat/completions', { messages: said('x'), chat_template: 'a secret' }],
+    ['a system prompt in a field of its own', '/v1/chat/completions', { messages: said('x'), system_prompt: 'a secret' }],
+    ['a negative prompt', '/v1/images/generations', { prompt: 'x', negative_prompt: 'a secret' }],
+    ['nested in 40 levels', '/v1/messages', { max_tokens: 9, messages: [toolUse({ a: nested(40, 'a secret') })] }],
+    [
+      'escaped in arguments',
+      '/v1/chat/completions',
+      { messages: [{ role: 'assistant', tool_calls: [tool({ arguments: '{"a":"\\u0073ecret"}' })] }] },
+    ],
+    [
+      'a name in arguments',
+      '/v1/chat/completions',
+      { messages: [{ role: 'assistant', tool_calls: [tool({ arguments: { secret: 1 } })] }] },
+    ],
+    [
+      'an address in arguments at Gemini',
+      '/v1/any',
+      { contents: [{ parts: [{ functionCall: { name: 'f', args: { url: 'secret' } } }] }] },
+    ],
+    [
+      'data in the result of a tool at Gemini',
+      '/v1/any',
+      { contents: [{ parts: [{ functionResponse: { name: 'f', response: { data: 'secret' } } }] }] },
+    ],
+    ['an id in arguments at Bedrock', '/v1/any', { messages: said([{ toolUse: { toolUseId: 't', input: { id: 'secret' } } }]) }],
+    [
+      'data in the result of a tool at Bedrock',
+      '/v1/any',
+      { messages: said([{ toolResult: { content: [{ json: { data: 'secret' } }] } }]) },
+    ],
+    ['in a list named data', '/v1/any', { data: ['secret'] }],
+  ])('%s', async (_name, path, body) => {
+    const config = { input_guardrails: contains('all_messages') };
+    const denied = await ask(path, { model: 'm', ...body }, config, ok);
+    expect([denied.status, denied.calls.length]).toEqual([446, 0]);
+    const clean = JSON.parse(JSON.stringify(body).replaceAll(/secret|\\\\u0073ecret/g, 'word'));
+    expect((await ask(path, { model: 'm', ...clean }, config, ok)).status).toBe(200);
+  });
+
+  it.each<[string, string, JsonObject]>([
+    ['beside a text', '/v1/chat/completions', { messages: [{ role: 'user', text: 'x', content: 'a secret' }] }],
+    ['beside an output', '/v1/responses', { input: [{ role: 'user', output: 'x', content: 'a secret' }] }],
+    [
+      'beside the output of a function',
+      '/v1/chat/completions',
+      { messages: [{ role: 'user', type: 'function_call_output', output: 'x', content: 'a secret' }] },
+    ],
+    [
+      'in the result of a tool of an MCP server',
+      '/v1/messages',
+      { max_tokens: 9, messages: said([{ type: 'mcp_tool_result', content: [{ type: 'text', text: 'a secret' }] }]) },
+    ],
+  ])('%s, in each scope', async (_name, path, body) => {
+    for (const scope of ['last_message', 'user_messages', 'all_messages']) {
+      const denied = await ask(path, { model: 'm', ...body }, { input_guardrails: contains(scope) }, ok);
+      expect([scope, denied.status, denied.calls.length]).toEqual([scope, 446, 0]);
+    }
+  });
+
+  it('the credential and the address of an MCP server are not', async () => {
+    const tools = [{ type: 'mcp', server_url: 'https://secret.example', authorization: 'secret', headers: { a: 'secret' } }];
+    const body = { model: 'm', input: 'x', tools };
+    expect((await ask('/v1/responses', body, { input_guardrails: contains('all_messages') }, ok)).status).toBe(200);
+  });
+});
+
+it('arguments with escapes are redacted and stay JSON', async () => {
+  const input_guardrails = [{ 'default.regexReplace': { rule: 'Müller', redactText: '[NAME]', scope: 'all_messages' } }];
+  const args = '{"a":"M\\u00fcller \\"x\\" \\u0022 \\n"}';
+  const body = { model: 'm', messages: [{ role: 'assistant', tool_calls: [tool({ arguments: args })] }] };
+  const { calls } = await ask('/v1/chat/completions', body, { input_guardrails }, ok);
+  const sent = JSON.parse(String(calls[0]?.body)).messages[0].tool_calls[0].function.arguments;
+  expect(JSON.parse(sent)).toEqual({ a: '[NAME] "x" " \n' });
+});
+
+describe('responses: a text is checked that is', () => {
+  const output = [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'a secret' }] }];
+  const choice = (message: JsonObject, more: JsonObject = {}) => ({
+    choices: [{ index: 0, message: { content: 'x', ...message }, ...more }],
+  });
+  it.each<[string, string, string, string, JsonObject, JsonObject]>([
+    ['an item of an earlier response', 'all_messages', 'GET', '/v1/responses/r/input_items', {}, { data: output }],
+    ['compacted', 'last_message', 'POST', '/v1/responses/compact', { input: 'x' }, { output }],
+    [
+      'spoken',
+      'last_message',
+      'POST',
+      '/v1/chat/completions',
+      { messages: said('x') },
+      choice({ audio: { transcript: 'a secret' } }),
+    ],
+    [
+      'in a message beside a text',
+      'last_message',
+      'POST',
+      '/v1/chat/completions',
+      { messages: said('x') },
+      choice({ content: 'a secret' }, { text: 'x' }),
+    ],
+    [
+      'escaped in arguments',
+      'all_messages',
+      'POST',
+      '/v1/chat/completions',
+      { messages: said('x') },
+      choice({ tool_calls: [{ ...tool({ arguments: '{"a":"\\u0073ecret"}' }), id: 'c' }] }),
+    ],
+  ])('%s', async (_name, scope, method, path, body, reply) => {
+    const sent = method === 'GET' ? '' : { model: 'm', ...body };
+    const config = { output_guardrails: contains(scope) };
+    const { status, text } = await ask(path, sent, config, replyWith(200, { id: 'r', model: 'm', ...reply }), method);
+    expect([status, text.includes('ecret')]).toEqual([446, false]);
+  });
+});
