@@ -8,7 +8,7 @@ import type { Clock } from '../../core/contract/values/time/clock.ts';
 import { BlockedAddress } from './checks/call-service.ts';
 import type { Outcome, Side, Subject } from './checks/check.ts';
 import type { Guardrail, PreparedCheck } from './compile.ts';
-import { hasText, type Scope, type TextPart, textParts } from './texts.ts';
+import { hasText, hasTokenIds, type Scope, type TextPart, textParts } from './texts.ts';
 import { toolTexts } from './tool-texts.ts';
 
 /** The result of one guardrail. */
@@ -79,6 +79,7 @@ export function runGuardrails(
   facts: BodyFacts = factsOf(ctx, guardrails[0]?.side ?? 'input'),
 ): Maybe<SideResult> {
   const body = given ?? {};
+  const isUnread = given === null || (guardrails[0]?.side === 'input' && !facts.tool && hasTokenIds(facts.operation, given));
   let chain: Maybe<JsonObject> = body;
   // Most configs have one scope.
   const subjects: (Subject & { readonly scope: Scope })[] = [];
@@ -89,7 +90,7 @@ export function runGuardrails(
     return subject;
   };
   const run = (check: PreparedCheck, guardrail: Guardrail): Maybe<CheckResult> => {
-    if (given === null && !check.readsNoText) return cannotRun(check, guardrail, 'The body cannot be read', clock);
+    if (isUnread && !check.readsNoText) return cannotRun(check, guardrail, 'The body cannot be read', clock);
     if (!check.isChained) return runCheck(check, guardrail, subjectOf(check, guardrail.side), facts, clock);
     const result = after(chain, (current) =>
       runCheck(check, guardrail, toSubject(ctx, guardrail.side, current, check.scope, facts), facts, clock),

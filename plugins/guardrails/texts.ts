@@ -142,6 +142,12 @@ export function textParts(operation: OperationName | null, side: 'input' | 'outp
   return parts.filter(({ text }) => text !== '');
 }
 
+/** Returns true for a prompt or an input of token ids, which checks cannot read. */
+export function hasTokenIds(operation: OperationName | null, { prompt, input }: JsonObject): boolean {
+  if (operation !== 'complete' && operation !== 'embed' && operation !== null) return false;
+  return [prompt, input].some((value) => Array.isArray(value) && value.flat().some((item) => typeof item === 'number'));
+}
+
 /** Returns a copy of the body with each part replaced by the text of the same index. A changed number becomes a text. */
 export function withTexts(body: JsonObject, parts: readonly TextPart[], texts: readonly string[]): JsonObject {
   const changes = parts.flatMap(({ text, path, kind }, index) => {

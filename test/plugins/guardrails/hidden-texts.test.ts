@@ -98,6 +98,19 @@ describe('requests: a text is checked that is', () => {
   });
 });
 
+it.each<[string, JsonObject]>([
+  ['/v1/completions', { prompt: [[1, 2]] }],
+  ['/v1/completions', { prompt: [1, 2] }],
+  ['/v1/embeddings', { input: [1, 2] }],
+  ['/v1/proxy/embeddings', { input: [['x'], [1, 2]] }],
+])('%s %j has token ids: a guardrail with deny denies it, unless failOnError is false', async (path, body) => {
+  const input_guardrails = contains('last_message');
+  expect((await ask(path, { model: 'm', ...body }, { input_guardrails }, ok)).status).toBe(446);
+  const check = { words: ['secret'], operator: 'none', failOnError: false };
+  const passing = { input_guardrails: [{ 'default.contains': check, deny: true }] };
+  expect((await ask(path, { model: 'm', ...body }, passing, ok)).status).toBe(200);
+});
+
 it('arguments with escapes are redacted and stay JSON', async () => {
   const input_guardrails = [{ 'default.regexReplace': { rule: 'Müller', redactText: '[NAME]', scope: 'all_messages' } }];
   const args = '{"a":"M\\u00fcller \\"x\\" \\u0022 \\n"}';
