@@ -4,8 +4,10 @@ import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { Denial, Reply } from '../../core/contract/plugin/plugin.ts';
 import { type CheckBatchLine, namesBatchFile } from '../../core/contract/plugin/requests/batch-line.ts';
 import type { SessionDecision, SessionMessage } from '../../core/contract/plugin/sessions/web-socket.ts';
+import { hasDuplicateKeys } from '../../core/contract/values/json/duplicate-keys.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { after, type Maybe } from '../../core/contract/values/maybe.ts';
+import { textOf } from '../../core/contract/values/text/utf8.ts';
 import { BatchGuard } from './batch-guard.ts';
 import { type Compiled, type Guardrails, noGuardrails, toGuardrails } from './guardrail-lists.ts';
 import { denialOf, isDenied } from './hook-results.ts';
@@ -46,6 +48,7 @@ export class RequestChecks {
 
   onRequest(ctx: RequestContext, isShared: boolean): Maybe<Reply | undefined> {
     if (ctx.request.webSocketProtocols) return this.#checkSession(ctx);
+    if (this.#compiled.some(({ input }) => input.all.length > 0)) this.#sendCheckedNames(ctx);
     if (!isShared) return undefined;
     const { model } = ctx;
     return after(this.#checkRequest(ctx, this.#compiled[0]?.input ?? noGuardrails, null), (reply) => {
@@ -53,6 +56,18 @@ export class RequestChecks {
       state.shared = { model, results: state.before };
       return reply;
     });
+  }
+
+  /**
+   * Sends the parsed body if an object of it has a name twice. Checks read the last value, and the provider might read the first in the bytes
+   * of the client.
+   */
+  #sendCheckedNames(ctx: RequestContext): void {
+    const { body, params, form, bodyChanged } = ctx;
+    if (bodyChanged || body === null || params === null || form !== null || body.length === 0) return;
+    if (!hasDuplicateKeys(textOf(body), params)) return;
+    ctx.bodyChanged = true;
+    this.#states.of(ctx).request = { params, bodyChanged: true };
   }
 
   /**

@@ -23,7 +23,7 @@ export interface State {
   before: readonly GuardrailResult[];
   after: readonly GuardrailResult[];
   /** The request before the guardrails of a target changed it. */
-  readonly request: { readonly params: JsonObject | null; readonly bodyChanged: boolean };
+  request: { readonly params: JsonObject | null; readonly bodyChanged: boolean };
   /** True if the reply is a denial, which shows its results already. */
   isDenied: boolean;
   /** True if the client is to receive the denial as a message of the assistant. */

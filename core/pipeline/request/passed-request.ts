@@ -6,6 +6,7 @@ import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { BodyConsumer, RequestBody } from '../../contract/values/http/http.ts';
 import { isJsonType, isMultipartForm } from '../../contract/values/http/media-types.ts';
+import { hasDuplicateKeys } from '../../contract/values/json/duplicate-keys.ts';
 import { isObject, isText, type JsonObject } from '../../contract/values/json/json.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
 import { fieldsInHead, formHeadBytes, paramsOfForm } from './form-data.ts';
@@ -142,8 +143,8 @@ export async function holdForLimits(ctx: RequestContext, limits: BodyLimits): Pr
 
 /**
  * Fills `ctx.passedParams` of a pass-through request, for a plan that asks for parameters: from JSON of at most `jsonBytesMax`, and from
- * the text fields that the first 64 KiB of a form contain completely. The bytes are sent unchanged. A body that cannot be read has no
- * parameters. Rejects with the error of the body, or `overloaded`.
+ * the text fields that the first 64 KiB of a form contain completely. The bytes are sent unchanged. A body that cannot be read, or has a name
+ * twice, has no parameters. Rejects with the error of the body, or `overloaded`.
  */
 async function peekParams(ctx: RequestContext, limits: BodyLimits): Promise<void> {
   const { body } = ctx.request;
@@ -180,8 +181,10 @@ async function formParams(head: Uint8Array, contentType: string): Promise<JsonOb
 function jsonParams(body: Uint8Array, valuesMax: number): JsonObject | null {
   try {
     checkJsonLimits(body, valuesMax);
-    const value: unknown = JSON.parse(textOf(body));
-    return isObject(value) ? value : null;
+    const text = textOf(body);
+    const value: unknown = JSON.parse(text);
+    // The provider might read the first value of a name, and the parser reads the last.
+    return isObject(value) && !hasDuplicateKeys(text, value) ? value : null;
   } catch {
     return null;
   }
