@@ -20,7 +20,7 @@ export interface ReadBody {
 
 /** Reads a whole response: JSON, a stream, or plain text such as that of a transcription. */
 export function readBody(ctx: RequestContext, { body: bytes, headers, json }: AttemptResponse): Maybe<ReadBody> {
-  if (isPassed(ctx, 'output')) {
+  if (isPassed(ctx)) {
     return after(readPassedReply(headers, bytes ?? new Uint8Array()), (body) => ({ body, write: () => null }));
   }
   if (json !== null) return { body: json, write: textOfChanged };

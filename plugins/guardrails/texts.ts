@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import { hasStoredTexts } from '../../core/contract/plugin/requests/passed-traffic.ts';
+import { managesOnly } from '../../core/contract/plugin/requests/passed-traffic.ts';
 import type { OperationName } from '../../core/contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
 
@@ -108,14 +108,14 @@ const settingKeys: Partial<Record<OperationName, readonly string[]>> = {
 export function hasText(ctx: RequestContext, side: 'input' | 'output'): boolean {
   const operation = ctx.endpoint?.operation ?? null;
   if (ctx.request.webSocketProtocols) return true;
-  if (operation === null) return isPassed(ctx, side);
+  if (operation === null) return isPassed(ctx);
   return (side === 'input' ? inputKeys : outputKeys)[operation] !== undefined;
 }
 
-/** Returns true for pass-through requests that may run a model, and for those with texts of a stored conversation on this side. */
-export function isPassed({ endpoint, request }: RequestContext, side: 'input' | 'output'): boolean {
-  if (endpoint?.name !== 'proxy' || request.webSocketProtocols || endpoint.traffic === undefined) return false;
-  return endpoint.traffic !== 'free' || hasStoredTexts(request.method, endpoint.proxyPath ?? '', side);
+/** Returns true for pass-through requests that may run a model, store texts for one, or read texts of one. */
+export function isPassed({ endpoint, request }: RequestContext): boolean {
+  if (endpoint?.name !== 'proxy' || request.webSocketProtocols) return false;
+  return endpoint.traffic !== undefined && (endpoint.traffic !== 'free' || !managesOnly(endpoint.proxyPath));
 }
 
 /**

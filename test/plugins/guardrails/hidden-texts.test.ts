@@ -171,3 +171,51 @@ it.each<[string, string]>([
   const later = await ask(path, body, { start_hooks: start, input_guardrails: contains('all_messages') }, ok);
   expect(later.calls.some((call) => String(call.body).includes('secret'))).toBe(false);
 });
+
+describe('pass-through requests that run no model', () => {
+  it.each<[string, JsonObject]>([
+    ['/v1/threads', { messages: said('a secret') }],
+    ['/v1/threads/t/messages', { role: 'user', content: 'a secret' }],
+    ['/v1/assistants', { model: 'm', instructions: 'a secret' }],
+    ['/v1/conversations', { items: said('a secret') }],
+    ['/v1/conversations/c/items', { items: said('a secret') }],
+    ['/v1/vector_stores/v/search', { query: 'a secret' }],
+    ['/v1/cachedContents', { contents: [{ parts: [{ text: 'a secret' }] }] }],
+    ['/v1/proxy/messages/count_tokens', { messages: said('a secret') }],
+    ['/v1/proxy/models/gemini:countTokens', { contents: [{ parts: [{ text: 'a secret' }] }] }],
+  ])('POST %s: its texts are checked', async (path, body) => {
+    const config = { input_guardrails: contains('last_message') };
+    const denied = await ask(path, body, config, ok);
+    expect([denied.status, denied.calls.length]).toEqual([446, 0]);
+    const clean = JSON.parse(JSON.stringify(body).replaceAll('secret', 'word'));
+    expect((await ask(path, clean, config, ok)).status).toBe(200);
+  });
+
+  it.each([
+    '/v1/threads/t/messages',
+    '/v1/threads/t/runs/r/steps',
+    '/v1/conversations/c/items',
+    '/v1/chat/completions',
+    '/v1/chat/completions/c',
+    '/v1/predictions/p',
+    '/v1/evals/e/runs/r/output_items',
+  ])('GET %s: its reply is checked', async (path) => {
+    const config = { output_guardrails: contains('last_message') };
+    const reply = (value: string) =>
+      replyWith(200, { data: [{ content: [{ type: 'text', text: { value } }] }], output: [value] });
+    const denied = await ask(path, '', config, reply('a secret'), 'GET');
+    expect([denied.status, denied.text.includes('secret')]).toEqual([446, false]);
+    expect((await ask(path, '', config, reply('a word'), 'GET')).status).toBe(200);
+  });
+
+  it.each([
+    ['POST', '/v1/proxy/files'],
+    ['POST', '/v1/vector_stores'],
+    ['GET', '/v1/files/f/parts'],
+    ['GET', '/v1/proxy/models'],
+  ])('%s %s manages files and models and is not checked', async (method, path) => {
+    const config = { input_guardrails: contains('last_message'), output_guardrails: contains('last_message') };
+    const sent = method === 'POST' ? { name: 'secret' } : '';
+    expect((await ask(path, sent, config, replyWith(200, { name: 'secret' }), method)).status).toBe(200);
+  });
+});

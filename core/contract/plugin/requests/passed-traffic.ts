@@ -24,6 +24,14 @@ export function passedTraffic(method: string, path: string): PassedTraffic {
   return stated.test(plain) ? 'stated' : 'unknown';
 }
 
+/**
+ * Returns true for free calls that manage files, jobs, models and settings. All other free calls store texts for a model, such as messages of a
+ * thread, or return texts that a model wrote.
+ */
+export function managesOnly(path: string): boolean {
+  return managedWithoutTexts.test(path) && !countsTokens.test(path);
+}
+
 /** Classifies a WebSocket session by its path below `/v1`: OpenAI's realtime and Responses events and Gemini's live events state usage. */
 export function sessionTraffic(path: string): PassedTraffic {
   return path === '' || /(?:^|\/)(?:realtime|responses)\/?$/.test(path) || /BidiGenerateContent/.test(path)
@@ -53,25 +61,15 @@ const deferred = new RegExp(
   `^${prefix}/(?:realtime(?:api)?/.+|auth_tokens$|(?:batches|messages/batches|batch/jobs|batchPredictionJobs|model-invocation-jobs?|async-invoke|videos|video/generations/jobs|chatkit/sessions|async/chat/completions)(?:/|$)|.*:(?:batchGenerateContent|asyncBatchEmbedContent|predictLongRunning)$)`,
 );
 
-/** Resources whose texts a model reads in later requests. */
-const storesTexts = new RegExp(`^${prefix}/(?:conversations|threads|assistants|cachedContents)(?:/|$)`);
-/** Replies with texts that a model has written in earlier requests. */
-const returnsTexts = new RegExp(
-  `^${prefix}/(?:conversations/[^/]+/items|threads/[^/]+/(?:messages|runs/[^/]+/steps)|chat/completions)(?:/[^/]+)?/?$`,
-);
-
-/** True for free requests with texts of a conversation that the provider stores: in the request, or in the response. */
-export function hasStoredTexts(method: string, path: string, side: 'input' | 'output'): boolean {
-  if (side === 'output') return method === 'GET' && returnsTexts.test(path);
-  return method !== 'GET' && method !== 'DELETE' && storesTexts.test(path);
-}
-
 /** Verbs of Google's APIs, which can follow any resource. */
 const statedVerb = /:(?:generateContent|streamGenerateContent|embedContent|rawPredict|streamRawPredict)$/;
 
 /** Stored resources: making, changing and listing them runs no model. */
 const managed = new RegExp(
   `^${prefix}/(?:files|uploads|vector_stores|containers|conversations|assistants|threads|datasets|cachedContents|fileSearchStores|corpora|fine_tuning|fine-tuning|fine_tunes|fine-tunes|finetuning|tunedModels|tuningJobs|evals|webhooks|skills|organization)(?:/|:|$)`,
+);
+const managedWithoutTexts = new RegExp(
+  `^${prefix}/(?:files|uploads|models|vector_stores(?!/[^/]+/search$)|containers|datasets|fileSearchStores|fine_tuning|fine-tuning|fine_tunes|fine-tunes|finetuning|tunedModels|tuningJobs|webhooks|skills|organization|batches|messages/batches|batch/jobs|batchPredictionJobs|realtime/calls)(?:/|:|$)`,
 );
 /** Runs of threads and evaluations, and graders of fine-tuning, which may be models. */
 const runsModel = /\/runs(?:\/[^/]+\/submit_tool_outputs)?$|\/graders\/run$/;
