@@ -219,3 +219,31 @@ describe('pass-through requests that run no model', () => {
     expect((await ask(path, sent, config, replyWith(200, { name: 'secret' }), method)).status).toBe(200);
   });
 });
+
+it('segments and words of a transcript that is redacted are removed', async () => {
+  const gateway = createHarness();
+  const segments = [
+    { id: 0, text: 'a se' },
+    { id: 1, text: 'cret' },
+    { id: 2, text: 'a secret' },
+  ];
+  gateway.script(replyWith(200, { task: 'transcribe', text: 'a secret', segments, words: [{ word: 'secret' }] }));
+  const form =
+    '--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nm\r\n--b\r\ncontent-disposition: form-data; name="file"; filename="a.wav"\r\n\r\nx\r\n--b--\r\n';
+  const output_guardrails = [{ 'default.regexReplace': { rule: '/[s]ecret/g', redactText: '***' } }];
+  const headers = {
+    'content-type': 'multipart/form-data; boundary=b',
+    'x-svc-config': JSON.stringify({ provider: '@one', output_guardrails }),
+  };
+  const { status, text } = await gateway.send({ path: '/v1/audio/transcriptions', headers, body: form });
+  expect(status).toBe(200);
+  expect(JSON.parse(text)).toMatchObject({ text: 'a ***', segments: [], words: [] });
+});
+
+it('the text that a response repeats is removed if it is redacted', async () => {
+  const output_guardrails = [{ 'default.regexReplace': { rule: '/[s]ecret/g', redactText: '***' } }];
+  const output = [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'a secret' }] }];
+  const reply = { id: 'r', object: 'response', status: 'completed', output, output_text: 'a secret' };
+  const { status, text } = await ask('/v1/responses', { model: 'm', input: 'x' }, { output_guardrails }, replyWith(200, reply));
+  expect([status, text.includes('secret'), text.includes('a ***')]).toEqual([200, false, true]);
+});

@@ -2,15 +2,30 @@ import { isObject, type JsonObject, objectsIn } from '../../values/json/json.ts'
 
 /**
  * Removes what repeats the text of a reply, because it would repeat the text that was replaced: probabilities of tokens, native blocks of text,
- * and cited spans of the reply. Returns true if there was any. For events and whole replies of all formats.
+ * cited spans of the reply, segments and words of a transcript, and `output_text` of a response. Returns true if there was any. For events and
+ * whole replies of all formats.
  */
 export function removeRepeats(reply: JsonObject): boolean {
   const isWithLogprobs = removeLogprobs(reply);
   const removed = [
+    removeFromTranscript(reply),
+    ...[reply, reply.response].map((response) => empty(response, 'output_text')),
     ...objectsIn(reply.choices).map(removeFromChoice),
     ...[reply.delta, reply.content_block, ...objectsIn(reply.content)].map(removeFromBlock),
   ];
   return isWithLogprobs || removed.includes(true);
+}
+
+/** Whole words may be cut by segments, so these cannot be replaced one by one. */
+function removeFromTranscript(reply: JsonObject): boolean {
+  if (typeof reply.text !== 'string') return false;
+  let isRemoved = false;
+  for (const name of ['segments', 'words']) {
+    if (!Array.isArray(reply[name]) || reply[name].length === 0) continue;
+    reply[name] = [];
+    isRemoved = true;
+  }
+  return isRemoved;
 }
 
 function removeLogprobs(event: JsonObject): boolean {
