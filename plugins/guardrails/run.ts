@@ -79,7 +79,8 @@ export function runGuardrails(
   facts: BodyFacts = factsOf(ctx, guardrails[0]?.side ?? 'input'),
 ): Maybe<SideResult> {
   const body = given ?? {};
-  const isUnread = given === null || (guardrails[0]?.side === 'input' && !facts.tool && hasTokenIds(facts.operation, given));
+  const isInput = guardrails[0]?.side === 'input' && !facts.tool;
+  const isUnread = given === null || (isInput && (isStreamedForm(ctx) || hasTokenIds(facts.operation, given)));
   let chain: Maybe<JsonObject> = body;
   // Most configs have one scope.
   const subjects: (Subject & { readonly scope: Scope })[] = [];
@@ -107,6 +108,11 @@ export function runGuardrails(
       : conclusionOf(guardrail, checks, clock);
   });
   return after(all(pending), (results) => after(chain, (changed) => ({ results, body: changed })));
+}
+
+/** Returns true for a form that is too large to be stored: fields may follow those that are known. */
+function isStreamedForm({ streamedForm, peekedBody, passedParams }: RequestContext): boolean {
+  return streamedForm !== null || (peekedBody !== null && passedParams !== null);
 }
 
 /** Checks of a guardrail begin together, so it takes as long as the slowest; those in a chain also wait for the ones before. */

@@ -1,6 +1,11 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import { isSession } from '../../contract/plugin/requests/is-session.ts';
-import { makesSpeech, namesModelInMessages, type PassedRequest } from '../../contract/plugin/requests/passed-traffic.ts';
+import {
+  makesSpeech,
+  managesOnly,
+  namesModelInMessages,
+  type PassedRequest,
+} from '../../contract/plugin/requests/passed-traffic.ts';
 import type { Locations } from '../../contract/provider/passed-usage.ts';
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
@@ -9,7 +14,7 @@ import { isJsonType, isMultipartForm } from '../../contract/values/http/media-ty
 import { hasDuplicateKeys } from '../../contract/values/json/duplicate-keys.ts';
 import { isObject, isText, type JsonObject } from '../../contract/values/json/json.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
-import { fieldsInHead, formHeadBytes, paramsOfForm } from './form-data.ts';
+import { fieldsInHead, formHeadBytes, paramsOfForm, parseForm } from './form-data.ts';
 import { checkJsonLimits } from './json-limits.ts';
 import { JsonScanner, scanTable, type TextKind } from './json-scanner.ts';
 import { type AddressedModel, addressedModel, isEncoded, modelsInForm } from './passed-model.ts';
@@ -143,7 +148,7 @@ export async function holdForLimits(ctx: RequestContext, limits: BodyLimits): Pr
 
 /**
  * Fills `ctx.passedParams` of a pass-through request, for a plan that asks for parameters: from JSON of at most `jsonBytesMax`, and from
- * the text fields that the first 64 KiB of a form contain completely. The bytes are sent unchanged. A body that cannot be read, or has a name
+ * the text fields of a form of at most `formBytesMax`, of a larger one those that its first 64 KiB contain completely. The bytes are sent unchanged. A body that cannot be read, or has a name
  * twice, has no parameters. Rejects with the error of the body, or `overloaded`.
  */
 async function peekParams(ctx: RequestContext, limits: BodyLimits): Promise<void> {
@@ -152,7 +157,7 @@ async function peekParams(ctx: RequestContext, limits: BodyLimits): Promise<void
   const type = ctx.request.header('content-type') ?? '';
   const isForm = isMultipartForm(type);
   if (!isForm && !isJsonType(type)) return;
-  const bytesMax = isForm ? formHeadBytes : limits.jsonBytesMax;
+  const bytesMax = isForm ? readFormBytes(ctx, limits) : limits.jsonBytesMax;
   let head = ctx.body;
   if (head === null) {
     // JSON is read whole or not at all.
@@ -167,12 +172,19 @@ async function peekParams(ctx: RequestContext, limits: BodyLimits): Promise<void
       if (!isForm) return;
     }
   }
-  ctx.passedParams = isForm ? await formParams(head.subarray(0, formHeadBytes), type) : jsonParams(head, limits.jsonValuesMax);
+  ctx.passedParams = isForm ? await formParams(head, type, ctx.body !== null) : jsonParams(head, limits.jsonValuesMax);
 }
 
-async function formParams(head: Uint8Array, contentType: string): Promise<JsonObject | null> {
+/** A text field may follow a file of any size. Uploads of files have no fields for checks, and forms above the limit are streamed. */
+function readFormBytes({ endpoint, request }: RequestContext, { formBytesMax }: BodyLimits): number {
+  return managesOnly(endpoint?.proxyPath ?? '') || request.body.length > formBytesMax ? formHeadBytes : formBytesMax;
+}
+
+async function formParams(head: Uint8Array, contentType: string, isWhole: boolean): Promise<JsonObject | null> {
   try {
-    return paramsOfForm(await fieldsInHead(head, contentType));
+    return paramsOfForm(
+      await (isWhole ? parseForm(head, contentType) : fieldsInHead(head.subarray(0, formHeadBytes), contentType)),
+    );
   } catch {
     return null;
   }

@@ -247,3 +247,31 @@ it('the text that a response repeats is removed if it is redacted', async () => 
   const { status, text } = await ask('/v1/responses', { model: 'm', input: 'x' }, { output_guardrails }, replyWith(200, reply));
   expect([status, text.includes('secret'), text.includes('a ***')]).toEqual([200, false, true]);
 });
+
+describe('forms with a text field behind a file', () => {
+  const part = (head: string, body: string) => `--b\r\ncontent-disposition: form-data; ${head}\r\n\r\n${body}\r\n`;
+  const form = (bytes: number, prompt: string) =>
+    `${part('name="model"', 'm')}${part('name="file"; filename="a.wav"', 'x'.repeat(bytes))}${part('name="prompt"', prompt)}--b--\r\n`;
+  const send = async (path: string, body: string, more: JsonObject = {}) => {
+    const gateway = createHarness();
+    gateway.script(ok);
+    const check = { words: ['secret'], operator: 'none', ...more };
+    const config = { provider: '@one', input_guardrails: [{ 'default.contains': check, deny: true }] };
+    const headers = { 'content-type': 'multipart/form-data; boundary=b', 'x-svc-config': JSON.stringify(config) };
+    return (await gateway.send({ path, headers, body })).status;
+  };
+
+  it.each(['/v1/audio/transcriptions', '/v1/any/route'])('%s: the field is checked', async (path) => {
+    expect(await send(path, form(200_000, 'a secret'))).toBe(446);
+    expect(await send(path, form(200_000, 'a word'))).toBe(200);
+  });
+
+  it.each(['/v1/audio/transcriptions', '/v1/any/route'])('%s: a form above the limit cannot be checked', async (path) => {
+    expect(await send(path, form(2_000_000, 'a word'))).toBe(446);
+    expect(await send(path, form(2_000_000, 'a word'), { failOnError: false })).toBe(200);
+  });
+
+  it('an upload of a large file is not checked', async () => {
+    expect(await send('/v1/proxy/files', form(2_000_000, 'a word'))).toBe(200);
+  });
+});
