@@ -2,6 +2,7 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { managesOnly } from '../../core/contract/plugin/requests/passed-traffic.ts';
 import type { OperationName } from '../../core/contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
+import { fileText, fileTexts } from './encoded-texts.ts';
 
 type Path = readonly (string | number)[];
 
@@ -11,6 +12,8 @@ export interface TextPart {
   readonly path: Path;
   /** Set if this is no text value: the name of a member, whose path ends with it, or a number. */
   readonly kind?: 'name' | 'number';
+  /** Returns another text as the value of a member that holds its text in an encoding. */
+  readonly encoded?: (text: string) => string;
 }
 
 /**
@@ -150,9 +153,9 @@ export function hasTokenIds(operation: OperationName | null, { prompt, input }: 
 
 /** Returns a copy of the body with each part replaced by the text of the same index. A changed number becomes a text. */
 export function withTexts(body: JsonObject, parts: readonly TextPart[], texts: readonly string[]): JsonObject {
-  const changes = parts.flatMap(({ text, path, kind }, index) => {
+  const changes = parts.flatMap(({ text, path, kind, encoded }, index) => {
     const next = texts[index];
-    return next === undefined || next === text ? [] : [{ path, kind, next }];
+    return next === undefined || next === text ? [] : [{ path, kind, next: encoded?.(next) ?? next }];
   });
   const values = changes.filter(({ kind }) => kind !== 'name');
   // Names change last, the deepest first: a name is part of the paths below it.
@@ -255,6 +258,7 @@ function contentTexts(value: unknown, path: Path, parts: TextPart[]): void {
       everyText(item.content, [...at, 'content'], parts);
     if (item.type === 'document') documentTexts(item, at, parts);
     if (item.type === 'search_result') everyText(item, at, parts);
+    fileTexts(item, at, parts);
   }
 }
 
@@ -313,6 +317,10 @@ function everyText(value: unknown, path: Path, parts: TextPart[], isData = false
     if (value.type === 'text' && typeof value.data === 'string') parts.push({ text: value.data, path: [...path, 'data'] });
     for (const [key, item] of Object.entries(value)) {
       if (isData) parts.push({ text: key, path: [...path, key], kind: 'name' });
+      if (!isData && notText.has(key)) {
+        if (typeof item === 'string') fileText(value, key, path, parts);
+        else fileTexts(item, [...path, key], parts);
+      }
       if (isData ? key !== '__proto__' : isRead(key, item, path))
         everyText(item, [...path, key], parts, isData || holdsData(value, key));
     }

@@ -63,6 +63,7 @@ describe('requests: a text is checked that is', () => {
       { messages: said([{ toolResult: { content: [{ json: { data: 'secret' } }] } }]) },
     ],
     ['in a list named data', '/v1/any', { data: ['secret'] }],
+    ['named data and no base64', '/v1/any', { x: { data: 'a secret.' } }],
   ])('%s', async (_name, path, body) => {
     const config = { input_guardrails: contains('all_messages') };
     const denied = await ask(path, { model: 'm', ...body }, config, ok);
@@ -273,5 +274,71 @@ describe('forms with a text field behind a file', () => {
 
   it('an upload of a large file is not checked', async () => {
     expect(await send('/v1/proxy/files', form(2_000_000, 'a word'))).toBe(200);
+  });
+});
+
+describe('files in text that a request contains', () => {
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  const url = (text: string, type = 'text/plain') => `data:${type};base64,${base64(text)}`;
+  const file = (file_data: string, filename = 'a.txt') => said([{ type: 'file', file: { filename, file_data } }]);
+  const bodies: [string, string, (text: string) => JsonObject][] = [
+    ['a data URL', '/v1/chat/completions', (text) => ({ messages: file(url(text)) })],
+    [
+      'a data URL without base64',
+      '/v1/chat/completions',
+      (text) => ({ messages: file(`data:text/plain,${encodeURIComponent(text)}`) }),
+    ],
+    ['base64 without a type', '/v1/chat/completions', (text) => ({ messages: file(base64(text)) })],
+    ['text with another type', '/v1/chat/completions', (text) => ({ messages: file(url(text, 'application/pdf')) })],
+    [
+      'the address of an image',
+      '/v1/chat/completions',
+      (text) => ({ messages: said([{ type: 'image_url', image_url: { url: url(text) } }]) }),
+    ],
+    [
+      'a file of a response',
+      '/v1/responses',
+      (text) => ({ input: said([{ type: 'input_file', filename: 'a.txt', file_data: url(text) }]) }),
+    ],
+    [
+      'a document',
+      '/v1/messages',
+      (text) => ({
+        max_tokens: 9,
+        messages: said([{ type: 'document', source: { type: 'base64', media_type: 'text/plain', data: base64(text) } }]),
+      }),
+    ],
+    [
+      'inline data of Gemini',
+      '/v1/any',
+      (text) => ({ contents: [{ parts: [{ inlineData: { mimeType: 'text/plain', data: base64(text) } }] }] }),
+    ],
+  ];
+  it.each(bodies)('%s is checked in each scope', async (_name, path, bodyOf) => {
+    for (const scope of ['last_message', 'user_messages', 'all_messages']) {
+      const send = (text: string) => ask(path, { model: 'm', ...bodyOf(text) }, { input_guardrails: contains(scope) }, ok);
+      expect([scope, (await send('a secret')).status, (await send('a word')).status]).toEqual([scope, 446, 200]);
+    }
+  });
+
+  it('is redacted', async () => {
+    const input_guardrails = [{ 'default.regexReplace': { rule: 'secret', redactText: '***' } }];
+    const { calls } = await ask(
+      '/v1/chat/completions',
+      { model: 'm', messages: file(url('a secret')) },
+      { input_guardrails },
+      ok,
+    );
+    expect(JSON.parse(String(calls[0]?.body)).messages).toEqual(file(url('a ***')));
+  });
+
+  it('an image is not text', async () => {
+    const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0xff, 0xfe]);
+    const messages = said([
+      { type: 'text', text: 'x' },
+      { type: 'image_url', image_url: { url: `data:image/png;base64,${png.toString('base64')}` } },
+    ]);
+    const input_guardrails = [{ 'default.characterCount': { maxCharacters: 1 }, deny: true }];
+    expect((await ask('/v1/chat/completions', { model: 'm', messages }, { input_guardrails }, ok)).status).toBe(200);
   });
 });

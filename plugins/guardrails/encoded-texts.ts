@@ -1,0 +1,50 @@
+import { isUtf8 } from 'node:buffer';
+import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
+import type { TextPart } from './texts.ts';
+
+/** Members that hold a file: as a data URL, or as base64. */
+const fileKeys: ReadonlySet<string> = new Set(['file_data', 'data', 'url', 'image_url', 'file_url']);
+/** Types that providers read as text. */
+const textTypes = /^(?:text\/|application\/(?:[\w.+-]+\+)?(?:json|xml|yaml|javascript)\b)/i;
+const dataUrl = /^data:([^,]*?)(;base64)?,/i;
+const base64 = /^[\w+/=\s-]*$/;
+/** Parts of content are no deeper. */
+const depthMax = 4;
+
+/** Adds the texts of the files in a part of content, such as a document in plain text. Texts of other members are not read. */
+export function fileTexts(value: unknown, path: TextPart['path'], parts: TextPart[], depth = 0): void {
+  if (!isObject(value) || depth > depthMax) return;
+  for (const [key, item] of Object.entries(value)) {
+    if (typeof item === 'string') fileText(value, key, path, parts);
+    else fileTexts(item, [...path, key], parts, depth + 1);
+  }
+}
+
+/** Adds the text of one member if it is a file in text, by its type or because its bytes are UTF-8, or if it is no base64. */
+export function fileText(holder: JsonObject, key: string, path: TextPart['path'], parts: TextPart[]): void {
+  const value = holder[key];
+  if (typeof value !== 'string' || value === '' || !fileKeys.has(key)) return;
+  const [head = '', type, isBase64] = dataUrl.exec(value) ?? [];
+  if (head === '' && key !== 'data' && key !== 'file_data') return;
+  // Text as it is: the source of a document in plain text.
+  if (head === '' && holder.type === 'text') return;
+  if (head === '' && !base64.test(value)) {
+    parts.push({ text: value, path: [...path, key] });
+    return;
+  }
+  const isEncoded = head === '' || isBase64 !== undefined;
+  const rest = value.slice(head.length);
+  const bytes = isEncoded ? Buffer.from(rest, 'base64') : Buffer.from(unescaped(rest));
+  const stated = type ?? holder.media_type ?? holder.mimeType ?? holder.mime_type;
+  if (!(typeof stated === 'string' && textTypes.test(stated)) && !isUtf8(bytes)) return;
+  const encoded = (text: string) => head + (isEncoded ? Buffer.from(text).toString('base64') : encodeURIComponent(text));
+  parts.push({ text: bytes.toString('utf8'), path: [...path, key], encoded });
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
