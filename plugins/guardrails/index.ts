@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { type CoreHooks, type CorePlugin, type CoreServices, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
+import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { Guardrail } from './compile.ts';
 import { type Compiled, compileTargets, noGuardrails } from './guardrail-lists.ts';
 import { listsFailedStatus } from './lists-failed-status.ts';
@@ -8,6 +9,7 @@ import { RequestStates } from './request-state.ts';
 import { ResponseChecks } from './response-checks.ts';
 import { guardrailsConfig } from './schema.ts';
 import { onChunk, onOwnReply, onReply } from './show-results.ts';
+import { textMembers } from './texts.ts';
 
 /** Runs the guardrails of a config: at the start of requests, on requests before the provider is called, on responses before they are sent. */
 export const guardrails = (): CorePlugin =>
@@ -21,11 +23,15 @@ export const guardrails = (): CorePlugin =>
       const [first] = compiled;
       if (!first || compiled.every(({ start, input, output }) => start.all.length + input.all.length + output.all.length === 0))
         return null;
-      // Targets with prompts of their own send different requests.
-      const isShared = compiled.every(({ input }) => input === first.input) && targets.every(({ promptId }) => promptId === null);
+      // Targets with prompts or texts of their own send different requests.
+      const isShared = compiled.every(({ input }) => input === first.input) && !targets.some(hasOwnTexts);
       return hooksOf(compiled, services, isShared, listsFailedStatus(config));
     },
   });
+
+function hasOwnTexts({ promptId, defaultParams, overrideParams }: Target): boolean {
+  return promptId !== null || textMembers(defaultParams) !== null || textMembers(overrideParams) !== null;
+}
 
 /**
  * `isShared`: all targets have the same input guardrails, which then run once and before the cache is asked. `listsFailed`: the config continues

@@ -14,6 +14,7 @@ import { denialOf, isDenied } from './hook-results.ts';
 import { deny, type RequestStates, type State, softReplyOf } from './request-state.ts';
 import { type GuardrailResult, runGuardrails } from './run.ts';
 import { SessionGuard } from './session/session-guard.ts';
+import { textMembers } from './texts.ts';
 
 /** Runs start hooks and the guardrails of requests, of sessions and of batches. */
 export class RequestChecks {
@@ -116,8 +117,16 @@ export class RequestChecks {
       ctx.params = state.request.params;
       ctx.bodyChanged = state.request.bodyChanged;
     }
+    const forced = addOwnTexts(ctx, target);
+    const { params } = ctx;
     const checked = this.#checkRequest(ctx, this.#compiled[target.index]?.input ?? noGuardrails, target.path);
-    return after(checked, (reply) => reply && { action: 'deny', reply });
+    return after(checked, (reply) => {
+      // The target would set the texts again that a check has replaced.
+      const isUndone = reply === undefined && forced.some((name) => params?.[name] !== ctx.params?.[name]);
+      if (isUndone) Object.assign(state, { isDenied: true, isSoft: false });
+      const denial = isUndone ? denialOf(state, ctx) : reply;
+      return denial && { action: 'deny', reply: denial };
+    });
   }
 
   /**
@@ -159,6 +168,16 @@ export class RequestChecks {
       return denialOf(state, ctx);
     });
   }
+}
+
+/** Adds the texts that a target sets to the parameters. Returns the names of those that replace the texts of the client. */
+function addOwnTexts(ctx: RequestContext, { defaultParams, overrideParams }: Target): readonly string[] {
+  const defaults = textMembers(defaultParams);
+  const overrides = textMembers(overrideParams);
+  if (ctx.params === null || (defaults === null && overrides === null)) return [];
+  ctx.params = { ...defaults, ...ctx.params, ...overrides };
+  ctx.bodyChanged = true;
+  return Object.keys(overrides ?? {});
 }
 
 /** The body of a pass-through request; null if there is one that cannot be read. */

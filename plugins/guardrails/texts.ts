@@ -107,6 +107,14 @@ const settingKeys: Partial<Record<OperationName, readonly string[]>> = {
   compactModelResponse: ['prompt', 'text'],
 };
 
+const namesOfTexts: ReadonlySet<string> = new Set([...Object.values(inputKeys).flat(), ...systemKeys, ...foreignKeys]);
+
+/** Returns the members of a request that checks can read; null if there are none. */
+export function textMembers(params: Readonly<JsonObject> | null): JsonObject | null {
+  const members = Object.entries(params ?? {}).filter(([name]) => namesOfTexts.has(name));
+  return members.length === 0 ? null : Object.fromEntries(members);
+}
+
 /** Returns true if requests or responses of this endpoint have text for checks. */
 export function hasText(ctx: RequestContext, side: 'input' | 'output'): boolean {
   const operation = ctx.endpoint?.operation ?? null;
