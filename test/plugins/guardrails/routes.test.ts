@@ -184,7 +184,7 @@ describe('conversations that a provider stores', () => {
     ['/v1/threads/t/runs/r/steps', 446],
     ['/v1/chat/completions', 446],
     ['/v1/chat/completions/c', 446],
-    ['/v1/conversations/c', 200],
+    ['/v1/conversations/c', 446],
     ['/v1/vector_stores/v', 200],
   ])('response: GET %s is %i', async (path, status) => {
     const gateway = createHarness({ key: { scopes: ['completions.write'] } });
@@ -193,6 +193,15 @@ describe('conversations that a provider stores', () => {
     const config = JSON.stringify({ provider: '@one', input_guardrails: must, output_guardrails: none() });
     const sink = await gateway.send({ method: 'GET', path, headers: { 'x-svc-config': config }, body: '' });
     expect(sink.status).toBe(status);
+  });
+
+  it('request: a GET without a body has no text that a guardrail of requests could miss', async () => {
+    const gateway = createHarness({ key: { scopes: ['completions.write'] } });
+    gateway.script(replyWith(200, { data: [{ content: [{ text: 'a secret' }] }] }));
+    const must = [{ 'default.contains': { words: ['needed'], operator: 'any' }, deny: true }];
+    const headers = { 'x-svc-config': JSON.stringify({ provider: '@one', input_guardrails: must }) };
+    const sink = await gateway.send({ method: 'GET', path: '/v1/threads/t/messages', headers, body: '' });
+    expect(sink.status).toBe(200);
   });
 });
 
