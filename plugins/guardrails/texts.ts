@@ -119,8 +119,13 @@ export function textMembers(params: Readonly<JsonObject> | null): JsonObject | n
 export function hasText(ctx: RequestContext, side: 'input' | 'output'): boolean {
   const operation = ctx.endpoint?.operation ?? null;
   if (ctx.request.webSocketProtocols) return true;
-  if (operation === null) return isPassed(ctx);
+  if (operation === null) return isPassed(ctx) && !(side === 'input' && readsOnly(ctx));
   return (side === 'input' ? inputKeys : outputKeys)[operation] !== undefined;
+}
+
+/** True for a request that runs no model and sends nothing, such as a list of stored messages. */
+function readsOnly({ endpoint, request }: RequestContext): boolean {
+  return endpoint?.traffic === 'free' && request.body.length === 0;
 }
 
 /** Returns true for pass-through requests that may run a model, store texts for one, or read texts of one. */
