@@ -177,4 +177,14 @@ describe('the cache of single targets', () => {
     expect(replies[2]?.header('x-svc-last-used-option-index')).toBe('config.targets[1]');
     expect(gateway.calls).toHaveLength(4);
   });
+
+  it('does not store the reply of a later target for one that failed', async () => {
+    const gateway = createHarness();
+    const targets = [{ provider: '@one', cache: 'simple' }, { provider: '@two' }];
+    const headers = { 'x-svc-config': JSON.stringify({ strategy: { mode: 'fallback' }, targets }) };
+    gateway.script(replyWith(500, {}), replyWith(200, chatReply('two')), replyWith(200, chatReply('one')));
+    expect((await gateway.send({ headers, body })).text).toContain('two');
+    const next = await gateway.send({ headers, body });
+    expect([next.header('x-svc-cache-status'), next.text]).toEqual(['MISS', expect.stringContaining('one')]);
+  });
 });

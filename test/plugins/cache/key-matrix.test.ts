@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { realTimers } from '../../../core/contract/values/time/timers.ts';
 import { forwardedHeaders } from '../../../core/providers/index.ts';
 import { createReplyCache } from '../../../core/reply-cache/reply-cache.ts';
-import { createHarness, type Harness } from '../../../core/test-kit/pipeline-harness.ts';
+import { createHarness, type Harness, organisationId, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 import { base, simple, type Variant, variants } from '../../support/samples/cache-variants.ts';
 
 const statusOf = async (gateway: Harness, { request }: Variant): Promise<string> =>
@@ -69,4 +69,22 @@ it('cache keys: equal requests of other workspaces and organisations share nothi
     expect([reply.status, reply.header('x-svc-cache-status')]).toEqual([200, 'MISS']);
   }
   expect((await first.send(request)).header('x-svc-cache-status')).toBe('HIT');
+});
+
+it('cache keys: a reply that an earlier version of a saved guardrail has let pass is not served', async () => {
+  const gateway = createHarness();
+  const save = (version: number, rule: string) =>
+    gateway.documents.set(`guardrail ${workspaceId}/g`, {
+      ...{ id: '00000000-0000-4000-8000-000000000007', slug: 'g', versionId: `11111111-0000-4000-8000-00000000000${version}` },
+      ...{ organisationId, workspaceId, secrets: null, actions: { deny: true } },
+      checks: [{ id: 'default.regexMatch', parameters: { rule, not: true } }],
+    });
+  const config = JSON.stringify({ provider: '@one', cache: simple, output_guardrails: ['g'] });
+  const send = () => gateway.send({ headers: { 'x-svc-config': config }, body: base });
+  save(1, 'never said');
+  const before = [await send(), await send()];
+  expect(before.map((reply) => reply.header('x-svc-cache-status'))).toEqual(['MISS', 'HIT']);
+  save(2, 'hello');
+  const denied = await send();
+  expect([denied.status, denied.header('x-svc-cache-status')]).toEqual([446, 'MISS']);
 });

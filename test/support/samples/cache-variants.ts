@@ -23,6 +23,19 @@ const ofHeaders = (aspect: string, headers: Record<string, string>): Variant => 
   aspect,
   request: { headers: { ...configHeader({}), ...headers }, body: base },
 });
+/** The target that headers name, with the provider key of the caller. */
+const ofOwnTarget = (aspect: string, headers: Record<string, string>): Variant => ({
+  aspect,
+  request: {
+    headers: {
+      'x-svc-config': JSON.stringify({ cache: simple }),
+      'x-svc-provider': 'openai',
+      ...headers,
+      authorization: 'Bearer sk-a',
+    },
+    body: base,
+  },
+});
 const ofConfig = (aspect: string, config: JsonObject): Variant => ({
   aspect,
   request: { headers: configHeader(config), body: base },
@@ -123,6 +136,8 @@ export const variants: readonly Variant[] = [
   ...numbers(20).map((n) =>
     ofConfig(`custom host ${n}`, { provider: 'openai', api_key: 'sk-a', custom_host: `https://h${n}.example/v1` }),
   ),
+  ...numbers(5).map((n) => ofOwnTarget(`custom host ${n} of the request`, { 'x-svc-custom-host': `https://h${n}.example/v1` })),
+  ...['true', 'false'].map((strict) => ofOwnTarget(`strict ${strict}`, { 'x-svc-strict-open-ai-compliance': strict })),
   ...numbers(40).map((n) => ({
     aspect: `the caller's own provider key ${n}`,
     request: { headers: { ...configHeader({ provider: 'openai' }), authorization: `Bearer sk-${n}` }, body: base },
