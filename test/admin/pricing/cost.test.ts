@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { validate } from '../../../admin/http/request/validate.ts';
 import { type BilledUsage, type CostOptions, costOf } from '../../../admin/pricing/cost.ts';
-import { configuredRates, publicRates } from '../../../admin/pricing/rates.ts';
+import { configuredBatchRates, configuredRates, publicRates } from '../../../admin/pricing/rates.ts';
 import { pricingConfig } from '../../../admin/pricing/schema.ts';
 import type { Rates } from '../../../admin/pricing/units.ts';
 
@@ -166,7 +166,15 @@ describe('cost of usage', () => {
       5_000,
       { adjustments: { multiplier: { additional_units: { web_search: 0.5 } } } },
     ],
+    [
+      'images without sizes, with a multiplier of images',
+      { media: { ...noMedia, units: { generated_images: 3 } } },
+      rates({}, { generated_images: 40_000 }),
+      60_000,
+      { adjustments: { multiplier: { image: { default: 0.5 } } } },
+    ],
     ['half in a batch', { inputTokens: 100, outputTokens: 10 }, plain, 140, { isBatch: true }],
+    ['a fixed price for each request', { inputTokens: 100 }, rates({ request_token: 2 }, {}, 7), 200 + 3 * 7, { requests: 3 }],
     [
       'images by quality and size, with a multiplier of images',
       { media: { ...noMedia, units: { generated_images: 3 } }, image: { quality: 'hd', size: '1024x1792' } },
@@ -283,6 +291,19 @@ describe('saved prices', () => {
 
   it('follow the service tier if it has its own', () => {
     expect(configuredRates(config, 'flex')).toEqual({ ...usual, tokens: { ...usual.tokens, request_token: 1.5 } });
+  });
+
+  it.each([
+    ['their own fixed price', { fixed_cost: { price: 0.003 } }, 3_000],
+    ['half of the usual fixed price', {}, 1_000],
+  ])('saved prices: those of batches have %s, and half of the usual prices for other units', (_, fixed, perRequest) => {
+    const ofBatch = { pay_as_you_go: { request_token: { price: 2 }, ...fixed } };
+    expect(configuredBatchRates(v.parse(pricingConfig, { ...config, batch_config: ofBatch }), null)).toEqual({
+      tokens: { request_token: 2, cache_read_image_input_token: 0.5 },
+      units: { web_search: 5_000 },
+      perRequest,
+      images: { hd: { default: 40_000 } },
+    });
   });
 
   const prices = { request_token: { price: 1 } };

@@ -1,0 +1,50 @@
+import * as v from 'valibot';
+import { expect, it } from 'vitest';
+import { withPrice } from '../../../admin/pricing/price-history.ts';
+import { type IntegrationPricing, priceRecord } from '../../../admin/pricing/price-record.ts';
+import { pricingConfig } from '../../../admin/pricing/schema.ts';
+import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
+
+const nothing = { inputTokens: 0, outputTokens: 0, rawUsage: null };
+const gemini = (changes: Partial<RequestRecord>) =>
+  sampleRecord({ provider: 'google', model: 'gemini-2.5-pro', ...nothing, ...changes });
+const costOf = (record: RequestRecord, own: IntegrationPricing | null = null) => priceRecord(record, own).costNanoUsd;
+const batchOf = (requests: number) => ({ id: 'b', part: 'result' as const, requests });
+
+it('prices by size: cached tokens belong to the size of a request', () => {
+  const small = costOf(gemini({ outputTokens: 1_000 })) ?? 0;
+  const ofCached = (cacheReadTokens: number) => costOf(gemini({ cacheReadTokens })) ?? 0;
+  const large = (costOf(gemini({ outputTokens: 1_000, cacheReadTokens: 300_000 })) ?? 0) - ofCached(300_000);
+  expect(small).toBeGreaterThan(0);
+  expect(large).toBeGreaterThan(small);
+});
+
+it('prices by size: a batch has the size of its average request', () => {
+  const usage = { inputTokens: 300_000 };
+  const one = costOf(gemini({ ...usage, batch: batchOf(1) })) ?? 0;
+  const many = costOf(gemini({ ...usage, batch: batchOf(10) })) ?? 0;
+  expect(many).toBeGreaterThan(0);
+  expect(one).toBe(many * 2);
+});
+
+it('saved prices of batches are not halved', () => {
+  const prices = { pay_as_you_go: { request_token: { price: 2 } } };
+  const pricing = (more: object) => [{ from: null, value: v.parse(pricingConfig, { ...prices, ...more }) }];
+  const ownOf = (more: object): IntegrationPricing => ({
+    ...{ adjustments: [], aliases: new Map() },
+    models: new Map([['m', { pricing: pricing(more), baseModel: null }]]),
+  });
+  const record = sampleRecord({ ...nothing, model: 'm', inputTokens: 1_000, batch: batchOf(1) });
+  expect(costOf(record, ownOf({}))).toBe(1_000_000);
+  const batch_config = { pay_as_you_go: { request_token: { price: 1.5 } } };
+  expect(costOf(record, ownOf({ batch_config }))).toBe(1_500_000);
+});
+
+it('histories of prices: a hundred versions are kept, and the oldest of them applies from the beginning', () => {
+  let history = withPrice<number>([], 1, { from: undefined, now: new Date(0) });
+  for (let n = 2; n <= 150; n++) history = withPrice(history, n, { from: undefined, now: new Date(n * 60_000) });
+  expect(history).toHaveLength(100);
+  expect(history[0]).toEqual({ from: null, value: 51 });
+  expect(history.at(-1)).toEqual({ from: new Date(150 * 60_000).toISOString(), value: 150 });
+});
