@@ -129,7 +129,7 @@ describe('an open circuit', () => {
     time.advance(cooldownMs);
     expect(breaker.isOpen()).toBe(false);
     const second = breaker.begin();
-    breaker.end(endless, true);
+    breaker.end(endless, false);
     expect(breaker.isOpen()).toBe(true);
     breaker.end(second, false);
     expect(breaker.isOpen()).toBe(false);

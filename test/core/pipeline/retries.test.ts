@@ -77,6 +77,11 @@ describe('waits between attempts', () => {
     ['the milliseconds of Microsoft before seconds', ['x-ms-retry-after-ms', '2500', 'retry-after', '3'], 2500],
     ['seconds', ['retry-after', '3'], 3000],
     ['a date', ['date', 'Sat, 21 Nov 2026 00:00:00 GMT', 'retry-after', 'Sat, 21 Nov 2026 00:00:07 GMT'], 7000],
+    [
+      'a date in the past as no wait',
+      ['date', 'Sat, 21 Nov 2026 00:00:07 GMT', 'retry-after', 'Sat, 21 Nov 2026 00:00:00 GMT'],
+      0,
+    ],
     ['what cannot be read as nothing', ['retry-after', 'soon'], 999],
     ['nothing as nothing', [], 999],
   ])('read %s', async (_name, headers, waitMs) => {

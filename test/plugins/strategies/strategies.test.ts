@@ -90,6 +90,10 @@ describe('loadbalance', () => {
     expect(roundRobinOrder(weights)).toEqual(order);
   });
 
+  it('loadbalance: a target with a small weight has one turn in a round', () => {
+    expect(roundRobinOrder([1, 100_000]).filter((child) => child === 0)).toHaveLength(1);
+  });
+
   it('does not fall back to another target by itself', async () => {
     const gateway = createHarness({ random: () => 0 });
     gateway.script(replyWith(500, { error: { message: 'down' } }));
@@ -123,6 +127,17 @@ describe('loadbalance', () => {
     now += 61_000;
     const later = await Promise.all(users.map(of));
     expect(later).not.toEqual(first);
+  });
+
+  it('loadbalance: identities do not leave their targets at the same time', async () => {
+    let now = 59_999;
+    const gateway = createHarness({ now: () => now });
+    const strategy = { mode: 'loadbalance', sticky: { enabled: true, hash_fields: ['metadata.user'], ttl: 60 } };
+    const of = (user: number) => pathsOf(gateway, { strategy, targets }, 1, { 'x-svc-metadata': `{"user":"${user}"}` });
+    const choices = () => Promise.all(Array.from({ length: 40 }, (_, user) => of(user)));
+    const before = await choices();
+    now = 60_000;
+    expect(await choices()).toEqual(before);
   });
 });
 
