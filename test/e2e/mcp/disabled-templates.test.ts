@@ -29,5 +29,12 @@ it('disabled resource templates: URIs that fit them cannot be read, except resou
   });
   expect(refused).toEqual({ code: -32602, message: "Resource 'file:///logs/monday' is disabled" });
   expect((await read('file:///other.md')).error.message).toBe("Resource 'file:///other.md' is disabled");
+  const ref = { type: 'ref/resource', uri: 'file:///logs/{day}' };
+  const completed = await client.post(
+    'templates',
+    request('completion/complete', { ref, argument: { name: 'day', value: 'm' } }),
+    session,
+  );
+  expect(messageOf(completed.text).error.message).toBe("Resource template 'file:///logs/{day}' is disabled");
   expect((await read('file:///readme.md')).result.contents[0].uri).toBe('file:///readme.md');
 });

@@ -126,6 +126,8 @@ describe('an external token', () => {
     const begun = await client.post('with-jwks', initialize, ada);
     const session = { 'mcp-session-id': begun.headers.get('mcp-session-id') as string, 'mcp-protocol-version': '2025-11-25' };
     expect((await client.post('with-jwks', echo('a'), { ...ada, ...session })).status).toBe(200);
+    const renewed = bearer(await tokenOf({ iat: Math.floor(Date.now() / 1000) - 5 }));
+    expect((await client.post('with-jwks', echo('a'), { ...renewed, ...session })).status).toBe(200);
     const eve = bearer(await tokenOf({ sub: 'eve' }));
     const refused = await client.post('with-jwks', echo('a'), { ...eve, ...session });
     expect([refused.status, messageOf(refused.text).error.code]).toEqual([404, -32001]);
@@ -134,7 +136,8 @@ describe('an external token', () => {
 
 describe('the identity of a caller', () => {
   it('is a JWT that the published keys verify, with the claims of the external token', async () => {
-    await client.post('with-jwks', initialize, bearer(await tokenOf()));
+    const forged = { workspace_id: 'another', client_id: 'another' };
+    await client.post('with-jwks', initialize, bearer(await tokenOf(forged)));
     const published = (await (await fetch(`${gateway.origin}/.well-known/jwks.json`)).json()) as JSONWebKeySet;
     expect(JSON.stringify(published)).not.toMatch(/"d"|privateKey/);
     const token = String(lastHeaders()['x-user-jwt']);
@@ -146,15 +149,16 @@ describe('the identity of a caller', () => {
     const { sub, email, workspace_id, exp, iat } = verified.payload;
     expect([sub, email, workspace_id]).toEqual(['ada', 'ada@example.com', gateway.workspaceId]);
     expect(Number(exp) - Number(iat)).toBe(300);
-    await client.post('with-jwks', initialize, bearer(await tokenOf()));
+    await client.post('with-jwks', initialize, bearer(await tokenOf(forged)));
     expect(lastHeaders()['x-user-jwt']).toBe(token);
   });
 
   it('is a header with claims that neither client nor settings can replace', async () => {
     const { id } = (await gateway.admin.get('/api-keys')).body.data[0];
     expect(id).toEqual(expect.any(String));
-    await client.post('with-claims', initialize, { 'x-user-claims': '{"sub":"admin"}' });
+    await client.post('with-claims', initialize, { 'x-user-claims': '{"sub":"admin"}', 'x-svc-metadata': '{"team":"a"}' });
     const claims = JSON.parse(String(lastHeaders()['x-user-claims']));
+    expect(Object.keys(lastHeaders()).filter((name) => name.startsWith('x-svc-'))).toEqual([]);
     expect(Object.keys(claims)).toEqual(['sub', 'workspace_id']);
     expect(claims.workspace_id).toBe(gateway.workspaceId);
     await client.post('with-bearer', initialize);

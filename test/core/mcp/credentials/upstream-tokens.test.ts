@@ -38,6 +38,18 @@ it('does not replace the identity of the request, which differs between requests
   }
 });
 
+it.each([
+  ['of another user', { userId: 'eve' }],
+  ['of all callers', { userId: null }],
+  ['for another server', { serverId: 'other' }],
+])('is not sent if the document is one %s', async (_name, changes) => {
+  const connection = { id: 'c', serverId: 's', userId: 'ada', tokenId: 't', expiresAt: null, ...changes };
+  const wrong = createUpstreamTokens({
+    ...{ documents: { get: () => connection }, openToken: refuse, clock: { now: () => 0 } },
+  } as unknown as TokenParts);
+  await expect(wrong.authorise(server(null), { userId: 'ada' } as Identity, 1, null)).rejects.toMatchObject({ code: 'internal' });
+});
+
 it('is looked up for the user of the credential alone', async () => {
   await expect(tokens.authorise(server(null), { userId: 'ada' } as Identity, 1, null)).rejects.toThrow(
     'no token may be looked up',
