@@ -142,6 +142,11 @@ describe('a request to an agent', () => {
       rpc('tasks/pushNotificationConfig/set', { taskId: 't', pushNotificationConfig: { url: 'http://169.254.169.254/' } }),
       ...([-32602, 'pushNotificationConfig.url: must not be a metadata service'] as const),
     ],
+    [
+      'notifications to a private address, in a draft of 1.0',
+      rpc('CreateTaskPushNotificationConfig', { parent: 'tasks/t', config: { url: 'http://10.0.0.1/' } }),
+      ...([-32602, 'config.url: must be a public address'] as const),
+    ],
     // The official SDK makes a text of the list.
     [
       'notifications to a private address in a list',
@@ -173,6 +178,7 @@ describe('a request to an agent', () => {
   it.each([
     ['POST', '/message:send/..%2f..%2fadmin', 400],
     ['GET', '/tasks/..%5c..%5cadmin', 400],
+    ['GET', '/tasks/1%2fadmin', 404],
     ['POST', '/admin', 404],
     ['DELETE', '/tasks/1', 404],
     ['PATCH', '/tasks/1', 405],
