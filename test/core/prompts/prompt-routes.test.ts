@@ -121,6 +121,22 @@ describe('render: errors', () => {
   });
 });
 
+test('partials: each request has those that its variables name now, in their current text', async () => {
+  const gateway = harness();
+  const render = async (id: string, variables: object) =>
+    dataOf(await gateway.send({ path: `/v1/prompts/${id}/render`, body: { variables: { name: 'Ann', ...variables } } })).messages;
+  const save = (slug: string, text: string) =>
+    gateway.documents.set(`prompt-partial ${workspaceId}/${slug}`, samplePartial(slug, [text]));
+  save('pl-one', 'one');
+  save('pl-two', 'two');
+  for (const which of ['one', 'two', 'one'])
+    expect(await render('pp-varpartial', { which: `pl-${which}` })).toMatchObject([{ content: `${which} Ann` }]);
+  for (const text of ['before', 'after']) {
+    save('pl-greet', text);
+    expect(await render('pp-partial', {})).toMatchObject([{ content: `${text} bye Ann` }]);
+  }
+});
+
 describe('sharing', () => {
   const foreign = { workspaceId: otherWorkspace };
 
@@ -138,6 +154,16 @@ describe('sharing', () => {
     const reply = await gateway.send({ path: '/v1/prompts/pp-theirs/render', body: {} });
     expect(reply.status).toBe(status);
     if (status === 200) expect(dataOf(reply).prompt).toBe('theirs');
+  });
+
+  test('a shared partial includes a partial that its workspace does not share', async () => {
+    const gateway = harness();
+    const outer = samplePartial('pl-outer', ['{{>pl-inner}}'], { ...foreign, sharedWith: 'organisation' });
+    gateway.documents.set(`prompt ${workspaceId}/pp-own`, samplePrompt('pp-own', [{ template: '{{>pl-outer}}' }]));
+    gateway.documents.set(`prompt-partial ${organisationId}/pl-outer`, outer);
+    gateway.documents.set(`prompt-partial ${otherWorkspace}/pl-inner`, samplePartial('pl-inner', ['theirs'], foreign));
+    const reply = await gateway.send({ path: '/v1/prompts/pp-own/render', body: {} });
+    expect(dataOf(reply).prompt).toBe('theirs');
   });
 
   test('a variable cannot name a partial of the workspace that shares the prompt', async () => {

@@ -138,9 +138,12 @@ describe.each(ruleDatabases)('sharing of prompts and partials, on %s', (database
   it('refuses workspaces that are unknown, of others, or its own', async () => {
     const { slug } = await make('/prompts');
     const foreign = await plane.newTenant();
+    const deleted = await newWorkspace('Deleted');
+    await plane.ask('DELETE', `/admin/workspaces/${deleted.id}`, { body: { name: 'Deleted', force_delete: true } });
     for (const [name, status, message] of [
       ['nowhere', 404, 'shared_with[0]: Workspace not found'],
       [foreign.workspaceId, 404, 'shared_with[0]: Workspace not found'],
+      [deleted.id, 404, 'shared_with[0]: Workspace not found'],
       [plane.workspaceId, 400, "shared_with[0]: this is the item's own workspace"],
     ] as const) {
       const reply = await ask('POST', `/prompts/${slug}/share`, { shared_with: [name] });
