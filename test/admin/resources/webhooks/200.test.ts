@@ -6,6 +6,7 @@ import { signatureHeaders } from '../../../../admin/resources/webhooks/sign.ts';
 import { freePort } from '../../../support/processes/free-port.ts';
 import { until } from '../../../support/until.ts';
 import { expectChange } from '../../support/outcomes.ts';
+import { newPerson } from '../../support/people.ts';
 import type { Plane } from '../../support/plane.ts';
 import { startPlaneWithGateway } from '../../support/plane-gateway.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
@@ -113,7 +114,8 @@ describe.each(ruleDatabases)('webhooks: accepted requests, on %s', (database) =>
     const body = { name: 'Watched', slug: 'watched', config: { retry: { attempts: 2 } } };
     await plane.ask('POST', '/configs', { body: { ...body, workspace_id: other } });
     const { id } = (await plane.ask('POST', '/configs', { body: { ...body, workspace_id } })).body;
-    await plane.ask('PUT', '/configs/watched', { body: { name: 'Renamed', workspace_id } });
+    const person = await newPerson(plane, 'owner');
+    await plane.ask('PUT', '/configs/watched', { body: { name: 'Renamed', workspace_id }, key: person.token });
     const refused = await plane.ask('PUT', '/configs/watched', { body: { config: { retry: 'often' }, workspace_id } });
     expect(refused.status).toBe(400);
     await plane.ask('DELETE', `/configs/watched?workspace_id=${workspace_id}`);
@@ -142,7 +144,15 @@ describe.each(ruleDatabases)('webhooks: accepted requests, on %s', (database) =>
     const changed_by = { type: 'api_key', id: expect.any(String) };
     const of = (action: string) => ({ ...common, action, changed_by });
     const sent = events.map(({ data }) => data).sort((one, two) => one.action.localeCompare(two.action));
-    expect(sent).toEqual([of('create'), of('delete'), of('update')]);
+    expect(sent).toEqual([of('create'), of('delete'), { ...of('update'), changed_by: { type: 'user', id: person.id } }]);
+  });
+
+  it('a paused webhook receives test events only', async () => {
+    const { slug } = await create({ events: ['item.changed'], status: 'paused' });
+    expect((await plane.ask('POST', '/webhooks', { body: valid() })).status).toBe(200);
+    const { id } = (await plane.ask('POST', `/webhooks/${slug}/test`)).body;
+    await deliveryOf(slug, id, 'delivered');
+    expect((await plane.ask('GET', `/webhooks/${slug}/deliveries`)).body).toMatchObject({ total: 1, data: [{ id }] });
   });
 
   it('a failed delivery waits for another attempt, and a replay sends it at once under the same id', async () => {

@@ -27,6 +27,12 @@ describe.each(ruleDatabases)('webhooks: rejected bodies, on %s', (database) => {
     await expectRefusal(plane, () => plane.ask('POST', '/webhooks', { body }), 400, 'AB01', true);
   });
 
+  it('an update with a private address is rejected', async () => {
+    await plane.ask('POST', '/webhooks', { body: { ...valid, slug: 'moved' } });
+    const body = { url: 'http://10.0.0.5/hook' };
+    await expectRefusal(plane, () => plane.ask('PUT', '/webhooks/moved', { body }), 400, 'AB01', true);
+  });
+
   it('a slug that is taken is rejected with 409', async () => {
     const body = { ...valid, slug: 'taken' };
     await plane.ask('POST', '/webhooks', { body });
