@@ -223,10 +223,17 @@ describe.each(ruleDatabases)('log exports, on %s', (database) => {
       'requests of other users',
     );
     // An export that this admin starts contains no headers with metadata.
+    const { id, createdAt, organisationId, workspaceId } = records[0] as RequestRecord;
+    const request = { headers: { 'x-svc-metadata': '{"team":"t0"}', 'user-agent': 'curl' }, body: null, omitted: null };
+    const content = { id, createdAt, organisationId, workspaceId, request, response: { ...request, headers: {} } };
+    expect((await plane.internal('POST', '/record-contents', [content])).status).toBe(200);
     const startedByAdmin = await draft({ requested_data: ['request'] });
     await start(startedByAdmin, admin.token);
     await ended(startedByAdmin);
     expect((await download(startedByAdmin, admin.token)).status).toBe(200);
+    const file = await (await fetch(await urlOf(startedByAdmin))).text();
+    expect(file).toContain('curl');
+    expect(file).not.toContain('x-svc-metadata');
     await security({ organisationAdminsViewLogs: false });
     await expectRefusal(plane, () => download(ids, admin.token), 403, 'AB03', false);
     await security({ organisationAdminsViewLogs: true, organisationAdminsViewLogMetadata: true, membersViewAllData: true });

@@ -12,6 +12,7 @@ describe.each(ruleDatabases)('log visibility, on %s', (database) => {
   let member: Person;
   let memberKey: string;
   let own: string;
+  let ownTrace: string;
   let ofService: string;
   beforeAll(async () => {
     plane = await startPlane(database, { LOG_BODIES: 'database', HEADERS_TO_METADATA: 'X-Tenant' });
@@ -26,6 +27,7 @@ describe.each(ruleDatabases)('log visibility, on %s', (database) => {
     const tenant = { organisationId: plane.organisationId, workspaceId: plane.workspaceId, metadata: { team: 'a' } };
     const records = [sampleRecord({ ...tenant, apiKeyId: key.body.id, userId: member.id }), sampleRecord(tenant)];
     [own = '', ofService = ''] = records.map((record) => record.id);
+    [ownTrace = ''] = records.map((record) => record.traceId);
     expect((await plane.internal('POST', '/records', records)).body).toMatchObject({ inserted: 2 });
   });
   afterAll(() => plane?.close());
@@ -82,6 +84,10 @@ describe.each(ruleDatabases)('log visibility, on %s', (database) => {
     const metadataFor = async (key: string) => (await plane.ask('GET', `/logs/${own}`, { key })).body.metrics['metadata.value'];
     expect(await metadataFor(member.token)).toEqual([]);
     expect(await metadataFor(manager.token)).toEqual(['a']);
+    const feedback = { trace_id: ownTrace, value: 1, metadata: { team: 'a' } };
+    expect((await plane.ask('POST', '/feedback', { body: feedback, key: plane.workspaceKey })).status).toBe(200);
+    const ofFeedback = async (key: string) => (await plane.ask('GET', `/logs/${own}`, { key })).body.feedbacks[0].metadata;
+    expect([await ofFeedback(member.token), await ofFeedback(manager.token)]).toEqual([{}, { team: 'a' }]);
   });
 
   it('can exclude the headers that carry the metadata', async () => {
@@ -117,5 +123,11 @@ describe.each(ruleDatabases)('log visibility, on %s', (database) => {
     expect(await seen(admin.token)).toEqual([own, ofService].sort());
     expect((await plane.ask('GET', `/logs?workspace_id=${second.id}`, { key: admin.token })).status).toBe(403);
     expect(await seen(owner.token)).toHaveLength(3);
+    const settings = { organisationAdminsViewLogs: true, organisationAdminsViewLogMetadata: false };
+    await plane.ask('PUT', `/workspaces/${second.id}`, { body: { security_settings: settings } });
+    const metadataIn = async (query: string) =>
+      (await plane.ask('GET', `/logs/${own}${query}`, { key: admin.token })).body.metrics['metadata.value'];
+    expect(await metadataIn(`?workspace_id=${plane.workspaceId}`)).toEqual(['a']);
+    expect(await metadataIn('')).toEqual([]);
   });
 });
