@@ -1,7 +1,10 @@
+import type { AbstractSqlConnection } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Database, openDatabase } from '../../../admin/db/open-database.ts';
+import { ConnectionsBusy, takeTurns } from '../../../admin/db/tenant-turns.ts';
 import { entities, migrations } from '../../../admin/tables.ts';
 import { newMemoryLog } from '../../support/fakes/memory-log.ts';
+import { newGate } from '../../support/gate.ts';
 import { until } from '../../support/until.ts';
 import { newReadyDatabase, postgresMissing } from '../support/test-database.ts';
 
@@ -58,5 +61,50 @@ describe.skipIf(postgresMissing)(`connections of organisations${postgresMissing 
     const ends = await Promise.all(searches);
     expect(ends.filter((end) => !/canceling statement|hold its share of the database connections/.test(end))).toEqual([]);
     expect(await database.emOf(loud).execute('select 1 as one')).toEqual([{ one: 1 }]);
+  });
+});
+
+describe('turns of organisations', () => {
+  /** A pool of four connections, three of which organisations may use. */
+  function newPool(waitMs: number) {
+    const connection = { transactional: (work: () => Promise<unknown>) => work() };
+    takeTurns(connection as unknown as AbstractSqlConnection, 4, waitMs);
+    const started: string[] = [];
+    const begin = (owner: string, name: string) => {
+      const gate = newGate<void>();
+      const sessionContext = { variables: { 'svc.organisation': owner } };
+      const run = connection.transactional as unknown as (work: () => Promise<void>, options: object) => Promise<void>;
+      const ended = run(
+        () => {
+          started.push(name);
+          return gate.opened;
+        },
+        { sessionContext },
+      );
+      return { ended, end: () => gate.open() };
+    };
+    return { started, begin };
+  }
+
+  it('a connection that is free goes to another one after that of one with several', async () => {
+    const { started, begin } = newPool(60_000);
+    const works = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1'].map((name) => begin(name[0] as string, name));
+    for (const one of works) {
+      one.end();
+      await one.ended;
+    }
+    expect(started).toEqual(['a1', 'a2', 'a3', 'a4', 'b1', 'a5']);
+  });
+
+  it('work that has waited too long uses no connection later', async () => {
+    const { started, begin } = newPool(5);
+    const works = ['a1', 'a2', 'a3'].map((name) => begin('a', name));
+    await Promise.all(['b1', 'b2', 'b3'].map((name) => expect(begin('b', name).ended).rejects.toThrow(ConnectionsBusy)));
+    for (const one of works) one.end();
+    await Promise.all(works.map(({ ended }) => ended));
+    const next = begin('b', 'b4');
+    next.end();
+    await next.ended;
+    expect(started).toEqual(['a1', 'a2', 'a3', 'b4']);
   });
 });
