@@ -73,7 +73,10 @@ describe.each(ruleDatabases)('accepted configs, on %s', (database) => {
       action: 'create',
       events: [`config ${plane.workspaceId}/default-a upsert`, `workspace ${plane.workspaceId} upsert`],
     });
+    const tagOf = async (slug: string) => (await plane.ask('GET', `/configs/${slug}`)).headers.get('etag');
+    const before = await tagOf('default-a');
     await plane.ask('POST', '/configs', { body: body('default-b') });
+    expect(await tagOf('default-a')).not.toBe(before);
     const list = (await plane.ask('GET', '/configs')).body.data as { slug: string; is_default: number }[];
     expect(list.filter((one) => one.is_default === 1).map((one) => one.slug)).toEqual(['default-b']);
   });

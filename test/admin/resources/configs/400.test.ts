@@ -109,6 +109,17 @@ describe.each(ruleDatabases)('rejected configs, on %s', (database) => {
       },
       'config.targets[0].after_request_hooks[0].checks[0].parameters.headers.Authorization: secrets are not allowed in saved configs',
     ],
+    [
+      'a header with a credential in a text of headers',
+      {
+        name: 'x',
+        config: {
+          provider: '@mock',
+          input_guardrails: [{ 'default.webhook': { headers: '{"authorization":"Bearer planted"}' } }],
+        },
+      },
+      'config.input_guardrails[0].default.webhook.headers.authorization: secrets are not allowed in saved configs',
+    ],
     ['text that is no JSON', { name: 'x', config: '{"a":' }, 'config: invalid JSON at position 5'],
     ['a slug with a slash', { name: 'x', slug: 'a/b', config: {} }, 'slug: '],
     ['a name that is too long', { name: 'x'.repeat(256), config: {} }, 'name: at most 255 characters'],

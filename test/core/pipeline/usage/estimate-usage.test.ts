@@ -1,10 +1,12 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
+import type { RequestContext } from '../../../../core/contract/plugin/context.ts';
 import { defineCorePlugin } from '../../../../core/contract/plugin/core-plugin.ts';
 import type { UpstreamHandler } from '../../../../core/contract/provider/upstream.ts';
 import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
-import { countUsage } from '../../../../core/pipeline/usage/estimate-usage.ts';
+import { emptyUsage } from '../../../../core/contract/values/models/usage.ts';
+import { countUsage, unfinishedUsage } from '../../../../core/pipeline/usage/estimate-usage.ts';
 import {
   chatReply,
   chatStream,
@@ -242,3 +244,14 @@ function replyThen(leave: () => void, reply: JsonObject = chatReply('hello')): S
     setImmediate(leave);
   };
 }
+
+it.each([
+  [1, 5, { outputTokens: 5, estimated: true }],
+  [5, 5, { outputTokens: 5, estimated: false }],
+  [9, 5, { outputTokens: 9, estimated: false }],
+])('usage of a cut stream: %d reported tokens and %d events', (outputTokens, events, expected) => {
+  const ctx = { params: {}, endpoint: { operation: 'chatComplete' } } as unknown as RequestContext;
+  const usage = { ...emptyUsage(), inputTokens: 7, outputTokens };
+  const counted = unfinishedUsage(ctx, { operation: null, operationCall: null }, { usage, events, body: null });
+  expect({ ...counted, estimated: counted?.estimated ?? false }).toMatchObject({ inputTokens: 7, ...expected });
+});
