@@ -68,3 +68,9 @@ it('keeps no claim when the table cannot be read', async () => {
   reads[1]?.open([]);
   expect(await next).toEqual({ state: 'claimed' });
 });
+
+it('serves no reply that has expired', async () => {
+  const asks = find('holder');
+  reads[0]?.open([{ ...row, expires_at: new Date(0) }]);
+  expect(await asks).toEqual({ state: 'claimed' });
+});
