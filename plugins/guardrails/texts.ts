@@ -97,7 +97,17 @@ const foreignKeys = [
     'singleEmbeddingParams',
     'segmentedEmbeddingParams',
   ],
-  ...['chat_template', 'chat_template_kwargs', 'system_prompt', 'preamble', 'chat_history', 'message', 'negative_prompt'],
+  ...[
+    'chat_template',
+    'chat_template_kwargs',
+    'system_prompt',
+    'preamble',
+    'chat_history',
+    'message',
+    'negative_prompt',
+    'instruction',
+    'title',
+  ],
   ...['textToImageParams', 'inPaintingParams', 'outPaintingParams', 'imageVariationParams', 'colorGuidedGenerationParams'],
 ];
 /** Fields of the client's format that have the name of a foreign key and hold settings. */

@@ -35,6 +35,8 @@ describe('requests: a text is checked that is', () => {
     ['the template of the prompt', '/v1/chat/completions', { messages: said('x'), chat_template: 'a secret' }],
     ['a system prompt in a field of its own', '/v1/chat/completions', { messages: said('x'), system_prompt: 'a secret' }],
     ['a negative prompt', '/v1/images/generations', { prompt: 'x', negative_prompt: 'a secret' }],
+    ['the instruction of an embedding', '/v1/embeddings', { input: 'x', instruction: 'a secret' }],
+    ['the title of an embedding', '/v1/embeddings', { input: 'x', title: 'a secret' }],
     ['nested in 40 levels', '/v1/messages', { max_tokens: 9, messages: [toolUse({ a: nested(40, 'a secret') })] }],
     [
       'escaped in arguments',
