@@ -78,6 +78,8 @@ export interface AdminRoute {
   readonly alsoProduces?: string;
   /** Set on routes of a protocol with replies and errors of its own. Their handlers reply with `RawReply`. */
   readonly protocol?: ReplyProtocol;
+  /** Set on `POST` routes whose repeated requests run again, also with the same `idempotency-key`, because they change nothing or store nothing twice. */
+  readonly runsAgain?: true;
   /** Action of the audit entry: `create`, `update`, … */
   readonly action: string;
   readonly query: v.GenericSchema;

@@ -120,7 +120,8 @@ function operationOf(route: AdminRoute | PublicRoute, shared: SharedSchemas, hea
   const isPublic = !('scopes' in route);
   const hasOAuthErrors = !('scopes' in route) && route.hasOAuthErrors === true;
   const ofOAuth = hasOAuthErrors ? oauthReplies : {};
-  const replying: Replying = { method: route.method, isPublic, hasBody: route.body !== null };
+  const runsOnce = route.method === 'POST' && 'scopes' in route && !route.runsAgain;
+  const replying: Replying = { method: route.method, isPublic, hasBody: route.body !== null, runsOnce };
   const query = route.query === undefined ? [] : queryParameters(route.query, operationId, shared);
   const reply = describe(route.reply, 'output', `${operationId}Reply`, shared);
   const also = route.alsoProduces ? { [route.alsoProduces]: { schema: { type: 'string' } } } : {};
@@ -140,7 +141,7 @@ function operationOf(route: AdminRoute | PublicRoute, shared: SharedSchemas, hea
     security: isPublic ? [] : [{ apiKey: [] }, { bearer: [] }, ...(route.dataServiceToo ? [{ clusterKey: [] }] : [])],
     'x-svc-plane': 'control',
     'x-svc-scopes': isPublic ? [] : route.scopes,
-    parameters: [...pathParameters(route.path), ...query, ...headerParameters(route.method, isPublic)],
+    parameters: [...pathParameters(route.path), ...query, ...headerParameters(replying)],
     ...(route.body ? { requestBody: bodyOf(route, route.body, operationId, shared) } : {}),
     responses: {
       ...Object.fromEntries(done),
@@ -192,7 +193,7 @@ function inQuery(schema: JsonSchema): JsonSchema {
   return isFreeText ? { ...schema, pattern: noControlCharacters.requirement.source } : schema;
 }
 
-function headerParameters(method: string, isPublic: boolean): Parameter[] {
+function headerParameters({ method, isPublic, runsOnce }: Replying): Parameter[] {
   const header = (name: string, description: string): Parameter => ({
     name,
     in: 'header',
@@ -201,8 +202,8 @@ function headerParameters(method: string, isPublic: boolean): Parameter[] {
     description,
   });
   if (isPublic) return [];
-  if (method === 'POST') return [header('idempotency-key', 'A request with the same key is executed once in 24 hours')];
-  return method === 'GET'
+  if (runsOnce) return [header('idempotency-key', 'A request with the same key is executed once in 24 hours')];
+  return method === 'GET' || method === 'POST'
     ? []
     : [header('if-match', 'The `etag` of the expected version; if another version is current, the reply is 412')];
 }

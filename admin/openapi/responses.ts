@@ -8,6 +8,8 @@ export interface Replying {
   /** True for routes that need no key. */
   readonly isPublic: boolean;
   readonly hasBody: boolean;
+  /** True if a request with an `idempotency-key` is executed once. */
+  readonly runsOnce: boolean;
 }
 
 /** Body of every refusal of the control plane. */
@@ -54,14 +56,10 @@ const failures: Readonly<Record<string, readonly [status: number, text: string, 
     ({ method }) => changes({ method }) && method !== 'POST',
   ],
   BodyTooLarge: [413, 'The body is larger than 1 MiB (AB01)', ({ hasBody, method }) => hasBody || method !== 'GET'],
-  TargetTooLong: [414, 'The path and query are longer than 8,192 bytes (AB01, sent by a gateway)', always],
-  KeyReused: [
-    422,
-    'The `idempotency-key` was used for another request (AB01)',
-    ({ method, isPublic }) => method === 'POST' && !isPublic,
-  ],
+  TargetTooLong: [414, 'The path and query are longer than 8,192 bytes (AB01)', always],
+  KeyReused: [422, 'The `idempotency-key` was used for another request (AB01)', ({ runsOnce }) => runsOnce],
   TooMany: [429, 'Too many requests; `retry-after` is the time to wait in seconds (AB06)', always],
-  HeadersTooLarge: [431, 'The header block is too large (AB01, sent by a gateway)', always],
+  HeadersTooLarge: [431, 'The header block is too large or has more than 98 headers (AB01)', always],
   Internal: [500, 'Something went wrong (AB04)', always],
   Unavailable: [
     503,
@@ -193,11 +191,11 @@ function failureOf(status: number, description: string): JsonSchema {
 }
 
 /** Headers of a 200. */
-export function replyHeaders({ method, isPublic }: Replying, headerPrefix: string): Record<string, JsonSchema> {
+export function replyHeaders({ method, runsOnce, isPublic }: Replying, headerPrefix: string): Record<string, JsonSchema> {
   return {
     ...requestId,
     ...(isPublic ? {} : { etag: text('Version of the item, for `if-match`') }),
-    ...(isPublic || method !== 'POST'
+    ...(!runsOnce
       ? {}
       : { 'idempotency-replayed': text('`true` if the reply is that of an earlier request with this `idempotency-key`') }),
     ...(isPublic || method === 'GET'

@@ -19,6 +19,7 @@ export const attributesQuery = v.object({
 export function defineScimRoute<Query extends v.GenericSchema, Body extends v.GenericSchema | null>(
   route: Pick<AdminRoute, 'method' | 'resource' | 'action' | 'summary'> & {
     readonly path: string;
+    readonly runsAgain?: true;
     readonly query: Query;
     readonly body: Body;
     /** Statuses of success, if they differ from those of the method. */

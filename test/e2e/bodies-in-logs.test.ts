@@ -182,6 +182,10 @@ it('replay: sends the stored request again with the key of the caller, also to a
     expect(log.metrics).toMatchObject({ ai_model: model, stream_mode: 0 });
     expect(log.request.body).toMatchObject({ messages });
   }
+  const once = async () =>
+    (await gateway.call(`/logs/${id}/replay`, { body: {}, headers: { 'idempotency-key': 'once' } })).json();
+  const { trace_id } = await once();
+  expect(await once()).toMatchObject({ object: 'replay', status: 200, trace_id });
 });
 
 it.each([

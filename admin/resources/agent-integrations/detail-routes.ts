@@ -23,6 +23,7 @@ export const agentIntegrationDetailRoutes: readonly AdminRoute[] = [
     ...shared,
     method: 'POST',
     path: '/agent-integrations/fetch-agent-card',
+    runsAgain: true,
     summary: 'Fetch the card of an agent that is not stored yet',
     scopes: ['organisation_agent_integrations.create', 'workspace_agent_integrations.create'],
     action: 'fetch-card',

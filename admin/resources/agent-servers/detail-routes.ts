@@ -29,6 +29,7 @@ export const agentServerDetailRoutes: readonly AdminRoute[] = [
     ...shared,
     method: 'POST',
     path: `${item}/test`,
+    runsAgain: true,
     summary: 'Fetch the card of an agent server once',
     scopes: ['agent_servers.update'],
     action: 'test',

@@ -102,6 +102,7 @@ export const guardrailRoutes: readonly AdminRoute[] = [
     ...shared,
     method: 'POST',
     path: '/guardrails/test',
+    runsAgain: true,
     summary: 'Run a saved guardrail, or unsaved checks, on a text',
     scopes: [...scopes('read'), ...scopes('create')],
     action: 'test',

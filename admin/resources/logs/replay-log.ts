@@ -3,12 +3,10 @@ import * as v from 'valibot';
 import type { EarlierRecord } from '../../../core/contract/plugin/record/record.ts';
 import { messageOf } from '../../../core/contract/values/errors/message-of.ts';
 import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
-import type { EntityManager } from '../../db/open-database.ts';
-import type { Actor } from '../../http/caller/actor.ts';
 import { AdminError, conflict, forbidden } from '../../http/errors.ts';
 import { keyHeader, type ModelReply, modelTimeoutMs, sendToGateway } from '../../http/gateways/send-to-gateway.ts';
 import { tenantEntries } from '../../http/request/schemas.ts';
-import type { AdminServices } from '../../http/route.ts';
+import type { AdminCall, AdminServices } from '../../http/route.ts';
 import { apiKeys } from '../api-keys/entity.ts';
 import { forRequest, readContents } from './contents.ts';
 import type { StoredRecord } from './entity.ts';
@@ -43,11 +41,8 @@ const repeatedHeaders = ['config', 'provider', 'virtual-key', 'strict-open-ai-co
  * request cannot be sent again, AB03 for a caller without an API key, and AB10 if no gateway replies.
  */
 export async function replayLog(
-  em: EntityManager,
-  services: AdminServices,
-  actor: Actor,
+  { em, services, actor, body: replacements, claim }: AdminCall<unknown, Replacements>,
   row: StoredRecord,
-  replacements: Replacements,
 ): Promise<v.InferOutput<typeof replayReply>> {
   const { organisationId } = actor;
   const key = await em.findOne(apiKeys, { id: actor.keyId, organisationId }, { fields: ['publicId'] });
@@ -67,6 +62,8 @@ export async function replayLog(
     ...keyHeader(services, key.publicId),
     ...routingOf(services.settings.headerPrefix, headers, row.record, replacements),
   };
+  // Before the call, because a repeated request must not pay for another one, even if the first reply is lost.
+  await em.transactional(claim);
   const reply = await send(services, path, sent, toUnstreamed(body, replacements.model));
   return { object: 'replay', trace_id: traceId, status: reply.status, body: reply.body };
 }

@@ -159,7 +159,7 @@ export const logRoutes: readonly AdminRoute[] = [
       const sight = await logVisibility(call.em, call.actor, call.workspaceId);
       const row = await findRecord(logStoreOf(call.services, call.em), seenLogs(call, sight), call.params.id ?? '');
       if (!row) throw notFound('Log');
-      return replayLog(call.em, call.services, call.actor, row, call.body);
+      return replayLog(call, row);
     },
   }),
 ];

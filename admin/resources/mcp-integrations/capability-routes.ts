@@ -98,6 +98,7 @@ export const mcpCapabilityRoutes: readonly AdminRoute[] = [
     ...shared,
     method: 'POST',
     path: `${item}/test`,
+    runsAgain: true,
     summary: 'Call the server of an MCP integration once',
     scopes: scopes('update'),
     action: 'test',

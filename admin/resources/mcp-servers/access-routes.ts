@@ -35,6 +35,7 @@ export const mcpServerAccessRoutes: readonly AdminRoute[] = [
     ...shared,
     method: 'POST',
     path: `${item}/test`,
+    runsAgain: true,
     summary: 'Call an MCP server once',
     scopes: ['mcp_servers.update'],
     action: 'test',

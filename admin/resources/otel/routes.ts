@@ -45,6 +45,8 @@ const routeOf = (signal: 'traces' | 'logs', path: string) => {
   return defineRoute({
     method: 'POST',
     path,
+    // A span is stored once.
+    runsAgain: true,
     summary,
     tenant: 'workspace',
     resource: 'logs',

@@ -33,6 +33,7 @@ export const scimGroupRoutes: readonly AdminRoute[] = [
     ...ofGroups,
     method: 'POST',
     path: '/Groups/.search',
+    runsAgain: true,
     action: 'list',
     summary: 'List groups with the query in the body',
     query: v.object({}),

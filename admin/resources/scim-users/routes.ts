@@ -42,6 +42,7 @@ export const scimUserRoutes: readonly AdminRoute[] = [
     ...ofUsers,
     method: 'POST',
     path: '/Users/.search',
+    runsAgain: true,
     action: 'list',
     summary: 'List users with the query in the body',
     query: v.object({}),

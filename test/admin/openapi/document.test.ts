@@ -89,6 +89,8 @@ describe('the API description', () => {
     });
     const names = (method: string, path: string) => document.paths[path]?.[method]?.parameters.map((one) => one.name);
     expect(names('post', '/configs')).toContain('idempotency-key');
+    expect(names('post', '/logs/{id}/replay')).toContain('idempotency-key');
+    expect(names('post', '/guardrails/test')).not.toContain('idempotency-key');
     expect(names('put', '/configs/{slug}')).toEqual(expect.arrayContaining(['slug', 'if-match']));
     expect(Object.keys(document.paths['/configs/{slug}']?.put?.responses ?? {})).toEqual(
       expect.arrayContaining(['200', '400', '401', '403', '404', '409', '405', '412', '413', '414', '429', '431', '500', '503']),
