@@ -65,18 +65,6 @@ describe.each(ruleDatabases)('refusals of access, on %s', (database) => {
     expect(await entryOf('cross_site')).toMatchObject({ user_id: person.id, response_status_code: 403 });
   });
 
-  it('API keys: wrong secrets of a known key do not fill the audit log', async () => {
-    const { kind, id } = parseApiKey(plane.adminKey) as ParsedApiKey;
-    const key = newApiKey(kind, id).text;
-    const before = await plane.auditCount();
-    const refused = await Promise.all(Array.from({ length: 100 }, () => plane.ask('POST', '/configs', { key, body: {} })));
-    expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([401]));
-    const entries = (await plane.auditCount()) - before;
-    // 60, and one for each second since the first.
-    expect(entries).toBeGreaterThanOrEqual(60);
-    expect(entries).toBeLessThan(100);
-  });
-
   it('OIDC: a callback with an unknown state is in the audit log of the connection, or is counted if none is named', async () => {
     const oidc = { issuer: 'https://id.example.com', client_id: 'gateway', client_secret: 'secret' };
     const { body } = await plane.ask('POST', '/admin/sso-connections', { body: { name: 'Company', type: 'oidc', oidc } });
@@ -95,5 +83,17 @@ describe.each(ruleDatabases)('refusals of access, on %s', (database) => {
     expect((await login(plane, 'nobody@example.com', 'wrong')).status).toBe(401);
     expect(await refusalsOf('wrong_credentials')).toBe(1);
     expect(JSON.stringify(plane.log.lines)).not.toContain('nobody@example.com');
+  });
+
+  it('API keys: wrong secrets of a known key do not fill the audit log', async () => {
+    const { kind, id } = parseApiKey(plane.adminKey) as ParsedApiKey;
+    const key = newApiKey(kind, id).text;
+    const before = await plane.auditCount();
+    const refused = await Promise.all(Array.from({ length: 100 }, () => plane.ask('POST', '/configs', { key, body: {} })));
+    expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([401]));
+    const entries = (await plane.auditCount()) - before;
+    // 60 less those of the tests before, and one for each second since the first.
+    expect(entries).toBeGreaterThanOrEqual(50);
+    expect(entries).toBeLessThan(100);
   });
 });

@@ -31,8 +31,9 @@ describe.each(ruleDatabases)('errors at the addresses of identity providers, on 
     expect(await reply.json()).toMatchObject({ data: { message: expect.stringContaining(message) } });
   });
 
-  it.each(['&x=1&x=2', `&x=${'1'.repeat(8_193)}`])('show no names of fields that are sentences', async (query) => {
-    const address = `${plane.url}/v2/auth/callback?state=x${query.replaceAll('x', 'Your account is locked')}`;
+  it('show no names of fields that are sentences', async () => {
+    const name = 'Your account is locked';
+    const address = `${plane.url}/v2/auth/callback?state=x&${name}=1&${name}=2`;
     const page = await (await fetch(address, { headers: { accept: 'text/html' } })).text();
     expect(page).toContain('<p role="alert">The request is not valid.</p>');
     expect(page).not.toContain('locked');
