@@ -66,8 +66,7 @@ class TenantTurns {
 
   #startNext(): void {
     for (let next = this.#next(); next; next = this.#next()) {
-      this.#waiting.remove(next);
-      this.#waiting.yieldTurn(next.owner);
+      this.#waiting.take(next);
       this.#take(next.owner);
       next.start();
     }

@@ -82,8 +82,7 @@ export class BodyTurns {
   startNext(): void {
     if (this.#waiting.length === 0) return;
     for (let next = this.#next(); next && this.#freeBytes() >= next.bytes; next = this.#next()) {
-      this.#waiting.remove(next);
-      this.#waiting.yieldTurn(next.owner);
+      this.#waiting.take(next);
       next.stopTimer();
       next.start(this.#share(next));
     }

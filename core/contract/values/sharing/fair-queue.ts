@@ -10,6 +10,8 @@ export interface FairQueue<Item> {
   /** Moves the owner behind those that have come meanwhile. Called when its item has been processed. */
   yieldTurn(owner: string): void;
   remove(item: Item): void;
+  /** Removes an item. The next turn is that of another owner. */
+  take(item: Item): void;
   /** Removes the last item of the owner with the most items, and returns it. Null if this owner would then have as many. */
   takeExcess(owner: string): Item | null;
 }
@@ -32,6 +34,19 @@ export function createFairQueue<Item extends { readonly owner: string }>(): Fair
     return item;
   }
 
+  function remove(item: Item): void {
+    const own = items.get(item.owner);
+    const at = own?.indexOf(item) ?? -1;
+    if (!own || at === -1) return;
+    own.splice(at, 1);
+    taken(item.owner, own, item);
+  }
+
+  function take(item: Item): void {
+    remove(item);
+    yieldTurn(item.owner);
+  }
+
   return {
     get length() {
       return length;
@@ -48,20 +63,13 @@ export function createFairQueue<Item extends { readonly owner: string }>(): Fair
       return undefined;
     },
     next() {
-      const [first] = items;
-      if (!first) return undefined;
-      const [owner, own] = first;
-      yieldTurn(owner);
-      return taken(owner, own, own.shift());
+      const [[first] = []] = items.values();
+      if (first) take(first);
+      return first;
     },
     yieldTurn,
-    remove(item) {
-      const own = items.get(item.owner);
-      const at = own?.indexOf(item) ?? -1;
-      if (!own || at === -1) return;
-      own.splice(at, 1);
-      taken(item.owner, own, item);
-    },
+    remove,
+    take,
     takeExcess(owner) {
       let [largest, most]: [string, Item[]] = ['', []];
       for (const [one, own] of items) if (own.length > most.length) [largest, most] = [one, own];
