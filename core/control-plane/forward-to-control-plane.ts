@@ -2,6 +2,7 @@ import type { Reply } from '../contract/plugin/plugin.ts';
 import { internalTenant, type UpstreamTransport } from '../contract/provider/upstream.ts';
 import { countryHeader, vouchHeader } from '../contract/values/addresses/client-origin.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
+import { overloaded } from '../contract/values/errors/overloaded.ts';
 import { isConnectionHeader } from '../contract/values/http/connection-headers.ts';
 import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../contract/values/http/http.ts';
 
@@ -32,13 +33,7 @@ const bodyBytesMax = 1024 * 1024;
  */
 const owner = 'control-plane';
 
-function tooManyOpen(): GatewayError {
-  return new GatewayError('overloaded', {
-    message:
-      'Too many requests to the control plane are open in this gateway process (see REQUESTS_IN_FLIGHT_MAX). Try again shortly',
-    retryAfterMs: 1000,
-  });
-}
+const tooManyOpen = 'Too many requests to the control plane are open in this gateway process (see REQUESTS_IN_FLIGHT_MAX)';
 
 function unreachable(): GatewayError {
   return new GatewayError('unavailable', {
@@ -57,7 +52,7 @@ export function createForward(options: ForwardOptions): (request: InboundRequest
     sink.send(status, headers, body);
   };
   return (request, sink) => {
-    if (sink.countFor?.(owner) === false) return fail(tooManyOpen(), sink);
+    if (sink.countFor?.(owner) === false) return fail(overloaded(tooManyOpen), sink);
     const headers: HeaderList = ['x-forwarded-for', request.remoteAddress, vouchHeader, options.clusterKey];
     if (request.country) headers.push(countryHeader, request.country);
     const host = request.header('host');

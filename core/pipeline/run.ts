@@ -8,6 +8,7 @@ import type { ClientSecrets, SessionOutcome, Sessions } from '../contract/plugin
 import { headerParam } from '../contract/protocol/header-names.ts';
 import type { BodyMemory } from '../contract/values/bodies/body-memory.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
+import { overloaded } from '../contract/values/errors/overloaded.ts';
 import type { InboundRequest, ReplySink } from '../contract/values/http/http.ts';
 import { isPromise, type Maybe } from '../contract/values/maybe.ts';
 import { adoptHandshakeKeys } from './attempt/socket-protocols.ts';
@@ -179,20 +180,15 @@ function noRoute(options: PipelineOptions, { method, path }: InboundRequest): Ga
   );
 }
 
-function tooManyOpen(): GatewayError {
-  return new GatewayError('overloaded', {
-    message:
-      'The open requests of this workspace are as many as its share of those that the gateway handles at a time (REQUESTS_IN_FLIGHT_MAX). Try again shortly',
-    retryAfterMs: 1000,
-  });
-}
+const tooManyOpen =
+  'The open requests of this workspace are as many as its share of those that the gateway handles at a time (REQUESTS_IN_FLIGHT_MAX)';
 
 /** Runs `onRequest` down the list. The body is read just before the first hook that may use it. */
 async function askPlugins(options: PipelineOptions, ctx: RequestContext, sink: ReplySink): Promise<Reply | undefined> {
   const { beforeBody, beforePlan } = options.chain;
   const { prompts, adoptDeployment } = options.endpoints;
   for (let i = 0; ; i++) {
-    if (i === beforeBody && ctx.identity && sink.countFor?.(ctx.identity.workspaceId) === false) throw tooManyOpen();
+    if (i === beforeBody && ctx.identity && sink.countFor?.(ctx.identity.workspaceId) === false) throw overloaded(tooManyOpen);
     if (i === beforeBody && (ctx.endpoint?.operation || ctx.endpoint?.body)) {
       const beganAt = performance.now();
       await readParams(ctx, options.bodies);

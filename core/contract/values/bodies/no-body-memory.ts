@@ -1,4 +1,5 @@
-import { GatewayError } from '../errors/errors.ts';
+import type { GatewayError } from '../errors/errors.ts';
+import { overloaded } from '../errors/overloaded.ts';
 
 /** The error of a request for whose body the process has no memory at the moment. */
 export function noBodyMemory(): GatewayError {
@@ -8,8 +9,4 @@ export function noBodyMemory(): GatewayError {
 /** The error of a request whose workspace holds its share of the memory for bodies. */
 export function noMoreOfShare(): GatewayError {
   return overloaded('The bodies of this workspace hold its share of the memory for bodies (BODY_MEMORY_MAX)');
-}
-
-function overloaded(reason: string): GatewayError {
-  return new GatewayError('overloaded', { message: `${reason}. Try again shortly`, retryAfterMs: 1000 });
 }
