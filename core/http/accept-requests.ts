@@ -8,13 +8,14 @@ import { replyBuiltIn } from './built-in-routes.ts';
 import { compileCors } from './cors.ts';
 import { PartBudget } from './part-budget.ts';
 import { compileRequestRules, type ParsedRequest, readRequest } from './read-request.ts';
+import type { ReplyEdge } from './reply-edge.ts';
 import { UwsRequestBody } from './request-body.ts';
 import type { HttpServerOptions } from './server.ts';
 import { TurnClock } from './turn-clock.ts';
 import type { UploadDeadlines } from './upload-deadlines.ts';
 import { readWebSocketOffer } from './web-socket.ts';
 import { type ErrorFormat, errorReply } from './write-error.ts';
-import { type ReplyEdge, UwsReplySink } from './write-reply.ts';
+import { UwsReplySink } from './write-reply.ts';
 
 /** The parts of a server that requests use. */
 export interface RequestParts {
@@ -51,7 +52,7 @@ export function acceptRequests(options: HttpServerOptions, parts: RequestParts):
   const formatOf = options.formatOf ?? defaultFormatOf;
   const intake = options.intake ?? new BodyIntake();
   const open = new Set<UwsReplySink>();
-  /** Open requests of each workspace. */
+  /** Open requests of each workspace, and of the control plane. */
   const shares = new FairShares();
 
   const edge = {
@@ -60,19 +61,19 @@ export function acceptRequests(options: HttpServerOptions, parts: RequestParts):
     anchor: parts.anchor,
     replyOver(sink: UwsReplySink): void {
       open.delete(sink);
-      if (sink.workspaceId !== null) shares.add(sink.workspaceId, -1);
+      if (sink.owner !== null) shares.add(sink.owner, -1);
       if (sink.body !== null) {
         uploads.end(sink);
         sink.body.dropUnread();
       }
       parts.replyEnded();
     },
-    countFor(sink: UwsReplySink, workspaceId: string): boolean {
+    countFor(sink: UwsReplySink, owner: string): boolean {
       if (!open.has(sink)) return true;
       const free = settings.requestsInFlightMax - open.size + 1;
-      if (shares.exceeds(workspaceId, 1, free)) return false;
-      shares.add(workspaceId, 1);
-      sink.workspaceId = workspaceId;
+      if (shares.exceeds(owner, 1, free)) return false;
+      shares.add(owner, 1);
+      sink.owner = owner;
       return true;
     },
     callbackFailed(error: unknown): void {

@@ -2,12 +2,12 @@ import type { HttpResponse } from 'uWebSockets.js';
 import type { FrameSocket } from '../contract/plugin/sessions/web-socket.ts';
 import type { GatewayError } from '../contract/values/errors/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http/http.ts';
-import type { CorkAnchor } from './cork-anchor.ts';
 import { Linger } from './linger.ts';
 import { BodyPause } from './pause-body.ts';
+import type { ReplyEdge } from './reply-edge.ts';
 import { addToHead, prepareHead, prepareUpgradeHead, type ReplyHead, writeHead, writeLargeHead } from './reply-head.ts';
 import type { BodySource, UwsRequestBody } from './request-body.ts';
-import type { Flushable, TurnClock } from './turn-clock.ts';
+import type { Flushable } from './turn-clock.ts';
 import { UwsFrameSocket, type WebSocketOffer } from './web-socket.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -22,21 +22,6 @@ const headBytesMax = 12_000;
 /** Bytes that may be written before the first flush until `write` returns false. */
 const queuedBytesMax = 64 * 1024;
 const nothing = (): void => {};
-
-/** State shared by all replies of a server. */
-export interface ReplyEdge {
-  readonly clock: TurnClock;
-  /** While true, replies request the client to close the connection. */
-  readonly draining: boolean;
-  /** Returns the reply, whose cork a WebSocket upgrade must run in. */
-  anchor(): CorkAnchor;
-  /** Called once per sink when the reply is complete, cut or aborted. */
-  replyOver(sink: UwsReplySink): void;
-  /** See `ReplySink.countFor`. */
-  countFor(sink: UwsReplySink, workspaceId: string): boolean;
-  /** Called when a callback of the caller threw. Its reply is cut. */
-  callbackFailed(error: unknown): void;
-}
 
 /**
  * The one way to an addon response. `res` is null from the moment the response must not be touched, so every access asks.
@@ -62,8 +47,8 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
   closeAfter = false;
   /** Headers of the edge for every reply to this request (CORS). */
   extraHeaders: HeaderList | null = null;
-  /** The workspace whose open requests this one counts to; null before its caller is known. */
-  workspaceId: string | null = null;
+  /** The owner whose open requests this one counts to; null before it is known. See `countFor`. */
+  owner: string | null = null;
   /** Set by the server when the request asks for a WebSocket. */
   offer: WebSocketOffer | null = null;
 
@@ -116,8 +101,8 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
     this.drained = callback;
   }
 
-  countFor(workspaceId: string): boolean {
-    return this.edge.countFor(this, workspaceId);
+  countFor(owner: string): boolean {
+    return this.edge.countFor(this, owner);
   }
 
   send(status: number, headers: HeaderList, body: Uint8Array | string): void {
