@@ -1,22 +1,15 @@
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { findPage } from '../../db/find-page.ts';
 import { notFound } from '../../http/errors.ts';
-import { pageOf, tenantQuery } from '../../http/request/schemas.ts';
+import { pageOf } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { addJob } from '../../jobs/add-job.ts';
 import { addDelivery, deliverWebhookKind } from './add-deliveries.ts';
 import { webhookDeliveries } from './entity.ts';
+import { shared } from './routes.ts';
 import { addedReply, deliveriesQuery, deliveriesReply, deliveryReply, tenantBody } from './schema.ts';
-import { findWebhook, workspacesWithWebhook } from './service.ts';
+import { findWebhook } from './service.ts';
 import { toDeliveryReply } from './to-reply.ts';
-
-const shared = {
-  tenant: 'workspace',
-  resource: 'webhooks',
-  workspacesWith: workspacesWithWebhook,
-  query: tenantQuery,
-  body: null,
-} as const;
 
 /** The delivery log of a webhook: list, read, send again, and a test event. */
 export const deliveryRoutes: readonly AdminRoute[] = [

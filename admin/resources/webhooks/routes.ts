@@ -8,7 +8,8 @@ import { createBody, createReply, listQuery, listReply, readReply, secretReply, 
 import { createWebhook, findWebhook, rotateSecret, updateWebhook, workspacesWithWebhook } from './service.ts';
 import { toWebhookReply } from './to-reply.ts';
 
-const shared = {
+/** Members of all routes of webhooks and their deliveries. */
+export const shared = {
   tenant: 'workspace',
   resource: 'webhooks',
   workspacesWith: workspacesWithWebhook,
