@@ -7,6 +7,7 @@ import { onStopRequests } from './contract/protocol/processes/stop-requests.ts';
 import { messageOf } from './contract/values/errors/message-of.ts';
 import { stackOf } from './contract/values/errors/stack-of.ts';
 import { keepObjectsYoung } from './contract/values/keep-objects-young.ts';
+import { limitHeapGrowth } from './contract/values/limit-heap-growth.ts';
 import { createLog, type ProcessLog } from './log/log.ts';
 import { loadProviders } from './provider-host/load-providers.ts';
 import { startWatchdog } from './watchdog/start-watchdog.ts';
@@ -58,6 +59,7 @@ async function main(): Promise<void> {
     const { startGateway } = await import('./compose/gateway.ts');
     gateway = await startGateway(settings, slot, log, providers);
     keepObjectsYoung();
+    limitHeapGrowth();
   } catch (error) {
     const { message, exitCode } = startFailure(error, settings.dataDir);
     log.error({ reason: message, stack: stackOf(error) }, 'the gateway cannot start');
