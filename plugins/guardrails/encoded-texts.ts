@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
-import type { TextPart } from './texts.ts';
+import type { TextPart } from './every-text.ts';
 
 /** Members that hold a file: as a data URL, or as base64. */
 const fileKeys: ReadonlySet<string> = new Set(['file_data', 'data', 'url', 'image_url', 'file_url']);

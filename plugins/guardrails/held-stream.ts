@@ -3,9 +3,9 @@ import { removeRepeats } from '../../core/contract/plugin/text/repeated-texts.ts
 import { isObject, type JsonObject, objectsIn, parseObject } from '../../core/contract/values/json/json.ts';
 import { framesOf } from '../../core/contract/values/text/event-frames.ts';
 import { dataOf, hasMarkedLine, withData } from '../../core/contract/values/text/event-text.ts';
+import { notText } from './every-text.ts';
 import { bodies, contentOf, indexOf, stringOf } from './held-body.ts';
 import { type NextText, rewriters, textsOf } from './rewrite-held-events.ts';
-import { notText } from './texts.ts';
 import { eventTexts, type StreamFormat } from './window/event-texts.ts';
 
 /** One event of a held stream. `json` is null for `[DONE]` and comments. */

@@ -3,7 +3,7 @@ import { findHeader, type HeaderList } from '../../core/contract/values/http/htt
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
 import { after, type Maybe } from '../../core/contract/values/maybe.ts';
 import { textOf } from '../../core/contract/values/text/utf8.ts';
-import { deltaTexts } from './texts.ts';
+import { deltaTexts } from './every-text.ts';
 
 const decodedBytesMax = 64 * 1024 * 1024;
 

@@ -8,7 +8,8 @@ import type { Clock } from '../../core/contract/values/time/clock.ts';
 import { BlockedAddress } from './checks/call-service.ts';
 import type { Outcome, Side, Subject } from './checks/check.ts';
 import type { Guardrail, PreparedCheck } from './compile.ts';
-import { hasText, hasTokenIds, type Scope, type TextPart, textParts } from './texts.ts';
+import type { TextPart } from './every-text.ts';
+import { hasText, hasTokenIds, type Scope, textParts } from './texts.ts';
 import { toolTexts } from './tool-texts.ts';
 
 /** The result of one guardrail. */

@@ -2,19 +2,8 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { managesOnly } from '../../core/contract/plugin/requests/passed-traffic.ts';
 import type { OperationName } from '../../core/contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
-import { fileText, fileTexts } from './encoded-texts.ts';
-
-type Path = readonly (string | number)[];
-
-/** One text of a body and its location. */
-export interface TextPart {
-  readonly text: string;
-  readonly path: Path;
-  /** Set if this is no text value: the name of a member, whose path ends with it, or a number. */
-  readonly kind?: 'name' | 'number';
-  /** Returns another text as the value of a member that holds its text in an encoding. */
-  readonly encoded?: (text: string) => string;
-}
+import { fileTexts } from './encoded-texts.ts';
+import { everyText, notText, type Path, type TextPart } from './every-text.ts';
 
 /**
  * The texts that a check reads. `last_message`: of a request the last message, of a response the text that the model wrote.
@@ -38,6 +27,7 @@ const inputKeys: Partial<Record<OperationName, readonly string[]>> = {
   createTranslation: ['prompt'],
   imageGenerate: ['prompt'],
   imageEdit: ['prompt'],
+  imageVariation: ['prompt'],
   moderate: ['input'],
   rerank: ['query', 'documents'],
   // OpenAI names the text of a decision `input`, others `state`.
@@ -57,10 +47,15 @@ const outputKeys: Partial<Record<OperationName, readonly string[]>> = {
   createTranscription: ['text'],
   createTranslation: ['text'],
   ocr: ['pages', 'document_annotation'],
+  // A model has rewritten the prompt. `text`: the texts of a stream.
+  imageGenerate: ['data', 'text'],
+  imageEdit: ['data', 'text'],
 };
+/** Operations whose replies have another form than messages. Every text of their keys is read in every scope. */
+const otherReplies: ReadonlySet<OperationName> = new Set(['ocr', 'imageGenerate', 'imageEdit']);
 /** Keys of requests whose values are any JSON: names and numbers in it are read too. */
 const dataKeys: ReadonlySet<string> = new Set(['state', 'documents']);
-/** Further keys that `all_messages` reads in requests. */
+/** Keys that `all_messages` reads first in requests. All other members follow, except settings. */
 const systemKeys = [
   ...['system', 'instructions', 'questions', 'suffix', 'documents', 'systemInstruction', 'system_instruction'],
   // Its variables are texts of a prompt that OpenAI stores.
@@ -117,6 +112,15 @@ const settingKeys: Partial<Record<OperationName, readonly string[]>> = {
   compactModelResponse: ['prompt', 'text'],
 };
 
+/** Members of requests and replies whose text is one of a few words, or made by the provider. */
+const settings: ReadonlySet<string> = new Set([
+  ...notText,
+  ...['tool_choice', 'function_call', 'reasoning_effort', 'verbosity', 'service_tier', 'truncation', 'encoding_format', 'format'],
+  ...['size', 'quality', 'style', 'background', 'moderation', 'output_format', 'voice', 'language', 'aspect_ratio'],
+  ...['response_format', 'previous_response_id', 'conversation', 'prompt_cache_retention', 'inference_geo', 'speed'],
+  ...['system_fingerprint', 'provider', 'stop_reason', 'request_id'],
+]);
+
 const namesOfTexts: ReadonlySet<string> = new Set([...Object.values(inputKeys).flat(), ...systemKeys, ...foreignKeys]);
 
 /** Returns the members of a request that checks can read; null if there are none. */
@@ -157,14 +161,15 @@ export function textParts(operation: OperationName | null, side: 'input' | 'outp
   const keys = (side === 'input' ? inputKeys : outputKeys)[operation];
   if (keys === undefined) return [];
   if (scope === 'all_messages') {
-    for (const key of side === 'input' ? new Set([...systemKeys, ...keys]) : keys) {
+    for (const key of new Set([...(side === 'input' ? systemKeys : []), ...keys, ...Object.keys(body)])) {
+      if (typeof body[key] === 'string' && settings.has(key) && !keys.includes(key)) continue;
       if (dataKeys.has(key)) dataTexts(body[key], [key], parts);
       else everyText(body[key], [key], parts);
     }
-  } else if (operation === 'ocr') for (const key of keys) everyText(body[key], [key], parts);
+  } else if (side === 'output' && otherReplies.has(operation)) for (const key of keys) everyText(body[key], [key], parts);
   else if (side === 'input') for (const key of keys) inputTexts(body[key], [key], scope, parts);
   else for (const key of keys) outputTexts(body[key], [key], parts);
-  if (side === 'input') foreignTexts(operation, body, keys, parts);
+  if (side === 'input' && scope !== 'all_messages') foreignTexts(operation, body, keys, parts);
   return parts.filter(({ text }) => text !== '');
 }
 
@@ -292,91 +297,4 @@ function documentTexts({ title, context, source }: JsonObject, path: Path, parts
   if (!isObject(source)) return;
   if (source.type === 'text') contentTexts(source.data, [...path, 'source', 'data'], parts);
   contentTexts(source.content, [...path, 'source', 'content'], parts);
-}
-
-/** Joins the texts that stand at the same place of several events, such as the deltas of a stream. */
-export function deltaTexts(events: readonly JsonObject[]): string[] {
-  const texts = new Map<string, string>();
-  for (const event of events) {
-    const parts: TextPart[] = [];
-    everyText(event, [], parts);
-    // Events of one stream can name the part that they belong to.
-    const part = `${event.index ?? ''} ${event.output_index ?? ''} ${event.content_index ?? ''}`;
-    for (const { text, path } of parts) {
-      const key = `${part} ${path.join('.')}`;
-      texts.set(key, (texts.get(key) ?? '') + text);
-    }
-  }
-  return [...texts.values()];
-}
-
-/** Fields that are names, ids, addresses or data. */
-export const notText: ReadonlySet<string> = new Set([
-  ...['id', 'type', 'role', 'object', 'model', 'status', 'finish_reason', 'index', 'call_id', 'tool_call_id', 'tool_use_id'],
-  ...[
-    'url',
-    'image_url',
-    'image_base64',
-    'file_url',
-    'file_id',
-    'file_data',
-    'data',
-    'b64_json',
-    'embedding',
-    'media_type',
-    'signature',
-    'encrypted_content',
-    '__proto__',
-  ],
-]);
-
-/** `isData`: the value is any JSON, such as the input of a tool, so that the names of its members and its numbers are read too. */
-function everyText(value: unknown, path: Path, parts: TextPart[], isData = false): void {
-  if (typeof value === 'string') parts.push({ text: argumentsKeys.has(path.at(-1) as string) ? unescaped(value) : value, path });
-  else if (isData && typeof value === 'number') parts.push({ text: String(value), path, kind: 'number' });
-  else if (Array.isArray(value)) for (const [index, item] of value.entries()) everyText(item, [...path, index], parts, isData);
-  else if (isObject(value)) {
-    // The source of a document in plain text.
-    if (value.type === 'text' && typeof value.data === 'string') parts.push({ text: value.data, path: [...path, 'data'] });
-    for (const [key, item] of Object.entries(value)) {
-      if (isData) parts.push({ text: key, path: [...path, key], kind: 'name' });
-      if (!isData && notText.has(key)) {
-        if (typeof item === 'string') fileText(value, key, path, parts);
-        else fileTexts(item, [...path, key], parts);
-      }
-      if (isData ? key !== '__proto__' : isRead(key, item, path))
-        everyText(item, [...path, key], parts, isData || holdsData(value, key));
-    }
-  }
-}
-
-/** The `data` of lists and objects is read too; a text there is the bytes of a file in base64. */
-function isRead(key: string, value: unknown, path: Path): boolean {
-  if (path[0] === 'tools' && credentialsOfTools.has(key)) return false;
-  return !notText.has(key) || (key === 'data' && typeof value === 'object');
-}
-
-/** Members of an MCP server in `tools` that models do not read. */
-const credentialsOfTools: ReadonlySet<string> = new Set(['authorization', 'headers', 'server_url']);
-
-/** JSON of arguments as a text, whole or in pieces. */
-const argumentsKeys: ReadonlySet<unknown> = new Set(['arguments', 'partial_json']);
-
-/** JSON text without the escapes that it does not need: programs that parse it read the characters. */
-function unescaped(json: string): string {
-  return json.replace(/\\(?:u([0-9a-fA-F]{4})|[^u])/g, (sequence, hex: string | undefined) => {
-    if (hex === undefined) return sequence === '\\/' ? '/' : sequence;
-    const character = String.fromCharCode(Number.parseInt(hex, 16));
-    return /["\\\p{Cc}]/u.test(character) ? sequence : character;
-  });
-}
-
-/**
- * True for arguments and results of tools that are JSON: `input` in Messages and at Bedrock, `args` and `response` at Gemini, `json` of a result
- * at Bedrock, and `arguments` of servers that send them as an object.
- */
-function holdsData({ type, toolUseId, name }: JsonObject, key: string): boolean {
-  if (key === 'input') return toolUseId !== undefined || (typeof type === 'string' && type.endsWith('tool_use'));
-  if (key === 'args' || key === 'response') return typeof name === 'string';
-  return key === 'json' || key === 'arguments';
 }

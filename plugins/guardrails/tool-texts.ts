@@ -1,6 +1,6 @@
 import type { ToolSide } from '../../core/contract/plugin/guardrails/tool-guard.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
-import type { TextPart } from './texts.ts';
+import type { TextPart } from './every-text.ts';
 
 /** Deeper values cannot be read, so the call is refused. */
 const depthMax = 64;

@@ -11,7 +11,7 @@ import type { OperationName } from '../../../core/contract/provider/provider.ts'
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import type { Log } from '../../../core/contract/values/log/log.ts';
 import type { Maybe } from '../../../core/contract/values/maybe.ts';
-import type { TextPart } from '../texts.ts';
+import type { TextPart } from '../every-text.ts';
 import type { WindowSearch } from '../window/search.ts';
 
 export type Side = GuardrailSide;

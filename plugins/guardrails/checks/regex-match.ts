@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
 import type { PatternOutput } from '../../../core/contract/plugin/services/worker-tasks.ts';
 import { after } from '../../../core/contract/values/maybe.ts';
-import type { TextPart } from '../texts.ts';
+import type { TextPart } from '../every-text.ts';
 import { bothSides, type Check, defineCheck, excerpt, noText } from './check.ts';
 import { patternWindow, preparePattern, rule } from './pattern.ts';
 import { shareOf } from './share-of.ts';

@@ -1,0 +1,106 @@
+import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
+import { fileText } from './encoded-texts.ts';
+
+export type Path = readonly (string | number)[];
+
+/** One text of a body and its location. */
+export interface TextPart {
+  readonly text: string;
+  readonly path: Path;
+  /** Set if this is no text value: the name of a member, whose path ends with it, or a number. */
+  readonly kind?: 'name' | 'number';
+  /** Returns another text as the value of a member that holds its text in an encoding. */
+  readonly encoded?: (text: string) => string;
+}
+
+/** Fields whose text is a name, an id, an address or data. */
+export const notText: ReadonlySet<string> = new Set([
+  ...['id', 'type', 'role', 'object', 'model', 'status', 'finish_reason', 'index', 'call_id', 'tool_call_id', 'tool_use_id'],
+  ...['url', 'image_url', 'image_base64', 'file_url', 'file_id', 'file_data', 'data', 'b64_json', 'embedding', 'media_type'],
+  ...['signature', 'encrypted_content'],
+]);
+
+/**
+ * Adds every text of a value, in their order. `isData`: the value is any JSON, such as the input of a tool,
+ * so that the names of its members and its numbers are read too.
+ */
+export function everyText(value: unknown, path: Path, parts: TextPart[], isData = false): void {
+  if (typeof value === 'string') parts.push({ text: argumentsKeys.has(path.at(-1) as string) ? unescaped(value) : value, path });
+  else if (isData && typeof value === 'number') parts.push({ text: String(value), path, kind: 'number' });
+  else if (Array.isArray(value)) for (const [index, item] of value.entries()) everyText(item, [...path, index], parts, isData);
+  else if (isObject(value)) {
+    // The source of a document in plain text.
+    if (value.type === 'text' && typeof value.data === 'string') parts.push({ text: value.data, path: [...path, 'data'] });
+    for (const [key, item] of Object.entries(value)) {
+      const at = [...path, key];
+      if (isData) parts.push({ text: key, path: at, kind: 'name' });
+      else if (typeof item === 'string' && notText.has(key)) {
+        fileText(value, key, path, parts);
+        continue;
+      } else if (isCredential(value, key)) continue;
+      if (!isData && namesOfSchemas.has(key) && isObject(item)) schemaTexts(item, at, parts);
+      else everyText(item, at, parts, isData || holdsData(value, key));
+    }
+  }
+}
+
+/** Members of a JSON Schema whose members have names of the caller's choice. */
+const namesOfSchemas: ReadonlySet<string> = new Set([
+  ...['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'],
+]);
+
+/** A model reads the names of properties, and a property may have any of them. */
+function schemaTexts(schemas: JsonObject, path: Path, parts: TextPart[]): void {
+  for (const [name, schema] of Object.entries(schemas)) {
+    const at = [...path, name];
+    parts.push({ text: name, path: at, kind: 'name' });
+    everyText(schema, at, parts);
+  }
+}
+
+/** True for members of an MCP server, of OpenAI or Anthropic, that models do not read. */
+function isCredential({ type }: JsonObject, key: string): boolean {
+  return (type === 'mcp' || type === 'url') && credentialsOfServers.has(key);
+}
+
+const credentialsOfServers: ReadonlySet<string> = new Set(['authorization', 'authorization_token', 'headers', 'server_url']);
+
+/** JSON of arguments as a text, whole or in pieces. */
+const argumentsKeys: ReadonlySet<unknown> = new Set(['arguments', 'partial_json']);
+
+/** JSON text without the escapes that it does not need: programs that parse it read the characters. */
+function unescaped(json: string): string {
+  return json.replace(/\\(?:u([0-9a-fA-F]{4})|[^u])/g, (sequence, hex: string | undefined) => {
+    if (hex === undefined) return sequence === '\\/' ? '/' : sequence;
+    const character = String.fromCharCode(Number.parseInt(hex, 16));
+    return /["\\\p{Cc}]/u.test(character) ? sequence : character;
+  });
+}
+
+/**
+ * True for arguments and results of tools that are JSON: `input` in Messages and at Bedrock, `args` and `response` at Gemini, `json` of a result
+ * at Bedrock, and `arguments` of servers that send them as an object. Also for values in a JSON Schema.
+ */
+function holdsData({ type, toolUseId, name }: JsonObject, key: string): boolean {
+  if (key === 'input') return toolUseId !== undefined || (typeof type === 'string' && type.endsWith('tool_use'));
+  if (key === 'args' || key === 'response') return typeof name === 'string';
+  return dataMembers.has(key);
+}
+
+const dataMembers: ReadonlySet<string> = new Set(['json', 'arguments', 'enum', 'const', 'default', 'examples']);
+
+/** Joins the texts that stand at the same place of several events, such as the deltas of a stream. */
+export function deltaTexts(events: readonly JsonObject[]): string[] {
+  const texts = new Map<string, string>();
+  for (const event of events) {
+    const parts: TextPart[] = [];
+    everyText(event, [], parts);
+    // Events of one stream can name the part that they belong to.
+    const part = `${event.index ?? ''} ${event.output_index ?? ''} ${event.content_index ?? ''}`;
+    for (const { text, path } of parts) {
+      const key = `${part} ${path.join('.')}`;
+      texts.set(key, (texts.get(key) ?? '') + text);
+    }
+  }
+  return [...texts.values()];
+}

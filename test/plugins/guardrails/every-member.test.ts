@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { createHarness, replyWith, type Script } from '../../../core/test-kit/pipeline-harness.ts';
+
+const contains = (scope: string) => [{ 'default.contains': { words: ['secret'], operator: 'none', scope }, deny: true }];
+const ok = replyWith(200, { ok: true });
+
+async function ask(path: string, body: string, config: JsonObject, script: Script = ok, type = 'application/json') {
+  const gateway = createHarness({ key: { scopes: ['completions.write'] } });
+  gateway.script(script);
+  const given = JSON.stringify({ provider: 'openai', api_key: 'k', ...config });
+  const headers = { 'x-svc-config': given, 'content-type': type };
+  const { status, text } = await gateway.send({ method: 'POST', path, headers, body });
+  return { status, text, calls: gateway.calls };
+}
+
+const chat = (more: string) => `{"model":"m","messages":[{"role":"user","content":"x"}],${more}}`;
+const tools = (parameters: string) =>
+  `"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object",${parameters}}}}]`;
+
+describe('all_messages: a text is checked that is', () => {
+  it.each<[string, string, string]>([
+    ['the name of a property', '/v1/chat/completions', chat(tools('"properties":{"secret":{"type":"string"}}'))],
+    [
+      'the description of a property named id',
+      '/v1/chat/completions',
+      chat(tools('"properties":{"id":{"description":"secret"}}')),
+    ],
+    ['a value of a property named type', '/v1/chat/completions', chat(tools('"properties":{"type":{"enum":["secret"]}}'))],
+    [
+      'the description of a property named headers',
+      '/v1/chat/completions',
+      chat(tools('"properties":{"headers":{"description":"secret"}}')),
+    ],
+    ['an id in a default', '/v1/chat/completions', chat(tools('"properties":{"a":{"default":{"id":"secret"}}}'))],
+    ['the name of a definition', '/v1/chat/completions', chat(tools('"$defs":{"secret":{"type":"string"}}'))],
+    [
+      'a name in the schema of the reply',
+      '/v1/responses',
+      '{"model":"m","input":"x","text":{"format":{"type":"json_schema","name":"n","schema":{"properties":{"secret":{}}}}}}',
+    ],
+    ['the user', '/v1/chat/completions', chat('"user":"a secret"')],
+    ['in the metadata', '/v1/chat/completions', chat('"metadata":{"a":"a secret"}')],
+    ['a stop sequence', '/v1/chat/completions', chat('"stop":["secret"]')],
+    ['a choice for the reply', '/v1/chat/completions', chat('"guided_choice":["secret"]')],
+    ['a pattern for the reply', '/v1/chat/completions', chat('"guided_regex":"secret"')],
+    [
+      'the city of a search',
+      '/v1/chat/completions',
+      chat('"web_search_options":{"user_location":{"type":"approximate","approximate":{"city":"secret"}}}'),
+    ],
+    ['a field that the gateway does not know', '/v1/messages', '{"model":"m","max_tokens":9,"messages":[],"new_field":"secret"}'],
+    ['named __proto__', '/v1/chat/completions', '{"model":"m","messages":[{"role":"user","content":{"__proto__":"secret"}}]}'],
+    [
+      'an argument named __proto__',
+      '/v1/messages',
+      '{"model":"m","max_tokens":9,"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{"__proto__":"secret"}}]}]}',
+    ],
+    ['named __proto__ on a pass-through route', '/v1/any', '{"__proto__":{"a":"secret"}}'],
+    ['in an object named id on a pass-through route', '/v1/any', '{"a":{"id":{"b":"secret"}}}'],
+  ])('%s', async (_name, path, body) => {
+    const config = { input_guardrails: contains('all_messages') };
+    const denied = await ask(path, body, config);
+    expect([denied.status, denied.calls.length]).toEqual([446, 0]);
+    expect((await ask(path, body.replaceAll('secret', 'word'), config)).status).toBe(200);
+  });
+
+  it('settings and credentials of servers are not', async () => {
+    const config = { input_guardrails: contains('all_messages') };
+    const servers = '"mcp_servers":[{"type":"url","url":"https://a.example","name":"a","authorization_token":"secret"}]';
+    const body = chat(`"reasoning_effort":"secret","service_tier":"secret","tool_choice":"secret",${servers}`);
+    expect((await ask('/v1/chat/completions', body, config)).status).toBe(200);
+  });
+
+  it('a reply of chat completions is checked with the members that the format does not have', async () => {
+    const reply = (more: JsonObject) => replyWith(200, { id: 'x', choices: [{ index: 0, message: { content: 'hi' } }], ...more });
+    const config = { output_guardrails: contains('all_messages') };
+    expect((await ask('/v1/chat/completions', chat('"n":1'), config, reply({ note: 'a secret' }))).status).toBe(446);
+    expect((await ask('/v1/chat/completions', chat('"n":1'), config, reply({ note: 'a word' }))).status).toBe(200);
+  });
+});
+
+it('a name of a property is redacted with its other occurrences, and the schema stays one', async () => {
+  const rule = { rule: 'Müller', redactText: 'NAME', scope: 'all_messages' };
+  const body = chat(tools('"properties":{"Müller":{"type":"string","description":"of Müller"}},"required":["Müller"]'));
+  const { calls } = await ask('/v1/chat/completions', body, { input_guardrails: [{ 'default.regexReplace': rule }] });
+  const sent = JSON.parse(Buffer.from(calls[0]?.body as Uint8Array).toString());
+  expect(sent.tools[0].function.parameters).toEqual({
+    type: 'object',
+    properties: { NAME: { type: 'string', description: 'of NAME' } },
+    required: ['NAME'],
+  });
+});
+
+describe('images', () => {
+  const images = replyWith(200, { created: 1, data: [{ b64_json: 'aaaa', revised_prompt: 'a secret' }] });
+
+  it('a prompt that the model has revised is checked and replaced', async () => {
+    const body = '{"model":"m","prompt":"x"}';
+    const denied = await ask('/v1/images/generations', body, { output_guardrails: contains('last_message') }, images);
+    expect([denied.status, denied.text.includes('a secret')]).toEqual([446, false]);
+    const rule = { rule: 'secret', redactText: 'word' };
+    const changed = await ask('/v1/images/generations', body, { output_guardrails: [{ 'default.regexReplace': rule }] }, images);
+    expect(JSON.parse(changed.text).data).toEqual([{ b64_json: 'aaaa', revised_prompt: 'a word' }]);
+  });
+
+  it('the prompt of a variation is checked', async () => {
+    const part = (name: string, value: string) => `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+    const file = '--b\r\ncontent-disposition: form-data; name="image"; filename="a.png"\r\ncontent-type: image/png\r\n\r\nx\r\n';
+    const form = (prompt: string) => `${part('prompt', prompt)}${file}--b--\r\n`;
+    const type = 'multipart/form-data; boundary=b';
+    const config = { input_guardrails: contains('last_message') };
+    expect((await ask('/v1/images/variations', form('a secret'), config, ok, type)).status).toBe(446);
+    expect((await ask('/v1/images/variations', form('a word'), config, ok, type)).status).toBe(200);
+  });
+});
