@@ -30,6 +30,8 @@ export interface PreparedCheck {
   readonly readsModels: boolean;
   /** True: it can change the body. */
   readonly changes: boolean;
+  /** True: it demands a form of the whole reply, so that it does not run on errors. */
+  readonly demandsForm: boolean;
   /** True: it redacts, so that the guardrail denies if it has an error. */
   readonly redacts: boolean;
   /** True: it runs after the previous checks, on the body that they returned. */
@@ -99,6 +101,7 @@ function prepare(
     return null;
   }
   const changes = typeof check.changes === 'function' ? check.changes(read.output) : check.changes === true;
+  const { demandsForm } = check;
   try {
     const window = rule.stream === 'window' ? windowOf(check, read.output, shared.output.scope, services) : null;
     if (typeof window === 'string') {
@@ -112,6 +115,7 @@ function prepare(
       readsNoText: check.readsNoText === true,
       readsModels: check.readsModels === true,
       changes,
+      demandsForm: typeof demandsForm === 'function' ? demandsForm(read.output) : demandsForm === true,
       redacts: check.redacts?.(read.output) ?? false,
       isChained: changes || rule.sequential || rule.type === 'mutator',
       failOnError: shared.output.failOnError ?? null,

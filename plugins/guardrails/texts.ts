@@ -113,7 +113,7 @@ const settingKeys: Partial<Record<OperationName, readonly string[]>> = {
 };
 
 /** Members of requests and replies whose text is one of a few words, or made by the provider. */
-const settings: ReadonlySet<string> = new Set([
+export const settings: ReadonlySet<string> = new Set([
   ...notText,
   ...['tool_choice', 'function_call', 'reasoning_effort', 'verbosity', 'service_tier', 'truncation', 'encoding_format', 'format'],
   ...['size', 'quality', 'style', 'background', 'moderation', 'output_format', 'voice', 'language', 'aspect_ratio'],

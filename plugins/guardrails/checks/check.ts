@@ -88,6 +88,11 @@ export interface Check<Parameters = unknown> {
    * `failOnError` is false.
    */
   readonly redacts?: (parameters: Parameters) => boolean;
+  /**
+   * True, or true for these parameters: it demands a form of the whole reply, such as its length, instead of finding what must not be there. Such a
+   * check does not run on errors of providers.
+   */
+  readonly demandsForm?: true | ((parameters: Parameters) => boolean);
   readonly parameters: GenericSchema<unknown, Parameters>;
   /** Prepares a check once per config version. Throws an Error with the reason if the parameters cannot be used. */
   prepare(parameters: Parameters, services: CheckServices): (subject: Subject) => Maybe<Outcome>;

@@ -38,6 +38,7 @@ const nameOfWord = new Map(Object.entries(languages).flatMap(([name, words]) => 
 export const containsCode: Check = defineCheck({
   id: 'default.containsCode',
   sides: ['output'],
+  demandsForm: true,
   parameters: v.strictObject({ format: v.picklist(Object.keys(languages)), not: v.optional(v.boolean(), false) }),
   prepare({ format, not }, { tasks }) {
     const conclude = (words: readonly string[], text: string) => {

@@ -14,6 +14,7 @@ const reasons = {
 export const contains: Check = defineCheck({
   id: 'default.contains',
   sides: bothSides,
+  demandsForm: ({ operator }) => operator !== 'none',
   parameters: v.strictObject({
     words: v.pipe(v.array(v.pipe(v.string(), v.minLength(1))), v.minLength(1), v.maxLength(1000)),
     operator: v.optional(v.picklist(['any', 'all', 'none']), 'any'),

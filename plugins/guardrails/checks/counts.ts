@@ -9,6 +9,7 @@ const bound = (fallback: number) => v.optional(v.pipe(v.number(), v.integer(), v
 export const sentenceCount: Check = defineCheck({
   id: 'default.sentenceCount',
   sides: bothSides,
+  demandsForm: true,
   parameters: v.strictObject({ minSentences: bound(0), maxSentences: bound(99_999), not: v.optional(v.boolean(), false) }),
   prepare({ minSentences: min, maxSentences: max, not }, { tasks }) {
     const conclude = (count: number, text: string) => {
@@ -28,6 +29,7 @@ export const sentenceCount: Check = defineCheck({
 export const wordCount: Check = defineCheck({
   id: 'default.wordCount',
   sides: bothSides,
+  demandsForm: true,
   parameters: v.strictObject({ minWords: bound(0), maxWords: bound(99_999), not: v.optional(v.boolean(), false) }),
   prepare({ minWords, maxWords, not }, { tasks }) {
     const conclude = (count: number, text: string) => {
@@ -44,6 +46,7 @@ export const wordCount: Check = defineCheck({
 export const characterCount: Check = defineCheck({
   id: 'default.characterCount',
   sides: bothSides,
+  demandsForm: true,
   parameters: v.strictObject({ minCharacters: bound(0), maxCharacters: bound(9_999_999), not: v.optional(v.boolean(), false) }),
   prepare:
     ({ minCharacters, maxCharacters, not }) =>

@@ -5,6 +5,7 @@ import { bothSides, type Check, defineCheck, excerpt } from './check.ts';
 export const endsWith: Check = defineCheck({
   id: 'default.endsWith',
   sides: bothSides,
+  demandsForm: true,
   parameters: v.strictObject({ suffix: v.pipe(v.string(), v.minLength(1)), not: v.optional(v.boolean(), false) }),
   prepare:
     ({ suffix, not }) =>

@@ -8,6 +8,7 @@ import { scan } from './scan.ts';
 export const jsonKeys: Check = defineCheck({
   id: 'default.jsonKeys',
   sides: ['output'],
+  demandsForm: true,
   parameters: v.strictObject({
     keys: v.pipe(v.array(v.pipe(v.string(), v.minLength(1))), v.minLength(1), v.maxLength(1000)),
     operator: v.optional(v.picklist(['any', 'all', 'none']), 'any'),

@@ -12,6 +12,7 @@ const schemaCharsMax = 16_384;
 export const jsonSchema: Check = defineCheck({
   id: 'default.jsonSchema',
   sides: ['output'],
+  demandsForm: true,
   parameters: v.strictObject({
     schema: v.pipe(
       v.record(v.string(), v.unknown()),

@@ -13,6 +13,7 @@ function letterCase(id: string, wanted: string, other: string, others: 'has-lowe
   return defineCheck({
     id,
     sides: bothSides,
+    demandsForm: true,
     parameters: v.strictObject({ not: v.optional(v.boolean(), false) }),
     prepare({ not }, { tasks }) {
       const conclude = (isAll: boolean, text: string) => {

@@ -6,6 +6,7 @@ import { type Check, defineCheck } from './check.ts';
 export const notNull: Check = defineCheck({
   id: 'default.notNull',
   sides: ['output'],
+  demandsForm: true,
   parameters: v.strictObject({ not: v.optional(v.boolean(), false) }),
   prepare:
     ({ not }) =>

@@ -11,6 +11,7 @@ import { shareOf } from './share-of.ts';
 export const regexMatch: Check = defineCheck({
   id: 'default.regexMatch',
   sides: bothSides,
+  demandsForm: ({ not }) => !not,
   parameters: v.strictObject({ rule, not: v.optional(v.boolean(), false), normalize: v.optional(v.boolean(), false) }),
   prepare({ rule, not, normalize: isNormalized }, { tasks }) {
     preparePattern(tasks, rule, '');

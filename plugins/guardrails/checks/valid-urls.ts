@@ -16,6 +16,7 @@ const timeoutMs = 3000;
 export const validUrls: Check = defineCheck({
   id: 'default.validUrls',
   sides: ['output'],
+  demandsForm: true,
   parameters: v.strictObject({
     onlyDNS: v.optional(v.boolean(), false),
     not: v.optional(v.boolean(), false),

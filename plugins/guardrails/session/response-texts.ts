@@ -1,8 +1,5 @@
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { contentOfItems, contentOfResponse, type MessageContent } from './session-texts.ts';
-
-/** Fields of events that hold a whole text of one part. */
-const wholeTexts = ['text', 'transcript', 'arguments'] as const;
+import { contentOfProvider, type MessageContent } from './session-texts.ts';
 
 /**
  * Collects the texts of responses from the events that are held. The `response.done` event should repeat them, but does not for a
@@ -20,7 +17,7 @@ export class ResponseTexts {
 
   /** Returns the content of the response that `done` ends. Audio without any text is unreadable. */
   take(responseId: string | null, done: JsonObject): MessageContent {
-    const stated = contentOfResponse(done);
+    const stated = contentOfProvider(withoutRequest(done));
     if (stated === 'unreadable') return stated;
     const texts = new Set(stated === 'nothing' ? [] : stated.texts);
     // Events without a response id count for each response that ends.
@@ -53,18 +50,25 @@ interface Collected {
   hasAudio: boolean;
 }
 
-function collect(collected: Collected, event: JsonObject): void {
+function collect(collected: Collected, given: JsonObject): void {
+  const { delta, ...event } = withoutRequest(given);
   const type = typeof event.type === 'string' ? event.type : '';
   if (type.endsWith('audio.delta')) {
     collected.hasAudio = true;
     return;
   }
-  if (typeof event.delta === 'string') {
+  if (typeof delta === 'string') {
     const part = [type, event.item_id, event.output_index, event.content_index].map(String).join(' ');
-    collected.parts.set(part, (collected.parts.get(part) ?? '') + event.delta);
+    collected.parts.set(part, (collected.parts.get(part) ?? '') + delta);
   }
-  for (const name of wholeTexts) if (typeof event[name] === 'string') collected.whole.add(event[name]);
-  const content = contentOfItems([event.item, { content: [event.part] }]);
+  const content = contentOfProvider(typeof delta === 'string' ? event : { ...event, delta });
   if (content === 'unreadable') collected.hasAudio = true;
   else if (content !== 'nothing') for (const text of content.texts) collected.whole.add(text);
+}
+
+/** The event without the metadata of its response, which repeat those of the request, and without its error, which is judged by itself. */
+function withoutRequest(event: JsonObject): JsonObject {
+  if (typeof event.response !== 'object' || event.response === null) return event;
+  const { metadata: _metadata, status_details: _details, ...response } = event.response as JsonObject;
+  return { ...event, response };
 }

@@ -3,6 +3,7 @@ import { sessionErrorEvent } from '../../../core/contract/plugin/sessions/error-
 import { heldBytesOf, toHeld } from '../../../core/contract/plugin/sessions/held-messages.ts';
 import type { SessionDecision, SessionMessage } from '../../../core/contract/plugin/sessions/web-socket.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
+import { hasDuplicateKeys } from '../../../core/contract/values/json/duplicate-keys.ts';
 import { isObject, type JsonObject, parseObject } from '../../../core/contract/values/json/json.ts';
 import { after, isPromise, type Maybe } from '../../../core/contract/values/maybe.ts';
 import { modelsIn } from '../../../core/contract/values/models/nested-models.ts';
@@ -11,7 +12,7 @@ import type { Guardrail, PreparedCheck } from '../compile.ts';
 import { denialText, deniedResults, isDenied, mayDeny } from '../hook-results.ts';
 import { type GuardrailResult, runGuardrails } from '../run.ts';
 import { ResponseTexts } from './response-texts.ts';
-import { contentOfClient, type MessageContent, transcriptOf } from './session-texts.ts';
+import { contentOfClient, contentOfProvider, type MessageContent, transcriptOf } from './session-texts.ts';
 
 export interface SessionGuardOptions {
   readonly input: readonly Guardrail[];
@@ -33,6 +34,8 @@ export class SessionGuard {
   /** Guardrails with the checks that judge models. */
   readonly #ofModels: Lists;
   readonly #output: Lists;
+  /** Guardrails of responses that also judge errors. */
+  readonly #ofErrors: Lists;
   #held: SessionMessage[] = [];
   #heldBytes = 0;
   /** Ids of responses whose events are held. */
@@ -49,11 +52,14 @@ export class SessionGuard {
       ({ readsNoText }) => !readsNoText,
       ({ stream }) => stream !== 'observe',
     );
+    this.#ofErrors = listsOf(options.output.filter(mayDeny), ({ readsNoText, demandsForm }) => !readsNoText && !demandsForm);
   }
 
   check(ctx: RequestContext, message: SessionMessage): Maybe<SessionDecision | undefined> {
     const event = message.isBinary ? null : parsedEvent(message.data);
-    return message.isFromClient ? this.#checkClient(ctx, event) : this.#checkProvider(ctx, message, event);
+    const unique = event === null ? message : withUniqueNames(message, event);
+    const decided = message.isFromClient ? this.#checkClient(ctx, event) : this.#checkProvider(ctx, unique, event);
+    return unique === message ? decided : after(decided, (decision) => decision ?? { forward: [unique] });
   }
 
   #checkClient(ctx: RequestContext, event: JsonObject | null): Maybe<SessionDecision | undefined> {
@@ -76,12 +82,19 @@ export class SessionGuard {
     // The model has heard it already, so a denial ends the session.
     if (spoken !== null) return this.#endIfDenied(this.#judge(ctx, this.#input, { texts: [spoken] }), event, 'before');
     if (event?.type === 'response.done') return this.#endResponse(ctx, message, event);
-    if (this.#output.first.length === 0 || !isOfResponse(event)) return undefined;
+    if (this.#output.first.length === 0) return undefined;
+    if (!isOfResponse(event)) return isOfSession(event) ? undefined : this.#judgeError(ctx, event);
     this.#hold(message, event);
     this.#texts.add(event === null ? null : responseIdOf(event), event);
     if (this.#heldBytes <= heldBytesMax) return { forward: [] };
     const judged = this.#endIfDenied(this.#judge(ctx, this.#output, 'unreadable'), event, 'after');
     return after(judged, (decision) => decision ?? { forward: this.#release() });
+  }
+
+  /** Errors, and events of unknown types, are sent at once. */
+  #judgeError(ctx: RequestContext, event: JsonObject | null): Maybe<SessionDecision | undefined> {
+    const content = event === null ? 'nothing' : contentOfProvider(event);
+    return this.#endIfDenied(this.#judge(ctx, this.#ofErrors, content), event, 'after');
   }
 
   #hold(message: SessionMessage, event: JsonObject | null): void {
@@ -102,7 +115,8 @@ export class SessionGuard {
 
   #endResponse(ctx: RequestContext, message: SessionMessage, event: JsonObject): Maybe<SessionDecision | undefined> {
     const content = this.#texts.take(responseIdOf(event), event);
-    const ended = this.#endIfDenied(this.#judge(ctx, this.#output, content), event, 'after');
+    const judged = this.#endIfDenied(this.#judge(ctx, this.#output, content), event, 'after');
+    const ended = after(judged, (decision) => decision ?? this.#judgeError(ctx, errorOfResponse(event)));
     return after(ended, (decision) => {
       if (decision || this.#output.first.length === 0) return decision;
       this.#hold(message, event);
@@ -184,13 +198,34 @@ function isOfResponse(event: JsonObject | null): boolean {
   );
 }
 
+/** Returns true for events of the session itself and of what the user said. They repeat what the client sent. */
+function isOfSession(event: JsonObject | null): boolean {
+  return /^(?:session|transcription_session|conversation|input_audio_buffer|output_audio_buffer|rate_limits)\./.test(
+    String(event?.type),
+  );
+}
+
+function errorOfResponse({ response }: JsonObject): JsonObject | null {
+  return isObject(response) && isObject(response.status_details) ? { error: response.status_details.error } : null;
+}
+
+/** Returns the message with each name once if an object of it has a name twice: another reader might read the first value. */
+function withUniqueNames(message: SessionMessage, event: JsonObject): SessionMessage {
+  if (!hasDuplicateKeys(textOfMessage(message.data), event)) return message;
+  return { ...message, data: Buffer.from(JSON.stringify(event)) };
+}
+
 function responseIdOf({ response_id, response }: JsonObject): string | null {
   const id = response_id ?? (isObject(response) ? response.id : null);
   return typeof id === 'string' ? id : null;
 }
 
 function parsedEvent(data: Uint8Array): JsonObject | null {
-  return parseObject(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString());
+  return parseObject(textOfMessage(data));
+}
+
+function textOfMessage(data: Uint8Array): string {
+  return Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString();
 }
 
 function denialOf(denied: readonly GuardrailResult[]): GatewayError {

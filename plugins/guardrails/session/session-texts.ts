@@ -1,28 +1,21 @@
 import { isObject, type JsonObject, textOrNull } from '../../../core/contract/values/json/json.ts';
+import { everyText, type TextPart } from '../every-text.ts';
+import { settings } from '../texts.ts';
 
 /** The content of a message for checks: texts, nothing, or something that they cannot read. */
 export type MessageContent = { readonly texts: readonly string[] } | 'nothing' | 'unreadable';
 
-/** Client events without content. */
-const withoutContent: ReadonlySet<unknown> = new Set([
-  ...['input_audio_buffer.commit', 'input_audio_buffer.clear', 'output_audio_buffer.clear', 'response.cancel'],
-  ...['conversation.item.retrieve', 'conversation.item.truncate', 'conversation.item.delete'],
-]);
-
 /**
- * Returns the content of an event of the client, in the format of OpenAI's realtime API. Texts of an event of an unknown type are all its
- * strings. Audio and images are unreadable.
+ * Returns the content of an event of the client, in the format of OpenAI's realtime API: all its texts except ids and settings. Audio and images are
+ * unreadable, also beside a text, which need not be that of the audio.
  */
 export function contentOfClient(event: JsonObject): MessageContent {
-  const { type, item, session, response } = event;
-  if (withoutContent.has(type)) return 'nothing';
-  if (type === 'input_audio_buffer.append') return 'unreadable';
-  if (type === 'conversation.item.create') return contentOfItems([item]);
-  if (type === 'session.update' || type === 'transcription_session.update') return contentOf([settingsTexts(session)]);
-  if (type !== 'response.create') return contentOf([stringsOf(event)]);
-  const input = isObject(response) && Array.isArray(response.input) ? contentOfItems(response.input) : 'nothing';
-  if (input === 'unreadable') return input;
-  return contentOf([settingsTexts(response), input === 'nothing' ? [] : input.texts]);
+  return hasMedia(event, true) ? 'unreadable' : contentOf(textsOf(event));
+}
+
+/** Returns the content of an event of the provider. Audio without a transcript is unreadable. */
+export function contentOfProvider(event: JsonObject): MessageContent {
+  return hasMedia(event, false) ? 'unreadable' : contentOf(textsOf(event));
 }
 
 /** Returns the transcript of the user's speech, if the event holds one. */
@@ -31,42 +24,46 @@ export function transcriptOf({ type, transcript }: JsonObject): string | null {
   return isTranscript ? textOrNull(transcript) : null;
 }
 
-/** Returns the content of the response that a `response.done` event ends. Audio without a transcript is unreadable. */
-export function contentOfResponse({ response }: JsonObject): MessageContent {
-  return contentOfItems(isObject(response) && Array.isArray(response.output) ? response.output : []);
+/** Fields of events and of their sessions and responses whose texts are words of the format. */
+const words: ReadonlySet<unknown> = new Set([
+  ...settings,
+  ...['modalities', 'output_modalities', 'input_audio_format', 'output_audio_format', 'eagerness', 'include', 'reason', 'phase'],
+]);
+const identifiers = /(?:^|_)ids?$/;
+
+function textsOf(event: JsonObject): string[] {
+  const parts: TextPart[] = [];
+  everyText(event, [], parts);
+  return parts.filter(isContent).map(({ text }) => text);
 }
 
-/** Returns the content of items: of messages, and of calls of tools. */
-export function contentOfItems(items: readonly unknown[]): MessageContent {
-  const all: string[] = [];
-  for (const item of items) {
-    if (!isObject(item)) continue;
-    for (const text of [item.output, item.arguments]) if (typeof text === 'string') all.push(text);
-    for (const part of Array.isArray(item.content) ? item.content : []) {
-      if (!isObject(part)) continue;
-      const text = part.text ?? part.transcript;
-      if (typeof text === 'string') all.push(text);
-      else return 'unreadable';
-    }
-  }
-  return contentOf([all]);
+/** False for ids of an event and for words of its format. Schemas and items of a conversation have no such fields. */
+function isContent({ path }: TextPart): boolean {
+  const [first, second] = path;
+  const name = path.findLast((key) => typeof key === 'string') as string;
+  if (path.length === 1 || first === 'item') return !identifiers.test(name);
+  if (first !== 'session' && first !== 'response') return true;
+  return second === 'tools' || !(words.has(name) || identifiers.test(name));
 }
 
-function settingsTexts(settings: unknown): string[] {
-  if (!isObject(settings)) return [];
-  const { instructions, prompt, tools } = settings;
-  return [instructions, prompt, tools].flatMap((value) => stringsOf(value));
+/** Members that hold audio, an image or a file. */
+const mediaMembers = ['audio', 'image_url', 'image', 'video', 'file_id', 'file_data'] as const;
+
+/**
+ * True for a value with audio, images or files at any depth. `isFromClient`: a text beside them does not tell what is in them. In events of the
+ * provider the transcript does.
+ */
+function hasMedia(value: unknown, isFromClient: boolean): boolean {
+  if (Array.isArray(value)) return value.some((item) => hasMedia(item, isFromClient));
+  if (!isObject(value)) return false;
+  const isMedia = typeof value.type === 'string' && /(?:^|_)(?:audio|image|video|file)$/.test(value.type);
+  const isTold = typeof value.text === 'string' || typeof value.transcript === 'string';
+  if (isMedia && !isTold) return true;
+  if (isFromClient && mediaMembers.some((name) => typeof value[name] === 'string' && value[name] !== '')) return true;
+  return Object.values(value).some((member) => hasMedia(member, isFromClient));
 }
 
-function contentOf(lists: readonly (readonly string[])[]): MessageContent {
-  const texts = lists.flat().filter((text) => text !== '');
+function contentOf(all: readonly string[]): MessageContent {
+  const texts = all.filter((text) => text !== '');
   return texts.length === 0 ? 'nothing' : { texts };
-}
-
-const depthMax = 32;
-
-function stringsOf(value: unknown, depth = 0): string[] {
-  if (typeof value === 'string') return [value];
-  if (depth > depthMax || typeof value !== 'object' || value === null) return [];
-  return Object.values(value).flatMap((each) => stringsOf(each, depth + 1));
 }

@@ -203,3 +203,80 @@ describe('guardrails of a realtime session', () => {
     expect(parsed(session.messages)).toEqual([item(long), item('short')]);
   });
 });
+
+describe('guardrails of a realtime session read', () => {
+  const created = (item: JsonObject) => JSON.stringify({ type: 'conversation.item.create', item });
+  const part = (more: JsonObject) => created({ type: 'message', role: 'user', content: [more] });
+  const updated = (session: JsonObject) => JSON.stringify({ type: 'session.update', session });
+
+  it('every text of an event of the client, and no audio beside a text', async () => {
+    const { client, session } = await open({ input_guardrails: [secret()] });
+    const sent = [
+      part({ type: 'input_audio', audio: 'AAAA', transcript: 'hello' }),
+      part({ type: 'input_image', image_url: 'data:image/png;base64,AAAA', text: 'hello' }),
+      part({ type: 'input_text', text: 'hello', transcript: 'secret' }),
+      created({ type: 'message', role: 'user', content: 'a secret' }),
+      created({ type: 'function_call_output', call_id: 'c', output: [{ type: 'input_text', text: 'a secret' }] }),
+      created({ type: 'function_call', name: 'secret', arguments: '{}' }),
+      created({ type: 'function_call', name: 'f', arguments: '{"a":"\\u0073ecret"}' }),
+      created({ type: 'mcp_approval_response', approval_request_id: 'r', approve: false, reason: 'secret' }),
+      updated({ tools: [{ type: 'function', name: 'f', parameters: { properties: { secret: {} } } }] }),
+      updated({ audio: { input: { transcription: { model: 'm', prompt: 'secret' } } } }),
+      JSON.stringify({ type: 'response.create', response: { input: [{ type: 'message', role: 'user', content: 'secret' }] } }),
+      JSON.stringify({ type: 'response.create', response: { metadata: { a: 'secret' } } }),
+    ];
+    for (const event of sent) client.socket.send(event);
+    const last = updated({ voice: 'secret', audio: { output: { voice: 'secret' } }, tool_choice: 'secret' });
+    client.socket.send(last);
+    await until(() => session.messages.length === 1 && client.messages.length === sent.length);
+    expect(session.messages.map(String)).toEqual([last]);
+    client.socket.close(1000);
+  });
+
+  it('the value of a name that is sent: of two values the provider gets the one that was checked', async () => {
+    const { client, session } = await open({ input_guardrails: [secret()] });
+    const twice = item('hello');
+    client.socket.send(JSON.stringify(twice).replace('"text":"hello"', '"text":"secret","text":"hello"'));
+    await until(() => session.messages.length === 1);
+    expect(session.messages.map(String)).toEqual([JSON.stringify(twice)]);
+    client.socket.close(1000);
+  });
+
+  it.each<[string, JsonObject[]]>([
+    ['an error', [{ type: 'error', error: { message: 'a secret' } }]],
+    ['an event of an unknown type', [{ type: 'note.added', note: 'a secret' }]],
+    [
+      'the error of a response',
+      [{ type: 'response.done', response: { id: 'r', status_details: { error: { message: 'secret' } } } }],
+    ],
+    [
+      'the name of a function',
+      [{ type: 'response.done', response: { id: 'r', output: [{ type: 'function_call', name: 'secret' }] } }],
+    ],
+    ['content as a text', [{ type: 'response.done', response: { id: 'r', output: [{ type: 'message', content: 'secret' }] } }]],
+    [
+      'an error of a tool',
+      [
+        { type: 'response.output_item.done', response_id: 'r', item: { type: 'mcp_call', error: { message: 'secret' } } },
+        done('x', 'r'),
+      ],
+    ],
+  ])('%s of the provider', async (_name, events) => {
+    const { client, session } = await open({ output_guardrails: [secret()] });
+    for (const event of events) session.socket.send(JSON.stringify(event));
+    await within(client.closed, 'the close frame');
+    expect(client.messages.length).toBe(1);
+    expect(String(client.messages[0])).toContain('hooks_failed');
+    expect(String(client.messages[0])).not.toContain('secret"');
+  });
+
+  it('no form in an error, so that a check for one does not end the session', async () => {
+    const check = { id: 'g', 'default.contains': { words: ['please'], operator: 'any' }, deny: true };
+    const { client, session } = await open({ output_guardrails: [check] });
+    const events = [{ type: 'error', error: { message: 'no' } }, done('yes, please')];
+    for (const event of events) session.socket.send(JSON.stringify(event));
+    await until(() => client.messages.length === 2);
+    expect(parsed(client.messages)).toEqual(events);
+    client.socket.close(1000);
+  });
+});

@@ -12,6 +12,7 @@ const charsMax = 20_000;
 export const gibberish: Check = defineCheck({
   id: 'svc.gibberish',
   sides: bothSides,
+  demandsForm: true,
   parameters: v.strictObject({ not: v.optional(v.boolean(), false) }),
   prepare:
     ({ not }, { tasks }) =>

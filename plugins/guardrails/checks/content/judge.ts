@@ -11,6 +11,7 @@ const { model: _optional, ...call } = providerCall();
 export const judge: Check = defineCheck({
   id: 'svc.judge',
   sides: bothSides,
+  demandsForm: true,
   parameters: v.strictObject({
     ...call,
     model: v.pipe(v.string(), v.minLength(1), v.maxLength(255)),

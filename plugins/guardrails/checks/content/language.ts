@@ -69,6 +69,7 @@ const charsMax = 10_000;
 export const language: Check = defineCheck({
   id: 'svc.language',
   sides: bothSides,
+  demandsForm: true,
   parameters: v.strictObject({
     language: v.union([code, v.pipe(v.array(code), v.minLength(1))]),
     not: v.optional(v.boolean(), false),
