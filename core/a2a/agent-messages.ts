@@ -1,10 +1,12 @@
 import type { AgentCall } from '../contract/plugin/requests/agent-call.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
+import { hasDuplicateKeys } from '../contract/values/json/duplicate-keys.ts';
 import { isObject, type JsonObject, parseObject } from '../contract/values/json/json.ts';
 import type { MessageReader, StreamHold } from '../json-rpc/message-reader.ts';
 import { errorBodyOf } from './agent-errors.ts';
 import type { MessageChecks } from './check-messages.ts';
-import { charactersOf, errorTexts, partTexts } from './message-parts.ts';
+import { checkedTexts } from './checked-texts.ts';
+import { charactersOf, partTexts } from './message-parts.ts';
 import { spellingIssue } from './other-spellings.ts';
 import { type CardRewrite, rewriteCard } from './rewrite-card.ts';
 
@@ -30,7 +32,7 @@ export function agentReader({ call, card, checkReply, checkStream, onCharacters 
   const isCounted = isMessage(call);
   const held: HeldEvent[] = [];
   const wait = (event: HeldEvent): null => {
-    if (held.length > 0 || partTexts(event.result).length > 0 || errorTexts(event.result).length > 0) held.push(event);
+    if (held.length > 0 || checkedTexts(event.message).length > 0) held.push(event);
     return null;
   };
   return {
@@ -46,9 +48,11 @@ export function agentReader({ call, card, checkReply, checkStream, onCharacters 
       if (issue !== null) throw new GatewayError('upstream_invalid', { message: `The agent sent ${issue}` });
       if (isRpc && isObject(message.error) && typeof message.error.code === 'number') call.errorCode = message.error.code;
       const result = isRpc ? message.result : message;
+      // Clients may read the other of two values with one name.
+      const isTwice = checkReply !== null && hasDuplicateKeys(json, message);
       if (!isObject(result)) {
-        if (checkStream !== null) return wait({ message, result: message });
-        return checkReply === null ? null : checked(message, message, call, checkReply);
+        if (checkStream !== null) return wait({ message, isTwice });
+        return checkReply === null ? null : checked(message, isTwice, call, checkReply);
       }
       if (isCard) {
         const rewritten = typeof result.name === 'string' ? rewriteCard(result, card) : result;
@@ -56,8 +60,8 @@ export function agentReader({ call, card, checkReply, checkStream, onCharacters 
       }
       noteTask(call, result);
       if (isCounted) onCharacters(charactersOf(partTexts(withoutHistory(eventOf(result)))));
-      if (checkStream !== null) return wait({ message, result });
-      return checkReply === null ? null : checked(message, result, call, checkReply);
+      if (checkStream !== null) return wait({ message, isTwice });
+      return checkReply === null ? null : checked(message, isTwice, call, checkReply);
     },
   };
 }
@@ -65,8 +69,8 @@ export function agentReader({ call, card, checkReply, checkStream, onCharacters 
 /** An event of a stream that waits for its checks. */
 interface HeldEvent {
   readonly message: JsonObject;
-  /** The whole message if it is an error. */
-  readonly result: JsonObject;
+  /** True if an object of it has a name twice. */
+  readonly isTwice: boolean;
 }
 
 /** Checks a stream at its end. A denial replaces all events that wait. */
@@ -77,8 +81,8 @@ function holdOf(held: readonly HeldEvent[], call: AgentCall, check: NonNullable<
     },
     async release() {
       try {
-        const isChanged = await check(held.map(({ result }) => result));
-        return held.map(({ message }) => (isChanged ? JSON.stringify(message) : null));
+        const isChanged = await check(held.map(({ message }) => message));
+        return held.map(({ message, isTwice }) => (isChanged || isTwice ? JSON.stringify(message) : null));
       } catch (thrown) {
         const error = errorBodyOf(call, toGatewayError(thrown));
         return held.map((_, index) => (index === 0 ? error : ''));
@@ -90,12 +94,13 @@ function holdOf(held: readonly HeldEvent[], call: AgentCall, check: NonNullable<
 /** Runs the guardrails on a reply. A denial becomes the reply. */
 async function checked(
   message: JsonObject,
-  result: JsonObject,
+  isTwice: boolean,
   call: AgentCall,
   check: NonNullable<MessageChecks['checkReply']>,
 ): Promise<string | null> {
   try {
-    return (await check(result)) ? JSON.stringify(message) : null;
+    const isChanged = await check(message);
+    return isChanged || isTwice ? JSON.stringify(message) : null;
   } catch (thrown) {
     return errorBodyOf(call, toGatewayError(thrown));
   }

@@ -1,10 +1,12 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { AgentServerDocument } from '../contract/protocol/agents/agents.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
+import { messageOf } from '../contract/values/errors/message-of.ts';
 import type { JsonObject } from '../contract/values/json/json.ts';
 import { RpcError } from '../json-rpc/messages.ts';
 import type { ToolChecks, ToolGuardrails } from '../json-rpc/tool-guardrails.ts';
-import { errorTexts, joinedTexts, partTexts } from './message-parts.ts';
+import { checkedTexts, resultOf } from './checked-texts.ts';
+import { joinedTexts } from './message-parts.ts';
 
 /** The guardrails of one call of an agent. */
 export interface MessageChecks {
@@ -48,7 +50,7 @@ export async function messageChecks(
 
 async function checkEvents(check: NonNullable<ToolChecks['checkResult']>, events: readonly JsonObject[]): Promise<boolean> {
   const isChanged = await checkParts(events, async (content) => (await check(null, { content })).content);
-  const content = joinedTexts(events);
+  const content = joinedTexts(events.map(resultOf));
   if ((await check(null, { content })).content === content) return isChanged;
   throw new GatewayError('response_denied', { message: 'A guardrail changes a text that is split over several events' });
 }
@@ -59,15 +61,14 @@ async function checkSent(checks: ToolChecks, content: readonly unknown[]): Promi
   return (checked.params.arguments as JsonObject).content;
 }
 
-/** Runs `check` on the list of all texts of a request, a reply or the events of a stream, and writes its changes back. */
+/** Runs `check` on the list of all contents of a request, a reply or the events of a stream, and writes its changes back. */
 async function checkParts(value: unknown, check: (content: readonly unknown[]) => Promise<unknown>): Promise<boolean> {
-  const replies = Array.isArray(value) ? value : [value];
-  const texts = [...partTexts(value), ...replies.flatMap(errorTexts)];
+  const texts = checkedTexts(value);
   if (texts.length === 0) return false;
-  const content = texts.map(({ part, member }) => part[member]);
+  const content = texts.map((text) => text.content);
   const checked = await check(content);
   if (checked === content || !Array.isArray(checked)) return false;
-  for (const [index, { part, member }] of texts.entries()) part[member] = checked[index];
+  for (const [index, text] of texts.entries()) if (checked[index] !== content[index]) text.write(checked[index]);
   return true;
 }
 
@@ -75,7 +76,7 @@ async function denying<Value>(code: 'request_denied' | 'response_denied', checke
   try {
     return await checked;
   } catch (thrown) {
-    if (!(thrown instanceof RpcError)) throw thrown;
+    if (!(thrown instanceof RpcError)) throw new GatewayError(code, { message: messageOf(thrown) });
     throw new GatewayError(code, { message: thrown.message });
   }
 }

@@ -22,17 +22,6 @@ export function partTexts(value: unknown, depth = 0): PartText[] {
 }
 
 /**
- * Returns the readable members of an error, which clients and models read too: `message` and `data` of JSON-RPC, `message` and `details` of REST.
- */
-export function errorTexts(reply: unknown): PartText[] {
-  const error = isObject(reply) ? reply.error : undefined;
-  if (!isObject(error)) return [];
-  return ['message', 'data', 'details']
-    .filter((member) => error[member] !== undefined)
-    .map((member) => ({ part: error, member }));
-}
-
-/**
  * Returns the texts of a stream that clients put together: the parts of each artifact, and those of all messages. Events are in the shape of
  * either version.
  */

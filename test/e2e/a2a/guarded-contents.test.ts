@@ -1,0 +1,93 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { type A2aClient, a2aClient } from '../../support/clients/a2a-client.ts';
+import { type SharedGateway, shareGateway } from '../../support/product/shared-gateway.ts';
+
+/** Contents of messages beside their texts, and an agent that replies what a test sets. */
+let gateway: SharedGateway;
+let client: A2aClient;
+let server: Server;
+let reply: string;
+const received: string[] = [];
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk) => chunks.push(chunk));
+    request.on('end', () => {
+      received.push(Buffer.concat(chunks).toString());
+      const type = reply.startsWith('data:') ? 'text/event-stream' : 'application/json';
+      response.writeHead(200, { 'content-type': type }).end(reply);
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  gateway = await shareGateway();
+  client = a2aClient(gateway);
+  const made = await gateway.admin.create('/guardrails', {
+    ...{ name: 'Contents', target: 'mcp_tools', workspace_id: gateway.workspaceId },
+    checks: [{ id: 'default.regexReplace', parameters: { rule: 'secret', redactText: 'word' } }],
+  });
+  const denying = await gateway.admin.create('/guardrails', {
+    ...{ name: 'Denied contents', target: 'mcp_tools', workspace_id: gateway.workspaceId, actions: { deny: true } },
+    checks: [{ id: 'default.contains', parameters: { words: ['forbidden'], operator: 'none' } }],
+  });
+  const configurations = { input_guardrails: [made.slug, denying.slug], output_guardrails: [made.slug, denying.slug] };
+  await client.addAgent('contents', `http://127.0.0.1:${(server.address() as AddressInfo).port}/a2a`, { configurations });
+});
+afterAll(() => new Promise((resolve) => server?.close(resolve)));
+
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+const rpc = (method: string, params: JsonObject) => ({ jsonrpc: '2.0', id: 7, method, params });
+const said = (part: unknown, more: JsonObject = {}) =>
+  rpc('message/send', { message: { kind: 'message', messageId: 'm', role: 'user', parts: [part], ...more } });
+const text = (value: string) => ({ kind: 'text', text: value });
+const ofAgent = (more: JsonObject) => ({ kind: 'message', messageId: 'm', role: 'agent', parts: [text('hi')], ...more });
+const replied = (result: unknown) => ({ jsonrpc: '2.0', id: 7, result });
+const task = (more: JsonObject) => ({ kind: 'task', id: 't', contextId: 'c', status: { state: 'completed' }, ...more });
+
+describe('guardrails of an agent read and redact', () => {
+  it.each<[string, (word: string) => JsonObject]>([
+    ['a file in text', (word) => said({ kind: 'file', file: { bytes: base64(word), mimeType: 'text/plain' } })],
+    ['the name of a file', (word) => said({ kind: 'file', file: { bytes: '/w==', name: word } })],
+    ['metadata of a part', (word) => said({ ...text('x'), metadata: { a: word } })],
+    ['metadata of a message', (word) => said(text('x'), { metadata: { a: [word] } })],
+    ['a part of an unknown kind', (word) => said({ kind: 'x', body: word })],
+    ['a part that is a text', (word) => said(word)],
+  ])('%s of a request', async (_name, request) => {
+    reply = JSON.stringify(replied(ofAgent({})));
+    const before = received.length;
+    expect((await client.send('contents', request('forbidden'))).status).toBe(446);
+    expect(received.length).toBe(before);
+    expect((await client.send('contents', request('secret'))).status).toBe(200);
+    expect(JSON.parse(received.at(-1) as string)).toEqual(request('word'));
+  });
+
+  it.each<[string, (word: string) => unknown]>([
+    ['a file in text', (word) => ofAgent({ parts: [{ kind: 'file', file: { bytes: base64(word) } }] })],
+    ['metadata', (word) => ofAgent({ metadata: { a: word } })],
+    ['the name of an artifact', (word) => task({ artifacts: [{ artifactId: 'a', name: word, parts: [] }] })],
+    ['the description of an artifact', (word) => task({ artifacts: [{ artifactId: 'a', description: word, parts: [] }] })],
+    ['a result that is a text', (word) => word],
+  ])('%s of a reply', async (_name, result) => {
+    reply = JSON.stringify(replied(result('forbidden')));
+    expect((await client.send('contents', said(text('x')))).body.error.code).toBe(-32446);
+    reply = JSON.stringify(replied(result('secret')));
+    expect((await client.send('contents', said(text('x')))).body).toEqual(replied(result('word')));
+  });
+
+  it('the value of a name that is sent', async () => {
+    const json = JSON.stringify(replied(ofAgent({})));
+    reply = json.replace('"text":"hi"', '"text":"forbidden","text":"hi"');
+    expect((await client.send('contents', said(text('x')))).body).toEqual(JSON.parse(json));
+    const streamed = reply;
+    reply = `data: ${streamed}\n\n`;
+    const stream = await fetch(client.urlOf('contents'), {
+      ...{ method: 'POST', body: JSON.stringify({ ...said(text('x')), method: 'message/stream' }) },
+      headers: { 'content-type': 'application/json', 'x-svc-api-key': gateway.workspaceKey },
+    });
+    expect(await stream.text()).not.toContain('forbidden');
+  });
+});
