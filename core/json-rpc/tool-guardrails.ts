@@ -3,7 +3,7 @@ import { ruleOfSaved } from '../contract/plugin/guardrails/guardrail-config.ts';
 import type { CompiledToolGuardrail, ToolGuard, ToolSide } from '../contract/plugin/guardrails/tool-guard.ts';
 import type { GuardrailDocument, WorkspaceDocument } from '../contract/protocol/documents.ts';
 import type { McpServerDocument } from '../contract/protocol/mcp/mcp.ts';
-import type { JsonObject } from '../contract/values/json/json.ts';
+import { isEmptyObject, isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { isPromise, type Maybe } from '../contract/values/maybe.ts';
 import { loadToolGuardrails, type OpenGuardrail } from '../pipeline/plan/saved-guardrails.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
@@ -13,8 +13,12 @@ import { type ClientMessage, guardrailDenied, RpcError, type RpcId } from './mes
 export interface ToolChecks {
   /** Returns the message with its changed arguments; the same message if they did not change. Throws RpcError -32446. */
   checkArguments(message: ClientMessage): Maybe<ClientMessage>;
+  /** The same for a message that calls no tool: all its parameters but those of the protocol. */
+  checkParams(message: ClientMessage): Maybe<ClientMessage>;
   /** Returns the result after all changes; null: results pass unread. The function throws RpcError -32446. */
   readonly checkResult: ((id: RpcId | null, result: JsonObject) => Maybe<JsonObject>) | null;
+  /** The same for what is no result of a tool, without the checks that demand a form of it. */
+  readonly checkOther: ToolChecks['checkResult'];
 }
 
 export interface ToolGuardrails {
@@ -109,17 +113,62 @@ function checksOf(guard: ToolGuard, ctx: RequestContext, input: List, output: Li
     const verdict = guard.run(list, ctx, body);
     return isPromise(verdict) ? verdict.then((done) => concluded(done, id)) : concluded(verdict, id);
   };
+  const others = guard.withoutForms(output);
   return {
     checkArguments(message) {
       if (input.length === 0) return message;
       const { name, arguments: sent, inputResponses } = message.params;
-      const body = { name, arguments: sent ?? {}, ...(inputResponses === undefined ? {} : { inputResponses }) };
+      const further = furtherParams(message);
+      const body = {
+        ...{ name, arguments: sent ?? {} },
+        ...(inputResponses === undefined ? {} : { inputResponses }),
+        ...(further === null ? {} : { others: further }),
+      };
       const conclude = (changed: JsonObject): ClientMessage => (changed === body ? message : withArguments(message, changed));
       const checked = run(input, message.id, body);
       return isPromise(checked) ? checked.then(conclude) : conclude(checked);
     },
+    checkParams(message) {
+      const { _meta, ...params } = message.params;
+      const meta = ownMeta(_meta);
+      const body = { name: message.method, arguments: params, ...(meta === null ? {} : { others: { _meta: meta } }) };
+      if (input.length === 0) return message;
+      const conclude = (changed: JsonObject): ClientMessage => {
+        if (changed === body) return message;
+        return {
+          ...message,
+          params: { ...message.params, ...(changed.arguments as JsonObject), ...mergedMeta(_meta, changed.others) },
+        };
+      };
+      const checked = run(input, message.id, body);
+      return isPromise(checked) ? checked.then(conclude) : conclude(checked);
+    },
     checkResult: output.length === 0 ? null : (id, result) => run(output, id, result),
+    checkOther: others.length === 0 ? null : (id, result) => run(others, id, result),
   };
+}
+
+/** Parameters of a call that its server may read beside the arguments; null: there are none. */
+function furtherParams({ params }: ClientMessage): JsonObject | null {
+  const { name: _name, arguments: _arguments, inputResponses: _responses, requestState: _state, _meta, ...others } = params;
+  const meta = ownMeta(_meta);
+  if (meta === null && isEmptyObject(others)) return null;
+  return meta === null ? others : { ...others, _meta: meta };
+}
+
+/** Members of `_meta` that the protocol and tracing define: revision, client, token of progress. */
+const ofProtocol = /^(?:io\.modelcontextprotocol\/.*|progressToken|traceparent|tracestate|baggage)$/;
+
+/** The members of `_meta` that are not those of the protocol; null: there are none. */
+function ownMeta(meta: unknown): JsonObject | null {
+  if (!isObject(meta)) return null;
+  const own = Object.entries(meta).filter(([name]) => !ofProtocol.test(name));
+  return own.length === 0 ? null : Object.fromEntries(own);
+}
+
+function mergedMeta(given: unknown, others: unknown): JsonObject {
+  if (!isObject(given) || !isObject(others) || !isObject(others._meta)) return {};
+  return { _meta: { ...given, ...others._meta } };
 }
 
 function concluded({ body, denial }: Awaited<ReturnType<ToolGuard['run']>>, id: RpcId | null): JsonObject {
@@ -128,8 +177,9 @@ function concluded({ body, denial }: Awaited<ReturnType<ToolGuard['run']>>, id: 
   throw new RpcError(guardrailDenied, 'Request blocked by guardrail', { status: 200, id, data });
 }
 
-/** A check can change arguments and nothing else of the message. */
-function withArguments(message: ClientMessage, { arguments: changed, inputResponses }: JsonObject): ClientMessage {
-  const params = { ...message.params, arguments: changed };
+/** A check can change what it reads and nothing else of the message. */
+function withArguments(message: ClientMessage, { arguments: changed, inputResponses, others }: JsonObject): ClientMessage {
+  const further = isObject(others) ? others : {};
+  const params = { ...message.params, ...further, ...mergedMeta(message.params._meta, others), arguments: changed };
   return { ...message, params: message.params.inputResponses === undefined ? params : { ...params, inputResponses } };
 }

@@ -18,13 +18,14 @@ export async function checkedReply<Sent extends Pick<Outgoing, 'body' | 'message
   if (server.document.transport !== 'sse' && sessionNamed(work, outgoing as Sent & Outgoing)?.client) return outgoing;
   const checks = await parts.toolGuardrails.of(ctx, server.document, null);
   const reply = parseObject(textOf(outgoing.body)) ?? {};
-  if (checks === null || !isObject(reply.result)) return outgoing;
-  const inputResponses = { reply: reply.result };
+  const member = isObject(reply.result) ? 'result' : 'error';
+  if (checks === null || !isObject(reply[member])) return outgoing;
+  const inputResponses = { reply: reply[member] };
   const asked = { kind: 'request' as const, id: call.id, method: 'tools/call', params: { name: '', inputResponses } };
   try {
     const checked = await checks.checkArguments(asked);
     if (checked === asked) return outgoing;
-    return { ...outgoing, body: bodyOf({ ...reply, result: (checked.params.inputResponses as JsonObject).reply }) };
+    return { ...outgoing, body: bodyOf({ ...reply, [member]: (checked.params.inputResponses as JsonObject).reply }) };
   } catch (thrown) {
     if (!(thrown instanceof RpcError)) throw thrown;
     call.errorCode = thrown.rpcCode;

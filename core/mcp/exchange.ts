@@ -28,6 +28,7 @@ import { replyLocally } from './revisions/reply-locally.ts';
 import type { ServerRevisions } from './revisions/server-revisions.ts';
 import { translatedReader } from './revisions/translated-reader.ts';
 import { listeningOf } from './server/listening.ts';
+import { otherChecks } from './server/other-checks.ts';
 import { nameServer, rejectionIn } from './server/server-errors.ts';
 import { messageReader } from './server/server-messages.ts';
 import type { ServerSettings } from './server/server-settings.ts';
@@ -133,7 +134,12 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
   let isReplied = false;
   let isCharged = false;
   const read = messageReader({
-    ...{ server, call, checkResult: outgoing.checks?.checkResult ?? null, session: sessionOf(work) },
+    ...{
+      server,
+      call,
+      checks: outgoing.checks ?? (ctx.request.method === 'GET' ? await otherChecks(work) : null),
+      session: sessionOf(work),
+    },
     dropsTaskResults: isStream && work.parts.toolGuardrails.exist(ctx, server.document),
     onReply(message) {
       isReplied = true;

@@ -13,10 +13,11 @@ import { checkedTask, isOfTask } from './check-task.ts';
 import { authorised } from './credentials/authorised.ts';
 import { exchange, type Outgoing, type Work } from './exchange.ts';
 import { checkRoutingHeaders } from './headers/routing-headers.ts';
-import { requireEnabled } from './lists/capabilities.ts';
+import { lists, requireEnabled } from './lists/capabilities.ts';
 import { readItems } from './lists/list-items.ts';
 import type { ToolList } from './lists/tool-lists.ts';
 import { reportListed, requireApproved } from './pinning/require-approved.ts';
+import { otherChecks } from './server/other-checks.ts';
 import type { ServerSettings } from './server/server-settings.ts';
 import { callerOf } from './sessions/session-id.ts';
 
@@ -69,13 +70,27 @@ export async function forward(given: Work, message: ClientMessage, outgoing: Omi
     const listed = exchange(work, { ...outgoing, checks: null });
     return reportListed(parts.toolLists, server, callerOf(ctx.identity as Identity, server), listed);
   }
-  if (message.method !== 'tools/call') return exchange(work, { ...outgoing, checks: null });
+  if (message.method !== 'tools/call') return forwardOther(work, message, outgoing);
   await takeFromLimits(work, message);
   const found = parts.toolGuardrails.of(ctx, server.document, call.name ?? '');
   const checks = isPromise(found) ? await found : found;
   if (checks === null) return exchange(work, { ...outgoing, checks: null });
   const checking = checks.checkArguments(message);
   const checked = isPromise(checking) ? await checking : checking;
+  return exchange(work, { ...withMessage(outgoing, message, checked), checks });
+}
+
+/** Methods of the protocol without content, and lists, whose tools can be pinned. */
+const withoutContent: ReadonlySet<string | null> = new Set([
+  ...['initialize', 'ping', 'server/discover', 'logging/setLevel', 'subscriptions/listen', ...Object.keys(lists)],
+]);
+
+/** A server may take content with every method, and reply with content. The guardrails of every tool run. */
+async function forwardOther(work: Work, message: ClientMessage, outgoing: Omit<Outgoing, 'checks'>): Promise<AttemptReply> {
+  const checks = withoutContent.has(message.method) ? null : await otherChecks(work);
+  if (checks === null) return exchange(work, { ...outgoing, checks });
+  const checked = await checks.checkParams(message);
+  if (checked !== message) requireEnabled(work.server, checked);
   return exchange(work, { ...withMessage(outgoing, message, checked), checks });
 }
 

@@ -3,7 +3,9 @@ import { isObject, type JsonObject } from '../../core/contract/values/json/json.
 import type { TextPart } from './every-text.ts';
 
 /** Members that hold a file: as a data URL, or as base64. */
-const fileKeys: ReadonlySet<string> = new Set(['file_data', 'data', 'url', 'image_url', 'file_url']);
+const fileKeys: ReadonlySet<string> = new Set(['file_data', 'data', 'blob', 'url', 'image_url', 'file_url']);
+/** Members among them with base64 that is no data URL. */
+const plainKeys: ReadonlySet<string> = new Set(['file_data', 'data', 'blob']);
 /** Types that providers read as text. */
 const textTypes = /^(?:text\/|application\/(?:[\w.+-]+\+)?(?:json|xml|yaml|javascript)\b)/i;
 const dataUrl = /^data:([^,]*?)(;base64)?,/i;
@@ -25,7 +27,7 @@ export function fileText(holder: JsonObject, key: string, path: TextPart['path']
   const value = holder[key];
   if (typeof value !== 'string' || value === '' || !fileKeys.has(key)) return;
   const [head = '', type, isBase64] = dataUrl.exec(value) ?? [];
-  if (head === '' && key !== 'data' && key !== 'file_data') return;
+  if (head === '' && !plainKeys.has(key)) return;
   // Text as it is: the source of a document in plain text.
   if (head === '' && holder.type === 'text') return;
   if (head === '' && !base64.test(value)) {

@@ -31,6 +31,11 @@ export function createToolGuard(services: CoreServices): ToolGuard {
       if (errors.length === 0) return { ...(guardrail as Guardrail), side, savedId: rule.saved?.id ?? '' } as Compiled;
       throw new GatewayError('invalid_config', { message: `Invalid guardrail ${rule.id}: ${errors.join('; ')}`, errors });
     },
+    withoutForms(compiled) {
+      return (compiled as readonly Compiled[])
+        .map((one) => ({ ...one, checks: one.checks.filter(({ demandsForm }) => !demandsForm) }))
+        .filter(({ checks }) => checks.length > 0);
+    },
     run(compiled, ctx, body) {
       const all = compiled as readonly Compiled[];
       if (all.length === 0) return { body, denial: null };

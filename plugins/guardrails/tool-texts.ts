@@ -1,5 +1,6 @@
 import type { ToolSide } from '../../core/contract/plugin/guardrails/tool-guard.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { fileText } from './encoded-texts.ts';
 import type { TextPart } from './every-text.ts';
 
 /** Deeper values cannot be read, so the call is refused. */
@@ -7,13 +8,13 @@ const depthMax = 64;
 
 /**
  * Returns every text of the arguments or the result of a tool, in their order. Empty texts are left out, and so is the data of images,
- * audio and files in the content of a result. Names of members and numbers are read where they are data: in arguments and in structured
+ * audio and files in the content of a result, except files in text. Names of members and numbers are read where they are data: in arguments and in structured
  * content. Throws Error for values that cannot be checked: those nested too deeply, and members with the name of the prototype.
  */
 export function toolTexts(body: JsonObject, side: ToolSide): TextPart[] {
   const parts: TextPart[] = [];
   if (side === 'output') collect(body, [], parts);
-  else for (const key of ['arguments', 'inputResponses']) collect(body[key], [key], parts);
+  else for (const key of ['arguments', 'inputResponses', 'others']) collect(body[key], [key], parts);
   return parts;
 }
 
@@ -31,11 +32,14 @@ function collect(value: unknown, path: (string | number)[], parts: TextPart[]): 
     return;
   }
   const members = value as JsonObject;
-  const data = kindOf(path) === 'content' ? dataOf(members) : null;
+  const data = contents.has(kindOf(path)) ? dataOf(members) : null;
   const hasNames = isData(path);
   for (const key of Object.keys(members)) {
     if (key === '__proto__') throw new Error('The body has a member named __proto__');
-    if (key === data) continue;
+    if (key === data) {
+      if (!media.test(String(members.mimeType))) fileText(members, key, [...path], parts);
+      continue;
+    }
     if (hasNames) parts.push({ text: key, path: [...path, key], kind: 'name' });
     collectMember(members[key], key, path, parts);
   }
@@ -57,6 +61,12 @@ function isData(path: TextPart['path']): boolean {
 function kindOf([first, second]: TextPart['path']): string | number | undefined {
   return first === 'result' ? second : first;
 }
+
+/** Members of results with blocks of content: those of tools and of resources. */
+const contents: ReadonlySet<unknown> = new Set(['content', 'contents']);
+
+/** Types whose bytes are no text, even if they could be one. */
+const media = /^(?:image|audio|video)\//i;
 
 /** Name of the member of a content block that holds encoded bytes; null if there is none. */
 function dataOf({ type, uri, mimeType }: JsonObject): string | null {

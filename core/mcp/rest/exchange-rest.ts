@@ -40,7 +40,7 @@ export async function exchangeRest(
     }
     const { status, headers, stream } = response;
     const reply = resultReply(message, await restResult(status, headers, stream));
-    const reader = messageReader({ server, call, checkResult: outgoing.checks?.checkResult ?? null, session: null });
+    const reader = messageReader({ server, call, checks: outgoing.checks, session: null });
     const changed = await reader.read(String(reply.reply.body));
     return changed === null ? reply : { ...reply, reply: { ...reply.reply, body: changed } };
   } catch (thrown) {

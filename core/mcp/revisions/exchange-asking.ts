@@ -14,7 +14,7 @@ import { passedNames, requireUsable } from '../headers/upstream-reply.ts';
 import { messageReader } from '../server/server-messages.ts';
 import { sendAuthorised } from '../sessions/send-in-session.ts';
 import type { SessionState, StatelessClient } from '../sessions/session-id.ts';
-import { type EventReply, eventReply, onDisconnect, readMessage } from '../sse/sse-reply.ts';
+import { type EventReply, eventReply, onDisconnect, readMessage, sendRead } from '../sse/sse-reply.ts';
 import { forSessions, translatedReader } from './translated-reader.ts';
 
 /** Methods whose results may ask for input. */
@@ -44,13 +44,15 @@ export function askedSession(session: SessionState | null, message: ClientMessag
 export async function exchangeAsking(work: Work, outgoing: Outgoing, session: SessionState): Promise<AttemptReply> {
   const { call, server } = work;
   const message = outgoing.message as ClientMessage;
+  // Progress and log messages reach the client before its reply.
   const reply = eventReply(work, call.id);
   let next = outgoing;
   try {
     for (let round = 0; ; round++) {
       const { status, headers, stream } = await sendAuthorised(work, next, session);
       requireUsable(status, stream);
-      const reader = messageReader({ server, call, checkResult: outgoing.checks?.checkResult ?? null, session: null });
+      const reader = messageReader({ server, call, checks: outgoing.checks, session: null });
+      const events = sendRead(reply, reader);
       if (status !== 200 && round === 0) {
         const sent = status < 500 ? 200 : status;
         return await relayJson(
@@ -61,10 +63,11 @@ export async function exchangeAsking(work: Work, outgoing: Outgoing, session: Se
         );
       }
       const found = isEventStream(findHeader(headers, 'content-type'))
-        ? await lastOf(stream, call.id, onNotice)
+        ? await lastOf(stream, call.id, events.send)
         : await wholeOf(stream);
       if (found === null)
         throw new GatewayError('upstream_invalid', { message: `The MCP server sent no result (status ${status})` });
+      await events.sent();
       const text = await readMessage(reader, found);
       if (text === '') throw new GatewayError('upstream_invalid', { message: 'The MCP server replied to another request' });
       const result = parseObject(text)?.result;
@@ -79,11 +82,6 @@ export async function exchangeAsking(work: Work, outgoing: Outgoing, session: Se
   } catch (thrown) {
     if (thrown instanceof RpcError) call.errorCode = thrown.rpcCode;
     return reply.fail(thrown);
-  }
-
-  /** Progress and log messages reach the client before its reply. */
-  function onNotice(notice: JsonObject): void {
-    reply.send(notice);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { McpCall } from '../../contract/plugin/requests/mcp-call.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { hasDuplicateKeys } from '../../contract/values/json/duplicate-keys.ts';
-import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { isEmptyObject, isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
 import { isPromise, type Maybe } from '../../contract/values/maybe.ts';
 import { hidingReader } from '../../json-rpc/hiding-reader.ts';
 import type { MessageReader } from '../../json-rpc/message-reader.ts';
@@ -17,8 +17,8 @@ const recordedLength = 64 * 1024;
 export interface Reading {
   readonly server: ServerSettings;
   readonly call: McpCall;
-  /** Checks of results; null: they pass. */
-  readonly checkResult: ToolChecks['checkResult'];
+  /** Null: all messages pass unread. */
+  readonly checks: Pick<ToolChecks, 'checkResult' | 'checkOther'> | null;
   /**
    * The stream of a session, which may repeat replies that its client has missed: `open` passes them, `checked` drops them, because they
    * may need checks. Null: the reply to a message.
@@ -36,15 +36,24 @@ export function messageReader(reading: Reading): MessageReader {
 }
 
 function readerOf(reading: Reading): MessageReader {
-  const { server, call, checkResult, session, dropsTaskResults, onReply } = reading;
-  const mustRead = checkResult !== null || isFiltered(server, call.method) || session === 'checked' || dropsTaskResults;
+  const { server, call, session, dropsTaskResults, onReply } = reading;
+  const { checkResult = null, checkOther = null } = reading.checks ?? {};
+  /** True after a denied question of the server: the client has the denial as its reply. */
+  let isEnded = false;
+  const isChecked = checkResult !== null || checkOther !== null;
+  const mustRead = isChecked || isFiltered(server, call.method) || session === 'checked' || dropsTaskResults;
   const checked = (message: JsonObject): Maybe<string | null> => {
     if (!isObject(message.result)) return null;
     const result = withoutDisabled(server, call.method ?? '', message.result);
     return result === message.result ? null : JSON.stringify({ ...message, result });
   };
+  const onQuestion = (question: JsonObject): void => {
+    isEnded = true;
+    onReply?.(question);
+  };
   return {
     read(json) {
+      if (isEnded) return '';
       call.replyLength += json.length;
       if (!mustRead && json.length > recordedLength) {
         onReply?.(null);
@@ -58,11 +67,16 @@ function readerOf(reading: Reading): MessageReader {
       if (dropsTaskResults && tellsToolResult(message)) return '';
       // A client could take these for the response, and read a result that was not checked.
       if (isAmbiguous(message) || otherMember(message) !== null) return mustRead ? '' : null;
-      // Notifications and requests of the server belong to no request of the client.
-      if (message.result === undefined && message.error === undefined) return null;
       // Clients may read the other of two values with one key.
       const same = (text: string | null): string | null =>
         text === null && hasDuplicateKeys(json, message) ? JSON.stringify(message) : text;
+      // Notifications and requests of the server belong to no request of the client.
+      if (message.result === undefined && message.error === undefined) {
+        if (!isChecked) return null;
+        if (typeof message.method !== 'string') return '';
+        const read = checkOther === null ? null : told(message, call, checkOther, onQuestion);
+        return isPromise(read) ? read.then(same) : same(read);
+      }
       if (message.id === null || isErrorWithoutId(message)) {
         if (!isObject(message.error)) return mustRead ? '' : null;
         if (checkResult === null) return null;
@@ -79,21 +93,58 @@ function readerOf(reading: Reading): MessageReader {
   };
 }
 
+type Check = NonNullable<ToolChecks['checkResult']>;
+
 /** Runs the guardrails on a result or an error. A denial becomes the reply. */
-function guarded(message: JsonObject, call: McpCall, check: NonNullable<ToolChecks['checkResult']>): Maybe<string | null> {
-  const isResult = isObject(message.result);
-  const given = isResult ? (message.result as JsonObject) : { error: message.error };
+function guarded(message: JsonObject, call: McpCall, check: Check): Maybe<string | null> {
+  const { jsonrpc, id, result, error, ...others } = message;
+  const given = isObject(result) ? result : result === undefined ? { error } : { result };
   const sent = (changed: JsonObject): string | null => {
-    if (changed === given) return null;
-    return JSON.stringify(isResult ? { ...message, result: changed } : { ...message, error: changed.error });
+    // Further members are not checked.
+    if (changed === given && isEmptyObject(others)) return null;
+    return JSON.stringify({ jsonrpc, id, ...(isObject(result) ? { result: changed } : changed) });
+  };
+  return concluded(
+    () => check(call.id, given),
+    sent,
+    (thrown) => denialOf(thrown, call),
+  );
+}
+
+/** Runs the guardrails on a notification or a question of the server. A denied question ends the request of the client, whose server waits for a reply. */
+function told(
+  message: JsonObject,
+  call: McpCall,
+  check: Check,
+  onQuestion: (question: JsonObject) => void,
+): Maybe<string | null> {
+  // A block of content, whose bytes are not read.
+  const given = { content: [message.params] };
+  const sent = (changed: JsonObject): string | null => {
+    return changed === given ? null : JSON.stringify({ ...message, params: (changed.content as unknown[])[0] });
   };
   const denied = (thrown: unknown): string => {
-    if (!(thrown instanceof RpcError)) throw thrown;
-    call.errorCode = thrown.rpcCode;
-    return errorBody(thrown.id, thrown.rpcCode, thrown.message, thrown.data);
+    const denial = denialOf(thrown, call);
+    if (message.id === undefined || call.id === null) return '';
+    onQuestion(message);
+    return denial;
   };
+  return concluded(() => check(call.id, given), sent, denied);
+}
+
+function denialOf(thrown: unknown, call: McpCall): string {
+  if (!(thrown instanceof RpcError)) throw thrown;
+  call.errorCode = thrown.rpcCode;
+  return errorBody(thrown.id, thrown.rpcCode, thrown.message, thrown.data);
+}
+
+function concluded(
+  run: () => Maybe<JsonObject>,
+  sent: (changed: JsonObject) => string | null,
+  denied: (thrown: unknown) => string,
+): Maybe<string | null> {
   try {
-    const verdict = check(call.id, given);
+    const verdict = run();
     return isPromise(verdict) ? verdict.then(sent).catch(denied) : sent(verdict);
   } catch (thrown) {
     return denied(thrown);

@@ -20,7 +20,7 @@ import { sessionNamed } from '../sessions/send-in-session.ts';
 import { callerOf } from '../sessions/session-id.ts';
 import { exchangeInSseSession, openSseSession } from './session-exchange.ts';
 import type { SseConnection } from './sse-connection.ts';
-import { eventReply, onDisconnect, readMessage } from './sse-reply.ts';
+import { eventReply, onDisconnect, readMessage, sendRead } from './sse-reply.ts';
 
 /**
  * Serves a message for a server of the transport HTTP+SSE: in the session of the client, or for clients without one over a connection
@@ -50,11 +50,13 @@ export async function exchangeSse(work: Work, outgoing: Outgoing, renew: () => P
     return listenInSession(work, outgoing.message);
   }
   const reply = eventReply(work, call.id);
-  const read = messageReader({ server, call, checkResult: outgoing.checks?.checkResult ?? null, session: null });
+  const read = messageReader({ server, call, checks: outgoing.checks, session: null });
   const reader = client === 'stateless' ? translatedReader(read, client, call.method) : read;
-  const receiver = { onProgress: reply.send, onCancel: onDisconnect(ctx) };
+  const events = sendRead(reply, reader);
+  const receiver = { onProgress: events.send, onCancel: onDisconnect(ctx) };
   try {
     const response = await onConnection(work, renew, (connection, headers) => connection.request(message, headers, receiver));
+    await events.sent();
     return reply.end(await readMessage(reader, response));
   } catch (thrown) {
     return reply.fail(thrown);

@@ -9,10 +9,11 @@ import type { Outgoing, Work } from '../exchange.ts';
 import type { Question } from '../peers/peers.ts';
 import { sessionNotFound } from '../refusals.ts';
 import { listeningOf } from '../server/listening.ts';
+import { otherChecks } from '../server/other-checks.ts';
 import { calledServer, lostDetail, noSessionDetail, rejectionIn } from '../server/server-errors.ts';
 import { messageReader } from '../server/server-messages.ts';
 import { callerOf, type SessionState } from '../sessions/session-id.ts';
-import { eventReply, onDisconnect, readMessage } from './sse-reply.ts';
+import { eventReply, onDisconnect, readMessage, sendRead } from './sse-reply.ts';
 import type { SseSessionAddress } from './sse-sessions.ts';
 
 const address = v.object({ process: v.string(), id: v.string() });
@@ -74,10 +75,12 @@ async function request(
 ): Promise<AttemptReply> {
   const { ctx, call, server, parts } = work;
   const reply = eventReply(work, call.id);
-  const reader = messageReader({ server, call, checkResult: checks?.checkResult ?? null, session: null });
-  const question: Question = { onEvent: reply.send, onCancel: onDisconnect(ctx) };
+  const reader = messageReader({ server, call, checks, session: null });
+  const events = sendRead(reply, reader);
+  const question: Question = { onEvent: events.send, onCancel: onDisconnect(ctx) };
   try {
     const response = await counted(work, () => parts.sseSessions.run(at, { action: 'request', message, headers }, question));
+    await events.sent();
     return reply.end(await readMessage(reader, response));
   } catch (thrown) {
     return reply.fail(thrown);
@@ -86,16 +89,18 @@ async function request(
 
 /** The stream of the session, which ends with the session. */
 async function stream(work: Work, at: SseSessionAddress): Promise<AttemptReply> {
-  const { ctx, parts } = work;
+  const { ctx, parts, server, call } = work;
   await parts.sseSessions.run(at, { action: 'check', message: {}, headers: [] }, silent);
   const reply = eventReply(work, null);
+  const reader = messageReader({ server, call, checks: await otherChecks(work), session: null });
+  const events = sendRead(reply, reader);
   reply.open();
   let end = (): void => {};
   const removed = parts.openStreams.add(() => end());
   const unwatch = watchCaller(ctx, listeningOf(work).find, () => end());
   try {
     const question: Question = {
-      onEvent: reply.send,
+      onEvent: events.send,
       onCancel(cancel) {
         end = cancel;
         onDisconnect(ctx)(cancel);

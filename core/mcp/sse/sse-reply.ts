@@ -45,7 +45,7 @@ export function eventReply({ ctx, sink, options }: Pick<Work, 'ctx' | 'sink' | '
       if (!isOpen) {
         return { kind: 'replaced', reply: { status: 200, headers: ['content-type', 'application/json'], body: text ?? '' } };
       }
-      if (text !== null) write(text);
+      if (text !== null && text !== '') write(text);
       return streamed;
     },
     fail(thrown) {
@@ -75,6 +75,39 @@ export function onDisconnect(ctx: RequestContext): (cancel: () => void) => void 
   return (cancel) => {
     ctx.abortUpstream = cancel;
     if (ctx.aborted) cancel();
+  };
+}
+
+/** Sends messages of a server before its reply. */
+export interface ReadEvents {
+  /** Sends a message as the reader changes it; nothing for one that may not be sent. */
+  readonly send: (message: JsonObject) => void;
+  /** Resolves when every message was read and sent. */
+  sent(): Promise<void>;
+}
+
+export function sendRead(reply: Pick<EventReply, 'send'>, reader: MessageReader): ReadEvents {
+  let last: Promise<void> | null = null;
+  const give = (message: JsonObject, text: string | null): void => {
+    if (text !== '') reply.send(text === null ? message : (JSON.parse(text) as JsonObject));
+  };
+  const read = (message: JsonObject): Promise<void> | null => {
+    try {
+      const text = reader.read(JSON.stringify(message));
+      if (isPromise(text)) return text.then((given) => give(message, given)).catch(() => undefined);
+      give(message, text);
+    } catch {
+      // A message that cannot be checked is not sent.
+    }
+    return null;
+  };
+  return {
+    send(message) {
+      last = last === null ? read(message) : last.then(() => read(message) ?? undefined);
+    },
+    async sent() {
+      await last;
+    },
   };
 }
 

@@ -15,6 +15,8 @@ const guardrails = {
   exist: () => true,
   of: () => ({
     checkArguments: (message: never) => message,
+    checkParams: (message: never) => message,
+    checkOther: null,
     checkResult: (_id: unknown, result: JsonObject): JsonObject => {
       const json = JSON.stringify(result);
       if (json.includes('leaked')) throw new RpcError(guardrailDenied, 'Request blocked by guardrail');

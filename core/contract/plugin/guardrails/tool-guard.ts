@@ -24,7 +24,9 @@ export interface ToolGuard {
   compile(rule: GuardrailRule, side: ToolSide): CompiledToolGuardrail;
   /**
    * Runs guardrails of one side, and adds their results to the record. Nothing waits for asynchronous ones. `input`: a body with `name`,
-   * `arguments` and `inputResponses`. `output`: the result. Never rejects.
+   * `arguments`, `inputResponses` and `others`. `output`: the result. Never rejects.
    */
   run(guardrails: readonly CompiledToolGuardrail[], ctx: RequestContext, body: JsonObject): Maybe<ToolVerdict>;
+  /** Returns the guardrails without the checks that demand a form of the whole result. */
+  withoutForms(guardrails: readonly CompiledToolGuardrail[]): readonly CompiledToolGuardrail[];
 }

@@ -7,7 +7,7 @@ it.each([
 ])('an error with %s that is there twice is sent as it was checked', async (_what, id) => {
   const call = { id: 9, method: 'tools/call', replyLength: 0 } as Reading['call'];
   const server = { hasFilters: false, headers: {} } as unknown as Reading['server'];
-  const reader = messageReader({ server, call, checkResult: (_id, given) => given, session: null });
+  const reader = messageReader({ server, call, checks: { checkResult: (_id, given) => given, checkOther: null }, session: null });
   const error = (message: string): string => `"error":{"code":-32000,"message":"${message}"}`;
   const text = await reader.read(`{"jsonrpc":"2.0",${id}${error('forbidden')},${error('fine')}}`);
   expect(text).toContain('fine');

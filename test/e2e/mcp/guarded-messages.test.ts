@@ -1,0 +1,150 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { callTool, mcpClient, request } from '../../support/clients/mcp-client.ts';
+import { type SharedGateway, shareGateway } from '../../support/product/shared-gateway.ts';
+
+/** Guardrails on messages beside calls of tools and their results. The server replies what a test sets. */
+let gateway: SharedGateway;
+let client: Awaited<ReturnType<typeof mcpClient>>;
+let server: Server;
+let session: Record<string, string>;
+let reply: (id: unknown, response: ServerResponse) => void;
+const received: string[] = [];
+const done = { content: [{ type: 'text', text: 'fine' }] };
+
+const json = (message: JsonObject) => (id: unknown, response: ServerResponse) =>
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, ...message }));
+const events =
+  (...messages: JsonObject[]) =>
+  (id: unknown, response: ServerResponse) => {
+    const all = [...messages, { id, result: done }].map((message) => ({ jsonrpc: '2.0', ...message }));
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(all.map((message) => `data: ${JSON.stringify(message)}\n\n`).join(''));
+  };
+const initialised = {
+  result: {
+    ...{ protocolVersion: '2025-11-25', serverInfo: { name: 's', version: '1' } },
+    capabilities: { tools: {}, prompts: {}, resources: {}, completions: {} },
+  },
+};
+
+beforeAll(async () => {
+  server = createServer((incoming, response) => {
+    const chunks: Buffer[] = [];
+    incoming.on('data', (chunk) => chunks.push(chunk));
+    incoming.on('end', () => {
+      const body = Buffer.concat(chunks).toString();
+      if (incoming.method === 'GET') return reply(undefined, response);
+      const { id, method } = JSON.parse(body);
+      response.setHeader('mcp-session-id', 'one');
+      if (method === 'initialize') return json(initialised)(id, response);
+      received.push(body);
+      if (id === undefined) return response.writeHead(202).end();
+      reply(id, response);
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  gateway = await shareGateway();
+  client = await mcpClient(gateway);
+  const save = async (name: string, check: JsonObject, actions: JsonObject) => {
+    const fields = { workspace_id: gateway.workspaceId, name, target: 'mcp_tools', actions, checks: [check] };
+    return String((await gateway.admin.create('/guardrails', fields)).slug);
+  };
+  const denies = { id: 'default.contains', parameters: { words: ['forbidden'], operator: 'none' } };
+  const redacts = { id: 'default.regexReplace', parameters: { rule: 'secret', redactText: 'word' } };
+  const form = { id: 'default.contains', parameters: { words: ['fine'], operator: 'any' } };
+  const both = [await save('Denies', denies, { deny: true }), await save('Redacts', redacts, {})];
+  const output_guardrails = [...both, await save('Form', form, { deny: true })];
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  await client.addServer('messages', url, { configurations: { input_guardrails: both, output_guardrails } });
+  session = await client.begin('messages');
+});
+afterAll(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+const post = async (message: unknown) => (await client.post('messages', message, session)).text;
+
+describe('guardrails of tools read and redact', () => {
+  it.each<[string, (word: string) => JsonObject]>([
+    ['arguments of a prompt', (word) => request('prompts/get', { name: 'p', arguments: { a: word } })],
+    ['the address of a resource', (word) => request('resources/read', { uri: `x://${word}` })],
+    [
+      'a text to complete',
+      (word) => request('completion/complete', { ref: { type: 'ref/prompt', name: 'p' }, argument: { name: 'a', value: word } }),
+    ],
+    ['a method that the protocol does not have', (word) => request('x/y', { a: word })],
+    ['parameters beside the arguments', (word) => request('tools/call', { name: 't', arguments: {}, input: word })],
+    ['metadata of a call', (word) => request('tools/call', { name: 't', arguments: {}, _meta: { progressToken: 1, a: word } })],
+    [
+      'a progress notice',
+      (word) => ({ jsonrpc: '2.0', method: 'notifications/progress', params: { progress: 1, message: word } }),
+    ],
+    ['an error for a question', (word) => ({ jsonrpc: '2.0', id: 'q', error: { code: -1, message: word } })],
+  ])('%s on the way to the server', async (_name, message) => {
+    reply = json({ result: done });
+    received.length = 0;
+    await post(message('forbidden'));
+    expect(received.filter((body) => body.includes('forbidden'))).toEqual([]);
+    await post(message('secret'));
+    expect(JSON.parse(received.at(-1) as string)).toEqual(message('word'));
+  });
+
+  it.each<[string, JsonObject, (word: string) => JsonObject]>([
+    [
+      'a prompt',
+      request('prompts/get', { name: 'p' }),
+      (word) => ({ messages: [{ role: 'user', content: { type: 'text', text: word } }] }),
+    ],
+    ['a resource', request('resources/read', { uri: 'a:b' }), (word) => ({ contents: [{ uri: 'a:b', text: word }] })],
+    [
+      'a resource whose bytes are text',
+      request('resources/read', { uri: 'a:b' }),
+      (word) => ({ contents: [{ uri: 'a:b', mimeType: 'text/plain', blob: Buffer.from(word).toString('base64') }] }),
+    ],
+    ['the result of another method', request('x/y'), (word) => ({ a: word })],
+  ])('%s', async (_name, message, result) => {
+    reply = json({ result: result('forbidden') });
+    expect(JSON.parse(await post(message)).error.code).toBe(-32446);
+    reply = json({ result: result('secret') });
+    expect(JSON.parse(await post(message)).result).toEqual(result('word'));
+  });
+
+  it('a result that is a text, and send no member beside the result', async () => {
+    reply = json({ result: 'forbidden' as unknown as JsonObject });
+    expect(JSON.parse(await post(callTool('t'))).error.code).toBe(-32446);
+    reply = json({ result: done, note: 'forbidden' });
+    expect(JSON.parse(await post(callTool('t')))).toEqual({ jsonrpc: '2.0', id: 9, result: done });
+  });
+
+  it('notices of a server: a denied one is not sent', async () => {
+    const log = (word: string) => ({ method: 'notifications/message', params: { level: 'info', data: word } });
+    reply = events(log('forbidden'), log('secret'), log('other'));
+    const text = await post(callTool('t'));
+    expect([...text.matchAll(/"data":"(\w+)"/g)].map(([, word]) => word)).toEqual(['word', 'other']);
+    expect(text).toContain('"text":"fine"');
+  });
+
+  it('questions of a server: a denied one ends the call', async () => {
+    const ask = (word: string) => ({ id: 'q', method: 'elicitation/create', params: { message: word, requestedSchema: {} } });
+    reply = events(ask('forbidden'));
+    const text = await post(callTool('t'));
+    expect(text).toContain('-32446');
+    expect(text).not.toMatch(/forbidden|fine/);
+    reply = events(ask('secret'));
+    expect(await post(callTool('t'))).toMatch(/"message":"word".*"text":"fine"/s);
+  });
+
+  it('the stream of a session', async () => {
+    const log = (word: string) => ({ method: 'notifications/message', params: { level: 'info', data: word } });
+    reply = events(log('forbidden'), log('secret'));
+    const headers = { accept: 'text/event-stream', 'x-svc-api-key': gateway.workspaceKey, ...session };
+    const text = await (await fetch(client.urlOf('messages'), { headers })).text();
+    expect(text).toContain('"data":"word"');
+    expect(text).not.toContain('forbidden');
+  });
+});
