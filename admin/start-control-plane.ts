@@ -205,6 +205,8 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       fetch,
       createServer: ((options: ServerOptions, serve: RequestListener) =>
         createServer(options, (request, response) => {
+          // The gateway then opens a connection to another control plane before this one stops.
+          if (stopping) response.shouldKeepAlive = false;
           if (!servesFind(request, response)) serve(request, response);
         })) as typeof createServer,
     }) as Server;

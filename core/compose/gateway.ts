@@ -217,6 +217,7 @@ export async function startGateway(
     reloadTls: () => server.reloadTls(),
     async close() {
       stopping = true;
+      server.leave();
       if (settings.drainDelayMs > 0) await new Promise((resolve) => setTimeout(resolve, settings.drainDelayMs));
       mcp.endStreams();
       agent.endStreams();

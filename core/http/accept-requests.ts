@@ -31,7 +31,9 @@ export interface AcceptedRequests {
   onRequest(res: HttpResponse, req: HttpRequest): void;
   onUpgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void;
   readonly open: ReadonlySet<UwsReplySink>;
-  /** Replies 503 `draining` to requests from now on. */
+  /** Closes each connection after its reply from now on. */
+  leave(): void;
+  /** Replies 503 `draining` to requests from now on, and closes their connections. */
   drain(): void;
 }
 
@@ -57,6 +59,7 @@ export function acceptRequests(options: HttpServerOptions, parts: RequestParts):
 
   const edge = {
     clock: new TurnClock(),
+    leaving: false,
     draining: false,
     anchor: parts.anchor,
     replyOver(sink: UwsReplySink): void {
@@ -159,7 +162,11 @@ export function acceptRequests(options: HttpServerOptions, parts: RequestParts):
     onRequest: (res, req) => begin(res, readRequest(rules, req, res), null),
     onUpgrade: (res, req, context) => begin(res, readRequest(rules, req, res), context),
     open,
+    leave() {
+      edge.leaving = true;
+    },
     drain() {
+      edge.leaving = true;
       edge.draining = true;
     },
   };

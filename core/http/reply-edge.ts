@@ -5,8 +5,8 @@ import type { UwsReplySink } from './write-reply.ts';
 /** State shared by all replies of a server. */
 export interface ReplyEdge {
   readonly clock: TurnClock;
-  /** While true, replies request the client to close the connection. */
-  readonly draining: boolean;
+  /** While true, every reply closes its connection. */
+  readonly leaving: boolean;
   /** Returns the reply, whose cork a WebSocket upgrade must run in. */
   anchor(): CorkAnchor;
   /** Called once per sink when the reply is complete, cut or aborted. */

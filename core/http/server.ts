@@ -73,6 +73,11 @@ export interface HttpServer {
    */
   reloadTls(): Promise<boolean>;
   /**
+   * Serves on, but closes each connection after its reply. A client whose balancer sees TCP connections only then opens one to
+   * another gateway before the drain begins.
+   */
+  leave(): void;
+  /**
    * Stops listening and replies 503 `draining` to new requests on open connections. Resolves with 0 when the last open request has
    * ended. After `timeoutMs` it ends the remaining ones with that error and resolves with their number.
    */
@@ -137,6 +142,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       return bound;
     },
     reloadTls: () => listener.reloadTls(),
+    leave: () => requests.leave(),
     async drain(timeoutMs) {
       listener.stop();
       requests.drain();

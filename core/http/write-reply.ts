@@ -250,7 +250,7 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
     if (!this.ending && (this.bodyless || this.queue.bytes === 0)) return;
     const uploadOver = this.body === null || this.body.complete;
     if (!uploadOver && this.lingers(this.body as UwsRequestBody)) return;
-    this.closing = this.closeAfter || this.edge.draining || !uploadOver;
+    this.closing = this.closeAfter || this.edge.leaving || !uploadOver;
     if (this.ending && this.total < 0) this.total = this.given;
     const whole = this.given === this.total && !this.bodyless && this.queue.bytes + head.bytes <= corkBytesMax;
     if (whole && !(this.closing && !uploadOver)) {

@@ -125,7 +125,7 @@ describe('DRAIN_DELAY', () => {
     gateway = await startLoneGateway({ DRAIN_DELAY: '2000' });
   });
 
-  it('turns /ready to 503 while the listener still serves new connections', async () => {
+  it('turns /ready to 503 while the listener still serves new connections, and closes each after its reply', async () => {
     const closed = gateway.close();
     const body = await until(async () => {
       const reply = await fetch(`${gateway.origin}/ready`);
@@ -135,6 +135,26 @@ describe('DRAIN_DELAY', () => {
     expect(body).toMatchObject({ reasons: [{ dependency: 'shutdown' }] });
     const served = await gateway.call('/chat/completions', { body: { model: '@mock/echo', messages: [] } });
     expect(served.status).not.toBe(503);
+    expect(served.headers.get('connection')).toBe('close');
     await closed;
+  });
+
+  it('closes connections of gateways to a control plane that stops', async () => {
+    const [port] = await freePorts(1);
+    const dataDir = join(folder, 'control-plane');
+    await copyEmptyDataDir(dataDir);
+    service = new Service(port as number, {
+      ...{ ROLE: 'control-plane', CONTROL_PLANE_PORT: String(port), DATA_DIR: dataDir, DRAIN_DELAY: '2000' },
+      ...{ ENCRYPTION_KEY: key(1), CLUSTER_KEY: key(2) },
+    });
+    await service.ready(200);
+    const before = await fetch(`${service.origin}/health`);
+    expect([before.status, before.headers.get('connection')]).toEqual([200, 'keep-alive']);
+    const ended = once(service.process, 'exit');
+    service.process.kill('SIGTERM');
+    await service.ready(503);
+    const after = await fetch(`${service.origin}/health`);
+    expect([after.status, after.headers.get('connection')]).toEqual([200, 'close']);
+    expect(await ended).toEqual([0, null]);
   });
 });

@@ -136,6 +136,23 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
     clients[0]?.destroy();
   });
 
+  it('leave: serves on, and closes each connection after its reply', async () => {
+    const edge = await start((given, sink) => sink.send(200, [], given.path));
+    const [first, second] = [await openRawClient(edge.port), await openRawClient(edge.port)];
+    for (const client of [first, second]) {
+      client.send(request('GET /v1/x'));
+      expect((await client.reply()).headers.connection).toBeUndefined();
+    }
+    edge.server.leave();
+    first.send(request('GET /v1/y'));
+    const reply = await first.reply();
+    expect([reply.status, reply.body.toString(), reply.headers.connection]).toEqual([200, '/v1/y', 'close']);
+    await first.closed();
+    const later = await openRawClient(edge.port);
+    later.send(request('GET /v1/z'));
+    expect((await later.reply()).status).toBe(200);
+  });
+
   it('drain: finishes running requests, rejects new ones, and accepts no connections', async () => {
     const waiting: ReplySink[] = [];
     const arrived = newGate();
