@@ -174,9 +174,9 @@ describe('docs/guides/tls.md', () => {
   }, 240_000);
 
   it.skipIf(spawnSync('nginx', ['-v']).error !== undefined)(
-    'nginx forwards to a gateway, except for its metrics',
+    'nginx forwards to a gateway that listens, except for its metrics',
     async () => {
-      const [port] = (await freePorts(1)) as [number];
+      const [port, stopped] = (await freePorts(2)) as [number, number];
       await machine.type(certificate);
       await machine.start(proxy.trim().split('\n').at(-1) as string);
       const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
@@ -185,7 +185,8 @@ describe('docs/guides/tls.md', () => {
       const site = machine
         .here(readFileSync(join(root, 'docs/nginx/svc-gateway.conf'), 'utf8'))
         .replace('listen 443', `listen 127.0.0.1:${port}`)
-        .replaceAll('/etc/nginx/tls', machine.folder);
+        .replaceAll('/etc/nginx/tls', machine.folder)
+        .replace('  keepalive', `  server 127.0.0.1:${stopped} max_fails=0;\n$&`);
       const conf = join(machine.folder, 'nginx.conf');
       writeFileSync(
         conf,
@@ -206,6 +207,8 @@ describe('docs/guides/tls.md', () => {
         );
         expect(reply).toContain('Ready');
         await expect(run('curl', request('/metrics'))).rejects.toThrow('404');
+        for (let round = 0; round < 3; round++)
+          await expect(run('curl', [...request('/v1/chat/completions'), '-d', '{}'])).rejects.toThrow('401');
       } finally {
         nginx.kill('SIGTERM');
         await once(nginx, 'exit');
