@@ -11,6 +11,7 @@ import { StartError } from '../start-error.ts';
 import { optionsOfUrl, requiresChannelBinding } from './database-url.ts';
 import { type EmbeddedDatabase, fullDiskOf, openEmbeddedDatabase } from './embedded-database.ts';
 import { guardPool } from './guard-pool.ts';
+import { interruptAutovacuum } from './interrupt-autovacuum.ts';
 import { joinBegin } from './join-begin.ts';
 import { joinSession } from './join-session.ts';
 import { lockDirectory } from './lock-directory.ts';
@@ -212,8 +213,15 @@ async function migrateAlone(
     await tx.execute('select pg_advisory_xact_lock(?)', [migrationLock]);
     await requireVersion(tx);
     await requirePublicSchema(tx);
-    await runMigrations(orm, migrations, log);
-    return patiently(() => applyRowLevelSecurity(orm.em.fork(), tables, log));
+    let isLogged = false;
+    const lockDenied = async () => {
+      if (!isLogged)
+        log.info({}, 'other sessions hold locks on tables that a migration changes (pg_locks). It waits for up to two minutes');
+      isLogged = true;
+      await interruptAutovacuum(orm.em.fork());
+    };
+    await runMigrations(orm, migrations, log, lockDenied);
+    return patiently(() => applyRowLevelSecurity(orm.em.fork(), tables, log), lockDenied);
   });
 }
 
