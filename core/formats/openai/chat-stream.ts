@@ -6,18 +6,22 @@ import type { ChatQuirks } from './chat-quirks.ts';
 import { asksForUsage } from './chat-request.ts';
 import { errorIn, withErrorObject } from './chat-stream-reader.ts';
 import { oneCallEach } from './one-call-each.ts';
+import { withOwnEnd } from './own-end.ts';
+import { ownUsage } from './own-usage.ts';
 import { withToolIndexes } from './tool-indexes.ts';
 
 /**
  * Adapts a stream to the client's request: removes the chunk of token counts that only the gateway requested, maps finish reasons
- * to OpenAI's, adds the index of each tool call, divides chunks with several calls, and gives errors OpenAI's form. Null if none of
- * these applies, so that the bytes pass unchanged. Events that need no change are returned as the same object.
+ * to OpenAI's, adds the index of each tool call, divides chunks with several calls, and gives errors OpenAI's form. Providers whose
+ * replies are changed, or that always send token counts, have the end of a choice and requested counts in chunks of their own. Null if none
+ * of these applies, so that the bytes pass unchanged. Events that need no change are returned as the same object.
  */
 export function chatStream(quirks: ChatQuirks, call: OperationCall): StreamTranslator | null {
   const hidesUsage = quirks.streamUsage !== 'always' && !asksForUsage(call.params);
   const mapsReasons = quirks.ownFinishReasons === true && call.strict;
   const reply = quirks.reply?.(call);
-  if (!hidesUsage && !mapsReasons && !reply) return null;
+  const counts = quirks.streamUsage === 'always' && asksForUsage(call.params) ? ownUsage() : null;
+  if (!hidesUsage && !mapsReasons && !reply && !counts) return null;
   const indexed = withToolIndexes();
   return {
     push(event) {
@@ -25,14 +29,16 @@ export function chatStream(quirks: ChatQuirks, call: OperationCall): StreamTrans
       const isChunk = isObject(data) && Array.isArray(data.choices);
       const error = isChunk ? null : errorIn(event);
       if (error !== null) return [withErrorObject(event, error) ?? event];
-      if (!isObject(data)) return [event];
+      if (!isObject(data)) return counts ? [...counts.end(), event] : [event];
       if (hidesUsage && isUsageChunk(data)) return [];
       const shaped = indexed(reply ? reply(data) : data);
       const mapped = mapsReasons ? withMappedFinishReasons(shaped) : shaped;
-      const divided = oneCallEach(mapped);
+      const counted = counts && isChunk ? counts.take(mapped) : mapped;
+      const calls = oneCallEach(counted);
+      const divided = reply || counts ? calls.flatMap(withOwnEnd) : calls;
       return divided[0] === data ? [event] : divided.map((each) => ({ event: event.event, data: each }));
     },
-    end: () => [],
+    end: () => counts?.end() ?? [],
   };
 }
 

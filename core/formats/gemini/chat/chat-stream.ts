@@ -50,8 +50,13 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
     if (ends) open.ended = true;
     const reason = ends ? finishReasonOf(candidate.finishReason, open.parts.callsTools(), call.strict) : null;
     const more = call.strict ? {} : lenientFields(candidate);
-    if (Object.keys(delta).length === 0 && reason === null && Object.keys(more).length === 0) return [];
-    return [choiceOf({ index, delta, logprobs: toLogprobs(candidate.logprobsResult), finish_reason: reason, ...more })];
+    const adds = Object.keys(delta).length > 0;
+    if (!adds && reason === null && Object.keys(more).length === 0) return [];
+    const logprobs = toLogprobs(candidate.logprobsResult);
+    const choice = { index, delta, logprobs, finish_reason: reason, ...more };
+    if (!adds || reason === null) return [choiceOf(choice)];
+    // OpenAI sends the end of a choice in a chunk of its own. Its SDK for Go reports a finished call or text at this chunk.
+    return [choiceOf({ index, delta, logprobs, finish_reason: null }), choiceOf({ ...choice, delta: {}, logprobs: null })];
   };
 
   const refusedChunk = (refusal: string): StreamEvent[] => {

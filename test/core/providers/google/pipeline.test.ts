@@ -112,11 +112,12 @@ it.each(['true', 'false'])(
       .split('\n\n')
       .filter((frame) => frame.startsWith('data: {'))
       .map((frame) => JSON.parse(frame.slice(6)).choices[0]);
-    expect(chunks.map(({ delta }) => delta.content)).toEqual(['I look.', undefined, undefined]);
-    const calls = chunks.map(({ delta }) => delta.tool_calls);
+    expect(chunks.map(({ delta }) => delta.content)).toEqual(['I look.', undefined, undefined, undefined]);
+    const calls = chunks.slice(0, 3).map(({ delta }) => delta.tool_calls);
     expect(calls).toMatchObject(
       ['Bern', 'Rome', 'Zug'].map((city, index) => [{ index, function: { arguments: JSON.stringify({ city }) } }]),
     );
-    expect(chunks.map((chunk) => chunk.finish_reason)).toEqual([null, null, 'tool_calls']);
+    expect(chunks.map((chunk) => chunk.finish_reason)).toEqual([null, null, null, 'tool_calls']);
+    expect(chunks.at(-1).delta).toEqual({});
   },
 );

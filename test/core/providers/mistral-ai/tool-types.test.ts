@@ -99,10 +99,11 @@ it('mistral-ai: parallel calls in one chunk are chunks of their own, as OpenAI s
     [[0, 'a']],
     [[1, 'b']],
     [[2, 'c']],
+    undefined,
   ]);
-  expect(choices.map((choice) => choice?.delta.content)).toEqual(['x', undefined, undefined]);
-  expect(choices.map((choice) => choice?.finish_reason)).toEqual([null, null, 'tool_calls']);
-  expect(chunks.map((chunk) => chunk.usage?.total_tokens)).toEqual([undefined, undefined, 2]);
+  expect(choices.map((choice) => choice?.delta.content)).toEqual(['x', undefined, undefined, undefined]);
+  expect(choices.map((choice) => choice?.finish_reason)).toEqual([null, null, null, 'tool_calls']);
+  expect(chunks.map((chunk) => chunk.usage?.total_tokens)).toEqual([undefined, undefined, undefined, 2]);
 });
 
 it.each(['message', 'delta'])('mistral-ai: arguments of a tool call that are an object become JSON text in a %s', (member) => {
