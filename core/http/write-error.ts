@@ -52,6 +52,7 @@ const controlPlaneCodes: Record<number, string> = { 404: 'AB08', 429: 'AB06', 50
 
 function bodyOf(error: GatewayError, format: ErrorFormat, requestId: string | null): object {
   const { authCode, type } = errorTable[error.code];
+  const shownType = format === 'messages' ? messagesErrorType(error.status) : type;
   const message = authCode === null ? error.message : `Svc Error: ${error.message}. Error Code: ${authCode}`;
   return {
     ...(format === 'messages' ? { type: 'error', request_id: requestId } : {}),
@@ -59,10 +60,10 @@ function bodyOf(error: GatewayError, format: ErrorFormat, requestId: string | nu
     message,
     ...(error.errors === null ? {} : { errors: error.errors }),
     error: savedOnlyCodes.has(error.code)
-      ? { code: error.code, message, field: error.param }
+      ? { ...(format === 'messages' ? { type: shownType } : {}), code: error.code, message, field: error.param }
       : {
           message,
-          type: format === 'messages' ? messagesErrorType(error.status) : type,
+          type: shownType,
           param: error.param,
           code: authCode ?? error.code,
           name: error.code,

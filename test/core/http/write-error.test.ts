@@ -55,6 +55,14 @@ describe('error replies', () => {
     });
   });
 
+  it('have a type on /v1/messages also in saved-only mode, as those of Anthropic', () => {
+    const error = new GatewayError('inline_config_blocked', { message: 'Inline configs are blocked', param: 'x-svc-config' });
+    expect(JSON.parse(errorReply(error, 'messages', 'r1').body)).toMatchObject({
+      type: 'error',
+      error: { type: 'invalid_request_error', code: 'inline_config_blocked', field: 'x-svc-config' },
+    });
+  });
+
   it('have whole seconds in retry-after, always with a 503', () => {
     const wait = (error: GatewayError): string | undefined => {
       const { headers } = errorReply(error);

@@ -106,7 +106,8 @@ The body is \`{"status":"failure","message":…,"error":{"message","type","param
 
 Two kinds of errors have other members, as clients of the reference expect:
 
-- The codes \`inline_…_blocked\` have \`"error":{"code","message","field"}\`: \`code\` is the name below, and \`field\` the header or field.
+- The codes \`inline_…_blocked\` have \`"error":{"code","message","field"}\`: \`code\` is the name below, and \`field\` the header or field. On
+  \`/v1/messages\` they have \`type\` too.
 - A guardrail that denies has \`"error":{"message","type","param","code"}\` with the type \`hooks_failed\`, and \`hook_results\` beside \`error\`.
 
 An error that the provider returned keeps its status and has the body \`{"error":{…},"provider":…}\`. On pass-through routes the
