@@ -1,9 +1,20 @@
 import type { GuardrailRecord } from '../contract/plugin/guardrails/guardrail-result.ts';
 import type { AttemptRecord, RequestRecord, RequestTimes } from '../contract/plugin/record/record.ts';
 import { isEmptyObject } from '../contract/values/json/json.ts';
+import { compileNumbers } from './compile-members.ts';
 import type { LineBuffer } from './line-buffer.ts';
 import { PartCache } from './part-cache.ts';
-import { attemptPart, callerPart, callPart, checkPart, guardrailPart, rareMembers } from './record-parts.ts';
+import {
+  attemptNames,
+  attemptNumberNames,
+  callerNames,
+  callNames,
+  checkNames,
+  guardrailNames,
+  numberNames,
+  rareMembers,
+  timeNames,
+} from './record-parts.ts';
 
 const named = (name: string): Buffer => Buffer.from(`,"${name}":`);
 
@@ -12,51 +23,34 @@ const names = {
   traceId: named('traceId'),
   createdAt: named('createdAt'),
   path: named('path'),
+  rawUsage: named('rawUsage'),
   clientAddress: named('clientAddress'),
   metadata: named('metadata'),
-  rawUsage: named('rawUsage'),
-  attempts: named('attempts'),
+  times: named('times'),
   guardrails: named('guardrails'),
   checks: named('checks'),
-  times: named('times'),
-  startMs: named('startMs'),
+  attempts: named('attempts'),
   durationMs: named('durationMs'),
-  upstreamFirstByteMs: named('upstreamFirstByteMs'),
-  upstreamLastByteMs: named('upstreamLastByteMs'),
-  parse: named('parse'),
-  limits: named('limits'),
-  cache: named('cache'),
-  replyParse: named('replyParse'),
-  upstream: named('upstream'),
-  own: named('own'),
-  retryAttemptCount: named('retryAttemptCount'),
-  inputTokens: named('inputTokens'),
-  cacheReadTokens: named('cacheReadTokens'),
-  cacheWriteTokens: named('cacheWriteTokens'),
-  outputTokens: named('outputTokens'),
-  reasoningTokens: named('reasoningTokens'),
-  firstByteMs: named('firstByteMs'),
-  requestBytes: named('requestBytes'),
-  replyBytes: named('replyBytes'),
   noMembers: Buffer.from('{}'),
   end: Buffer.from('}\n'),
 };
+
+const addNumbers = compileNumbers<RequestRecord>(numberNames);
+const addAttemptNumbers = compileNumbers<AttemptRecord>(attemptNumberNames);
+const addTimes = compileNumbers<RequestTimes>(timeNames);
 
 /** More bytes than the names and numbers of a record take. */
 const ownBytes = 2048;
 /** More bytes than the names and numbers of an attempt, of a guardrail or of a check take. */
 const itemBytes = 256;
 
-/**
- * Writes records as lines of JSON, equal to those of `JSON.stringify` but for the order of their members. The code names every
- * member, because loops over lists of names took as long as `JSON.stringify`.
- */
+/** Writes records as lines of JSON, equal to those of `JSON.stringify` but for the order of their members. */
 export class RecordEncoder {
-  readonly #callers = new PartCache(callerPart.pick, callerPart.equals);
-  readonly #calls = new PartCache(callPart.pick, callPart.equals);
-  readonly #attempts = new PartCache(attemptPart.pick, attemptPart.equals);
-  readonly #guardrails = new PartCache(guardrailPart.pick, guardrailPart.equals);
-  readonly #checks = new PartCache(checkPart.pick, checkPart.equals);
+  readonly #callers = new PartCache<RequestRecord>(callerNames);
+  readonly #calls = new PartCache<RequestRecord>(callNames);
+  readonly #attempts = new PartCache<AttemptRecord>(attemptNames);
+  readonly #guardrails = new PartCache<GuardrailRecord>(guardrailNames);
+  readonly #checks = new PartCache<GuardrailRecord['checks'][number]>(checkNames);
 
   /** Adds the line of a record. */
   add(lines: LineBuffer, record: RequestRecord): void {
@@ -79,24 +73,20 @@ export class RecordEncoder {
     lines.part(call);
     lines.part(names.path);
     lines.string(path);
-    lines.member(names.retryAttemptCount, record.retryAttemptCount);
-    lines.member(names.inputTokens, record.inputTokens);
-    lines.member(names.cacheReadTokens, record.cacheReadTokens);
-    lines.member(names.cacheWriteTokens, record.cacheWriteTokens);
-    lines.member(names.outputTokens, record.outputTokens);
-    lines.member(names.reasoningTokens, record.reasoningTokens);
+    addNumbers(lines, record);
     lines.part(names.rawUsage);
     lines.text(rawUsage);
-    lines.member(names.durationMs, record.durationMs);
-    lines.member(names.firstByteMs, record.firstByteMs);
-    lines.member(names.requestBytes, record.requestBytes);
-    lines.member(names.replyBytes, record.replyBytes);
     lines.part(names.clientAddress);
     lines.string(clientAddress);
     lines.part(names.metadata);
     if (metadata === '') lines.part(names.noMembers);
     else lines.text(metadata);
-    if (record.times !== undefined) addTimes(lines, record.times);
+    if (record.times !== undefined) {
+      lines.part(names.times);
+      const start = lines.length;
+      addTimes(lines, record.times);
+      lines.enclose(start, '{', '}');
+    }
     lines.part(rare);
     if (record.guardrails !== undefined) this.#addGuardrails(lines, record.guardrails);
     this.#addAttempts(lines, record.attempts);
@@ -113,10 +103,7 @@ export class RecordEncoder {
       lines.comma();
       const begin = lines.length;
       lines.part(part);
-      lines.member(names.startMs, attempt.startMs);
-      lines.member(names.durationMs, attempt.durationMs);
-      lines.member(names.upstreamFirstByteMs, attempt.upstreamFirstByteMs);
-      lines.member(names.upstreamLastByteMs, attempt.upstreamLastByteMs);
+      addAttemptNumbers(lines, attempt);
       lines.enclose(begin, '{', '}');
     }
     lines.enclose(start, '[', ']');
@@ -157,16 +144,4 @@ export class RecordEncoder {
     }
     lines.enclose(start, '[', ']');
   }
-}
-
-function addTimes(lines: LineBuffer, times: RequestTimes): void {
-  lines.part(names.times);
-  const start = lines.length;
-  lines.member(names.parse, times.parse);
-  lines.member(names.limits, times.limits);
-  lines.member(names.cache, times.cache);
-  lines.member(names.replyParse, times.replyParse);
-  lines.member(names.upstream, times.upstream);
-  lines.member(names.own, times.own);
-  lines.enclose(start, '{', '}');
 }

@@ -1,23 +1,25 @@
+import { compileEquals, compilePick, type MemberNames } from './compile-members.ts';
+
 /** Keys whose parts are kept. When there are more, all parts are written again. */
 const keysMax = 1000;
 /** Parts of one key. A further one replaces the oldest. */
 const variantsMax = 8;
 
 interface Part<Values> {
-  readonly values: Values;
+  readonly values: Partial<Values>;
   readonly bytes: Uint8Array;
 }
 
-/** Members of JSON objects that many lines share, written once. They are found by a key and compared with `equals`. */
+/** Members of JSON objects that many lines share, written once. They are found by a key and compared with `===`. */
 export class PartCache<Values extends object> {
-  readonly #pick: (from: Values) => Values;
-  readonly #equals: (one: Values, other: Values) => boolean;
+  readonly #pick: (from: Values) => Partial<Values>;
+  readonly #equals: (one: Partial<Values>, other: Values) => boolean;
   readonly #parts = new Map<string, Part<Values>[]>();
 
-  /** `pick` copies the members, in the order in which they are written. */
-  constructor(pick: (from: Values) => Values, equals: (one: Values, other: Values) => boolean) {
-    this.#pick = pick;
-    this.#equals = equals;
+  /** `names`: the members, in the order in which they are written. */
+  constructor(names: MemberNames<Values>) {
+    this.#pick = compilePick(names);
+    this.#equals = compileEquals(names);
   }
 
   /** Returns the members, each behind a comma: `,"provider":"openai","stream":false`. Undefined ones are left out. */

@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { GuardrailRecord } from '../../core/contract/plugin/guardrails/guardrail-result.ts';
 import type { Reply } from '../../core/contract/plugin/plugin.ts';
-import { isEmptyObject, type JsonObject } from '../../core/contract/values/json/json.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { isoTime } from '../../core/contract/values/time/iso-time.ts';
 import type { Guardrail } from './compile.ts';
 import type { CheckResult, GuardrailResult } from './run.ts';
@@ -210,7 +210,6 @@ export function recordResults(ctx: RequestContext, results: readonly GuardrailRe
 /** The result as the record of the request holds it: without texts. */
 export function toRecord(result: GuardrailResult, targetPath: string | null): GuardrailRecord {
   const { guardrail, verdict, checks } = result;
-  const feedback = verdict ? guardrail.onSuccess : guardrail.onFail;
   return {
     id: guardrail.id,
     side: guardrail.side,
@@ -228,11 +227,7 @@ export function toRecord(result: GuardrailResult, targetPath: string | null): Gu
       failedOpen: check.error !== undefined && check.passed,
       durationMs: roundMs(check.durationMs),
     })),
-    feedback: feedback && {
-      value: feedback.value,
-      weight: feedback.weight,
-      ...(!isEmptyObject(feedback.metadata) && { metadata: feedback.metadata }),
-    },
+    feedback: verdict ? guardrail.onSuccess : guardrail.onFail,
   };
 }
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Secret } from '../../values/credentials/secret.ts';
-import type { JsonObject } from '../../values/json/json.ts';
+import { isEmptyObject, type JsonObject } from '../../values/json/json.ts';
 
 /** `start`: before a request is limited or routed, `input`: requests, `output`: responses. */
 export const guardrailSides = ['start', 'input', 'output'] as const;
@@ -78,7 +78,8 @@ interface Feedback {
   readonly value: number;
   /** 0 to 1. */
   readonly weight: number;
-  readonly metadata: JsonObject;
+  /** Absent if there is none. */
+  readonly metadata?: JsonObject;
 }
 
 /** The guardrails of one target, inheritance applied. */
@@ -334,7 +335,7 @@ function actionsOf(entry: Actions): GuardrailActions {
 function feedbackOf(given: v.InferOutput<typeof action>): Feedback | null {
   if (!given?.feedback) return null;
   const { value, weight, metadata } = given.feedback;
-  return { value, weight, metadata: metadata === undefined || metadata === '' ? {} : metadata };
+  return { value, weight, ...(metadata && !isEmptyObject(metadata) && { metadata }) };
 }
 
 /** Adds the prefix that may be left out. The reference lists one check with another spelling than its gateway runs. */
