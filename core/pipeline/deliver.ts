@@ -101,7 +101,7 @@ async function sendLastEvents(options: PipelineOptions, ctx: RequestContext, sin
 
 function sendReply(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, given: Reply): void {
   let reply = given;
-  for (const hook of ctx.plan.onOwnReply) reply = hook(ctx, reply);
+  for (const hook of ctx.plan.onOwnReply) reply = hook(ctx, reply) ?? reply;
   const headers = [...reply.headers];
   addGatewayHeaders(ctx, headers, reply.status, null);
   complete(options, ctx, sink, { kind: kindOf(ctx, reply), status: reply.status, error: null }, headers, reply.body);

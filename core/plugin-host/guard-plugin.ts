@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { CoreHooks, CorePlugin, CoreServices } from '../contract/plugin/core-plugin.ts';
 import type { Plan, Target } from '../contract/plugin/plan.ts';
-import { type HookName, type Hooks, hookNames, type Plugin } from '../contract/plugin/plugin.ts';
+import { type HookName, type Hooks, hookNames, type Plugin, type Reply } from '../contract/plugin/plugin.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import { isPromise } from '../contract/values/maybe.ts';
 import { checkHooks } from './check-plugin.ts';
@@ -91,6 +91,11 @@ const guards: Record<HookName, (hook: AnyHook, of: GuardedHook) => AnyHook> = {
   onReply: asynchronous((result, [, head]) => {
     checkHead(head as Parameters<typeof checkHead>[0]);
     return readReply(result);
+  }),
+  onOwnReply: synchronous((result, [, given]) => {
+    const reply = readReply(result);
+    // A changed denial stays one in the record.
+    return reply && { ...(given as Reply), ...reply };
   }),
   onError: asynchronous(readReply),
   onChunk: synchronous(readChunk),

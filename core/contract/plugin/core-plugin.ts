@@ -49,8 +49,6 @@ export interface CoreHooks extends Hooks<RequestContext, Target> {
   holdsStream?(ctx: RequestContext): boolean;
   /** At the end of a complete stream: returns the text to send after its last event. The reply and its record wait for it. */
   onStreamEnd?(ctx: RequestContext): Maybe<string>;
-  /** A reply of a plugin that is sent in place of the provider's, such as a hit of the cache. Returns it or a changed one. */
-  onOwnReply?(ctx: RequestContext, reply: Reply): Reply;
   /**
    * Strategies: the next target; `last` is null for the first attempt; null gives up. Does no I/O. Called once for each result.
    */

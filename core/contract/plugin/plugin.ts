@@ -122,6 +122,7 @@ export const hookNames = [
   'onAttemptResponse',
   'onReply',
   'onChunk',
+  'onOwnReply',
   'onError',
   'onEnd',
   'onClose',
@@ -146,9 +147,14 @@ export interface Hooks<Context = PluginContext, Leaf = PluginTarget> {
   onReply?(ctx: Context, head: ReplyHead): Maybe<Reply | undefined | void>;
   /**
    * Each chunk of a reply, up the list; synchronous; null drops the chunk. Throwing GatewayError ends the stream with that error. Replies from
-   * the cache do not pass through it, and hold the changes of plugins of the stages `cache`, `strategy` and `output-guardrails` only.
+   * the cache pass through `onOwnReply` instead, and hold the changes of plugins of the stages `cache`, `strategy` and `output-guardrails` only.
    */
   onChunk?(ctx: Context, chunk: Uint8Array): Uint8Array | null;
+  /**
+   * A whole reply that is sent in place of a provider's: a hit of the cache, the reply of a plugin, a list of models. Up the list; synchronous. A
+   * Reply replaces it. Copy its body before you change it: other requests may get the same bytes.
+   */
+  onOwnReply?(ctx: Context, reply: Reply): Reply | undefined | void;
   /** Any failure before the first byte. A Reply is sent instead of the error. */
   onError?(ctx: Context, error: GatewayError): Maybe<Reply | undefined | void>;
   /** Every request, exactly once, when its reply is complete or about to be. Must not throw; a throw is logged. */

@@ -1,5 +1,6 @@
+import { createHmac } from 'node:crypto';
 import { chatReply, chatStream, createTestGateway, messagesReply, providerReply, type TestGateway } from 'svc-gateway/test-kit';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { loadPlugins } from '../../../core/plugin-host/load-plugins.ts';
 
 const started: TestGateway[] = [];
@@ -94,6 +95,33 @@ describe('example ask-policy', () => {
     if (reply) gateway.service('https://policy.example', () => reply);
     expect((await gateway.send({ config })).status).toBe(503);
     expect(gateway.providerCalls).toHaveLength(0);
+  });
+});
+
+describe('example sign-replies', () => {
+  beforeAll(() => vi.stubEnv('REPLY_SIGNING_KEY', 'a key'));
+  afterAll(() => vi.unstubAllEnvs());
+  const signatureOf = (text: string) => createHmac('sha256', 'a key').update(text).digest('hex');
+
+  it('signs plain replies with the results of guardrails, and cached ones', async () => {
+    const gateway = await start('sign-replies');
+    gateway.provider(providerReply(200, chatReply('hi')));
+    const check = { 'default.contains': { operator: 'none', words: ['no'] } };
+    const config = { cache: { mode: 'simple' }, input_guardrails: [{ ...check, deny: true }] };
+    for (const cacheStatus of ['MISS', 'HIT']) {
+      const { header, text, record } = await gateway.send({ config });
+      expect([record.cacheStatus, header('x-signature')]).toEqual([cacheStatus, signatureOf(text)]);
+    }
+  });
+
+  it('signs cached streams and lists of models, but not streams of providers', async () => {
+    const gateway = await start('sign-replies');
+    gateway.provider(chatStream(['h', 'i']));
+    const request = { config: { cache: { mode: 'simple' } }, stream: true };
+    expect((await gateway.send(request)).header('x-signature')).toBeUndefined();
+    const hit = await gateway.send(request);
+    const list = await gateway.send({ method: 'GET', path: '/v1/models' });
+    for (const { header, text } of [hit, list]) expect(header('x-signature')).toBe(signatureOf(text));
   });
 });
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import type { CorePlugin } from '../../../core/contract/plugin/core-plugin.ts';
-import type { Hooks, Plugin } from '../../../core/contract/plugin/plugin.ts';
+import type { Hooks, Plugin, Reply } from '../../../core/contract/plugin/plugin.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { guardPlugin } from '../../../core/plugin-host/guard-plugin.ts';
 import { tryExamples } from '../../../core/plugin-host/load-plugins.ts';
@@ -127,6 +127,12 @@ describe('a malformed plugin result is a 500 that names the plugin', () => {
     }
   });
 
+  it.each(['text', { status: 99, headers: [], body: '' }, Promise.resolve(good)])('onOwnReply with %s', async (result) => {
+    const { sink, text, harness } = await send({ onRequest: () => good, onOwnReply: () => result });
+    expect([sink.status, text]).toEqual([500, expect.stringContaining('plugin odd')]);
+    expect(JSON.stringify(harness.logs)).toContain('plugin odd, onOwnReply:');
+  });
+
   it('a malformed entry of ctx.replyHeaders, which is then on no reply', async () => {
     const { sink } = await send({ onRequest: (ctx: { replyHeaders: unknown[] }) => void ctx.replyHeaders.push('x-odd') });
     expect(sink.status).toBe(500);
@@ -145,6 +151,34 @@ describe('a correct plugin reply', () => {
 
   it('may be null or undefined: the request continues', async () => {
     for (const result of [null, undefined]) expect((await send({ onRequest: () => result })).text).toContain('secret words');
+  });
+});
+
+describe('onOwnReply', () => {
+  it('replaces the reply of a plugin, and leaves it if it returns nothing', async () => {
+    const other = { status: 201, headers: ['X-Own', '1'], body: 'other' };
+    const { sink, text } = await send({ onRequest: () => good, onOwnReply: () => other });
+    expect([sink.status, sink.header('x-own'), text]).toEqual([201, '1', 'other']);
+    for (const result of [null, undefined])
+      expect((await send({ onRequest: () => good, onOwnReply: () => result })).text).toBe('x');
+  });
+
+  it('is not called for the reply of a provider', async () => {
+    expect((await send({ onOwnReply: () => good })).text).toContain('secret words');
+  });
+
+  it('leaves a denial with status 200 a denial in the record', async () => {
+    const plugins = [
+      pluginOf(
+        { onOwnReply: (_ctx: unknown, reply: Reply) => ({ ...reply, isDenial: undefined, body: 'denied' }) },
+        { stage: 'record' },
+      ),
+      { ...pluginOf({}), name: 'denier', onConfig: () => ({ onRequest: () => ({ ...good, isDenial: true }) }) },
+    ];
+    const harness = createHarness({ plugins });
+    const sink = await harness.send(chat);
+    expect([sink.status, Buffer.concat(sink.chunks).toString()]).toEqual([200, 'denied']);
+    expect(harness.records).toMatchObject([{ outcome: 'refused', status: 200 }]);
   });
 });
 
