@@ -1,4 +1,7 @@
 import { createHmac } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { chatReply, chatStream, createTestGateway, messagesReply, providerReply, type TestGateway } from 'svc-gateway/test-kit';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { loadPlugins } from '../../../core/plugin-host/load-plugins.ts';
@@ -122,6 +125,37 @@ describe('example sign-replies', () => {
     const hit = await gateway.send(request);
     const list = await gateway.send({ method: 'GET', path: '/v1/models' });
     for (const { header, text } of [hit, list]) expect(header('x-signature')).toBe(signatureOf(text));
+  });
+});
+
+describe('example cap-users', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'cap-users-'));
+  beforeAll(() => vi.stubEnv('CAP_USERS_FILE', join(folder, 'caps.db')));
+  afterAll(() => {
+    vi.unstubAllEnvs();
+    rmSync(folder, { recursive: true });
+  });
+  // A reply has 3 tokens of input and 2 of output.
+  const caps = { usdPerDay: 0.00001, usdPerMillionTokens: { input: 1, output: 1 } };
+  const config = { cache: { mode: 'simple' }, plugins: { 'cap-users': caps } };
+
+  it('rejects requests of a user who has spent the cap, also at another gateway, and of no others', async () => {
+    const gateway = await start('cap-users');
+    const send = async (user: string, text: string) => (await gateway.send({ config, metadata: { user }, text })).status;
+    gateway.provider(...Array.from({ length: 3 }, () => providerReply(200, chatReply('hi'))));
+    expect([await send('ada', 'one'), await send('ada', 'two'), await send('ada', 'three')]).toEqual([200, 200, 403]);
+    expect(await send('bob', 'three')).toBe(200);
+    const other = await start('cap-users');
+    expect((await other.send({ config, metadata: { user: 'ada' }, text: 'four' })).status).toBe(403);
+  });
+
+  it('counts no hits of the cache, and asks for a user', async () => {
+    const gateway = await start('cap-users');
+    gateway.provider(providerReply(200, chatReply('hi')));
+    const statuses = [];
+    for (let i = 0; i < 4; i++) statuses.push((await gateway.send({ config, metadata: { user: 'eve' } })).status);
+    expect(statuses).toEqual([200, 200, 200, 200]);
+    expect((await gateway.send({ config })).status).toBe(400);
   });
 });
 
