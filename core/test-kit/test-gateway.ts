@@ -131,6 +131,8 @@ export function createTestGateway(options: TestGatewayOptions): TestGateway {
     },
     async send(request = {}) {
       const { method, path = '/v1/chat/completions', config, metadata } = request;
+      // Authors without a compiler pass lists, as other headers of the contract are: their items would be headers named 0, 1, ….
+      if (Array.isArray(request.headers)) throw new TypeError('send: headers: expected an object of names and values');
       const headers = {
         ...(config === undefined
           ? {}

@@ -122,6 +122,11 @@ describe('test kit', () => {
     });
   });
 
+  it('refuses headers as a list, which a call of a plugin takes', async () => {
+    const headers = ['x-team', 'search'] as unknown as Record<string, string>;
+    await expect(start().send({ headers })).rejects.toThrow('send: headers: expected an object of names and values');
+  });
+
   it('sets time, chance and the caller', async () => {
     const plugin = pluginOf((_config, _scope, { clock, random }) => ({
       onRequest(ctx) {
