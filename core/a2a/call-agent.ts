@@ -1,11 +1,12 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { UpstreamCall } from '../contract/provider/upstream.ts';
-import { GatewayError } from '../contract/values/errors/errors.ts';
+import type { GatewayError } from '../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList } from '../contract/values/http/http.ts';
 import { isEventStream } from '../contract/values/text/event-text.ts';
 import { sendAttempt } from '../json-rpc/attempt.ts';
 import { forwardedHeaders, passedHeaders } from '../json-rpc/headers.ts';
 import { nameCounterpart } from '../json-rpc/name-counterpart.ts';
+import { requireUsable } from '../json-rpc/require-usable.ts';
 import type { ExchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
 import type { AgentAddress, AgentSettings } from './agent-settings.ts';
@@ -45,7 +46,7 @@ export async function callAgent(ctx: RequestContext, options: PipelineOptions, o
   const { document, headers: own } = outgoing.agent;
   const called = { kind: 'agent', label: 'agent', document, headers: own, named: nameAgent } as const;
   const { status, headers, stream } = await sendAttempt(ctx, options, called, upstreamCall(ctx, options, outgoing));
-  requireUsable(status, stream);
+  requireUsable('agent', status, stream);
   const isStream = isEventStream(findHeader(headers, 'content-type'));
   return { status, headers: passedHeaders(headers, passed), isStream, stream };
 }
@@ -70,16 +71,6 @@ function upstreamCall(ctx: RequestContext, { prefixes }: PipelineOptions, outgoi
     ...{ method: ctx.request.method, headers, body },
     timeouts: { connectMs, firstByteMs: ms, idleMs: ms, totalMs: 0 },
   };
-}
-
-function requireUsable(status: number, stream: ExchangeStream): void {
-  if (status !== 401 && status !== 403 && (status < 300 || status >= 400)) return;
-  stream.abort();
-  const message =
-    status < 400
-      ? `The agent replied with a redirect (${status}). Redirects are not followed`
-      : `The agent rejected the credential of its integration (${status})`;
-  throw new GatewayError('upstream_status', { message });
 }
 
 /** Names the agent instead of a provider in errors of the transport. */

@@ -9,6 +9,7 @@ import { passedHeaders } from '../json-rpc/headers.ts';
 import { type ClientMessage, errorBody, toRpcError } from '../json-rpc/messages.ts';
 import type { OpenStreams } from '../json-rpc/open-streams.ts';
 import { messageBytesMax, relayJson, relayStream } from '../json-rpc/relay-reply.ts';
+import { requireUsable } from '../json-rpc/require-usable.ts';
 import type { ToolChecks, ToolGuardrails } from '../json-rpc/tool-guardrails.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
@@ -17,7 +18,7 @@ import { canRenew, renewed } from './credentials/authorised.ts';
 import type { UpstreamTokens } from './credentials/upstream-tokens.ts';
 import type { SignIdentity } from './headers/identity-headers.ts';
 import type { MappedHeaders } from './headers/mapped-headers.ts';
-import { isJson, passedNames, requireMessages, requireUsable } from './headers/upstream-reply.ts';
+import { isJson, passedNames, requireMessages } from './headers/upstream-reply.ts';
 import type { ToolLists } from './lists/tool-lists.ts';
 import { exchangeRest } from './rest/exchange-rest.ts';
 import type { ClientQuestions } from './revisions/client-questions.ts';
@@ -120,7 +121,7 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
   if (asked !== null) return exchangeAsking(work, outgoing, asked).finally(() => charge(work));
   const { status, headers, sender, client, ...sent } = await sendAuthorised(work, outgoing, named);
   let { stream } = sent;
-  requireUsable(status, stream);
+  requireUsable('MCP server', status, stream);
   if (outgoing.message?.kind === 'request') requireMessages(status, headers, stream);
   if (mayRefuseRevision(status, outgoing)) {
     const body = (await stream.whole(messageBytesMax)) ?? new Uint8Array();

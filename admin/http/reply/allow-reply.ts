@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isUnknownKey } from '../../../core/contract/values/errors/input-issues.ts';
 import type { Log } from '../../../core/contract/values/log/log.ts';
 import type { AdminRoute } from '../route.ts';
 
@@ -29,10 +30,6 @@ export function allowReply(
     else if (issue.type === 'union' || issue.type === 'variant') throw new Error(problem);
   }
   return sent;
-}
-
-function isUnknownKey(issue: v.BaseIssue<unknown>): boolean {
-  return issue.type === 'strict_object' && issue.expected === 'never';
 }
 
 function remove(root: unknown, path: readonly { readonly key: unknown }[]): void {

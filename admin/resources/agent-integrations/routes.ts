@@ -1,4 +1,5 @@
 import type { FilterQuery } from '@mikro-orm/core';
+import { levelScopes } from '../../access/level-scopes.ts';
 import { countWorkspaces, globalAccessOf, sharedWith } from '../../access/workspace-sharing.ts';
 import { findPage } from '../../db/find-page.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
@@ -11,7 +12,7 @@ import { createBody, createReply, listQuery, listReply, readReply, updateBody } 
 import { agentIntegrationAccess, archiveAgentIntegration, createAgentIntegration, updateAgentIntegration } from './service.ts';
 import { toRow } from './to-reply.ts';
 
-const scopes = (action: string) => [`organisation_agent_integrations.${action}`, `workspace_agent_integrations.${action}`];
+const scopes = levelScopes('agent_integrations');
 const shared = { tenant: 'either', resource: 'agent_integrations', query: tenantQuery, body: null } as const;
 const item = '/agent-integrations/:agentIntegrationId';
 

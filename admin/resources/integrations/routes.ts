@@ -1,5 +1,6 @@
 import { raw } from '@mikro-orm/core';
 import { canonicalProviderId, declarationOf } from '../../../core/providers/declarations.ts';
+import { levelScopes } from '../../access/level-scopes.ts';
 import { findPage } from '../../db/find-page.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';
@@ -26,7 +27,7 @@ import {
 import { createProvider } from './sharing/create-provider.ts';
 import { toOwnReply, toRow, toSharedReply } from './to-reply.ts';
 
-const scopesFor = (action: string) => [`organisation_integrations.${action}`, `workspace_integrations.${action}`];
+const scopes = levelScopes('integrations');
 
 /** Routes of stored accounts at providers. */
 export const integrationRoutes: readonly AdminRoute[] = [
@@ -35,7 +36,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
     path: '/integrations',
     summary: 'List stored accounts at providers: those of the organisation, then those of workspaces, each newest first',
     reply: listReply,
-    scopes: scopesFor('list'),
+    scopes: scopes('list'),
     tenant: 'either',
     resource: 'integrations',
     action: 'list',
@@ -72,7 +73,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
     path: '/integrations',
     summary: 'Store an account at a provider',
     reply: createReply,
-    scopes: scopesFor('create'),
+    scopes: scopes('create'),
     tenant: 'either',
     resource: 'integrations',
     action: 'create',
@@ -113,7 +114,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
     path: '/integrations/:slug',
     summary: 'Read an integration, its secrets masked',
     reply: readReply,
-    scopes: scopesFor('read'),
+    scopes: scopes('read'),
     tenant: 'either',
     resource: 'integrations',
     action: 'read',
@@ -130,7 +131,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
     path: '/integrations/:slug',
     summary: 'Change an integration',
     reply: emptyReply,
-    scopes: scopesFor('update'),
+    scopes: scopes('update'),
     tenant: 'either',
     resource: 'integrations',
     action: 'update',
@@ -159,7 +160,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
     path: '/integrations/:slug',
     summary: 'Archive an integration; its providers stop working',
     reply: emptyReply,
-    scopes: scopesFor('delete'),
+    scopes: scopes('delete'),
     tenant: 'either',
     resource: 'integrations',
     action: 'delete',

@@ -1,3 +1,4 @@
+import { levelScopes } from '../../access/level-scopes.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
 import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
@@ -6,7 +7,7 @@ import { listApprovals } from './list-approvals.ts';
 import { mcpIntegrationAccess } from './service.ts';
 import { approveTools } from './tool-approvals.ts';
 
-const scopes = (action: string) => [`organisation_mcp_integrations.${action}`, `workspace_mcp_integrations.${action}`];
+const scopes = levelScopes('mcp_integrations');
 const shared = {
   tenant: 'either',
   resource: 'mcp_integrations',

@@ -1,3 +1,4 @@
+import { levelScopes } from '../../access/level-scopes.ts';
 import { invalid } from '../../http/errors.ts';
 import { checkHost } from '../../http/gateways/check-host.ts';
 import { tenantQuery } from '../../http/request/schemas.ts';
@@ -17,7 +18,7 @@ import { capabilitiesOf, findRestApi, infoOf } from './rest/rest-api.ts';
 import { mcpIntegrationAccess } from './service.ts';
 import { toCapabilityPage } from './to-capability-page.ts';
 
-const scopes = (action: string) => [`organisation_mcp_integrations.${action}`, `workspace_mcp_integrations.${action}`];
+const scopes = levelScopes('mcp_integrations');
 const shared = { tenant: 'either', resource: 'mcp_integrations', query: tenantQuery, body: null } as const;
 const item = '/mcp-integrations/:mcpIntegrationId';
 

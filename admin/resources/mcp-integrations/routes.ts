@@ -1,4 +1,5 @@
 import type { FilterQuery } from '@mikro-orm/core';
+import { levelScopes } from '../../access/level-scopes.ts';
 import {
   countWorkspaces,
   globalAccessOf,
@@ -39,7 +40,7 @@ import {
 } from './service.ts';
 import { toMetadata, toRow } from './to-reply.ts';
 
-const scopes = (action: string) => [`organisation_mcp_integrations.${action}`, `workspace_mcp_integrations.${action}`];
+const scopes = levelScopes('mcp_integrations');
 const shared = { tenant: 'either', resource: 'mcp_integrations', query: tenantQuery, body: null } as const;
 const item = '/mcp-integrations/:mcpIntegrationId';
 

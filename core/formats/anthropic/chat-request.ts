@@ -7,6 +7,7 @@ import { passedParams, textOnly } from '../openai/passed-params.ts';
 import { plainWherePossible, toConversation } from './chat-messages.ts';
 import { contentBlocks } from './content-parts.ts';
 import { samplingParams } from './sampling.ts';
+import { stopSequences } from './stop-sequences.ts';
 import { thinkingParams } from './thinking.ts';
 import { toolParams } from './tools.ts';
 
@@ -37,7 +38,7 @@ export function chatRequest(params: JsonObject, call: OperationCall): JsonObject
     messages,
     ...toolParams(params, call),
     ...samplingParams(params, thinks, call),
-    ...stopSequences(params, call),
+    ...stopSequences('stop_sequences', params, call),
     ...metadata(params, call),
     ...serviceTier(params, call),
     ...passed,
@@ -66,14 +67,6 @@ function outputFormat(params: JsonObject, call: OperationCall): { config: JsonOb
   noteOnce(call.adapted, 'response_format');
   const text = 'Answer with one valid JSON object and nothing else: no introduction, no code fence.';
   return { config: {}, instructions: [{ type: 'text', text }] };
-}
-
-/** Removes stop sequences that consist of white space only, because the provider refuses them. */
-function stopSequences(params: JsonObject, call: OperationCall): JsonObject {
-  const asked = typeof params.stop === 'string' ? [params.stop] : Array.isArray(params.stop) ? params.stop : [];
-  const usable = asked.filter((text) => typeof text === 'string' && text.trim() !== '');
-  if (usable.length < asked.length) noteOnce(call.dropped, 'stop');
-  return usable.length > 0 ? { stop_sequences: usable } : {};
 }
 
 /** The provider's metadata holds only an opaque user id. It has no field for OpenAI's free-form pairs. */

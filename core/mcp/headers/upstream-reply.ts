@@ -6,17 +6,6 @@ import type { ExchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
 /** Headers of a server that clients of the protocol read. */
 export const passedNames: readonly string[] = ['content-type', 'mcp-protocol-version', 'retry-after', 'allow'];
 
-/** Throws for replies that clients must not see: those about the gateway's own credential, and redirects. */
-export function requireUsable(status: number, stream: ExchangeStream): void {
-  if (status !== 401 && status !== 403 && (status < 300 || status >= 400)) return;
-  stream.abort();
-  const message =
-    status < 400
-      ? `The MCP server replied with a redirect (${status}). Redirects are not followed`
-      : `The MCP server rejected the credential of its integration (${status})`;
-  throw new GatewayError('upstream_status', { message });
-}
-
 /** Throws for a reply to a request that is neither JSON nor an event stream, such as the page of a login, or that accepts it without a message. */
 export function requireMessages(status: number, headers: HeaderList, stream: ExchangeStream): void {
   if (status > 299 || (status === 200 && (isJson(headers) || isEventStream(findHeader(headers, 'content-type'))))) return;

@@ -32,7 +32,7 @@ export function handshakeReply(
   message: ClientMessage,
 ): AttemptReply | null {
   const { method, kind, id, params } = message;
-  if (kind !== 'request') return { kind: 'replaced', reply: { status: 202, headers: [], body: '' } };
+  if (kind !== 'request') return emptyReply(202);
   const list = hasNotices ? { listChanged: true } : {};
   const facts = {
     capabilities: {
@@ -95,4 +95,9 @@ export function resultReply({ id, params }: ClientMessage, result: JsonObject): 
   const sent = isStateless ? { ...result, resultType: 'complete' } : result;
   const body = JSON.stringify({ jsonrpc: '2.0', id, result: sent });
   return { kind: 'replaced', reply: { status: 200, headers: ['content-type', 'application/json'], body } };
+}
+
+/** Returns a reply without a body, such as 202 to a notice. */
+export function emptyReply(status: number): AttemptReply {
+  return { kind: 'replaced', reply: { status, headers: [], body: '' } };
 }

@@ -7,10 +7,11 @@ import { textOf } from '../../contract/values/text/utf8.ts';
 import { passedHeaders } from '../../json-rpc/headers.ts';
 import { type ClientMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import { messageBytesMax, relayJson } from '../../json-rpc/relay-reply.ts';
+import { requireUsable } from '../../json-rpc/require-usable.ts';
 import type { ExchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Outgoing, Work } from '../exchange.ts';
-import { passedNames, requireUsable } from '../headers/upstream-reply.ts';
+import { passedNames } from '../headers/upstream-reply.ts';
 import { messageReader } from '../server/server-messages.ts';
 import { sendAuthorised } from '../sessions/send-in-session.ts';
 import type { SessionState, StatelessClient } from '../sessions/session-id.ts';
@@ -50,7 +51,7 @@ export async function exchangeAsking(work: Work, outgoing: Outgoing, session: Se
   try {
     for (let round = 0; ; round++) {
       const { status, headers, stream } = await sendAuthorised(work, next, session);
-      requireUsable(status, stream);
+      requireUsable('MCP server', status, stream);
       const reader = messageReader({ server, call, checks: outgoing.checks, session: null });
       const events = sendRead(reply, reader);
       if (status !== 200 && round === 0) {

@@ -4,7 +4,7 @@ import { textOf } from '../../contract/values/text/utf8.ts';
 import { type ClientMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Outgoing, Work } from '../exchange.ts';
-import { resultReply } from '../local-replies/local-replies.ts';
+import { emptyReply, resultReply } from '../local-replies/local-replies.ts';
 import { discover } from '../sessions/own-client.ts';
 import { callerOf, type SessionState } from '../sessions/session-id.ts';
 import { clientOf, discoverResult, initializeResult, prefersSession } from './handshakes.ts';
@@ -21,7 +21,7 @@ export async function replyLocally(work: Work, outgoing: Outgoing, session: Sess
   const { parts, ctx, server } = work;
   const { message, isOpening } = outgoing;
   if (session?.client) {
-    if (ctx.request.method === 'DELETE') return empty(200);
+    if (ctx.request.method === 'DELETE') return emptyReply(200);
     return message === null ? null : inSession(work, message);
   }
   const only = message === null || outgoing.routed !== null ? null : parts.revisions.only(server);
@@ -37,10 +37,10 @@ async function inSession({ parts, ctx }: Work, message: ClientMessage): Promise<
     const session = ctx.request.header('mcp-session-id') as string;
     // The process that asked may be gone, and its request with it.
     if (sent !== null) await parts.clientQuestions.settle(session, sent).catch(() => undefined);
-    return empty(202);
+    return emptyReply(202);
   }
   // A closed connection cancels a request at a server without sessions.
-  if (message.kind !== 'request') return empty(202);
+  if (message.kind !== 'request') return emptyReply(202);
   if (message.method === 'ping') return resultReply(message, {});
   if (!onlyInSessions.has(message.method ?? '')) return null;
   throw new RpcError(rpcCodes.methodNotFound, `Method not found: ${message.method}`, { id: message.id, status: 200 });
@@ -49,7 +49,7 @@ async function inSession({ parts, ctx }: Work, message: ClientMessage): Promise<
 /** A message of a client without sessions, for a server with sessions. */
 async function statelessly(work: Work, message: ClientMessage): Promise<AttemptReply | null> {
   const { parts, ctx, server } = work;
-  if (message.kind !== 'request') return empty(202);
+  if (message.kind !== 'request') return emptyReply(202);
   if (message.method === 'subscriptions/listen') return listenInSession(work, message);
   if (message.method !== 'server/discover') return null;
   const own = await parts.routedSessions.get(server, callerOf(ctx.identity as Identity, server));
@@ -70,8 +70,4 @@ async function initialize(work: Work, message: ClientMessage): Promise<AttemptRe
   const id = parts.sessionIds.seal(server.document.id, callerOf(ctx.identity as Identity, server), state);
   const { reply, ...rest } = resultReply(message, initializeResult(message, discovered, server.document.slug));
   return { ...rest, reply: { ...reply, headers: [...reply.headers, 'mcp-session-id', id] } };
-}
-
-function empty(status: number): AttemptReply {
-  return { kind: 'replaced', reply: { status, headers: [], body: '' } };
 }

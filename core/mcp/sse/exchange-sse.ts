@@ -8,7 +8,7 @@ import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Outgoing, Work } from '../exchange.ts';
 import { isStateless } from '../headers/routing-headers.ts';
 import { upstreamCall } from '../headers/upstream-call.ts';
-import { resultReply } from '../local-replies/local-replies.ts';
+import { emptyReply, resultReply } from '../local-replies/local-replies.ts';
 import { discoverResult, prefersSession } from '../revisions/handshakes.ts';
 import { listenInSession } from '../revisions/listen-in-session.ts';
 import { translatedReader } from '../revisions/translated-reader.ts';
@@ -38,7 +38,7 @@ export async function exchangeSse(work: Work, outgoing: Outgoing, renew: () => P
   if (!isRequest) {
     if (client === 'sessions' && isPassedNotice(message.method))
       await onConnection(work, renew, (connection, headers) => connection.notify(message, headers));
-    return { kind: 'replaced', reply: { status: 202, headers: [], body: '' } };
+    return emptyReply(202);
   }
   if (message.method === 'server/discover' && outgoing.message !== null) {
     if (prefersSession(outgoing.message)) {

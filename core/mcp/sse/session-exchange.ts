@@ -6,6 +6,7 @@ import { beginAttempt } from '../../json-rpc/attempt.ts';
 import { watchCaller } from '../../json-rpc/watch-caller.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Outgoing, Work } from '../exchange.ts';
+import { emptyReply } from '../local-replies/local-replies.ts';
 import type { Question } from '../peers/peers.ts';
 import { sessionNotFound } from '../refusals.ts';
 import { listeningOf } from '../server/listening.ts';
@@ -53,12 +54,12 @@ export async function exchangeInSseSession(
     if (ctx.request.method === 'GET') return await stream(work, at);
     if (message === null) {
       await work.parts.sseSessions.run(at, { action: 'end', message: {}, headers }, silent);
-      return empty(200);
+      return emptyReply(200);
     }
     const isRequest = call.id !== null && message.method !== undefined;
     if (isRequest) return await request(work, outgoing, at, message, headers);
     await counted(work, () => work.parts.sseSessions.run(at, { action: 'notify', message, headers }, silent));
-    return empty(202);
+    return emptyReply(202);
   } catch (thrown) {
     const isOver = thrown instanceof GatewayError && (thrown.detail === noSessionDetail || thrown.detail === lostDetail);
     if (!isOver) throw thrown;
@@ -128,7 +129,3 @@ async function counted<T>(work: Work, run: () => Promise<T>): Promise<T> {
 }
 
 const silent: Question = { onEvent: () => {}, onCancel: () => {} };
-
-function empty(status: number): AttemptReply {
-  return { kind: 'replaced', reply: { status, headers: [], body: '' } };
-}

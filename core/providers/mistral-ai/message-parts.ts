@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { changeMessages } from './change-messages.ts';
 
 /**
  * Returns a request with `file` and `input_audio` parts in Mistral's form: `document_url` for data and web addresses, `file` with
@@ -6,9 +7,7 @@ import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
  * there are none.
  */
 export function withMessageParts(params: JsonObject): JsonObject {
-  const { messages } = params;
-  if (!Array.isArray(messages) || !messages.some(hasOtherForm)) return params;
-  return { ...params, messages: messages.map((message) => (hasOtherForm(message) ? withParts(message) : message)) };
+  return changeMessages(params, hasOtherForm, withParts);
 }
 
 function hasOtherForm(message: unknown): message is JsonObject & { content: unknown[] } {

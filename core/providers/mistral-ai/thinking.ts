@@ -2,6 +2,7 @@ import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { urlCitation, webAddressIn } from '../../formats/openai/url-citations.ts';
 import { adaptInReply, dropFromReply } from '../../formats/reply-notes.ts';
+import { changeMessages } from './change-messages.ts';
 
 /**
  * Mistral's reasoning models return a list of parts, `{type: 'thinking', thinking: [{type: 'text', text}]}` and `{type: 'text',
@@ -53,9 +54,7 @@ export function contentAsText(call: OperationCall): (reply: JsonObject) => JsonO
 
 /** Returns a request with the `reasoning_content` of assistant messages in the form that Mistral accepts. */
 export function withThinkingParts(params: JsonObject): JsonObject {
-  const { messages } = params;
-  if (!Array.isArray(messages) || !messages.some(hasReasoning)) return params;
-  return { ...params, messages: messages.map((message) => (hasReasoning(message) ? asParts(message) : message)) };
+  return changeMessages(params, hasReasoning, asParts);
 }
 
 /** Returns the field of a choice whose content is a list of parts, or null. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { changeMessages } from './change-messages.ts';
 
 /** Form of tool call ids that Mistral accepts: nine letters and digits. Its API returns 422 for others. */
 const taken = /^[a-zA-Z0-9]{9}$/;
@@ -9,9 +10,7 @@ const taken = /^[a-zA-Z0-9]{9}$/;
  * its result change alike, so they still match. Returns the same object if nothing changes.
  */
 export function withToolIds(params: JsonObject): JsonObject {
-  const { messages } = params;
-  if (!Array.isArray(messages) || !messages.some(hasForeignId)) return params;
-  return { ...params, messages: messages.map((message) => (hasForeignId(message) ? withIds(message) : message)) };
+  return changeMessages(params, hasForeignId, withIds);
 }
 
 function hasForeignId(message: unknown): message is JsonObject {

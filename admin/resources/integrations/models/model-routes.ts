@@ -1,3 +1,4 @@
+import { levelScopes } from '../../../access/level-scopes.ts';
 import { requireModelRight } from '../../../access/model-rights.ts';
 import { invalid } from '../../../http/errors.ts';
 import { emptyReply } from '../../../http/reply/reply-schemas.ts';
@@ -7,7 +8,7 @@ import { findOwnIntegration, requireOwner } from '../service.ts';
 import { deleteModelsBody, deleteModelsQuery, modelsBody, modelsReply } from './model-schema.ts';
 import { type ListedModel, listModels, putModels, removeModels } from './models.ts';
 
-const scopesFor = (action: string) => [`organisation_integrations.${action}`, `workspace_integrations.${action}`];
+const scopes = levelScopes('integrations');
 
 /** Routes for the models of an integration: permission to call them, and their settings. */
 export const integrationModelRoutes: readonly AdminRoute[] = (['models', 'integration-models'] as const).flatMap((name) => [
@@ -16,7 +17,7 @@ export const integrationModelRoutes: readonly AdminRoute[] = (['models', 'integr
     path: `/integrations/:slug/${name}`,
     summary: 'List the models of an integration',
     reply: modelsReply,
-    scopes: scopesFor('read'),
+    scopes: scopes('read'),
     tenant: 'either',
     resource: 'integrations',
     action: 'list-models',
@@ -40,7 +41,7 @@ export const integrationModelRoutes: readonly AdminRoute[] = (['models', 'integr
     path: `/integrations/:slug/${name}`,
     summary: 'Enable, disable, add and price models of an integration',
     reply: emptyReply,
-    scopes: scopesFor('update'),
+    scopes: scopes('update'),
     tenant: 'either',
     resource: 'integrations',
     action: 'update-models',
@@ -62,7 +63,7 @@ export const integrationModelRoutes: readonly AdminRoute[] = (['models', 'integr
     path: `/integrations/:slug/${name}`,
     summary: 'Remove custom models of an integration',
     reply: emptyReply,
-    scopes: scopesFor('update'),
+    scopes: scopes('update'),
     tenant: 'either',
     resource: 'integrations',
     action: 'delete-models',

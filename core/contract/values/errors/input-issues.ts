@@ -31,7 +31,8 @@ export function issueTexts(issues: readonly v.BaseIssue<unknown>[], root: string
 
 const issuesMax = 50;
 
-function isUnknownKey(issue: v.BaseIssue<unknown>): boolean {
+/** True for a member that the schema does not have. */
+export function isUnknownKey(issue: v.BaseIssue<unknown>): boolean {
   return issue.type === 'strict_object' && issue.expected === 'never';
 }
 

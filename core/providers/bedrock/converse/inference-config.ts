@@ -1,5 +1,6 @@
 import type { OperationCall } from '../../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
+import { stopSequences } from '../../../formats/anthropic/stop-sequences.ts';
 import { noteOnce } from '../../../formats/note-once.ts';
 import { claudeTraits } from '../claude/claude-models.ts';
 import type { Reasoning } from './reasoning.ts';
@@ -11,7 +12,7 @@ import type { Reasoning } from './reasoning.ts';
 export function inferenceConfig(params: JsonObject, reasoning: Reasoning, call: OperationCall): JsonObject {
   const config: JsonObject = {};
   if (reasoning.maxTokens !== null) config.maxTokens = reasoning.maxTokens;
-  Object.assign(config, sampling(params, reasoning.thinks, call), stopSequences(params, call));
+  Object.assign(config, sampling(params, reasoning.thinks, call), stopSequences('stopSequences', params, call));
   return { ...config, ...(isObject(params.inferenceConfig) ? params.inferenceConfig : {}) };
 }
 
@@ -33,12 +34,4 @@ function sampling(params: JsonObject, thinks: boolean, call: OperationCall): Jso
   // Newer Claude models reject the pair.
   if (given.temperature !== undefined) drop('topP', 'top_p');
   return given;
-}
-
-/** Removes stop sequences that consist of white space only, because the provider refuses them. */
-function stopSequences(params: JsonObject, call: OperationCall): JsonObject {
-  const asked = typeof params.stop === 'string' ? [params.stop] : Array.isArray(params.stop) ? params.stop : [];
-  const usable = asked.filter((text) => typeof text === 'string' && text.trim() !== '');
-  if (usable.length < asked.length) noteOnce(call.dropped, 'stop');
-  return usable.length > 0 ? { stopSequences: usable } : {};
 }
