@@ -1,3 +1,4 @@
+import { hourMs } from '../core/contract/values/time/durations.ts';
 import type { HousekeepingServices, HousekeepingTask } from './define-resource.ts';
 import { failureFields } from './failure-fields.ts';
 
@@ -7,7 +8,7 @@ export interface Housekeeping {
   close(): Promise<void>;
 }
 
-const everyMs = 3_600_000;
+const everyMs = hourMs;
 
 /** Runs every task at once and then every hour, one after the other. A task that fails is logged and runs again an hour later. */
 export function startHousekeeping(

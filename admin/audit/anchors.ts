@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import type { Settings } from '../../config/settings.ts';
 import type { Log } from '../../core/contract/values/log/log.ts';
+import { dayMs } from '../../core/contract/values/time/durations.ts';
 import type { Database } from '../db/open-database.ts';
 import { auditChains } from './entity.ts';
 
@@ -14,7 +15,7 @@ export interface Anchor {
 }
 
 /** Milliseconds between two anchors. */
-const everyMs = 24 * 3_600_000;
+const everyMs = dayMs;
 
 /** Returns the path of the anchor file: one JSON object per line. Lines are only added. */
 export function anchorFile(settings: Pick<Settings, 'dataDir'>): string {

@@ -1,9 +1,10 @@
+import { dayMs } from '../../core/contract/values/time/durations.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { oneTimeTokens, sessions } from './entity.ts';
 import type { SessionRules } from './sessions.ts';
 
 /** Links stay for a day after their end or use, in milliseconds, so that refused uses have an audit entry. */
-const linksMs = 86_400_000;
+const linksMs = dayMs;
 
 /** Deletes sessions and links that have ended. Returns how many. */
 export async function forgetEnded(em: EntityManager, rules: SessionRules, now: Date): Promise<number> {

@@ -1,4 +1,5 @@
 import type { Settings } from '../../config/settings.ts';
+import { dayMs, hourMs } from '../../core/contract/values/time/durations.ts';
 import { newId } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import type { KnownPerson, Unchecked } from '../http/public-route.ts';
@@ -9,7 +10,7 @@ import { hashOf, newSecret, secretIn } from './one-time-secret.ts';
 type Purpose = OneTimeToken['purpose'];
 
 /** Validity of a link in milliseconds. */
-const goodMs: Readonly<Record<Purpose, number>> = { 'set-password': 3_600_000, 'verify-email': 86_400_000 };
+const goodMs: Readonly<Record<Purpose, number>> = { 'set-password': hourMs, 'verify-email': dayMs };
 
 /**
  * Returns a link to the page of links. The token follows `#`: browsers do not send that part, so it appears in no log

@@ -1,4 +1,5 @@
 import type { BudgetAsk, Grant } from '../../core/contract/protocol/limits/leases.ts';
+import { dayMs } from '../../core/contract/values/time/durations.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { type BudgetRule, ruleOf, type Window, windowOf } from './budget-window.ts';
 import { clearExhausted, markExhausted } from './entity-state.ts';
@@ -9,7 +10,7 @@ import { grantOf } from './share.ts';
  * Milliseconds for which a grant may be spent without a renewal. If a holder dies, its remaining units are free once another
  * process has reported its records. Otherwise they stay reserved for this time, because they may have been spent.
  */
-const leaseMs = 86_400_000;
+const leaseMs = dayMs;
 
 /** A call of at most this part of a budget is of a usual size. If less is left for it, the budget counts as exhausted. */
 const usualPart = 4;

@@ -1,9 +1,10 @@
+import { hourMs } from '../../core/contract/values/time/durations.ts';
 import type { Database } from '../db/open-database.ts';
 import type { BudgetRow } from './budget-ledger.ts';
 import { clearExhausted } from './entity-state.ts';
 
 /** Milliseconds for which windows and leases are stored after their end, for late returns and settlements. */
-const retentionMs = 3_600_000;
+const retentionMs = hourMs;
 
 /** Deletes windows and leases that ended long ago, and budgets of tokens that have ended. */
 export async function forgetOldWindows(database: Pick<Database, 'em'>, nowMs: number): Promise<void> {

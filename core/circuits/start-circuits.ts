@@ -10,6 +10,7 @@ import type { NoticeChannel } from '../contract/protocol/notices/notice-channel.
 import { readNotice } from '../contract/protocol/notices/read-notice.ts';
 import type { Log } from '../contract/values/log/log.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
+import { dayMs } from '../contract/values/time/durations.ts';
 import { type Change, CircuitBreaker } from './circuit-breaker.ts';
 
 export interface CircuitsOptions {
@@ -36,7 +37,7 @@ export interface RunningCircuits extends Circuits {
  */
 const breakersMax = 10_000;
 /** A notice for a circuit that is not in use is stored for a day at most. No cool-down is longer. */
-const noticeMsMax = 86_400_000;
+const noticeMsMax = dayMs;
 
 /** The circuits of this process, kept in step with those of others by small notices. */
 export function startCircuits(options: CircuitsOptions): RunningCircuits {

@@ -7,6 +7,7 @@ import { messageOf } from '../contract/values/errors/message-of.ts';
 import type { Log } from '../contract/values/log/log.ts';
 import type { Maybe } from '../contract/values/maybe.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
+import { dayMs } from '../contract/values/time/durations.ts';
 
 /** Returns the keys at a URL by `kid`. Rejects if they cannot be read. */
 export type FetchKeySet = (url: string) => Promise<ReadonlyMap<string, KeyObject>>;
@@ -30,7 +31,7 @@ const firstRetryMs = 5_000;
 /** Sets in use are read again in the background after this time, so that a removed key does not stay valid forever. */
 const agedMs = 600_000;
 /** Time for which a set stays valid while its host is unreachable. */
-const staleMs = 86_400_000;
+const staleMs = dayMs;
 const setsMax = 2_000;
 /** Maximum concurrent fetches of all organisations together. */
 const flightsMax = 64;

@@ -3,6 +3,7 @@ import type { SecretManagerType } from '../contract/protocol/credentials/secret-
 import type { Log } from '../contract/values/log/log.ts';
 import type { Maybe } from '../contract/values/maybe.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
+import { dayMs } from '../contract/values/time/durations.ts';
 import { realTimers, type Timers } from '../contract/values/time/timers.ts';
 import { away, errorOf, type SecretError } from './secret-error.ts';
 import type { SecretContent } from './secret-reader.ts';
@@ -51,7 +52,7 @@ export const pauseMs = 5_000;
 /** Minimum time between two fetches of a value that a provider rejected. */
 const renewalMs = 10_000;
 /** Time for which a value stays valid while its manager is unreachable. */
-const staleMs = 86_400_000;
+const staleMs = dayMs;
 /** Time limit of a whole fetch. Identities take several exchanges with limits of their own. */
 const fetchMs = 8_000;
 const entriesMax = 5_000;

@@ -3,6 +3,7 @@ import { request as requestHttps } from 'node:https';
 import { newJobCredential } from '../../../core/contract/protocol/credentials/job-credential.ts';
 import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
 import { deriveKey } from '../../../core/contract/values/credentials/secret.ts';
+import { hourMs } from '../../../core/contract/values/time/durations.ts';
 import type { AdminServices } from '../route.ts';
 
 /** Reply of a gateway to a model request. */
@@ -30,7 +31,7 @@ export function keyHeader(
 
 /** Returns the milliseconds after which a model request has certainly ended. */
 export function modelTimeoutMs({ requestTimeoutMs }: AdminServices['settings']): number {
-  return requestTimeoutMs === 0 ? 3_600_000 : requestTimeoutMs + 5_000;
+  return requestTimeoutMs === 0 ? hourMs : requestTimeoutMs + 5_000;
 }
 
 /** Sends a model request to `path` of a gateway. Rejects if the reply is incomplete. It is then unknown whether the request was processed. */

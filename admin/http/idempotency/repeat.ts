@@ -1,6 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { canonicalJson } from '../../../core/contract/values/json/canonical-json.ts';
+import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../caller/actor.ts';
@@ -31,7 +32,7 @@ export interface Repeat {
 }
 
 /** Milliseconds for which a key identifies the same request. */
-const storedMs = 24 * 3_600_000;
+const storedMs = dayMs;
 const keyPattern = /^[\x21-\x7e]{1,255}$/;
 
 /** The route, the actor and the request; `key` as received. */

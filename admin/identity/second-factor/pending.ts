@@ -1,3 +1,4 @@
+import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { KnownPerson, Unchecked } from '../../http/public-route.ts';
@@ -76,7 +77,7 @@ export async function usePending(tx: EntityManager, pending: PendingSignIn, now:
 
 /** Deletes pending sign-ins a day after their end, so that refused uses have an audit entry until then. */
 export async function forgetPendings(em: EntityManager, now: number): Promise<void> {
-  await em.nativeDelete(pendingSignIns, { expiresAt: { $lte: new Date(now - 86_400_000) } });
+  await em.nativeDelete(pendingSignIns, { expiresAt: { $lte: new Date(now - dayMs) } });
 }
 
 /** True if the organisation requires a second factor from users who sign in with a password. */

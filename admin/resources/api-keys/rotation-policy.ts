@@ -55,7 +55,7 @@ export function mergeRotationPolicy(
 }
 
 /** Milliseconds between the notice and the due time of a rotation. A rotation after the notice counts as the due one. */
-export const noticeMs = 86_400_000;
+export const noticeMs = dayMs;
 
 /** Returns the due time of the next rotation after one at `now` whose transition ends at `end`. Null: none is due. */
 export function rotationAfter(row: RotationColumns, now: Date, end: Date): Date | null {

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { ApiKeyType } from '../../../core/contract/values/credentials/api-key.ts';
 import { isUuid, uuidPattern } from '../../../core/contract/values/text/uuid.ts';
+import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import { scopesByType, unusedScopes } from '../../access/scopes.ts';
 import { withoutEffect } from '../../http/reply/unused-settings.ts';
 import {
@@ -42,7 +43,7 @@ const transitionMs = v.pipe(
   v.number(),
   v.integer('a whole number is expected'),
   v.minValue(transitionMsMin, `at least ${transitionMsMin}`),
-  v.maxValue(366 * 86_400_000, 'at most 366 days'),
+  v.maxValue(366 * dayMs, 'at most 366 days'),
 );
 
 /** The check for a future time runs where the stored value is loaded. */

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { ownFilePrefix, ownStoreProvider } from '../../../core/contract/provider/own-store.ts';
+import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import { newId } from '../../db/new-id.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { addJob } from '../../jobs/add-job.ts';
@@ -12,7 +13,7 @@ import { createBatchBody, createRequest } from './schema.ts';
 export const batchJobKind = 'run-batch';
 
 /** Time limit of a batch. */
-const windowMs = 86_400_000;
+const windowMs = dayMs;
 
 /** Writes the batch and the job that runs it, together. Throws StoreError 400 or 404. */
 export async function createBatch(services: AdminServices, owner: Owner, sent: unknown): Promise<Batch> {

@@ -8,6 +8,7 @@ import {
   batchUsagePath,
   batchUsageReply,
 } from '../../../core/contract/provider/batch-usage.ts';
+import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import type { AdminServices } from '../../http/route.ts';
 import type { JobHandler } from '../../jobs/job-runner.ts';
 import { budgetsOf } from '../../leases/budgets-of.ts';
@@ -28,7 +29,7 @@ const payload = v.object({
 type Payload = v.InferOutput<typeof payload>;
 
 /** Providers keep batches for about a week. Results not read by then are given up. */
-const followedMs = 10 * 86_400_000;
+const followedMs = 10 * dayMs;
 const waitMsMax = 900_000;
 /** Time limit for reading an output, which may be long. */
 const readingMsMax = 1_800_000;

@@ -1,6 +1,7 @@
+import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 
-const abandonedMs = 86_400_000;
+const abandonedMs = dayMs;
 /** Files per statement, because each statement has a time limit and a file may have many chunks. */
 const groupFiles = 20;
 

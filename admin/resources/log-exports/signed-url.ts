@@ -3,11 +3,12 @@ import type { Settings } from '../../../config/settings.ts';
 import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
 import { equalDigests } from '../../../core/contract/values/credentials/equal-digests.ts';
 import { deriveKey } from '../../../core/contract/values/credentials/secret.ts';
+import { hourMs } from '../../../core/contract/values/time/durations.ts';
 
 type UrlSettings = Pick<Settings, 'publicUrl' | 'encryptionKey'>;
 
 /** Time for which a URL is valid. */
-const validMs = 3_600_000;
+const validMs = hourMs;
 
 /** Returns a URL that opens the file without a key, until it expires. `endsAtMs` is the end of the file itself. */
 export function signedUrl(

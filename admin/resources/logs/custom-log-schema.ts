@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import { uuid } from '../../http/reply/reply-schemas.ts';
 import { tenantEntries } from '../../http/request/schemas.ts';
 
@@ -8,7 +9,7 @@ const logsMax = 100;
 const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD'] as const;
 const headers = v.nullish(v.record(v.string(), v.string()));
 const body = v.record(v.string(), v.unknown());
-const milliseconds = v.nullish(v.pipe(v.number(), v.minValue(0, 'at least 0'), v.maxValue(86_400_000, 'at most a day')));
+const milliseconds = v.nullish(v.pipe(v.number(), v.minValue(0, 'at least 0'), v.maxValue(dayMs, 'at most a day')));
 const url = v.pipe(
   v.string(),
   v.maxLength(2_048, 'at most 2,048 characters'),

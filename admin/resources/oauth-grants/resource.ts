@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import { defineResource } from '../../define-resource.ts';
 import { definePublicRoute } from '../../http/public-route.ts';
 import { RawReply } from '../../http/reply/raw-reply.ts';
@@ -55,9 +56,9 @@ export const oauthGrantsResource = defineResource({
       async run({ database, clock }) {
         const em = database.em();
         const now = clock.now();
-        await em.nativeDelete(oauthGrants, { expiresAt: { $lt: new Date(now - 86_400_000) } });
-        await em.nativeDelete(oauthClients, { usedAt: null, createdAt: { $lt: new Date(now - 86_400_000) } });
-        await em.nativeDelete(oauthClients, { usedAt: { $lt: new Date(now - 90 * 86_400_000) } });
+        await em.nativeDelete(oauthGrants, { expiresAt: { $lt: new Date(now - dayMs) } });
+        await em.nativeDelete(oauthClients, { usedAt: null, createdAt: { $lt: new Date(now - dayMs) } });
+        await em.nativeDelete(oauthClients, { usedAt: { $lt: new Date(now - 90 * dayMs) } });
       },
     },
   ],

@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
 import { newOAuthToken, oauthScope, readOAuthToken } from '../../../core/contract/protocol/credentials/oauth-token.ts';
 import { deriveKey } from '../../../core/contract/values/credentials/secret.ts';
+import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { definePublicRoute, type PublicCall, type PublicRoute } from '../../http/public-route.ts';
 import type { RawReply } from '../../http/reply/raw-reply.ts';
@@ -20,7 +21,7 @@ import { userOf } from './to-document.ts';
 /** Seconds that an access token is valid. */
 const accessSeconds = 600;
 /** Milliseconds after which an unused refresh token ends. */
-const refreshMs = 30 * 86_400_000;
+const refreshMs = 30 * dayMs;
 const bodyBytesMax = 16_384;
 
 const text = v.optional(v.pipe(v.string(), v.maxLength(4_096, 'at most 4,096 characters')));

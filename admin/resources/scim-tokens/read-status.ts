@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { hourMs } from '../../../core/contract/values/time/durations.ts';
 import { type AuditEntry, auditEntries } from '../../audit/entity.ts';
 import { executeBound } from '../../db/execute-bound.ts';
 import type { EntityManager } from '../../db/open-database.ts';
@@ -59,7 +60,7 @@ export async function readStatus(
           from jobs where organisation_id = $1 and kind = 'provision-user-keys') j`,
     [organisationId],
   );
-  const hourAgo = new Date(now - 3_600_000);
+  const hourAgo = new Date(now - hourMs);
   const uri = `/v_/scim/${organisationId}/%`;
   const [activity] = await executeBound<Activity>(
     em,

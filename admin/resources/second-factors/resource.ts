@@ -1,3 +1,4 @@
+import { hourMs } from '../../../core/contract/values/time/durations.ts';
 import { defineResource } from '../../define-resource.ts';
 import { pendingSignIns, recoveryCodes, secondFactors } from '../../identity/second-factor/entity.ts';
 import { forgetPendings } from '../../identity/second-factor/pending.ts';
@@ -20,7 +21,7 @@ export const secondFactorsResource = defineResource({
         const em = database.em();
         const now = clock.now();
         await forgetPendings(em, now);
-        await em.nativeDelete(secondFactors, { confirmedAt: null, createdAt: { $lte: new Date(now - 3_600_000) } });
+        await em.nativeDelete(secondFactors, { confirmedAt: null, createdAt: { $lte: new Date(now - hourMs) } });
       },
     },
   ],

@@ -1,3 +1,4 @@
+import { hourMs } from '../../../core/contract/values/time/durations.ts';
 import { AdminError } from '../../http/errors.ts';
 import type { PublicCall } from '../../http/public-route.ts';
 import type { AdminServices } from '../../http/route.ts';
@@ -11,7 +12,7 @@ import { samlSettingsOf } from './saml-settings.ts';
 
 export const refreshMetadataKind = 'refresh-saml-metadata';
 
-const everyMs = 3_600_000;
+const everyMs = hourMs;
 const afterFailureMs = 300_000;
 /** Refused responses cause at most one look in this time. */
 const soonMs = 60_000;

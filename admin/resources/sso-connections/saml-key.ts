@@ -1,4 +1,5 @@
 import { randomBytes, webcrypto } from 'node:crypto';
+import { dayMs } from '../../../core/contract/values/time/durations.ts';
 
 const algorithm = {
   name: 'RSASSA-PKCS1-v1_5',
@@ -6,7 +7,7 @@ const algorithm = {
   publicExponent: new Uint8Array([1, 0, 1]),
   modulusLength: 2_048,
 };
-const lifeMs = 10 * 365 * 86_400_000;
+const lifeMs = 10 * 365 * dayMs;
 
 /** Both in PEM. */
 export interface SamlKey {
@@ -24,7 +25,7 @@ export async function newSamlKey(now: number): Promise<SamlKey> {
   const certificate = await X509CertificateGenerator.createSelfSigned({
     serialNumber: randomBytes(16).toString('hex'),
     name: 'CN=svc-gateway',
-    notBefore: new Date(now - 86_400_000),
+    notBefore: new Date(now - dayMs),
     notAfter: new Date(now + lifeMs),
     signingAlgorithm: algorithm,
     keys,

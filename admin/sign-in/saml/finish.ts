@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import type { PublicCall } from '../../http/public-route.ts';
 import { hashOf } from '../../identity/one-time-secret.ts';
 import { email } from '../../identity/schema.ts';
@@ -69,7 +70,7 @@ async function rememberAssertion(
       `insert into saml_assertions (connection_id, assertion_hash, organisation_id, expires_at) values (?, ?, ?, ?)
        on conflict do nothing returning 1`,
       // A day more than any clock skew.
-      [connectionId, hashOf(id), organisationId, new Date(Math.max(expiresAt, now) + 86_400_000)],
+      [connectionId, hashOf(id), organisationId, new Date(Math.max(expiresAt, now) + dayMs)],
     ),
   );
   if (rows.length === 0) throw new SignInRefusal('replayed', 'SAML: this assertion was used before. Begin the sign-in again');

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import { utcMs } from '../../../core/contract/values/time/utc-time.ts';
 import { SignInRefusal } from '../refusal.ts';
 import type { Expected } from './verify-response.ts';
@@ -140,7 +141,7 @@ function problemOf(
   if (sent.Recipient !== acsUrl) return `the assertion was issued for another address (Recipient). Expected ${acsUrl}`;
   if (Number.isNaN(until)) return 'the confirmation has no end (NotOnOrAfter)';
   if (until + skewMs <= now) return 'the assertion has expired. Check the clocks of both servers';
-  if (until > now + 86_400_000) return 'the confirmation is valid for more than a day (NotOnOrAfter)';
+  if (until > now + dayMs) return 'the confirmation is valid for more than a day (NotOnOrAfter)';
   if (sent.NotBefore !== undefined) return 'the confirmation has a begin (NotBefore), which bearer assertions must not have';
   const replyTo = sent.InResponseTo ?? null;
   if (requestId !== null && replyTo !== requestId)

@@ -5,6 +5,7 @@ import { issueTexts, listsReadAsObjects } from '../../values/errors/input-issues
 import { headerValuePattern, notHeaderValue } from '../../values/http/http.ts';
 import { pathKeys } from '../../values/json/path-keys.ts';
 import { splitModelSlug } from '../../values/models/model-slug.ts';
+import { hourMs } from '../../values/time/durations.ts';
 import { guardrailEntries } from '../guardrails/guardrail-config.ts';
 import { capacity, checkStrategy, type StrategyConfig, status, strategy } from './strategy-config.ts';
 
@@ -17,9 +18,9 @@ const retry = v.strictObject({
   use_retry_after_header: v.optional(v.boolean()),
   use_retry_after_headers: v.optional(v.boolean()),
   /** Time limit of one attempt until its reply begins (whole replies: until they are complete). */
-  max_attempt_time_ms: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600_000))),
+  max_attempt_time_ms: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(hourMs))),
   /** Time limit of all attempts at a target with the pauses between them; on a root with targets, of all targets together. */
-  max_total_time_ms: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600_000))),
+  max_total_time_ms: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(hourMs))),
 });
 
 const params = v.record(v.string(), v.unknown());
@@ -104,7 +105,7 @@ const targetEntries = {
     ),
   ),
   retry: v.optional(retry),
-  request_timeout: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600_000))),
+  request_timeout: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(hourMs))),
   custom_host: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(2048))),
   forward_headers: v.optional(v.array(v.pipe(v.string(), v.regex(/^[a-zA-Z0-9-]{1,128}$/)))),
   strict_open_ai_compliance: v.optional(v.boolean()),

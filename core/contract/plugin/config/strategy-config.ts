@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { dayMs, hourMs } from '../../values/time/durations.ts';
 import type { BreakerSettings } from '../services/circuits.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import { compileQuery, type PatternCosts } from './routing-query.ts';
@@ -18,7 +19,7 @@ export const breakerConfig = v.pipe(
     failure_threshold: v.optional(whole(1, 1_000_000)),
     failure_threshold_percentage: v.optional(v.pipe(v.number(), v.gtValue(0), v.maxValue(100))),
     /** Milliseconds. */
-    cooldown_interval: whole(1, 86_400_000),
+    cooldown_interval: whole(1, dayMs),
     failure_status_codes: v.optional(v.pipe(v.array(status), v.minLength(1))),
     minimum_requests: v.optional(whole(1, 1_000_000)),
   }),
@@ -46,9 +47,9 @@ const outlier = v.pipe(
     /** Failures in a row before a target goes to the end. */
     consecutive_failures: v.optional(whole(1, 1000)),
     /** Milliseconds: the first time at the end, doubled with each further one. */
-    cooldown: v.optional(whole(100, 3_600_000)),
+    cooldown: v.optional(whole(100, hourMs)),
     /** Milliseconds: the longest time at the end of the order. */
-    max_cooldown: v.optional(whole(100, 3_600_000)),
+    max_cooldown: v.optional(whole(100, hourMs)),
   }),
   v.check(
     (config) => (config.max_cooldown ?? outlierDefaults.maxCooldownMs) >= (config.cooldown ?? outlierDefaults.cooldownMs),

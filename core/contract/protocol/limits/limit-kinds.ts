@@ -1,12 +1,14 @@
+import { dayMs, hourMs, minuteMs } from '../../values/time/durations.ts';
+
 /** Amounts that a rate limit counts. */
 export const rateTypes = ['requests', 'tokens'] as const;
 
 /** Windows of rate limits by the unit of the limit: their length, and their name in errors. */
 export const rateWindows = {
   rps: { ms: 1_000, name: 'second' },
-  rpm: { ms: 60_000, name: 'minute' },
-  rph: { ms: 3_600_000, name: 'hour' },
-  rpd: { ms: 86_400_000, name: 'day' },
+  rpm: { ms: minuteMs, name: 'minute' },
+  rph: { ms: hourMs, name: 'hour' },
+  rpd: { ms: dayMs, name: 'day' },
   rpw: { ms: 604_800_000, name: 'week' },
 } as const;
 
