@@ -221,7 +221,9 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   onError(error: GatewayError): void {
     if (this.settled) return;
     try {
-      if (this.#isAccepted) this.#countUnfinished();
+      // A provider that has received the request bills it, also if its response comes too late.
+      const isLate = this.#status === 0 && error.code === 'request_timeout' && this.exchange?.sent !== false;
+      if (this.#isAccepted || isLate) this.#countUnfinished();
     } catch {
       // A third-party adapter cannot read its usage. The attempt must end in any case, with its first error.
     }
@@ -374,10 +376,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
 
   /** Notes the usage of a reply that did not reach its end. */
   #countUnfinished(): void {
-    if (this.#ctx.passed) {
-      this.#count(this.#meter?.unfinished() ?? usageWithoutResponse(this.#ctx.passed), 0);
-      return;
-    }
+    if (this.#ctx.passed) return this.#count(this.#meter?.unfinished() ?? usageWithoutResponse(this.#ctx), 0);
     const events = this.#events?.count ?? 0;
     const seen = { usage: this.#events?.usage ?? null, events, body: this.#held?.body ?? null };
     this.#count(unfinishedUsage(this.#ctx, this.#outgoing, seen), events);
@@ -392,6 +391,8 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   #settle(reply: AttemptReply): void {
     if (this.settled) return;
     this.settled = true;
+    // Another attempt may follow, and failed requests are free: what the provider bills is noted apart.
+    if (reply.kind === 'error' && reply.error.code !== 'client_closed') this.#ctx.discardUsage();
     if (this.#load > smallLoad) this.#ctx.memory?.intake.leave(this);
     this.#resolve(reply);
   }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { requestRecord } from '../../../core/contract/plugin/record/record.ts';
 import { leasesBody } from '../../../core/contract/protocol/limits/leases.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
-import { chatReply, type FakeSink, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
+import { chatReply, type FakeSink, failWith, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
 import { until } from '../../support/until.ts';
 import { body, budgetOf, errorOf, limitProvider, perDay, start } from './limits-harness.ts';
 
@@ -256,5 +256,16 @@ describe('budgets of a request', () => {
     expect((await ask()).status).toBe(502);
     expect(records[0]).toMatchObject({ outcome: 'failed', usageEstimated: true });
     expect(records[0]?.reservations?.[0]?.units).toBeGreaterThan(30);
+  });
+
+  it('count each attempt whose time was over before its reply', async () => {
+    const { ask, script, records } = start({ usageLimits: budgetOf(200, 'tokens') });
+    script(failWith(new GatewayError('request_timeout')));
+    const config = { retry: { attempts: 1, on_status_codes: [408] }, provider: '@one' };
+    const long = { ...body, messages: [{ role: 'user', content: 'x'.repeat(240) }] };
+    expect((await ask({ 'x-svc-config': JSON.stringify(config) }, long)).status).toBe(408);
+    expect(records[0]).toMatchObject({ outcome: 'failed', inputTokens: 120, usageEstimated: true });
+    expect(records[0]?.reservations).toMatchObject([{ units: 120 }]);
+    expect((await ask({}, long)).status).toBe(412);
   });
 });

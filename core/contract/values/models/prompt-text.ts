@@ -34,11 +34,11 @@ export function textsBelow(body: JsonObject | null, keys: readonly string[]): st
 /** Characters of text per token, roughly. */
 export const charactersPerToken = 4;
 
-/** Estimates the tokens of texts by their length, at once. */
+/** Estimates the tokens of texts by their bytes in UTF-8, at once. A character outside ASCII, such as a Chinese one, is about a token. */
 export function roughTokens(texts: readonly string[]): number {
-  let characters = 0;
-  for (const text of texts) characters += text.length;
-  return Math.ceil(characters / charactersPerToken);
+  let bytes = 0;
+  for (const text of texts) bytes += Buffer.byteLength(text);
+  return Math.ceil(bytes / charactersPerToken);
 }
 
 function collect(value: unknown, texts: string[], depth: number): void {

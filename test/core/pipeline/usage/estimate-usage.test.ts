@@ -12,6 +12,7 @@ import {
   chatStream,
   createHarness,
   type FakeSink,
+  failWith,
   type Harness,
   replyWith,
   type Script,
@@ -216,12 +217,43 @@ describe('usage of a reply that the provider cuts', () => {
     expect(record).toMatchObject({ outcome: 'cut', ...prompt, outputTokens: 3 });
   });
 
-  it('is not added to the next attempt', async () => {
+  it('before it begins counts the prompt, if its time is over', async () => {
+    const record = await recordOf(createHarness(), () => [failWith(new GatewayError('request_timeout'))]);
+    expect(record).toMatchObject({ outcome: 'failed', status: 408, ...prompt, outputTokens: 0 });
+    expect(record?.discarded).toMatchObject([{ providerSlug: 'one', model: 'gpt-5', inputTokens: 10 }]);
+  });
+
+  it('before it begins counts the bytes of a prompt in Chinese, if its time is over', async () => {
+    const chinese = { ...body, messages: [{ role: 'user', content: '你'.repeat(40) }] };
+    const record = await recordOf(createHarness(), () => [failWith(new GatewayError('request_timeout'))], { body: chinese });
+    expect(record).toMatchObject({ inputTokens: 30, usageEstimated: true });
+  });
+
+  it('is zero if its time is over before the call was sent', async () => {
+    const record = await recordOf(createHarness(), () => [
+      (_call, handler) => {
+        setImmediate(() => handler.onError(new GatewayError('request_timeout')));
+        return 'connecting';
+      },
+    ]);
+    expect(record).toMatchObject({ outcome: 'failed', status: 408, inputTokens: 0, usageEstimated: false });
+  });
+
+  it('is zero for token counting on pass-through paths, if its time is over', async () => {
+    const path = '/v1/proxy/v1/messages/count_tokens';
+    const harness = createHarness();
+    harness.script(failWith(new GatewayError('request_timeout')));
+    await harness.send({ method: 'POST', path, headers: { 'x-svc-provider': '@one' }, body });
+    expect(harness.records[0]).toMatchObject({ outcome: 'failed', status: 408, inputTokens: 0, usageEstimated: false });
+  });
+
+  it('is noted apart from that of the next attempt', async () => {
     const harness = createHarness();
     harness.addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
     harness.script(cut(), replyWith(429, { error: { message: 'slow down' } }));
     await harness.send({ headers: { 'x-svc-config': 'pc-two' }, body: { ...body, model: 'gpt-5' } });
-    expect(harness.records[0]).toMatchObject({ outcome: 'failed', status: 429, inputTokens: 0, usageEstimated: false });
+    expect(harness.records[0]).toMatchObject({ outcome: 'failed', status: 429, ...prompt });
+    expect(harness.records[0]?.discarded).toMatchObject([{ providerSlug: 'one', inputTokens: 10 }]);
   });
 });
 
