@@ -1,6 +1,7 @@
 import type { MediaRecord, RequestRecord } from '../../core/contract/plugin/record/record.ts';
 import { isObject, type JsonObject, objectsIn } from '../../core/contract/values/json/json.ts';
 import { imageRate } from '../../core/contract/values/models/image-rate.ts';
+import { statedCount } from '../../core/contract/values/models/usage.ts';
 import { type Amounts, type Calculation, calculate } from './calculation.ts';
 import { nanoPerMicro, roundedNano } from './nano-usd.ts';
 import { batchFactor } from './rates.ts';
@@ -53,11 +54,11 @@ export function costOf(counted: BilledUsage, rates: Rates, options: CostOptions 
 function billedUsage(usage: BilledUsage): BilledUsage {
   const billed = object(usage.rawUsage, 'billed_units');
   if (billed === null) return usage;
-  const { input_tokens: input, output_tokens: output } = billed;
+  const [input, output] = [statedCount(billed.input_tokens), statedCount(billed.output_tokens)];
   return {
     ...usage,
-    ...(typeof input === 'number' ? { inputTokens: input, cacheReadTokens: 0 } : {}),
-    ...(typeof output === 'number' ? { outputTokens: output } : {}),
+    ...(Number.isNaN(input) ? {} : { inputTokens: input, cacheReadTokens: 0 }),
+    ...(Number.isNaN(output) ? {} : { outputTokens: output }),
   };
 }
 
@@ -234,6 +235,6 @@ function object(from: unknown, name: string): Record<string, unknown> | null {
 }
 
 function count(from: unknown, name: string): number {
-  const value = isObject(from) ? from[name] : 0;
-  return typeof value === 'number' && value > 0 ? value : 0;
+  const value = isObject(from) ? statedCount(from[name]) : 0;
+  return value > 0 ? value : 0;
 }

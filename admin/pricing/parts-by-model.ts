@@ -1,5 +1,6 @@
 import type { MediaRecord, RequestRecord } from '../../core/contract/plugin/record/record.ts';
 import { isObject, isText, type JsonObject, objectsIn } from '../../core/contract/values/json/json.ts';
+import { statedCount } from '../../core/contract/values/models/usage.ts';
 
 /** A record whose usage is that of one model. */
 export interface PartOfCall {
@@ -76,5 +77,6 @@ function without(record: RequestRecord, part: RequestRecord): RequestRecord {
 }
 
 function tokens(value: unknown): number {
-  return typeof value === 'number' && value > 0 && Number.isFinite(value) ? Math.round(value) : 0;
+  const count = statedCount(value);
+  return count > 0 && Number.isFinite(count) ? Math.round(count) : 0;
 }

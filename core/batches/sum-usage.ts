@@ -1,6 +1,6 @@
 import { type BatchUsagePart, sizeStarts } from '../contract/provider/batch-usage.ts';
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
-import type { Usage } from '../contract/values/models/usage.ts';
+import { statedCount, type Usage } from '../contract/values/models/usage.ts';
 
 /** Providers choose the names, so their number is bounded. Usage beyond it has no name, and so no price. */
 const partsMax = 200;
@@ -53,7 +53,8 @@ function addNumbers(one: JsonObject, other: JsonObject, depth: number): JsonObje
   const all: JsonObject = { ...one };
   for (const [name, value] of Object.entries(other).slice(0, namesMax)) {
     const before = all[name];
-    if (typeof value === 'number') all[name] = (typeof before === 'number' ? before : 0) + value;
+    const count = statedCount(value);
+    if (!Number.isNaN(count)) all[name] = (typeof before === 'number' ? before : 0) + count;
     else if (isObject(value) && depth < depthMax) all[name] = addNumbers(isObject(before) ? before : {}, value, depth + 1);
   }
   return all;

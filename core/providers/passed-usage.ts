@@ -1,6 +1,6 @@
 import { hasCount, type Locations, type PassedFormat, type PassedUsage } from '../contract/provider/passed-usage.ts';
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
-import { serviceTierOf, type Usage } from '../contract/values/models/usage.ts';
+import { serviceTierOf, statedCount, type Usage } from '../contract/values/models/usage.ts';
 import { usageOf as messagesUsage } from '../formats/anthropic/usage.ts';
 import { usageOf as geminiUsage } from '../formats/gemini/usage.ts';
 import { mediaUsage, unitUsage } from '../formats/media/media-usage.ts';
@@ -36,7 +36,8 @@ const chat: PassedFormat = {
 
 const pages: PassedFormat = {
   locations: { usage_info: true },
-  read: (counts) => (hasCount(counts, 'pages_processed') ? unitUsage('pages', counts.pages_processed as number, counts) : null),
+  read: (counts) =>
+    hasCount(counts, 'pages_processed') ? unitUsage('pages', statedCount(counts.pages_processed), counts) : null,
 };
 
 /** The formats of all providers, distinguished by the names of their counts. The first one that reads them counts. */

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
-import { emptyUsage, type Usage } from '../contract/values/models/usage.ts';
+import { emptyUsage, statedCount, type Usage } from '../contract/values/models/usage.ts';
 
 /** Events longer than this are not parsed, because events with token counts contain no audio. */
 const eventBytesMax = 4 * 1024 * 1024;
@@ -69,7 +69,8 @@ function addCounts(into: JsonObject, counts: JsonObject, depth: number): void {
   for (const [name, value] of Object.entries(counts)) {
     if (!Object.hasOwn(into, name) && Object.keys(into).length >= rawNamesMax) continue;
     const known = Object.hasOwn(into, name) ? into[name] : undefined;
-    if (typeof value === 'number') set(into, name, (typeof known === 'number' ? known : 0) + value);
+    const count = statedCount(value);
+    if (!Number.isNaN(count)) set(into, name, (typeof known === 'number' ? known : 0) + count);
     else if (isObject(value) && depth > 1) {
       const inner = isObject(known) ? known : {};
       addCounts(inner, value, depth - 1);

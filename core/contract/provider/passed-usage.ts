@@ -1,6 +1,6 @@
 import type { HeaderList } from '../values/http/http.ts';
 import type { JsonObject } from '../values/json/json.ts';
-import type { Usage } from '../values/models/usage.ts';
+import { statedCount, type Usage } from '../values/models/usage.ts';
 import type { StreamDecoding } from './stream-event.ts';
 
 /** Reads usage from replies in all known formats, for pass-through routes. */
@@ -37,7 +37,7 @@ export interface PassedFormat {
   readHeaders?(headers: HeaderList): JsonObject | null;
 }
 
-/** True if one of these members is a number. */
+/** True if one of these members is a count. */
 export function hasCount(counts: JsonObject, ...names: readonly string[]): boolean {
-  return names.some((name) => typeof counts[name] === 'number');
+  return names.some((name) => !Number.isNaN(statedCount(counts[name])));
 }

@@ -1,6 +1,6 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
-import { emptyUsage, type Usage, type UsageUnit } from '../../contract/values/models/usage.ts';
+import { emptyUsage, statedCount, type Usage, type UsageUnit } from '../../contract/values/models/usage.ts';
 import { tokenCount } from '../openai/chat-usage.ts';
 
 /**
@@ -9,7 +9,8 @@ import { tokenCount } from '../openai/chat-usage.ts';
  * …/images/object
  */
 export function mediaUsage(raw: JsonObject): Usage {
-  if (typeof raw.seconds === 'number' && raw.input_tokens === undefined) return unitUsage('audio_seconds', raw.seconds, raw);
+  const seconds = statedCount(raw.seconds);
+  if (!Number.isNaN(seconds) && raw.input_tokens === undefined) return unitUsage('audio_seconds', seconds, raw);
   const input = firstObject(raw.input_tokens_details, raw.input_token_details);
   const output = firstObject(raw.output_tokens_details, raw.output_token_details);
   const inputTokens = tokenCount(raw.input_tokens);

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
-import { emptyUsage, serviceTierOf, type Usage, unitsPerCallMax } from '../../contract/values/models/usage.ts';
+import { emptyUsage, serviceTierOf, statedCount, type Usage, unitsPerCallMax } from '../../contract/values/models/usage.ts';
 
 /**
  * Converts the `usage` object of chat completions, completions and embeddings. Covers the names under which compatible providers
@@ -33,7 +33,8 @@ export function chatUsage(raw: JsonObject, serviceTier: unknown = null): Usage {
 
 /** Returns a count as whole number ≥ 0, limited to what one call can use. Other values become 0. */
 export function tokenCount(value: unknown): number {
-  return typeof value === 'number' && value > 0 && Number.isFinite(value) ? Math.min(Math.round(value), unitsPerCallMax) : 0;
+  const count = statedCount(value);
+  return count > 0 && Number.isFinite(count) ? Math.min(Math.round(count), unitsPerCallMax) : 0;
 }
 
 /**

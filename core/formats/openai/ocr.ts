@@ -1,6 +1,6 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
-import type { Usage } from '../../contract/values/models/usage.ts';
+import { statedCount, type Usage } from '../../contract/values/models/usage.ts';
 import { unitUsage } from '../media/media-usage.ts';
 import { typedEventsReader } from '../typed-events-reader.ts';
 import { refuseError } from './provider-error.ts';
@@ -20,7 +20,7 @@ export function ocr(id: string, path: (call: OperationCall) => string): Operatio
 
 function ocrUsage(reply: JsonObject): Usage | null {
   const raw = isObject(reply.usage_info) ? reply.usage_info : null;
-  const pages =
-    typeof raw?.pages_processed === 'number' ? raw.pages_processed : Array.isArray(reply.pages) ? reply.pages.length : 0;
+  const stated = statedCount(raw?.pages_processed);
+  const pages = Number.isNaN(stated) && Array.isArray(reply.pages) ? reply.pages.length : stated;
   return pages > 0 ? unitUsage('pages', pages, raw) : null;
 }

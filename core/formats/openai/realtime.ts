@@ -1,6 +1,6 @@
 import type { ProviderSettings, Realtime } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
-import { emptyUsage, type Usage } from '../../contract/values/models/usage.ts';
+import { emptyUsage, statedCount, type Usage } from '../../contract/values/models/usage.ts';
 import { tokenCount } from './chat-usage.ts';
 import { usageOfResponse } from './responses.ts';
 
@@ -48,7 +48,7 @@ function usageOf(counts: JsonObject, raw: JsonObject): Usage {
     audioOutputTokens: tokenCount(output.audio_tokens),
     imageInputTokens: tokenCount(input.image_tokens),
     // Some transcription models are billed by time.
-    ...(typeof counts.seconds === 'number' && counts.seconds > 0 ? { units: { audio_seconds: counts.seconds } } : {}),
+    ...(statedCount(counts.seconds) > 0 ? { units: { audio_seconds: statedCount(counts.seconds) } } : {}),
     raw,
   };
 }

@@ -1,6 +1,6 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
-import type { Usage } from '../../contract/values/models/usage.ts';
+import { statedCount, type Usage } from '../../contract/values/models/usage.ts';
 import { unitUsage } from '../media/media-usage.ts';
 import { typedEventsReader } from '../typed-events-reader.ts';
 import { withoutRefused, withRenames } from './chat-request.ts';
@@ -34,7 +34,8 @@ export function rerank(id: string, path: (call: OperationCall) => string, quirks
 /** Returns search units as Cohere bills them (`meta.billed_units`), or tokens as other providers do. */
 function rerankUsage(reply: JsonObject): Usage | null {
   const billed = isObject(reply.meta) && isObject(reply.meta.billed_units) ? reply.meta.billed_units : null;
-  if (typeof billed?.search_units === 'number') return unitUsage('search_units', billed.search_units, billed);
+  const units = statedCount(billed?.search_units);
+  if (!Number.isNaN(units)) return unitUsage('search_units', units, billed);
   return isObject(reply.usage) ? chatUsage(reply.usage) : null;
 }
 

@@ -1,5 +1,6 @@
 import type { PassedFormat } from '../../contract/provider/passed-usage.ts';
 import { isObject } from '../../contract/values/json/json.ts';
+import { statedCount } from '../../contract/values/models/usage.ts';
 import { unitUsage } from '../../formats/media/media-usage.ts';
 import { usageOf } from './usage.ts';
 
@@ -10,7 +11,7 @@ export const coherePassed: PassedFormat = {
   read(counts) {
     const { billed_units: billed, tokens } = counts;
     if (!isObject(billed) && !isObject(tokens)) return null;
-    const searches = isObject(billed) ? billed.search_units : undefined;
-    return typeof searches === 'number' ? unitUsage('search_units', searches, counts) : usageOf(counts);
+    const searches = isObject(billed) ? statedCount(billed.search_units) : Number.NaN;
+    return Number.isNaN(searches) ? usageOf(counts) : unitUsage('search_units', searches, counts);
   },
 };

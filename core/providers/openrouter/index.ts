@@ -1,5 +1,6 @@
 import type { Operation } from '../../contract/provider/provider.ts';
 import { isObject } from '../../contract/values/json/json.ts';
+import { statedCount } from '../../contract/values/models/usage.ts';
 import { unitUsage } from '../../formats/media/media-usage.ts';
 import { decisions } from '../../formats/openai/decisions.ts';
 import { type CompatibleAdapter, openAiCompatible } from '../../formats/openai/openai-compatible.ts';
@@ -29,8 +30,8 @@ export const openrouter: CompatibleAdapter = {
       ...rerank,
       usage: (reply, call) => {
         const { usage } = reply;
-        const units = isObject(usage) ? usage.search_units : undefined;
-        return typeof units === 'number' && isObject(usage) ? unitUsage('search_units', units, usage) : rerank.usage(reply, call);
+        const units = isObject(usage) ? statedCount(usage.search_units) : Number.NaN;
+        return isObject(usage) && !Number.isNaN(units) ? unitUsage('search_units', units, usage) : rerank.usage(reply, call);
       },
     },
   },

@@ -1,6 +1,6 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
-import type { Usage } from '../../contract/values/models/usage.ts';
+import { statedCount, type Usage } from '../../contract/values/models/usage.ts';
 import { unitUsage } from '../../formats/media/media-usage.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import { rerank as cohereShape } from '../../formats/openai/rerank.ts';
@@ -40,6 +40,6 @@ function rerankReply(reply: JsonObject): JsonObject {
 
 /** Pinecone bills requests of up to a hundred documents. */
 function rerankUsage({ usage }: JsonObject): Usage | null {
-  if (!isObject(usage) || typeof usage.rerank_units !== 'number') return null;
-  return unitUsage('search_units', usage.rerank_units, usage);
+  const units = isObject(usage) ? statedCount(usage.rerank_units) : Number.NaN;
+  return isObject(usage) && !Number.isNaN(units) ? unitUsage('search_units', units, usage) : null;
 }

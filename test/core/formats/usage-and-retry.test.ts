@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { retryAfterMs } from '../../../core/contract/values/http/retry-after.ts';
 import { emptyUsage, totalTokens } from '../../../core/contract/values/models/usage.ts';
 import { chatUsage } from '../../../core/formats/openai/chat-usage.ts';
+import { passedUsage } from '../../../core/providers/passed-usage.ts';
 
 describe('chat token counts', () => {
   it('are never negative, and never count a token twice if the provider contradicts itself', () => {
@@ -15,8 +16,25 @@ describe('chat token counts', () => {
   });
 
   it('ignore values that are not positive numbers', () => {
-    const raw = { prompt_tokens: '12', completion_tokens: -4, total_tokens: Number.NaN, prompt_tokens_details: 'none' };
+    const raw = { prompt_tokens: 'twelve', completion_tokens: -4, total_tokens: Number.NaN, prompt_tokens_details: 'none' };
     expect(chatUsage(raw)).toEqual({ ...emptyUsage(), raw });
+  });
+
+  it('may be the texts of numbers', () => {
+    const details = { cached_tokens: '4' };
+    const usage = chatUsage({ prompt_tokens: '12', completion_tokens: '5', total_tokens: '17', prompt_tokens_details: details });
+    expect(usage).toMatchObject({ inputTokens: 8, cacheReadTokens: 4, outputTokens: 5 });
+    for (const value of ['', ' 12', '1e9', '0x10', '-4', true, ['12']])
+      expect(chatUsage({ prompt_tokens: value })).toMatchObject({ inputTokens: 0 });
+  });
+
+  it('may be texts on pass-through paths too', () => {
+    expect(passedUsage.read({ prompt_tokens: '12', completion_tokens: '5' }, null)).toMatchObject({
+      inputTokens: 12,
+      outputTokens: 5,
+    });
+    expect(passedUsage.read({ pages_processed: '3' }, null)).toMatchObject({ units: { pages: 3 } });
+    expect(passedUsage.read({ billed_units: { search_units: '2' } }, null)).toMatchObject({ units: { search_units: 2 } });
   });
 
   it('are limited to what budgets can hold', () => {

@@ -80,6 +80,17 @@ export function serviceTierOf(value: unknown): string | null {
   return tier === 'default' || tier === 'standard' || tier === 'auto' ? null : tier;
 }
 
+/**
+ * Returns the count that a provider states. Some compatible servers and proxies send it as the text of a number. NaN for all other values, which
+ * are no counts.
+ */
+export function statedCount(value: unknown): number {
+  if (typeof value === 'number') return value;
+  return typeof value === 'string' && decimal.test(value) ? Number(value) : Number.NaN;
+}
+
+const decimal = /^\d{1,15}(?:\.\d{1,15})?$/;
+
 /** Input of every kind plus output. */
 export function totalTokens(usage: Pick<Usage, 'inputTokens' | 'cacheReadTokens' | 'cacheWriteTokens' | 'outputTokens'>): number {
   return usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;

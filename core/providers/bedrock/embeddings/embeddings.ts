@@ -1,6 +1,6 @@
 import type { Operation, OperationCall } from '../../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
-import { emptyUsage, type Usage } from '../../../contract/values/models/usage.ts';
+import { emptyUsage, statedCount, type Usage } from '../../../contract/values/models/usage.ts';
 import { neverStreams } from '../../../formats/never-streams.ts';
 import { noteOnce } from '../../../formats/note-once.ts';
 import { tokenCount } from '../../../formats/openai/chat-usage.ts';
@@ -47,7 +47,7 @@ function vectorsOf(one: unknown, many: unknown): readonly unknown[] {
 
 /** Titan counts tokens in its reply. The replies of the others hold no counts. */
 function embedUsage(reply: JsonObject): Usage | null {
-  if (typeof reply.inputTextTokenCount !== 'number') return null;
+  if (Number.isNaN(statedCount(reply.inputTextTokenCount))) return null;
   const { inputTextTokenCount } = reply;
   return { ...emptyUsage(), inputTokens: tokenCount(inputTextTokenCount), raw: { inputTextTokenCount } };
 }
