@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import * as v from 'valibot';
 import { type InternalFetch, internalPaths } from '../contract/protocol/internal-api.ts';
 import { type ModelRates, type PricedCall, ratesReply } from '../contract/protocol/limits/leases.ts';
+import { storableText } from '../contract/values/json/storable-json.ts';
 import type { Maybe } from '../contract/values/maybe.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 
@@ -48,7 +49,11 @@ export function createPriceBook(fetch: InternalFetch, clock: Clock): (call: Pric
   }
 
   async function ask(call: PricedCall): Promise<ModelRates | null> {
-    const query = new URLSearchParams({ workspace: call.workspaceId, provider: call.provider, model: call.model });
+    const query = new URLSearchParams({
+      workspace: call.workspaceId,
+      provider: call.provider,
+      model: storableText(call.model),
+    });
     if (call.slug !== null) query.set('slug', call.slug);
     const reply = await fetch('GET', `${internalPaths.rates}?${query}`, null, timeoutMs);
     if (reply.status !== 200) throw new Error(`the control plane replied with ${reply.status}`);

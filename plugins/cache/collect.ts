@@ -5,6 +5,7 @@ import type { SavedCall } from '../../core/contract/plugin/record/record.ts';
 import { recordedUsage } from '../../core/contract/plugin/record/recorded-usage.ts';
 import { cachedBytesMax, type EntryLabels, type LeadResult } from '../../core/contract/protocol/cached-replies.ts';
 import { findHeader } from '../../core/contract/values/http/http.ts';
+import { storableText } from '../../core/contract/values/json/storable-json.ts';
 import { formOfReply } from './forms/convert.ts';
 import type { SemanticRequest } from './semantic.ts';
 
@@ -99,7 +100,7 @@ function showsHiddenText({ guardrails }: RequestContext): boolean {
 
 /** Returns the labels that admins see of the entry of this request. */
 export function labelsOf(ctx: RequestContext): EntryLabels {
-  const cut = (text: string | null | undefined): string | null => text?.slice(0, 255) ?? null;
+  const cut = (text: string | null | undefined): string | null => (text ? storableText(text.slice(0, 255)) : null);
   return {
     namespace: cut(ctx.gatewayHeaders.get('cache-namespace')),
     model: cut(ctx.model),

@@ -5,6 +5,7 @@ import { modelsInHeaders } from '../../core/contract/plugin/requests/models-in-h
 import { metadataPrefix } from '../../core/contract/protocol/limits/policies.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 import { type JsonObject, parseObject } from '../../core/contract/values/json/json.ts';
+import { storableText } from '../../core/contract/values/json/storable-json.ts';
 import { furtherModels, hiddenModel, modelsNamed } from '../../core/contract/values/models/readable-models.ts';
 
 /** A call of a target, of an MCP tool or of an agent, as far as policies look at it. */
@@ -50,7 +51,7 @@ const absent: KeyReader = { read: () => null };
 export function readerOf(key: string): KeyReader {
   const name = metadataNameOf(key);
   if (name === null) return readers[key] ?? absent;
-  return { read: ({ ctx }) => (Object.hasOwn(ctx.metadata, name) ? (ctx.metadata[name] ?? null) : null) };
+  return { read: ({ ctx }) => (Object.hasOwn(ctx.metadata, name) ? counterText(ctx.metadata[name] ?? null) : null) };
 }
 
 /** Returns `<name>` of `metadata.<name>`; null for other keys. */
@@ -110,5 +111,10 @@ function promptIn({ ctx: { prompt }, target }: PolicyCall): { readonly id: strin
 function modelIn({ ctx, target, model: beside }: PolicyCall): string | null {
   if (target === null) return null;
   const model = beside ?? modelOf(ctx, target);
-  return model === null || ctx.provider === null ? null : `@${ctx.provider}/${model}`;
+  return model === null || ctx.provider === null ? null : counterText(`@${ctx.provider}/${model}`);
+}
+
+/** The ledger cannot hold every text that callers send. One such counter would fail all leases that are asked for with it. */
+function counterText(value: string | null): string | null {
+  return value === null ? null : storableText(value);
 }

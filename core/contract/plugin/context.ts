@@ -13,6 +13,7 @@ import type { Secret } from '../values/credentials/secret.ts';
 import { GatewayError } from '../values/errors/errors.ts';
 import type { HeaderList, InboundRequest, RequestBody } from '../values/http/http.ts';
 import type { JsonObject } from '../values/json/json.ts';
+import { storableText } from '../values/json/storable-json.ts';
 import { sumUsage, type Usage } from '../values/models/usage.ts';
 import type { GuardrailRecord } from './guardrails/guardrail-result.ts';
 import type { Plan } from './plan.ts';
@@ -274,7 +275,7 @@ export class RequestContext {
 
   /** Sets the model, at most 255 characters, if it does not come from the parameters: of a path, a session, or the provider's call. */
   nameModel(model: string | null): void {
-    this.modelName = model === null ? null : model.slice(0, modelCharsMax);
+    this.modelName = model === null ? null : storableText(model.slice(0, modelCharsMax));
   }
 
   /**

@@ -24,6 +24,12 @@ describe('price book', () => {
     expect(state.asked).toHaveLength(2);
   });
 
+  it('asks for a name that the database can hold', async () => {
+    const { state, priceOf } = bookUnderTest();
+    await priceOf({ ...call, model: 'gpt\u0000-5\ud800' });
+    expect(new URL(state.asked[0] as string, 'http://control').searchParams.get('model')).toBe('gpt\ufffd-5\ufffd');
+  });
+
   it('asks again after five minutes', async () => {
     const { state, priceOf } = bookUnderTest();
     state.reply = () => ({ rates: null });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ProviderDocument } from '../../../core/contract/protocol/documents.ts';
 import type { PolicyCondition, RatePolicy, UsagePolicy } from '../../../core/contract/protocol/limits/policies.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { isStorable } from '../../../core/contract/values/json/storable-json.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
 import {
   chatReply,
@@ -260,6 +261,14 @@ describe('groups of policies', () => {
       for (const user of ['x', 'y', 'x']) statuses.push((await ask(withMetadata({ team, user }))).status);
     }
     expect(statuses).toEqual([200, 200, 429, 200, 200, 429]);
+  });
+
+  it('are texts that the ledger can hold', async () => {
+    const { ask, ledger } = start({ rate: [rate({ groupBy: ['metadata.team', 'model'] })] });
+    const model = 'gpt\u0000-5\ud800';
+    expect((await ask(withMetadata({ team: 'a\u0000\udc00' }), { ...body, model })).status).toBe(200);
+    expect(ledger.asks).toHaveLength(1);
+    expect(isStorable(ledger.asks)).toBe(true);
   });
 
   it('leave out calls that lack a value', async () => {

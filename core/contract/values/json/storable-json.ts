@@ -1,4 +1,5 @@
 const unstorable = /\u0000|\p{Surrogate}/u;
+const unstorables = /\u0000|\p{Surrogate}/gu;
 
 /** Deeper values overflow the stack of `JSON.stringify` and of other recursive readers: at about 5,000 levels in Node 22. */
 const depthMax = 200;
@@ -17,4 +18,9 @@ function isStorableAt(value: unknown, depth: number): boolean {
   if (depth === depthMax) return false;
   if (Array.isArray(value)) return value.every((inner) => isStorableAt(inner, depth + 1));
   return Object.entries(value).every(([key, inner]) => !unstorable.test(key) && isStorableAt(inner, depth + 1));
+}
+
+/** Returns the text with U+FFFD instead of NUL and half of surrogate pairs, as records have it. */
+export function storableText(text: string): string {
+  return unstorable.test(text) ? text.replace(unstorables, '\ufffd') : text;
 }
