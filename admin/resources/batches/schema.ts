@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { routeOfLines } from '../../../core/contract/plugin/requests/batch-line.ts';
+import { isStorable } from '../../../core/contract/values/json/storable-json.ts';
 import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 
 /** Routes that a line of a batch may call. */
@@ -17,6 +18,7 @@ const batchEndpoints = [
 const metadata = v.pipe(
   v.record(v.pipe(v.string(), v.maxLength(64)), v.pipe(v.string(), v.maxLength(512))),
   v.check((value) => Object.keys(value).length <= 16, 'at most 16 entries'),
+  v.check((value) => isStorable(value), 'contains U+0000 or half a surrogate pair'),
 );
 
 /** Body of `POST /batches` for a batch that the service runs. */

@@ -70,6 +70,19 @@ describe.each(ruleDatabases)('files and batches of the service, on %s', (name) =
     expect((await client.files.list()).data.map(({ id }) => id)).toEqual(before);
   });
 
+  it.each<Record<string, string>>([{ team: 'a\u0000' }, { team: 'half \ud800' }, { 'half \udc00': 'a' }])(
+    'own batches: metadata %j is 400',
+    async (metadata) => {
+      const { id } = await upload(jsonl([line('x')]));
+      const asked = { input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h', metadata } as const;
+      await expect(client.batches.create(asked)).rejects.toMatchObject({
+        status: 400,
+        param: 'metadata',
+        message: expect.stringContaining('metadata: contains U+0000 or half a surrogate pair'),
+      });
+    },
+  );
+
   it.each([
     ['half a character in the id', () => jsonl([{ ...line('x'), custom_id: 'half \ud800' }]), 'invalid_request'],
     ['a body nested too deeply', () => nested(200_000), 'invalid_request'],

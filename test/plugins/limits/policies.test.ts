@@ -264,7 +264,7 @@ describe('groups of policies', () => {
   });
 
   it('are texts that the ledger can hold', async () => {
-    const { ask, ledger } = start({ rate: [rate({ groupBy: ['metadata.team', 'model'] })] });
+    const { ask, ledger } = start({ usage: [usage({ groupBy: ['metadata.team', 'model'] })] });
     const model = 'gpt\u0000-5\ud800';
     expect((await ask(withMetadata({ team: 'a\u0000\udc00' }), { ...body, model })).status).toBe(200);
     expect(ledger.asks).toHaveLength(1);
