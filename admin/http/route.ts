@@ -206,6 +206,8 @@ export interface AdminCall<Query, Body> {
   match(revision: number): void;
   /** Call first in a transaction that is not that of `write`, such as one of records: an `idempotency-key` is committed with it. */
   claim(tx: EntityManager): Promise<void>;
+  /** Frees a claimed `idempotency-key` after a failure that stored nothing, so that the request can be repeated with it. */
+  release(): Promise<void>;
   /** One transaction: rows, audit entry, events. At most once per call. */
   write<T>(work: (change: Change) => Promise<T>): Promise<T>;
 }

@@ -220,6 +220,7 @@ class RouteCall {
       },
       match: (revision) => matchRevision(request.header('if-match'), revision),
       claim: async (tx) => repeat?.claim(tx),
+      release: async () => repeat?.release(),
       write: async (work) => {
         if (trail.wrote) throw new Error('a call writes at most once');
         const { auditKey, wakeRelay, wakeJobs, callers, announceWrite } = this.#services;

@@ -6,12 +6,15 @@ import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../caller/actor.ts';
 import { AdminError, invalid } from '../errors.ts';
+import type { RawReply } from '../reply/raw-reply.ts';
 import type { AdminRoute, AdminServices } from '../route.ts';
 import { type IdempotencyKey, idempotencyKeys } from './entity.ts';
 
 /** Stored reply to a create, with its headers. */
 export interface StoredReply {
   readonly reply: unknown;
+  /** Set if `reply` is a text of a protocol such as SCIM. */
+  readonly raw?: Pick<RawReply, 'status' | 'headers'>;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -29,6 +32,8 @@ export interface Repeat {
   claim(tx: EntityManager): Promise<void>;
   /** Stores the reply for repeated requests, if the key was claimed. */
   keep(stored: StoredReply): Promise<void>;
+  /** Frees a claimed key after a failure, so that the request can be sent again with it. */
+  release(): Promise<void>;
 }
 
 /** Milliseconds for which a key identifies the same request. */
@@ -103,6 +108,11 @@ export function repeatOf(of: RepeatOf, services: Pick<AdminServices, 'vault' | '
       if (mine === null) return;
       const reply = await services.vault.seal(em(), contextOf({ id: mine }), JSON.stringify(stored));
       await em().nativeUpdate(idempotencyKeys, { id: mine, organisationId }, { reply });
+    },
+    async release() {
+      if (mine === null) return;
+      await em().nativeDelete(idempotencyKeys, { id: mine, organisationId, reply: null });
+      mine = null;
     },
   };
 }

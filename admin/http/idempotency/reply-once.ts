@@ -21,7 +21,7 @@ export async function replyOnce(repeat: Repeat | null, call: Replying, handle: (
   if (known) return replay(known, call);
   try {
     const reply = await handle();
-    if (!(reply instanceof RawReply)) await keep(repeat, reply, call);
+    await keep(repeat, reply, call);
     return reply;
   } catch (thrown) {
     // The request may have been rejected because the first request with this key has just done the same.
@@ -33,7 +33,7 @@ export async function replyOnce(repeat: Repeat | null, call: Replying, handle: (
 
 function replay(stored: StoredReply, { headers }: Replying): unknown {
   Object.assign(headers, stored.headers, { 'idempotency-replayed': 'true' });
-  return stored.reply;
+  return stored.raw ? new RawReply(stored.reply as string | null, stored.raw.headers, stored.raw.status) : stored.reply;
 }
 
 /**
@@ -41,8 +41,14 @@ function replay(stored: StoredReply, { headers }: Replying): unknown {
  */
 async function keep(repeat: Repeat, reply: unknown, { id, headers, log }: Replying): Promise<void> {
   const { etag } = headers;
+  const kept: StoredReply['headers'] = etag === undefined ? {} : { etag };
   try {
-    await repeat.keep({ reply, headers: etag === undefined ? {} : { etag } });
+    if (!(reply instanceof RawReply)) await repeat.keep({ reply, headers: kept });
+    else {
+      const { body, ...raw } = reply;
+      // No create replies with bytes.
+      if (!(body instanceof Uint8Array)) await repeat.keep({ reply: body, raw, headers: kept });
+    }
   } catch (cause) {
     log.error({ requestId: id, ...failureFields(cause) }, 'could not store the reply for an idempotency-key');
   }

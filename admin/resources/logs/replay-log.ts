@@ -41,7 +41,7 @@ const repeatedHeaders = ['config', 'provider', 'virtual-key', 'strict-open-ai-co
  * request cannot be sent again, AB03 for a caller without an API key, and AB10 if no gateway replies.
  */
 export async function replayLog(
-  { em, services, actor, body: replacements, claim }: AdminCall<unknown, Replacements>,
+  { em, services, actor, body: replacements, claim, release }: AdminCall<unknown, Replacements>,
   row: StoredRecord,
 ): Promise<v.InferOutput<typeof replayReply>> {
   const { organisationId } = actor;
@@ -64,7 +64,10 @@ export async function replayLog(
   };
   // Before the call, because a repeated request must not pay for another one, even if the first reply is lost.
   await em.transactional(claim);
-  const reply = await send(services, path, sent, toUnstreamed(body, replacements.model));
+  const reply = await send(services, path, sent, toUnstreamed(body, replacements.model)).catch(async (thrown: unknown) => {
+    await release();
+    throw thrown;
+  });
   return { object: 'replay', trace_id: traceId, status: reply.status, body: reply.body };
 }
 

@@ -228,6 +228,15 @@ describe.each(databases)('headers and bodies of requests, on %s', (name) => {
     expect((await replay({ headers: {}, body: {}, omitted: null }, other.workspaceKey)).status).toBe(404);
   });
 
+  it('replay: may be repeated with the same idempotency-key if no gateway replied', async () => {
+    const content = await store('replayed twice');
+    const key = await plane.newKey(['completions.write']);
+    const ask = { key, body: {}, headers: { 'idempotency-key': 'again' } };
+    const statuses = [];
+    for (let n = 0; n < 2; n++) statuses.push((await plane.ask('POST', `/logs/${content.id}/replay`, ask)).status);
+    expect(statuses).toEqual([503, 503]);
+  });
+
   it('are rejected if their form is wrong, with the name of the field', async () => {
     const content = await store('valid');
     const wrong = await plane.internal('POST', '/record-contents', [{ ...content, organisationId: 'x' }]);

@@ -65,6 +65,16 @@ describe.each(ruleDatabases)('SCIM users, on %s', (database) => {
     expect((await plane.ask('GET', `/admin/users/${id}`)).status).toBe(404);
   });
 
+  it('are created once with an idempotency-key, and the second request gets the same reply', async () => {
+    const sent = { schemas: [userSchema], userName: `once-${++made}@example.com` };
+    const create = () => scim('POST', '/Users', sent, { 'idempotency-key': 'once' });
+    const [first, again] = [await create(), await create()];
+    expect([first.status, again.status]).toEqual([201, 201]);
+    expect(again.body).toEqual(first.body);
+    for (const name of ['content-type', 'location', 'etag']) expect(again.headers.get(name)).toBe(first.headers.get(name));
+    expect([first, again].map(({ headers }) => headers.get('idempotency-replayed'))).toEqual([null, 'true']);
+  });
+
   it('write nothing if nothing changes', async () => {
     const user = await newUser({ name: { givenName: 'A' }, emails: [{ value: `same-${made}@example.com`, type: 'work' }] });
     const before = await plane.auditCount();
