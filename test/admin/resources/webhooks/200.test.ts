@@ -122,6 +122,8 @@ describe.each(ruleDatabases)('webhooks: accepted requests, on %s', (database) =>
     const tested = await plane.ask('POST', `/webhooks/${slug}/test`, { body: { workspace_id } });
     expect(tested.status).toBe(200);
     const check = { id: 'default.contains', parameters: { words: ['a'], operator: 'none' } };
+    const rated = await plane.ask('POST', '/feedback', { key: plane.workspaceKey, body: { trace_id: 't', value: 1 } });
+    expect(rated.status).toBe(200);
     const guardrail = await plane.ask('POST', '/guardrails', { body: { name: 'G', checks: [check], actions: {}, workspace_id } });
     expect(guardrail.body).toMatchObject({ slug: expect.any(String) });
     const list = async () => (await plane.ask('GET', `/webhooks/${slug}/deliveries`)).body;
