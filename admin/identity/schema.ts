@@ -76,6 +76,8 @@ export const userReply = v.strictObject({
   last_name: v.nullable(v.string()),
   role: v.picklist(['owner', 'admin', 'member']),
   email: v.string(),
+  /** Null until the user has opened a verification link or signed in through an identity provider. */
+  email_verified_at: v.nullable(v.string()),
   created_at: v.string(),
   last_updated_at: v.string(),
   workspace_ids: v.array(v.string()),

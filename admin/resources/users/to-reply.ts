@@ -39,6 +39,7 @@ function toUserReply(row: User, workspaceIds: string[]): UserReply {
     last_name: row.lastName ?? null,
     role: row.role,
     email: row.email,
+    email_verified_at: row.emailVerifiedAt?.toISOString() ?? null,
     created_at: row.createdAt.toISOString(),
     last_updated_at: row.lastUpdatedAt.toISOString(),
     workspace_ids: workspaceIds,
