@@ -9,6 +9,7 @@ import { withTags } from '../../http/filters/with-tags.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
+import { namedAsSent } from './configurations/as-sent.ts';
 import { checkHosts } from './configurations/check-hosts.ts';
 import { integrations, integrationWorkspaces } from './entity.ts';
 import { createReply, listReply, readReply } from './reply-schema.ts';
@@ -84,28 +85,34 @@ export const integrationRoutes: readonly AdminRoute[] = [
       requireOwner(actor, workspaceId, 'create');
       call.unused(...unusedIn(typeOf(body), body.configurations));
       const configurations = { ...body.configurations, ...body.credentials };
-      checkHosts(services.settings, configurations);
-      const made = await call.write(async (change) => {
-        await requireFreeSlug(change.tx, organisationId, body.slug);
-        const scope = { organisationId, workspaceId, aiProviderId: canonicalProviderId(typeOf(body)), configurations };
-        const mapped = await mappingsOfNew(change.tx, actor, scope, body.secret_mappings, 'configurations');
-        const integration = await createIntegration(change, services.vault, {
-          ...scope,
-          name: body.name,
-          slug: body.slug,
-          key: body.key ?? null,
-          description: body.description ?? null,
-          mapped,
-          pricingAdjustments: body.pricing_adjustments,
-          tags: body.tags,
+      const create = () =>
+        call.write(async (change) => {
+          checkHosts(services.settings, configurations);
+          await requireFreeSlug(change.tx, organisationId, body.slug);
+          const scope = { organisationId, workspaceId, aiProviderId: canonicalProviderId(typeOf(body)), configurations };
+          const mapped = await mappingsOfNew(change.tx, actor, scope, body.secret_mappings, 'configurations');
+          const integration = await createIntegration(change, services.vault, {
+            ...scope,
+            name: body.name,
+            slug: body.slug,
+            key: body.key ?? null,
+            description: body.description ?? null,
+            mapped,
+            pricingAdjustments: body.pricing_adjustments,
+            tags: body.tags,
+          });
+          if (workspaceId !== null && body.create_default_provider) {
+            const slug = body.default_provider_slug ?? integration.slug;
+            await createProvider(
+              change,
+              { organisationId, workspaceId },
+              { name: body.name, slug, integrationId: integration.id },
+            );
+            change.about(integration);
+          }
+          return integration;
         });
-        if (workspaceId !== null && body.create_default_provider) {
-          const slug = body.default_provider_slug ?? integration.slug;
-          await createProvider(change, { organisationId, workspaceId }, { name: body.name, slug, integrationId: integration.id });
-          change.about(integration);
-        }
-        return integration;
-      });
+      const made = await namedAsSent(body, create);
       return { id: made.id, slug: made.slug, object: 'integration' };
     },
   }),
@@ -138,20 +145,22 @@ export const integrationRoutes: readonly AdminRoute[] = [
     query: tenantQuery,
     body: updateBody,
     async handle(call) {
-      await call.write(async (change) => {
-        const row = await findOwnIntegration(change.tx, call, call.params.slug ?? '', 'for update');
-        requireOwner(call.actor, row.workspaceId ?? null, 'update');
-        call.match(row.revision);
-        const { credentials, status, slug, ai_provider_id: type, secret_mappings: sent, ...body } = call.body;
-        requireUnchanged('slug', slug, row.slug);
-        call.unused(...unusedIn(row.aiProviderId, body.configurations));
-        requireUnchanged('ai_provider_id', type && canonicalProviderId(type), row.aiProviderId);
-        const configurations = credentials === undefined ? body.configurations : { ...body.configurations, ...credentials };
-        checkHosts(call.services.settings, configurations);
-        const mapped = await mappingsToChange(change.tx, row, sent, 'configurations');
-        await updateIntegration(change, call.services.vault, call.actor, row, { ...body, configurations, mapped });
-        if (status === 'archived') await archiveIntegration(change, row, call.services.dependents);
-      });
+      const update = () =>
+        call.write(async (change) => {
+          const row = await findOwnIntegration(change.tx, call, call.params.slug ?? '', 'for update');
+          requireOwner(call.actor, row.workspaceId ?? null, 'update');
+          call.match(row.revision);
+          const { credentials, status, slug, ai_provider_id: type, secret_mappings: sent, ...body } = call.body;
+          requireUnchanged('slug', slug, row.slug);
+          call.unused(...unusedIn(row.aiProviderId, body.configurations));
+          requireUnchanged('ai_provider_id', type && canonicalProviderId(type), row.aiProviderId);
+          const configurations = credentials === undefined ? body.configurations : { ...body.configurations, ...credentials };
+          checkHosts(call.services.settings, configurations);
+          const mapped = await mappingsToChange(change.tx, row, sent, 'configurations');
+          await updateIntegration(change, call.services.vault, call.actor, row, { ...body, configurations, mapped });
+          if (status === 'archived') await archiveIntegration(change, row, call.services.dependents);
+        });
+      await namedAsSent(call.body, update);
       return {};
     },
   }),

@@ -41,6 +41,20 @@ describe.each(ruleDatabases)('integration fields of some clients only, on %s', (
     expect(reply.body.data.message).toContain(message);
   });
 
+  it('errors name the members of credentials that were sent', async () => {
+    const errorsOf = async (more: object) =>
+      (await create({ slug: 'sent', ai_provider_id: 'openai', ...more })()).body.data.errors;
+    expect(await errorsOf({ credentials: { openai_project: 1 } })).toEqual([
+      expect.stringMatching(/^credentials\.openai_project: /),
+    ]);
+    expect(await errorsOf({ credentials: { custom_host: 'http://10.0.0.5/v1' } })).toEqual([
+      expect.stringMatching(/^credentials\.custom_host: /),
+    ]);
+    expect(await errorsOf({ configurations: { openai_project: 1 }, credentials: { custom_host: 'https://a.example' } })).toEqual([
+      expect.stringMatching(/^configurations\.openai_project: /),
+    ]);
+  });
+
   it('can be changed under the newer base path by id: name, credentials, status', async () => {
     const made = await create({ slug: 'newer', ai_provider_id: 'openai' })();
     const put = async (body: unknown) => {
