@@ -113,7 +113,7 @@ export const signInAttempts = defineEntity({
 
 export type SignInAttempt = InferEntity<typeof signInAttempts>;
 
-/** An accepted SAML assertion. Stores the hash of its id until it has expired. */
+/** An accepted SAML assertion or logout request. Stores the hash of its id until it has expired. */
 export const samlAssertions = defineEntity({
   name: 'SamlAssertion',
   tableName: 'saml_assertions',

@@ -7,12 +7,14 @@ import { emptyReply } from '../../http/reply/reply-schemas.ts';
 import { readForm } from '../../http/request/read-form.ts';
 import { pagesRoot, routePage } from '../../pages/layout.ts';
 import { endProviderSessions } from '../../sign-in/end-sessions.ts';
-import { auditRefusals } from '../../sign-in/refusal.ts';
+import { auditRefusals, SignInRefusal } from '../../sign-in/refusal.ts';
+import { isFirstUse } from '../../sign-in/saml/first-use.ts';
 import { samlLogoutReplyUrl } from '../../sign-in/saml/logout.ts';
 import {
   type ExpectedLogout,
   type LogoutMessage,
   type LogoutRequest,
+  logoutAgeMsMax,
   readPostedLogout,
   readRedirectedLogout,
 } from '../../sign-in/saml/read-logout.ts';
@@ -80,7 +82,8 @@ async function receive(call: Call, state: string, read: (expected: ExpectedLogou
     }
     return signedOutPage(received.isSuccess);
   }
-  await endSessionsOf(call, connection, received.request);
+  const details = { issuer: settings.idp_entity_id, subject: received.request.subject };
+  await auditRefusals(call, { organisationId, connectionId, details }, () => endSessionsOf(call, connection, received.request));
   const to = await samlLogoutReplyUrl(em, services, connection, {
     ...{ requestId: received.request.id, relayState: state, address },
   });
@@ -90,13 +93,16 @@ async function receive(call: Call, state: string, read: (expected: ExpectedLogou
 function endSessionsOf(call: Call, connection: SsoConnection, request: LogoutRequest): Promise<void> {
   const { organisationId, id: connectionId, settings } = connection;
   const own = samlSettingsOf({ settings });
-  return call.write({ organisationId, userId: null }, (change) =>
-    endProviderSessions(change, {
+  return call.write({ organisationId, userId: null }, async (change) => {
+    // A repeated request would end sessions that begin within the clock skew.
+    if (!(await isFirstUse(change.tx, connection, `logout ${request.id}`, request.issuedAt + logoutAgeMsMax)))
+      throw new SignInRefusal('replayed', 'SAML logout: this request was used before');
+    await endProviderSessions(change, {
       ...{ organisationId, connectionId, issuer: own.idp_entity_id },
       ...{ subject: request.subject, providerSessions: request.sessions },
       before: new Date(request.issuedAt + own.clock_skew_seconds * 1_000),
-    }),
-  );
+    });
+  });
 }
 
 function signedOutPage(isComplete: boolean): Promise<RawReply> {

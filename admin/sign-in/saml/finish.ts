@@ -1,7 +1,5 @@
 import * as v from 'valibot';
-import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import type { PublicCall } from '../../http/public-route.ts';
-import { hashOf } from '../../identity/one-time-secret.ts';
 import { email } from '../../identity/schema.ts';
 import { samlAddresses } from '../../resources/sso-connections/addresses.ts';
 import type { SignInAttempt, SsoConnection } from '../../resources/sso-connections/entity.ts';
@@ -11,6 +9,7 @@ import { takeAttempt } from '../attempts.ts';
 import type { VerifiedIdentity } from '../finish-sign-in.ts';
 import { SignInRefusal } from '../refusal.ts';
 import { samlAttempt } from './begin.ts';
+import { isFirstUse } from './first-use.ts';
 import { hintOf } from './logout.ts';
 import type { Assertion } from './read-assertion.ts';
 import { verifyResponse } from './verify-response.ts';
@@ -58,22 +57,17 @@ function requireValidMetadata({ metadataValidUntil: end }: SsoConnection, now: n
   );
 }
 
-/** Stores the id of the assertion, so that all processes accept it once. Throws SignInRefusal if it was used. */
+/** Throws SignInRefusal if the assertion was used. */
 async function rememberAssertion(
   { services }: Call,
-  { id: connectionId, organisationId }: SsoConnection,
+  connection: SsoConnection,
   { id, expiresAt }: Assertion,
   now: number,
 ): Promise<void> {
-  const rows = await services.database.emOf(organisationId).transactional((tx) =>
-    tx.execute<unknown[]>(
-      `insert into saml_assertions (connection_id, assertion_hash, organisation_id, expires_at) values (?, ?, ?, ?)
-       on conflict do nothing returning 1`,
-      // A day more than any clock skew.
-      [connectionId, hashOf(id), organisationId, new Date(Math.max(expiresAt, now) + dayMs)],
-    ),
-  );
-  if (rows.length === 0) throw new SignInRefusal('replayed', 'SAML: this assertion was used before. Begin the sign-in again');
+  const isFirst = await services.database
+    .emOf(connection.organisationId)
+    .transactional((tx) => isFirstUse(tx, connection, id, Math.max(expiresAt, now)));
+  if (!isFirst) throw new SignInRefusal('replayed', 'SAML: this assertion was used before. Begin the sign-in again');
 }
 
 /** Usual names of attributes: plain, as object identifiers, and as in Entra ID and AD FS. */

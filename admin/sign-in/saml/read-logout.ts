@@ -32,7 +32,7 @@ const assertion = 'urn:oasis:names:tc:SAML:2.0:assertion';
 const success = 'urn:oasis:names:tc:SAML:2.0:status:Success';
 const roots = ['LogoutRequest', 'LogoutResponse'] as const;
 /** A message is used at once, so an older one is a replay. */
-const ageMsMax = 600_000;
+export const logoutAgeMsMax = 600_000;
 const xmlBytesMax = 262_144;
 
 /**
@@ -102,7 +102,7 @@ function readMessage(bytes: Uint8Array, { settings, logoutUrl, now }: ExpectedLo
   const issuedAt = utcMs(root.getAttribute('IssueInstant') ?? '');
   const skewMs = settings.clock_skew_seconds * 1_000;
   const until = utcMs(root.getAttribute('NotOnOrAfter') ?? '');
-  if (!(issuedAt <= now + skewMs && issuedAt > now - ageMsMax) || until + skewMs <= now)
+  if (!(issuedAt <= now + skewMs && issuedAt > now - logoutAgeMsMax) || until + skewMs <= now)
     throw refused('the message has expired, or was issued in the future. Check the clocks of both servers');
   if (root.localName === 'LogoutResponse') return { isSuccess: isSuccess(root) };
   const id = root.getAttribute('ID') ?? '';

@@ -27,7 +27,7 @@ describe.each(ruleDatabases)('sessions that begin with SAML, on %s', (database) 
     const body = new URLSearchParams({ SAMLResponse: await provider.respond({ ...known, ...parts }) });
     const reply = await fetch(plane.url + new URL(saml.acs_url).pathname, { method: 'POST', body });
     expect(reply.status).toBe(200);
-    return (await reply.json()) as { expires_at: string; user: { id: string } };
+    return (await reply.json()) as { auth_token: string; expires_at: string; user: { id: string } };
   }
 
   it('end with the session at the provider if that is earlier (SessionNotOnOrAfter)', async () => {
@@ -53,6 +53,22 @@ describe.each(ruleDatabases)('sessions that begin with SAML, on %s', (database) 
     const entry = { action: 'saml_logout', resourceId: id, userId: user.id, responseStatusCode: 200, errorCode: null };
     expect(await deliver({ sessions: ['s1'] })).toMatchObject([entry]);
     expect(await deliver({ sessions: [], nameId: 'unknown' })).toMatchObject([{ ...entry, userId: null }]);
+  });
+
+  it('are not ended by a logout request that was used before, although they begin within the clock skew', async () => {
+    await signIn({ sessionIndex: 's2' });
+    const sent = provider.logoutQuery({ destination: saml.logout_url, sessions: ['s2'] });
+    const address = `${plane.url + new URL(saml.logout_url).pathname}?${sent}`;
+    expect((await fetch(address, { redirect: 'manual' })).status).toBe(303);
+    const { auth_token: key } = await signIn({ sessionIndex: 's2' });
+    const again = await fetch(address, { redirect: 'manual' });
+    expect([again.status, await again.text()]).toEqual([401, expect.stringContaining('this request was used before')]);
+    await plane.control.services.background.settled();
+    const requestId = again.headers.get('x-request-id') ?? '';
+    expect(await plane.control.services.database.em().find(auditEntries, { requestId })).toMatchObject([
+      { action: 'saml_logout', requestBody: { connection_id: id, reason: 'replayed' } },
+    ]);
+    expect((await plane.ask('GET', '/auth/self', { key })).status).toBe(200);
   });
 
   it('have an audit entry when the provider reports that it could not end all of them', async () => {
