@@ -12,6 +12,8 @@ export interface Task<Input, Output> {
   readonly file: URL;
   /** Runs inputs of at most `sizeMax` on the calling thread; absent: the task always runs in a thread. */
   readonly inline?: { readonly sizeMax: number; sizeOf(input: Input): number; run(input: Input): Output };
+  /** True: a short input may take long too, so the task never runs on the thread for short inputs. */
+  readonly isUnbounded?: true;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each task has an input and an output of its own
@@ -27,6 +29,8 @@ export interface WorkerPoolOptions {
   readonly taskMs: number;
   /** Heap size of one thread. */
   readonly memoryMegabytes: number;
+  /** Milliseconds that a short input waits before it may use the thread for short inputs. Default 100. */
+  readonly shortWaitMs?: number;
   readonly log: Pick<Log, 'warn'>;
 }
 
@@ -65,17 +69,25 @@ interface Job {
   readonly reject: (error: GatewayError) => void;
   /** Ends the wait for a thread. */
   waitTimer: NodeJS.Timeout | null;
+  /** Offers the job to the thread for short inputs. */
+  shortTimer: NodeJS.Timeout | null;
 }
 
+/** Length of an input that takes milliseconds in every task, in characters and bytes. */
+const shortLengthMax = 64 * 1024;
+/** Milliseconds that a short input may run on its thread, because a hostile one may take long after all. */
+const shortMsMax = 2_000;
+
 /**
- * CPU work off the main thread. Threads start with the first task and end after 30 s without one, so a gateway that does not need them
+ * CPU work off the main thread. One thread more than `threads` starts if a short input has waited, so that the long texts of one workspace do
+ * not delay the short ones of others for seconds. Threads start with the first task and end after 30 s without one, so a gateway that does not need them
  * does not pay for them.
  */
 export function createWorkerPool<Given extends Tasks>(tasks: Given, options: WorkerPoolOptions): WorkerPool<Given> {
-  const { threads, queueMax, taskMs, memoryMegabytes, log } = options;
+  const { threads, queueMax, taskMs, memoryMegabytes, shortWaitMs = 100, log } = options;
   const piscina = new Piscina({
     minThreads: 0,
-    maxThreads: threads,
+    maxThreads: threads + 1,
     idleTimeout: 30_000,
     // Nothing reads the two histograms that Piscina would create and fill. Creating them takes half a millisecond.
     recordTiming: false,
@@ -90,6 +102,9 @@ export function createWorkerPool<Given extends Tasks>(tasks: Given, options: Wor
   // next task, but not for tasks in its own queue.
   const queue = createFairQueue<Job>();
   let running = 0;
+  let isShortRunning = false;
+  /** Number of running jobs by owner. */
+  const runningOf = new Map<string, number>();
 
   return {
     run(name, input, { timeoutMs = taskMs, owner = '' } = {}) {
@@ -99,23 +114,25 @@ export function createWorkerPool<Given extends Tasks>(tasks: Given, options: Wor
         return inline.run(input);
       }
       return new Promise((resolve, reject) => {
-        const job: Job = { name, input, timeoutMs, owner, resolve, reject, waitTimer: null };
+        const job: Job = { name, input, timeoutMs, owner, resolve, reject, waitTimer: null, shortTimer: null };
         if (running < threads) return void start(job);
         if (queue.length >= queueMax) {
           const last = queue.takeExcess(owner);
           if (last === null) return refuse(job, 'the worker queue is full');
-          clearTimeout(last.waitTimer ?? undefined);
+          stopWaiting(last);
           refuse(last, 'the worker queue is full');
         }
         job.waitTimer = setTimeout(() => {
           queue.remove(job);
+          stopWaiting(job);
           refuse(job, `no worker thread was free within ${timeoutMs} ms`);
         }, timeoutMs);
+        if (isShort(job)) job.shortTimer = setTimeout(startShort, shortWaitMs);
         queue.add(job);
       });
     },
     get running() {
-      return running;
+      return running + Number(isShortRunning);
     },
     get waiting() {
       return queue.length;
@@ -126,17 +143,20 @@ export function createWorkerPool<Given extends Tasks>(tasks: Given, options: Wor
     counts,
     async close() {
       for (let job = queue.next(); job; job = queue.next()) {
-        clearTimeout(job.waitTimer ?? undefined);
+        stopWaiting(job);
         refuse(job, 'the worker pool is closed');
       }
       await piscina.destroy();
     },
   };
 
-  async function start(job: Job): Promise<void> {
-    running++;
+  async function start(job: Job, isOnShortThread = false): Promise<void> {
+    if (isOnShortThread) isShortRunning = true;
+    else running++;
+    runningOf.set(job.owner, (runningOf.get(job.owner) ?? 0) + 1);
     const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(), job.timeoutMs);
+    const timeoutMs = isOnShortThread ? Math.min(job.timeoutMs, shortMsMax) : job.timeoutMs;
+    const timer = setTimeout(() => deadline.abort(), timeoutMs);
     try {
       const filename = fileURLToPath((tasks[job.name] as Task<unknown, unknown>).file);
       const output = (await piscina.run(job.input, { filename, signal: deadline.signal })) as never;
@@ -144,21 +164,43 @@ export function createWorkerPool<Given extends Tasks>(tasks: Given, options: Wor
       job.resolve(output);
     } catch (thrown) {
       countOf(job.name).failed++;
-      job.reject(
-        new GatewayError('internal', { detail: `worker task ${job.name}: ${reasonOf(thrown, deadline, job.timeoutMs)}` }),
-      );
+      job.reject(new GatewayError('internal', { detail: `worker task ${job.name}: ${reasonOf(thrown, deadline, timeoutMs)}` }));
     } finally {
       clearTimeout(timer);
-      running--;
+      if (isOnShortThread) isShortRunning = false;
+      else running--;
+      const others = (runningOf.get(job.owner) ?? 1) - 1;
+      if (others === 0) runningOf.delete(job.owner);
+      else runningOf.set(job.owner, others);
       queue.yieldTurn(job.owner);
-      startNext();
+      if (isOnShortThread) startShort();
+      else startNext();
     }
+  }
+
+  function isShort({ name, input }: Job): boolean {
+    return !tasks[name]?.isUnbounded && lengthLeft(input, shortLengthMax) >= 0;
+  }
+
+  /** Starts a short input of an owner that runs nothing on the thread for them. */
+  function startShort(): void {
+    if (isShortRunning) return;
+    const job = queue.peek(({ owner, shortTimer }) => shortTimer === null || runningOf.has(owner));
+    if (!job) return;
+    queue.take(job);
+    stopWaiting(job);
+    void start(job, true);
+  }
+
+  function stopWaiting({ waitTimer, shortTimer }: Job): void {
+    clearTimeout(waitTimer ?? undefined);
+    clearTimeout(shortTimer ?? undefined);
   }
 
   function startNext(): void {
     const job = queue.next();
     if (!job) return;
-    clearTimeout(job.waitTimer ?? undefined);
+    stopWaiting(job);
     void start(job);
   }
 
@@ -170,6 +212,20 @@ export function createWorkerPool<Given extends Tasks>(tasks: Given, options: Wor
   function countOf(name: string): TaskCounts {
     return counts.get(name) as TaskCounts;
   }
+}
+
+/** Returns `left` minus the length of an input. Stops at a negative number. */
+function lengthLeft(input: unknown, left: number): number {
+  if (left < 0) return left;
+  if (typeof input === 'string') return left - input.length;
+  if (ArrayBuffer.isView(input)) return left - input.byteLength;
+  if (typeof input !== 'object' || input === null) return left - 8;
+  let rest = left;
+  for (const value of Array.isArray(input) ? input : Object.values(input)) {
+    rest = lengthLeft(value, rest - 8);
+    if (rest < 0) break;
+  }
+  return rest;
 }
 
 /** Names the reason without the message of the error, which may repeat the input. */

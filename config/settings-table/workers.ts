@@ -5,7 +5,7 @@ export const workers = {
   workerThreads: row(
     'WORKER_THREADS',
     '1',
-    'Threads of each gateway process for token counts, patterns and JSON Schemas on large texts. They start with the first task.',
+    'Threads of each gateway process for token counts, patterns and JSON Schemas on large texts. They start with the first task, and one more while short texts wait for long ones.',
     wholeNumber(1, 64),
   ),
   workerQueueMax: row('WORKER_QUEUE', '1000', 'Tasks that may wait for a worker thread. Further tasks are rejected.', count),

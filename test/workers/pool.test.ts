@@ -17,7 +17,15 @@ const tasks = {
 const log = { warn: () => {} };
 let close = async (): Promise<void> => {};
 function poolOf(options: Partial<WorkerPoolOptions> = {}) {
-  const pool = createWorkerPool(tasks, { threads: 1, queueMax: 10, taskMs: 20_000, memoryMegabytes: 64, log, ...options });
+  const pool = createWorkerPool(tasks, {
+    threads: 1,
+    queueMax: 10,
+    taskMs: 20_000,
+    memoryMegabytes: 64,
+    shortWaitMs: 60_000,
+    log,
+    ...options,
+  });
   close = () => pool.close();
   return pool;
 }
@@ -114,6 +122,35 @@ describe('worker pool', () => {
     const flag = new SharedArrayBuffer(4);
     const busy = pool.run('wait-for', flag);
     expect(await pool.run('double', 11)).toBe(22);
+    release(flag);
+    expect(await busy).toBe('released');
+  });
+
+  it('a short input does not wait for a long task of another workspace, and a long one and those of this workspace do', async () => {
+    const pool = poolOf({ shortWaitMs: 1 });
+    const flag = new SharedArrayBuffer(4);
+    const ended: string[] = [];
+    const run = async (name: string, owner: string, input: number | string) => {
+      await pool.run('double', input as number, { owner });
+      ended.push(name);
+    };
+    const busy = pool.run('wait-for', flag, { owner: 'slow' });
+    const own = run('own', 'slow', 11);
+    const long = run('long', 'other', 'x'.repeat(70_000));
+    await Promise.all([run('short', 'one', 12), run('short', 'two', 13)]);
+    expect([ended, pool.running, pool.waiting, pool.threads]).toEqual([['short', 'short'], 1, 2, 2]);
+    release(flag);
+    await Promise.all([busy, own, long]);
+  });
+
+  it('a short input that takes long on the thread for short inputs is ended', async () => {
+    const pool = poolOf({ shortWaitMs: 1 });
+    const flag = new SharedArrayBuffer(4);
+    const busy = pool.run('wait-for', flag, { owner: 'slow' });
+    await expect(pool.run('misbehave', 'hang', { owner: 'hostile' })).rejects.toMatchObject({
+      detail: 'worker task misbehave: took longer than 2000 ms',
+    });
+    expect(await pool.run('double', 11, { owner: 'third' })).toBe(22);
     release(flag);
     expect(await busy).toBe('released');
   });
