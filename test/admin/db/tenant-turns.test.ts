@@ -62,6 +62,22 @@ describe.skipIf(postgresMissing)(`connections of organisations${postgresMissing 
     expect(ends.filter((end) => !/canceling statement|hold its share of the database connections/.test(end))).toEqual([]);
     expect(await database.emOf(loud).execute('select 1 as one')).toEqual([{ one: 1 }]);
   });
+
+  it('a transaction inside another one takes no second place, so that those of one that uses its share end', async () => {
+    const gate = newGate<void>();
+    let begun = 0;
+    const works = Array.from({ length: 8 }, () =>
+      database.emOf(loud).transactional(async (tx) => {
+        await tx.execute('select 1');
+        begun++;
+        await gate.opened;
+        return tx.transactional((inner) => inner.execute<{ one: number }[]>('select 1 as one'));
+      }),
+    );
+    await until(() => begun === 8, { what: 'eight open transactions' });
+    gate.open();
+    expect(await Promise.all(works)).toEqual(Array(8).fill([{ one: 1 }]));
+  });
 });
 
 describe('turns of organisations', () => {

@@ -1,4 +1,6 @@
+import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
+import { defineCorePlugin } from '../../../core/contract/plugin/core-plugin.ts';
 import type { UpstreamCall } from '../../../core/contract/provider/upstream.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import type { RequestBody } from '../../../core/contract/values/http/http.ts';
@@ -6,6 +8,14 @@ import { chatReply, createHarness, type FakeSink, replyWith, type Script } from 
 
 const twoTargets = { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] };
 const chat = { model: 'gpt-5', messages: [] };
+
+const holdsReplies = defineCorePlugin({
+  name: 'holds-replies',
+  stage: 'output-guardrails',
+  reads: { response: 'body' },
+  config: v.optional(v.unknown()),
+  onConfig: () => ({ onAttemptResponse: () => undefined }),
+});
 
 /** Reads the whole body of the call before it replies. */
 function readThen(script: Script, sizes: number[]): Script {
@@ -42,6 +52,15 @@ describe('a body too large to buffer', () => {
     expect(reply.header('x-svc-last-used-option-index')).toBe('config.targets[0]');
     expect(sizes).toEqual([upload.body.length]);
     expect(gateway.calls).toHaveLength(1);
+  });
+
+  it('is sent once, also if a plugin holds the whole reply', async () => {
+    const gateway = createHarness({ plugins: [holdsReplies] });
+    gateway.addConfig('pc-two', twoTargets);
+    const sizes: number[] = [];
+    gateway.script(readThen(replyWith(503, 'not now', ['content-type', 'text/plain']), sizes), replyWith(200, 'from two'));
+    const reply = await gateway.send(upload);
+    expect([reply.status, reply.text, sizes, gateway.calls.length]).toEqual([503, 'not now', [upload.body.length], 1]);
   });
 
   it('is sent once, also with retries configured', async () => {

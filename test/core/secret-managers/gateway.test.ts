@@ -13,7 +13,14 @@ import { startFakeRealtime } from '../../support/fakes/fake-realtime.ts';
 import { type FakeVault, fakeVault } from '../../support/fakes/fake-vault.ts';
 import { type LoneGateway, startLoneGateway } from '../../support/product/lone-gateway.ts';
 import { until } from '../../support/until.ts';
-import { cutBeforeHead, type FakeUpstream, openaiError, reply, startFakeUpstream } from '../../support/upstream/fake-upstream.ts';
+import {
+  type Behaviour,
+  cutBeforeHead,
+  type FakeUpstream,
+  openaiError,
+  reply,
+  startFakeUpstream,
+} from '../../support/upstream/fake-upstream.ts';
 import type { RecordedRequest } from '../../support/upstream/recorded-request.ts';
 import { type MappedGiven, mappedSecret } from './managers-under-test.ts';
 
@@ -169,6 +176,28 @@ describe('a rotated key', () => {
     store('passing', 'sk-planted-4');
     const healed = await pass();
     expect([healed.status, await healed.json()]).toEqual([200, { passed: true }]);
+  });
+
+  it('is not used if the time for all targets is over when the manager replies', async () => {
+    store('late', 'sk-planted-old');
+    const { slug } = put([inVault('late')]);
+    expect((await chat(slug)).status).toBe(200);
+    store('late', 'sk-planted-new');
+    const before = provider.requests.length;
+    const totalMs = 500;
+    const late = async (exchange: Parameters<Behaviour['run']>[0]) => {
+      const askedMs = performance.now();
+      await until(() => performance.now() > askedMs + totalMs, { what: 'the end of the time for all targets' });
+      const metadata = { created_time: '2026-01-01T00:00:00Z', version: 4, destroyed: false };
+      const data = { data: { api_key: 'sk-planted-new' }, metadata };
+      return reply(200, { request_id: 'late', lease_duration: 2764800, data, auth: null }).run(exchange);
+    };
+    manager.on('/v1/secret/data/late', late, 1);
+    const retry = { attempts: 0, max_total_time_ms: totalMs };
+    const config = { strategy: { mode: 'fallback' }, retry, targets: [{ provider: `@${slug}` }] };
+    expect((await chat(slug, { 'x-svc-config': JSON.stringify(config) })).status).toBe(401);
+    expect(provider.requests.length - before).toBe(1);
+    expect((await chat(slug)).status).toBe(200);
   });
 
   it('leads to the provider’s 401 if the manager has no other value', async () => {

@@ -1,4 +1,9 @@
+import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
+import type { RequestContext } from '../../../core/contract/plugin/context.ts';
+import { defineCorePlugin } from '../../../core/contract/plugin/core-plugin.ts';
+import type { CacheRule } from '../../../core/contract/plugin/plan.ts';
+import type { ProviderCall } from '../../../core/contract/plugin/services/provider-call.ts';
 import type {
   CachedReply,
   Joined,
@@ -16,6 +21,7 @@ import {
   type Script,
   workspaceId,
 } from '../../../core/test-kit/pipeline-harness.ts';
+import { createSemantic } from '../../../plugins/cache/semantic.ts';
 import { embeddingsReply } from '../../support/fakes/fake-embeddings.ts';
 import { newGate } from '../../support/gate.ts';
 import { until } from '../../support/until.ts';
@@ -203,6 +209,37 @@ describe('the semantic cache', () => {
     expect(base).toBeDefined();
     expect(await partition({ seed: 1, temperature: 0 })).toBe(base);
     expect(await partition({ seed: 2, temperature: 0 })).not.toBe(base);
+  });
+
+  it('has another partition if the default model of embeddings changes, although the config stays', async () => {
+    let ctx: RequestContext | null = null;
+    const catches = defineCorePlugin({
+      name: 'catches',
+      stage: 'strategy',
+      config: v.optional(v.unknown()),
+      onConfig: () => ({
+        onRequest(given: RequestContext) {
+          ctx = given;
+        },
+      }),
+    });
+    const gateway = createHarness({ plugins: [catches] });
+    gateway.script(replyTo(embeds));
+    await gateway.send({ headers: { 'x-svc-provider': '@one' }, body: { model: 'gpt-5', messages: [user('hello')] } });
+    const callProvider = async ({ params }: ProviderCall) => embeddingsReply(params);
+    const partitionWith = async (model: string) => {
+      const semanticCache = { embedding: { provider: 'two', model, dimensions: null }, threshold: 0.95, timeoutMs: 500 };
+      const request = createSemantic({ ...gateway.services, callProvider, semanticCache }).begin(
+        ctx as unknown as RequestContext,
+        { mode: 'semantic' } as CacheRule,
+        null,
+      );
+      return (await request?.embedded)?.partition;
+    };
+    const one = await partitionWith('e');
+    expect(one).toBeDefined();
+    expect(await partitionWith('e')).toBe(one);
+    expect(await partitionWith('f')).not.toBe(one);
   });
 
   it('has another partition for texts with other facts', async () => {
