@@ -132,6 +132,16 @@ const logReply = v.strictObject({
   strategy: nullableText,
   /** `retry`: again at the same target. `fallback`: at the next one. */
   attempts: v.array(v.strictObject({ ...attemptRecord.entries, reason: v.picklist(['first', 'retry', 'fallback']) })),
+  /** Responses that a verdict rejected, that a retry or fallback replaced, or that came too late. The units and the cost of `metrics` include theirs. */
+  discarded: v.array(
+    v.strictObject({
+      ai_org: nullableText,
+      virtual_key: nullableText,
+      ai_model: nullableText,
+      req_units: v.number(),
+      res_units: v.number(),
+    }),
+  ),
   /** Milliseconds with fractions; null: not measured. `gateway` is the rest, without waits between attempts. */
   timings: v.nullable(timings),
   decisions: v.array(v.strictObject(decisionRecord.entries)),

@@ -1,5 +1,5 @@
 import type { Settings } from '../../../config/settings.ts';
-import type { AttemptRecord, EarlierRecord } from '../../../core/contract/plugin/record/record.ts';
+import type { AttemptRecord, DiscardedCall, EarlierRecord } from '../../../core/contract/plugin/record/record.ts';
 import { centsOfNano, moneyOf } from '../../pricing/nano-usd.ts';
 import type { StoredRecord } from './entity.ts';
 
@@ -14,7 +14,7 @@ const noContent: { readonly headers: Readonly<Record<string, string>>; readonly 
 
 /**
  * Converts a request record to the wire form of lists, without headers and bodies. `cost` is in cents, as
- * `cost_unit` states; tokens count every kind of input. `outcome`, `error`, `strategy`, `attempts`, `timings`, `decisions`, `verdicts`, `guardrails`, `guardrails_omitted`,
+ * `cost_unit` states; tokens count every kind of input. `outcome`, `error`, `strategy`, `attempts`, `discarded`, `timings`, `decisions`, `verdicts`, `guardrails`, `guardrails_omitted`,
  * `plugins`, `session`, `purpose`, `token_subject`, `batch`, `mcp` and `agent` are additions of this service.
  */
 export function toLog(
@@ -47,6 +47,7 @@ export function toLog(
     error: record.errorCode === null ? null : { code: record.errorCode, message: record.errorMessage },
     strategy: record.strategy ?? null,
     attempts: record.attempts.map((attempt, at) => ({ ...attempt, reason: reasonOf(record.attempts[at - 1], attempt) })),
+    discarded: (record.discarded ?? []).map(toDiscarded),
     timings: timingsOf(record),
     decisions: record.decisions ?? [],
     verdicts: record.verdicts ?? [],
@@ -60,6 +61,17 @@ export function toLog(
     mcp: toMcp(record),
     agent: toAgent(record),
     metrics: metricsOf(row, names, url, createdAt, metadata),
+  };
+}
+
+/** A response that the provider bills and no client received. The units of `metrics` include it. */
+function toDiscarded(call: DiscardedCall) {
+  return {
+    ai_org: call.provider,
+    virtual_key: call.providerSlug,
+    ai_model: call.model,
+    req_units: call.inputTokens + call.cacheReadTokens + call.cacheWriteTokens,
+    res_units: call.outputTokens,
   };
 }
 
