@@ -47,11 +47,24 @@ const readers: Readonly<Record<string, KeyReader>> = {
 
 const absent: KeyReader = { read: () => null };
 
-/** Returns the reader of a key; `metadata.<name>` reads the metadata of the request. */
+/**
+ * Returns the reader of a key; `metadata.<name>` reads the metadata of the request. The ledger cannot hold every text that callers send: one such
+ * counter would fail all leases that are asked for with it.
+ */
 export function readerOf(key: string): KeyReader {
   const name = metadataNameOf(key);
-  if (name === null) return readers[key] ?? absent;
-  return { read: ({ ctx }) => (Object.hasOwn(ctx.metadata, name) ? counterText(ctx.metadata[name] ?? null) : null) };
+  const reader = name === null ? (readers[key] ?? absent) : metadataReader(name);
+  return {
+    ...reader,
+    read(call) {
+      const value = reader.read(call);
+      return value === null ? null : storableText(value);
+    },
+  };
+}
+
+function metadataReader(name: string): KeyReader {
+  return { read: ({ ctx }) => (Object.hasOwn(ctx.metadata, name) ? (ctx.metadata[name] ?? null) : null) };
 }
 
 /** Returns `<name>` of `metadata.<name>`; null for other keys. */
@@ -111,10 +124,5 @@ function promptIn({ ctx: { prompt }, target }: PolicyCall): { readonly id: strin
 function modelIn({ ctx, target, model: beside }: PolicyCall): string | null {
   if (target === null) return null;
   const model = beside ?? modelOf(ctx, target);
-  return model === null || ctx.provider === null ? null : counterText(`@${ctx.provider}/${model}`);
-}
-
-/** The ledger cannot hold every text that callers send. One such counter would fail all leases that are asked for with it. */
-function counterText(value: string | null): string | null {
-  return value === null ? null : storableText(value);
+  return model === null || ctx.provider === null ? null : `@${ctx.provider}/${model}`;
 }

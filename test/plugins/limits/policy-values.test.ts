@@ -13,6 +13,15 @@ const callOf = (prompt: object | null, target: { index: number } | null): Policy
 });
 
 it.each([
+  ['model', 'gpt\u0000', '@openai/gpt\ufffd'],
+  ['metadata.team', 'half \ud800', 'half \ufffd'],
+  ['mcp_tool', 'add\u0000\udc00', 'add\ufffd\ufffd'],
+])('policies by %s: the value is a text that the ledger can hold', (key, value, text) => {
+  const ctx = { provider: 'openai', params: { model: value }, passed: null, metadata: { team: value }, mcp: { name: value } };
+  expect(readerOf(key).read({ ...callOf(null, { index: 0 }), ctx: ctx as unknown as RequestContext })).toBe(text);
+});
+
+it.each([
   ['no prompt', null, { index: 0 }, [null, null]],
   ['the prompt of the path', { used: ofPath, byTarget: null }, { index: 0 }, [ofPath.slug, ofPath.id]],
   ['the prompt of the target', { used: ofPath, byTarget: new Map([[1, ofTarget]]) }, { index: 1 }, [ofTarget.slug, ofTarget.id]],
