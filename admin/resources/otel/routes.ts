@@ -1,4 +1,6 @@
 import * as v from 'valibot';
+import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
+import { isStorable, storableValue } from '../../../core/contract/values/json/storable-json.ts';
 import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import { encodeProtobufResponse } from '../../../core/telemetry/otlp/protobuf.ts';
 import { RawReply } from '../../http/reply/raw-reply.ts';
@@ -70,7 +72,9 @@ const routeOf = (signal: 'traces' | 'logs', path: string) => {
       const valid = items.filter(inTime);
       const spansInside = spansInsideOf(valid);
       const records = valid.flatMap((item) => toRecord(item, ingest, spansInside) ?? []);
-      const { refused } = await services.storeRecords(innermostCalls(records));
+      // Unlike JSON, protobuf is not searched for characters that the database cannot hold.
+      const stored = isStorable(records) ? records : (storableValue(records) as RequestRecord[]);
+      const { refused } = await services.storeRecords(innermostCalls(stored));
       const count = items.length - valid.length + refused.length;
       const partial = {
         [rejected]: String(count),

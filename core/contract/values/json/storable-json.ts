@@ -24,3 +24,11 @@ function isStorableAt(value: unknown, depth: number): boolean {
 export function storableText(text: string): string {
   return unstorable.test(text) ? text.replace(unstorables, '\ufffd') : text;
 }
+
+/** Returns the value with `storableText` of all texts and names in it. Its nesting must be bounded. */
+export function storableValue(value: unknown): unknown {
+  if (typeof value === 'string') return storableText(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(storableValue);
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [storableText(name), storableValue(inner)]));
+}

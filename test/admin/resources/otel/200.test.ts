@@ -221,6 +221,19 @@ describe.each(ruleDatabases)('OTLP of clients, on %s', (database) => {
     expect(log?.metrics).toMatchObject({ ai_model: 'gpt-4o-mini', response_status_code: 500 });
   });
 
+  it('protobuf with a U+0000 is stored without it', async () => {
+    const span = spanOf();
+    const attributes = [
+      ...span.attributes.filter(({ key }) => key !== 'gen_ai.request.model'),
+      { key: 'gen_ai.request.model', value: { stringValue: 'gpt\u0000-4o' } },
+    ];
+    const message = toOfficial('/v1/traces', tracesOf({ ...span, attributes }));
+    const reply = await post('/otel/v1/traces', Buffer.from(message), { 'content-type': 'application/x-protobuf' });
+    expect(await reply.arrayBuffer()).toHaveProperty('byteLength', 0);
+    const [log] = await logOf(span.traceId);
+    expect(log?.metrics).toMatchObject({ ai_model: 'gpt\ufffd-4o' });
+  });
+
   describe('log records with a model', () => {
     const logOfSpan = ({ traceId, spanId, attributes }: ReturnType<typeof spanOf>) => {
       const logRecords = [{ traceId, spanId, timeUnixNano: nano(Date.now()), severityNumber: 9, attributes }];
