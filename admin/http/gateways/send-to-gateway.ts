@@ -76,6 +76,19 @@ export function sendToGateway(
   });
 }
 
+/** True if `sendToGateway` has rejected because no gateway accepted a connection, so that the request was certainly not processed. */
+export function isUnsent(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && withoutConnection.has(error.code);
+}
+
+const withoutConnection: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+]);
+
 /** Status codes of errors that may be temporary. */
 const transient: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 502, 503, 504, 529]);
 const attemptsMax = 5;

@@ -79,6 +79,8 @@ export function repeatOf(of: RepeatOf, services: Pick<AdminServices, 'vault' | '
           throw new AdminError('AB01', error, [error], 422);
         }
         if (row.reply) return JSON.parse(await services.vault.open(em(), contextOf(row), row.reply)) as StoredReply;
+        // This request is the first one, and has failed after its claim.
+        if (row.id === mine) return null;
         // Milliseconds lie between the commit of a change and storing its reply, unless the process dies in between.
         if (attempt === replyAttempts) {
           throw new AdminError(

@@ -4,9 +4,9 @@ import type { EarlierRecord } from '../../../core/contract/plugin/record/record.
 import { messageOf } from '../../../core/contract/values/errors/message-of.ts';
 import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
 import { AdminError, conflict, forbidden } from '../../http/errors.ts';
-import { keyHeader, type ModelReply, modelTimeoutMs, sendToGateway } from '../../http/gateways/send-to-gateway.ts';
+import { isUnsent, keyHeader, modelTimeoutMs, sendToGateway } from '../../http/gateways/send-to-gateway.ts';
 import { tenantEntries } from '../../http/request/schemas.ts';
-import type { AdminCall, AdminServices } from '../../http/route.ts';
+import type { AdminCall } from '../../http/route.ts';
 import { apiKeys } from '../api-keys/entity.ts';
 import { forRequest, readContents } from './contents.ts';
 import type { StoredRecord } from './entity.ts';
@@ -64,9 +64,15 @@ export async function replayLog(
   };
   // Before the call, because a repeated request must not pay for another one, even if the first reply is lost.
   await em.transactional(claim);
-  const reply = await send(services, path, sent, toUnstreamed(body, replacements.model)).catch(async (thrown: unknown) => {
+  const { settings, log } = services;
+  const signal = AbortSignal.timeout(modelTimeoutMs(settings));
+  const text = toUnstreamed(body, replacements.model);
+  const reply = await sendToGateway(settings, path, sent, text, signal).catch(async (thrown: unknown) => {
+    log.warn({ reason: messageOf(thrown), traceId }, 'no gateway could replay a request');
+    if (!isUnsent(thrown))
+      throw new AdminError('AB10', `the gateway sent no complete reply. Log ${traceId} shows whether a provider was called`);
     await release();
-    throw thrown;
+    throw new AdminError('AB10', 'no gateway could replay the request. Check GATEWAY_URL and try again');
   });
   return { object: 'replay', trace_id: traceId, status: reply.status, body: reply.body };
 }
@@ -95,18 +101,4 @@ function routingOf(
 /** Replays reply with one JSON body. */
 function toUnstreamed({ stream, stream_options, ...body }: JsonObject, model: string | null | undefined): string {
   return JSON.stringify(model ? { ...body, model } : body);
-}
-
-async function send(
-  { settings, log }: AdminServices,
-  path: string,
-  headers: Record<string, string>,
-  body: string,
-): Promise<ModelReply> {
-  try {
-    return await sendToGateway(settings, path, headers, body, AbortSignal.timeout(modelTimeoutMs(settings)));
-  } catch (error) {
-    log.warn({ reason: messageOf(error) }, 'no gateway could replay a request');
-    throw new AdminError('AB10', 'no gateway could replay the request. Check GATEWAY_URL and try again');
-  }
 }

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { zstdDecompressSync } from 'node:zlib';
 import { parquetReadObjects } from 'hyparquet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -15,8 +17,8 @@ describe.each(databases)('headers and bodies of requests, on %s', (name) => {
   afterAll(() => plane?.close());
 
   const em = () => plane.control.services.database.em();
-  async function store(text: string): Promise<RecordContent> {
-    const { organisationId, workspaceId } = plane;
+  async function store(text: string, at = plane): Promise<RecordContent> {
+    const { organisationId, workspaceId } = at;
     const record = sampleRecord({ organisationId, workspaceId });
     const side = { headers: { 'content-type': 'application/json' }, body: { text }, omitted: null };
     const prompt = { variables: { text }, omitted: null };
@@ -25,8 +27,8 @@ describe.each(databases)('headers and bodies of requests, on %s', (name) => {
     const params = { body: { changed: text }, omitted: null };
     const exchange = { params, request: sent, response: { status: 200, ...side } };
     const content = { id: record.id, createdAt: record.createdAt, ...tenant, request: side, response: side, prompt, exchange };
-    await plane.internal('POST', '/records', [record]);
-    expect(await plane.internal('POST', '/record-contents', [content])).toMatchObject({ status: 200 });
+    await at.internal('POST', '/records', [record]);
+    expect(await at.internal('POST', '/record-contents', [content])).toMatchObject({ status: 200 });
     return content;
   }
 
@@ -228,13 +230,31 @@ describe.each(databases)('headers and bodies of requests, on %s', (name) => {
     expect((await replay({ headers: {}, body: {}, omitted: null }, other.workspaceKey)).status).toBe(404);
   });
 
-  it('replay: may be repeated with the same idempotency-key if no gateway replied', async () => {
+  it('replay: may be repeated with the same idempotency-key if no gateway accepted it', async () => {
     const content = await store('replayed twice');
     const key = await plane.newKey(['completions.write']);
     const ask = { key, body: {}, headers: { 'idempotency-key': 'again' } };
     const statuses = [];
     for (let n = 0; n < 2; n++) statuses.push((await plane.ask('POST', `/logs/${content.id}/replay`, ask)).status);
     expect(statuses).toEqual([503, 503]);
+  });
+
+  it('replay: is not repeated if its reply was lost, because a provider may have been called', async () => {
+    const gateway = createServer((socket) => socket.once('data', () => socket.destroy())).listen(0, '127.0.0.1');
+    await once(gateway, 'listening');
+    const { port } = gateway.address() as AddressInfo;
+    const lossy = await startPlane(name, { LOG_BODIES: 'database', GATEWAY_URL: `http://127.0.0.1:${port}` });
+    try {
+      const content = await store('replayed once', lossy);
+      const key = await lossy.newKey(['completions.write']);
+      const ask = { key, body: {}, headers: { 'idempotency-key': 'lost' } };
+      const statuses = [];
+      for (let n = 0; n < 2; n++) statuses.push((await lossy.ask('POST', `/logs/${content.id}/replay`, ask)).status);
+      expect(statuses).toEqual([503, 409]);
+    } finally {
+      await lossy.close();
+      gateway.close();
+    }
   });
 
   it('are rejected if their form is wrong, with the name of the field', async () => {
