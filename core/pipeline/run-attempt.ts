@@ -12,6 +12,7 @@ import type { Clock } from '../contract/values/time/clock.ts';
 import { DenialError } from './attempt/denial-error.ts';
 import { incoming } from './attempt/exchange-stream.ts';
 import { hidingSender } from './attempt/hide-credentials.ts';
+import { judgeError } from './attempt/judge-error.ts';
 import { isHeld, type Judge, judgeOf } from './attempt/judge-response.ts';
 import { type Outgoing, outgoingCall, signedCall } from './attempt/outgoing-call.ts';
 import { addGatewayHeaders } from './attempt/reply-headers.ts';
@@ -112,11 +113,18 @@ export async function runAttempt(
         }));
     steps?.afterSend(ctx, given, attemptReply);
     const judged = judge === null ? attemptReply : judge.whole(attemptReply, onLeft);
-    return ended(ctx, given, dispatcher, isPromise(judged) ? await judged : judged);
+    return await endedJudged(ctx, given, dispatcher, isPromise(judged) ? await judged : judged);
   } catch (thrown) {
-    const error = thrown instanceof DenialError ? deniedReply(thrown.reply) : failedReply(thrown);
-    return ended(ctx, given, dispatcher, error);
+    if (thrown instanceof DenialError) return ended(ctx, given, dispatcher, deniedReply(thrown.reply));
+    return endedJudged(ctx, given, dispatcher, failedReply(thrown));
   }
+}
+
+/** Has an error of the provider judged, and ends the attempt. */
+function endedJudged(ctx: RequestContext, given: AttemptPlan, dispatcher: Dispatcher, reply: AttemptReply): Maybe<AttemptReply> {
+  const judged = judgeError(ctx, given.target, reply);
+  if (isPromise(judged)) return judged.then((done) => ended(ctx, given, dispatcher, done));
+  return ended(ctx, given, dispatcher, judged);
 }
 
 /** Adds the result of an attempt, unless the client has disconnected. Returns the reply. */

@@ -109,13 +109,14 @@ export const depthMax = 32;
  */
 function join(all: JsonObject, key: string, piece: unknown, depth = 0): void {
   // An assignment would set the prototype.
-  if (key === '__proto__') return;
-  const known = all[key];
-  if (typeof piece === 'string' && !repeated.has(key)) all[key] = stringOf(known) + piece;
-  else if (typeof piece !== 'object' || piece === null || depth > depthMax) all[key] = known ?? piece;
+  const set = (value: unknown) =>
+    Object.defineProperty(all, key, { value, enumerable: true, configurable: true, writable: true });
+  const known = Object.hasOwn(all, key) ? all[key] : undefined;
+  if (typeof piece === 'string' && !repeated.has(key)) set(stringOf(known) + piece);
+  else if (typeof piece !== 'object' || piece === null || depth > depthMax) set(known ?? piece);
   else if (typeof known !== 'string') {
     const inner: JsonObject = isObject(known) ? known : {};
-    all[key] = inner;
+    set(inner);
     for (const [name, value] of Object.entries(piece)) {
       const isNumbered = Array.isArray(piece) && isObject(value) && typeof value.index === 'number';
       join(inner, isNumbered ? `${value.index}` : name, value, depth + 1);

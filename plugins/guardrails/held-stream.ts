@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { removeRepeats } from '../../core/contract/plugin/text/repeated-texts.ts';
+import { hasDuplicateKeys } from '../../core/contract/values/json/duplicate-keys.ts';
 import { isObject, type JsonObject, objectsIn, parseObject } from '../../core/contract/values/json/json.ts';
 import { framesOf } from '../../core/contract/values/text/event-frames.ts';
 import { dataOf, hasMarkedLine, withData } from '../../core/contract/values/text/event-text.ts';
@@ -24,7 +25,10 @@ export class HeldStream {
   constructor(format: StreamFormat, stream: string) {
     this.#format = format;
     this.#events = framesOf(stream).map((frame) => ({ frame, json: parseObject(dataOf(frame) ?? '') }));
-    const isReadable = this.#events.every(({ frame, json }) => !hasMarkedLine(frame) && (json !== null || hasNoText(frame)));
+    const isReadable = this.#events.every(({ frame, json }) => {
+      if (hasMarkedLine(frame)) return false;
+      return json === null ? hasNoText(frame) : !hasDuplicateKeys(dataOf(frame) ?? '', json);
+    });
     this.body = isReadable ? this.#bodyOf(this.#events.flatMap(({ json }) => (json === null ? [] : [json]))) : null;
   }
 

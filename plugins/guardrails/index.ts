@@ -9,7 +9,7 @@ import { RequestStates } from './request-state.ts';
 import { ResponseChecks } from './response-checks.ts';
 import { guardrailsConfig } from './schema.ts';
 import { onChunk, onOwnReply, onReply } from './show-results.ts';
-import { textMembers } from './texts.ts';
+import { repliesWithMessages, textMembers } from './texts.ts';
 
 /** Runs the guardrails of a config: at the start of requests, on requests before the provider is called, on responses before they are sent. */
 export const guardrails = (): CorePlugin =>
@@ -51,6 +51,7 @@ function hooksOf(compiled: readonly Compiled[], services: CoreServices, isShared
     ...(hasInput && !isShared ? { onAttempt: (ctx, target) => requests.onAttempt(ctx, target) } : {}),
     ...(readsModels && isShared ? { onAttempt: (ctx, target) => requests.checkModelOf(ctx, target) } : {}),
     onAttemptResponse: (ctx, response, target) => responses.onAttemptResponse(ctx, response, target),
+    ...(responses.judgesErrors ? { onProviderError: (ctx, error, target) => responses.onProviderError(ctx, error, target) } : {}),
     onOwnReply: (ctx, reply) => onOwnReply(ctx, states.of(ctx), reply),
     onBatch: (ctx, target) => requests.onBatch(ctx, target),
     onSessionMessage: (ctx, message) => requests.onSessionMessage(ctx, message),
@@ -74,5 +75,5 @@ function holdingHooks(modes: ReadonlySet<Guardrail['stream']>, failed: RequestSt
 
 /** Returns true for routes whose streams have no format that a window reads: guardrails that need one hold them instead. */
 function hasOtherFormat({ endpoint }: RequestContext): boolean {
-  return (endpoint?.format ?? 'plain') === 'plain' || endpoint?.operation === null;
+  return (endpoint?.format ?? 'plain') === 'plain' || !repliesWithMessages(endpoint?.operation ?? null);
 }

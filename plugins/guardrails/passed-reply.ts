@@ -1,7 +1,10 @@
 import { decodeBody } from '../../core/contract/values/bodies/content-decoder.ts';
 import { findHeader, type HeaderList } from '../../core/contract/values/http/http.ts';
+import { hasDuplicateKeys } from '../../core/contract/values/json/duplicate-keys.ts';
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
 import { after, type Maybe } from '../../core/contract/values/maybe.ts';
+import { framesOf } from '../../core/contract/values/text/event-frames.ts';
+import { dataOf, isEventStream, linesOf } from '../../core/contract/values/text/event-text.ts';
 import { textOf } from '../../core/contract/values/text/utf8.ts';
 import { deltaTexts } from './every-text.ts';
 
@@ -12,8 +15,8 @@ const withoutText = /^(?:audio|image|video|font)\/|^application\/(?:octet-stream
 const readable = /^text\/|^application\/(?:[\w.+-]+\+)?json\b|^application\/(?:x-ndjson|jsonl)\b/i;
 
 /**
- * Reads the reply of a pass-through request: JSON, events, lines of JSON, or text. The deltas of a stream are joined by their place in the
- * events. `{}` for a reply without text, null for one that cannot be read.
+ * Reads the reply of a pass-through request: JSON, events with their names, ids and comments, lines of JSON, or text. The deltas of a stream are
+ * joined by their place in the events. `{}` for a reply without text, null for one that cannot be read.
  */
 export function readPassedReply(headers: Readonly<HeaderList>, bytes: Uint8Array): Maybe<JsonObject | null> {
   const type = findHeader(headers as HeaderList, 'content-type') ?? '';
@@ -21,20 +24,45 @@ export function readPassedReply(headers: Readonly<HeaderList>, bytes: Uint8Array
   if (!readable.test(type)) return null;
   return after(
     decodeBody(bytes, findHeader(headers as HeaderList, 'content-encoding'), decodedBytesMax),
-    (decoded) => decoded && toBody(decoded),
+    (decoded) => decoded && toBody(decoded, isEventStream(type)),
   );
 }
 
-function toBody(bytes: Uint8Array): JsonObject {
+/** Null if an object has a name twice: readers choose different values. */
+function toBody(bytes: Uint8Array, isEvents: boolean): JsonObject | null {
   const text = textOf(bytes);
   const whole = parse(text);
-  if (isObject(whole)) return whole;
-  if (whole !== undefined) return { items: whole };
-  const events = text.split(/\r\n|\r|\n/).flatMap((line) => {
-    const event = parse(line.replace(/^data:/, ''));
-    return isObject(event) ? [event] : [];
-  });
-  return events.length === 0 ? { text } : { texts: deltaTexts(events), text: '' };
+  if (whole !== undefined) return hasTwice(text, whole) ? null : isObject(whole) ? whole : { items: whole };
+  const pieces = isEvents || hasData.test(text) ? framesOf(text).flatMap(piecesOf) : text.split(/\r\n|\r|\n/);
+  const events: JsonObject[] = [];
+  const others: string[] = [];
+  for (const piece of pieces) {
+    const event = parse(piece);
+    if (event !== undefined && hasTwice(piece, event)) return null;
+    if (typeof event === 'object' && event !== null) events.push(isObject(event) ? event : { items: event });
+    else others.push(typeof event === 'string' ? event : piece);
+  }
+  const rest = others.filter((other) => !isMark(other, events)).join('\n');
+  return events.length === 0 ? { text: rest } : { texts: deltaTexts(events), text: rest };
+}
+
+/** Some servers send events with another content type. */
+const hasData = /(?:^|[\r\n])data:/;
+
+/** The data of an event, and each text in its other fields and comments. */
+function piecesOf(frame: string): string[] {
+  const others = linesOf(frame).filter((line) => !/^(?:data(?::|$)|retry:)/.test(line));
+  return [dataOf(frame) ?? '', ...others.map((line) => line.replace(/^(?:event|id)?: ?/, ''))];
+}
+
+/** True for the end mark, and for the name of an event that its data repeats, as `object` in OpenAI's older formats. */
+function isMark(text: string, events: readonly JsonObject[]): boolean {
+  const mark = text.trim();
+  return mark === '' || mark === '[DONE]' || events.some(({ type, object }) => type === mark || object === mark);
+}
+
+function hasTwice(text: string, value: unknown): boolean {
+  return typeof value === 'object' && value !== null && hasDuplicateKeys(text, value as JsonObject);
 }
 
 function parse(text: string): unknown {

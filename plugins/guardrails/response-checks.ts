@@ -1,31 +1,61 @@
 import type { Outcome, RequestContext } from '../../core/contract/plugin/context.ts';
-import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
+import type { CoreServices, ProviderErrorReply } from '../../core/contract/plugin/core-plugin.ts';
 import { hooksFailed } from '../../core/contract/plugin/guardrails/hooks-failed.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { AttemptResponse, Verdict } from '../../core/contract/plugin/plugin.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { after, type Maybe } from '../../core/contract/values/maybe.ts';
 import type { Guardrail } from './compile.ts';
 import { type Compiled, noGuardrails } from './guardrail-lists.ts';
-import { denialOf, denialText, isDenied, resultsEvent } from './hook-results.ts';
+import { denialOf, denialText, isDenied, mayDeny, resultsEvent } from './hook-results.ts';
+import { readPassedReply } from './passed-reply.ts';
 import { type ReadBody, readBody } from './read-body.ts';
 import { deny, hasFailed, observedBytesMax, type RequestStates, type State } from './request-state.ts';
 import { type GuardrailResult, runGuardrails } from './run.ts';
 import { softEndOf } from './soft-denial.ts';
-import { hasText } from './texts.ts';
+import { hasText, repliesWithMessages } from './texts.ts';
 import { StreamWindow } from './window/stream-window.ts';
 import { windowChecks, windowResults } from './window/window-checks.ts';
 
 /** Runs the guardrails of responses: whole ones, streams in a window, and streams that are only observed. */
 export class ResponseChecks {
   readonly #compiled: readonly Compiled[];
+  /** Guardrails of each target that judge errors of its provider. */
+  readonly #ofErrors: readonly (readonly Guardrail[])[];
   readonly #services: CoreServices;
   readonly #states: RequestStates;
 
   constructor(compiled: readonly Compiled[], services: CoreServices, states: RequestStates) {
     this.#compiled = compiled;
+    this.#ofErrors = compiled.map(({ output }) => output.first.flatMap(forErrors));
     this.#services = services;
     this.#states = states;
+  }
+
+  /** True if guardrails of a target judge errors. */
+  get judgesErrors(): boolean {
+    return this.#ofErrors.some((guardrails) => guardrails.length > 0);
+  }
+
+  /** Judges an error of the provider, by guardrails that may deny or change a text and demand no form of it. Null: its text is not sent. */
+  onProviderError(
+    ctx: RequestContext,
+    { headers, body }: ProviderErrorReply,
+    target: Target,
+  ): Maybe<JsonObject | null | undefined> {
+    const guardrails = this.#ofErrors[target.index] ?? [];
+    if (guardrails.length === 0) return undefined;
+    const facts = { ...errorFacts, requestType: ctx.endpoint?.name ?? '', model: ctx.model };
+    return after(readPassedReply(headers, body), (read) =>
+      after(runGuardrails(guardrails, ctx, read, this.#services.clock, facts), ({ results, body: changed }) => {
+        this.#states.record(ctx, results, target.path);
+        if (results.some(isDenied)) return null;
+        if (read === null || changed === read) return undefined;
+        // A body that is no JSON object has other members.
+        return read.text === undefined && read.texts === undefined && read.items === undefined ? changed : null;
+      }),
+    );
   }
 
   onAttemptResponse(ctx: RequestContext, response: AttemptResponse, target: Target): Maybe<Verdict | undefined> {
@@ -66,7 +96,7 @@ export class ResponseChecks {
         deny(state, results);
         return { action: 'deny', reply: denialOf(state, ctx), reason: reasonOf(results) };
       }
-      if (read.body === null || ctx.endpoint?.operation === null || body === read.body)
+      if (read.body === null || ctx.endpoint?.operation === null || (body === read.body && read.isAmbiguous !== true))
         return this.#failedVerdict(ctx, state, response);
       const changed = read.write(body);
       if (changed === null) return { action: 'fail', error: unwritable() };
@@ -78,7 +108,7 @@ export class ResponseChecks {
   #openWindow(ctx: RequestContext, state: State, output: readonly Guardrail[], target: Target): StreamWindow | null {
     const format = ctx.endpoint?.format ?? 'plain';
     const checks = windowChecks(output);
-    if (checks.length === 0 || format === 'plain') return null;
+    if (checks.length === 0 || format === 'plain' || !repliesWithMessages(ctx.endpoint?.operation ?? null)) return null;
     state.windowed = new StreamWindow(format, checks, (last) => {
       state.after = this.#closeWindow(ctx, state, target.path);
       deny(state, state.after);
@@ -147,6 +177,15 @@ export class ResponseChecks {
     }
     state.isClosed = true;
   }
+}
+
+/** The body of an error has no form that all providers share. */
+const errorFacts = { operation: null, isReadable: true, isFixed: false } as const;
+
+/** The guardrail with the checks that judge errors; none if it neither denies nor changes anything. */
+function forErrors(guardrail: Guardrail): Guardrail[] {
+  const checks = guardrail.checks.filter(({ demandsForm, readsNoText }) => !demandsForm && !readsNoText);
+  return checks.length > 0 && (mayDeny(guardrail) || checks.some(({ changes }) => changes)) ? [{ ...guardrail, checks }] : [];
 }
 
 function readObserved(ctx: RequestContext, { headers, chunks }: NonNullable<State['observed']>): Maybe<ReadBody> {

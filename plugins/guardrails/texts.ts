@@ -53,6 +53,11 @@ const outputKeys: Partial<Record<OperationName, readonly string[]>> = {
 };
 /** Operations whose replies have another form than messages. Every text of their keys is read in every scope. */
 const otherReplies: ReadonlySet<OperationName> = new Set(['ocr', 'imageGenerate', 'imageEdit']);
+/** True for operations whose replies are messages of a model, in one of the formats of the clients. */
+export function repliesWithMessages(operation: OperationName | null): boolean {
+  const [key = ''] = (operation !== null && outputKeys[operation]) || [];
+  return ['choices', 'content', 'output'].includes(key);
+}
 /** Keys of requests whose values are any JSON: names and numbers in it are read too. */
 const dataKeys: ReadonlySet<string> = new Set(['state', 'documents']);
 /** Keys that `all_messages` reads first in requests. All other members follow, except settings. */

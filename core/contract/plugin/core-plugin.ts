@@ -5,6 +5,7 @@ import type { Leases } from '../protocol/limits/leases.ts';
 import type { ModelsInBody, ModelsInPath } from '../provider/model-sources.ts';
 import type { SettingNames } from '../provider/setting-names.ts';
 import type { GatewayError } from '../values/errors/errors.ts';
+import type { JsonObject } from '../values/json/json.ts';
 import type { Maybe } from '../values/maybe.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import type { RouteExplanation } from './config/route-explanation.ts';
@@ -50,6 +51,11 @@ export interface CoreHooks extends Hooks<RequestContext, Target> {
   /** At the end of a complete stream: returns the text to send after its last event. The reply and its record wait for it. */
   onStreamEnd?(ctx: RequestContext): Maybe<string>;
   /**
+   * An error of the provider, in the client's format, before another attempt is made. Returns the body to send in its place, null for one without any
+   * text of the provider. Its status stays.
+   */
+  onProviderError?(ctx: RequestContext, error: ProviderErrorReply, target: Target): Maybe<JsonObject | null | undefined>;
+  /**
    * Strategies: the next target; `last` is null for the first attempt; null gives up. Does no I/O. Called once for each result.
    */
   onTarget?(ctx: RequestContext, last: AttemptResult | null): Target | null;
@@ -90,6 +96,9 @@ export interface CoreHooks extends Hooks<RequestContext, Target> {
   /** The record of an open WebSocket session is written: its process may be killed before the session ends. Must not throw. */
   onCheckpoint?(ctx: RequestContext): void;
 }
+
+/** An error of a provider as a client receives it. */
+export type ProviderErrorReply = Pick<Reply, 'status' | 'headers'> & { readonly body: Uint8Array };
 
 /** The error that ends a WebSocket session or a stream; nothing lets it continue. */
 type SessionVerdict = Maybe<GatewayError | null | undefined | void>;

@@ -33,6 +33,7 @@ export interface Plan {
   readonly onTargetStart: HookList<'onTargetStart'>;
   readonly onAttempt: HookList<'onAttempt'>;
   readonly onAttemptResponse: readonly JudgeHook[];
+  readonly onProviderError: HookList<'onProviderError'>;
   readonly onSend: HookList<'onSend'>;
   readonly onOwnReply: HookList<'onOwnReply'>;
   readonly onReply: HookList<'onReply'>;

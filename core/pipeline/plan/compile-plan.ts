@@ -121,6 +121,7 @@ export function compilePlan(
     onSend: pick(all, 'onSend').reverse(),
     // Requests go down the list, responses and replies come back up.
     onAttemptResponse: judges.reverse(),
+    onProviderError: pick(all, 'onProviderError').reverse(),
     onOwnReply: pick(all, 'onOwnReply').reverse(),
     onReply: pick(all, 'onReply').reverse(),
     onChunk: pick(all, 'onChunk').reverse(),
