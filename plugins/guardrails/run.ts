@@ -5,11 +5,12 @@ import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { after, all, isPromise, type Maybe } from '../../core/contract/values/maybe.ts';
 import type { Clock } from '../../core/contract/values/time/clock.ts';
+import { addressTexts } from './address-texts.ts';
 import { BlockedAddress } from './checks/call-service.ts';
 import type { Outcome, Side, Subject } from './checks/check.ts';
 import type { Guardrail, PreparedCheck } from './compile.ts';
 import type { TextPart } from './every-text.ts';
-import { hasText, hasTokenIds, type Scope, textParts } from './texts.ts';
+import { hasText, hasTokenIds, isPassed, type Scope, textParts } from './texts.ts';
 import { toolTexts } from './tool-texts.ts';
 
 /** The result of one guardrail. */
@@ -51,6 +52,8 @@ export interface BodyFacts {
   readonly isReadable: boolean;
   /** True: checks cannot change the body. */
   readonly isFixed: boolean;
+  /** Texts beside the body: those in the address of a pass-through request. */
+  readonly address?: readonly TextPart[];
   /** Set if the body belongs to a call of an MCP tool. */
   readonly tool?: ToolSide;
 }
@@ -64,6 +67,7 @@ function factsOf(ctx: RequestContext, side: Side): BodyFacts {
     model: isStart ? null : ctx.model,
     isReadable: isStart || hasText(ctx, side),
     isFixed: isStart || operation === null,
+    ...(side === 'input' && isPassed(ctx) ? { address: addressTexts(ctx) } : {}),
   };
 }
 
@@ -132,9 +136,10 @@ function toSubject(
   side: Side,
   body: JsonObject,
   scope: Scope,
-  { operation, requestType, model, tool }: BodyFacts,
+  { operation, requestType, model, address, tool }: BodyFacts,
 ): Subject & { readonly scope: Scope } {
-  const parts = side === 'start' ? [] : tool ? toolTexts(body, tool) : textParts(operation, side, body, scope);
+  const inBody = side === 'start' ? [] : tool ? toolTexts(body, tool) : textParts(operation, side, body, scope);
+  const parts = address === undefined ? inBody : [...address, ...inBody];
   const texts = tool ? parts.filter(({ kind }) => kind === undefined) : parts;
   return {
     scope,

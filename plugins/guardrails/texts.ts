@@ -2,6 +2,7 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { managesOnly } from '../../core/contract/plugin/requests/passed-traffic.ts';
 import type { OperationName } from '../../core/contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
+import { addressTexts } from './address-texts.ts';
 import { fileTexts } from './encoded-texts.ts';
 import { everyText, notText, type Path, type TextPart } from './every-text.ts';
 
@@ -142,9 +143,9 @@ export function hasText(ctx: RequestContext, side: 'input' | 'output'): boolean 
   return (side === 'input' ? inputKeys : outputKeys)[operation] !== undefined;
 }
 
-/** True for a request that runs no model and sends nothing, such as a list of stored messages. */
-function readsOnly({ endpoint, request }: RequestContext): boolean {
-  return endpoint?.traffic === 'free' && request.body.length === 0;
+/** True for a request that runs no model and sends no text, such as a list of stored messages. */
+function readsOnly(ctx: RequestContext): boolean {
+  return ctx.endpoint?.traffic === 'free' && ctx.request.body.length === 0 && addressTexts(ctx).length === 0;
 }
 
 /** Returns true for pass-through requests that may run a model, store texts for one, or read texts of one. */

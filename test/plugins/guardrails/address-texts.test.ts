@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { createHarness, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
+
+const words = { 'default.contains': { words: ['secret'], operator: 'none' }, deny: true };
+
+async function ask(path: string, guardrail: JsonObject = words, body = '{"model":"m"}', method = 'POST') {
+  const gateway = createHarness({ key: { scopes: ['completions.write'] } });
+  gateway.script(replyWith(200, { ok: true }));
+  const headers = { 'x-svc-config': JSON.stringify({ provider: 'openai', api_key: 'k', input_guardrails: [guardrail] }) };
+  const { status } = await gateway.send({ method, path, headers, body });
+  return [status, gateway.calls.length];
+}
+
+describe('guardrails of pass-through requests read', () => {
+  it.each([
+    '/v1/any?q=secret',
+    '/v1/any?q=a+secret',
+    '/v1/any?q=%73ecret',
+    '/v1/any?a%20secret=1',
+    '/v1/any?order=a%20secret',
+    '/v1/any/a%20secret',
+    '/v1/any/a%20%73ecret/x',
+  ])('%s', async (path) => {
+    expect(await ask(path)).toEqual([446, 0]);
+    expect(await ask(path, words, '', 'GET')).toEqual([446, 0]);
+    expect(await ask(path.replace(/secret|%73ecret/, 'word'))).toEqual([200, 1]);
+  });
+
+  it('no settings, credentials and names', async () => {
+    for (const path of ['/v1/any?model=secret&order=secret&limit=1', '/v1/secret', '/v1/any?key=secret']) {
+      expect(await ask(path)).toEqual([200, 1]);
+    }
+  });
+
+  it('an address that a check would change, and deny it if they redact', async () => {
+    const redacts = { 'svc.pii': { redact: true, categories: ['EMAIL_ADDRESS'] } };
+    expect(await ask('/v1/any?q=ada@example.com', redacts)).toEqual([446, 0]);
+    expect((await ask('/v1/any?q=ada', redacts))[0]).toBe(200);
+  });
+});
