@@ -3,6 +3,7 @@ import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { Denial, Reply } from '../../core/contract/plugin/plugin.ts';
 import { type CheckBatchLine, namesBatchFile } from '../../core/contract/plugin/requests/batch-line.ts';
+import { runsElsewhere } from '../../core/contract/plugin/requests/passed-traffic.ts';
 import type { SessionDecision, SessionMessage } from '../../core/contract/plugin/sessions/web-socket.ts';
 import { hasDuplicateKeys } from '../../core/contract/values/json/duplicate-keys.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
@@ -10,9 +11,9 @@ import { after, type Maybe } from '../../core/contract/values/maybe.ts';
 import { textOf } from '../../core/contract/values/text/utf8.ts';
 import { BatchGuard } from './batch-guard.ts';
 import { type Compiled, type Guardrails, noGuardrails, toGuardrails } from './guardrail-lists.ts';
-import { denialOf, isDenied } from './hook-results.ts';
+import { denialOf, isDenied, mayDeny } from './hook-results.ts';
 import { deny, type RequestStates, type State, softReplyOf } from './request-state.ts';
-import { type GuardrailResult, runGuardrails } from './run.ts';
+import { type GuardrailResult, runGuardrails, unreadable } from './run.ts';
 import { SessionGuard } from './session/session-guard.ts';
 import { textMembers } from './texts.ts';
 
@@ -50,13 +51,36 @@ export class RequestChecks {
   onRequest(ctx: RequestContext, isShared: boolean): Maybe<Reply | undefined> {
     if (ctx.request.webSocketProtocols) return this.#checkSession(ctx);
     if (this.#compiled.some(({ input }) => input.all.length > 0)) this.#sendCheckedNames(ctx);
-    if (!isShared) return undefined;
+    const denied = this.#checkElsewhere(ctx);
+    if (denied !== undefined || !isShared) return denied;
     const { model } = ctx;
     return after(this.#checkRequest(ctx, this.#compiled[0]?.input ?? noGuardrails, null), (reply) => {
       const state = this.#states.of(ctx);
       state.shared = { model, results: state.before };
       return reply;
     });
+  }
+
+  /**
+   * Denies a pass-through request after which a model runs where no guardrail reads its texts: a batch that its provider runs, and a session that
+   * the client opens at the provider.
+   */
+  #checkElsewhere(ctx: RequestContext): Reply | undefined {
+    const { endpoint } = ctx;
+    if (endpoint?.operation !== null || !runsElsewhere(endpoint)) return undefined;
+    const isSession = !/batch|async-invoke|model-invocation-job/i.test(endpoint.proxyPath);
+    const all = new Set(
+      this.#compiled.flatMap(({ input, output }) => [...(isSession ? input.first : []), ...output.first]).filter(mayDeny),
+    );
+    const reading = [...all].map((one) => ({ ...one, checks: one.checks.filter(({ readsNoText }) => !readsNoText) }));
+    const message = `The texts of a ${isSession ? 'session at the provider' : 'batch that its provider runs'} are not checked`;
+    const results = unreadable(reading, message, this.#services.clock);
+    if (!results.some(isDenied)) return undefined;
+    const state = this.#states.of(ctx);
+    state.before = results.filter(({ guardrail }) => guardrail.side === 'input');
+    state.after = results.filter(({ guardrail }) => guardrail.side === 'output');
+    this.#states.record(ctx, results, null);
+    return this.#denied(ctx, state, results);
   }
 
   /**

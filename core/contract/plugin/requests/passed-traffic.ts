@@ -54,6 +54,12 @@ export function startsSession(path: string): boolean {
   return /\/(?:realtime|realtimeapi|auth_tokens)(?:\/|$)/.test(path);
 }
 
+/** True for deferred calls after which a model runs beside the gateway, or writes texts that are read as files. */
+export function runsElsewhere({ traffic, proxyPath }: { traffic?: PassedTraffic; proxyPath: string }): boolean {
+  if (traffic !== 'deferred' || proxyPath.endsWith('EmbedContent')) return false;
+  return startsSession(proxyPath) || /batch|async-invoke|model-invocation-job|chatkit\/sessions/i.test(proxyPath);
+}
+
 /** Ends or transfers a call that exists. */
 const endsCall = /\/realtime\/calls\/[^/]+\/(?:hangup|reject|refer)$/;
 
