@@ -42,7 +42,7 @@ describe('guardrails of responses judge errors of a provider', () => {
     expect([status, text.includes('a word'), text.includes('secret')]).toEqual([400, true, false]);
   });
 
-  it('also in the event of a stream, in a reply that cannot be read, and in text', async () => {
+  it('in the event of a stream, in a reply that cannot be read, and in text', async () => {
     const [path, body] = routes[1] as (typeof routes)[number];
     const event = replyWith(200, 'data: {"error":{"message":"a secret"}}\n\n', ['content-type', 'text/event-stream']);
     const garbage = replyWith(200, '<html>a secret</html>', ['content-type', 'text/html']);
@@ -58,7 +58,7 @@ describe('guardrails of responses judge errors of a provider', () => {
     expect([passed.status, passed.text.includes('a secret')]).toEqual([500, false]);
   });
 
-  it('and leave retries and fallback to the status of the provider', async () => {
+  it('leave retries and fallback to the status of the provider', async () => {
     const [path, body] = routes[0] as (typeof routes)[number];
     const target = { provider: 'openai', api_key: 'k' };
     const config = {
@@ -70,7 +70,7 @@ describe('guardrails of responses judge errors of a provider', () => {
     expect([got.status, got.calls]).toEqual([200, 2]);
   });
 
-  it('except by checks that demand a form of the reply', async () => {
+  it('leave out checks that demand a form of the reply', async () => {
     const [path, body] = routes[0] as (typeof routes)[number];
     const forms = [{ 'default.contains': { words: ['please'] } }, { 'default.jsonSchema': { schema: { type: 'object' } } }];
     for (const form of forms) {
