@@ -12,8 +12,7 @@ import type { Clock } from '../contract/values/time/clock.ts';
 import { DenialError } from './attempt/denial-error.ts';
 import { incoming } from './attempt/exchange-stream.ts';
 import { hidingSender } from './attempt/hide-credentials.ts';
-import { judgeError } from './attempt/judge-error.ts';
-import { isHeld, type Judge, judgeOf } from './attempt/judge-response.ts';
+import { isHeld, type Judge, judgeError, judgeOf } from './attempt/judge-response.ts';
 import { type Outgoing, outgoingCall, signedCall } from './attempt/outgoing-call.ts';
 import { addGatewayHeaders } from './attempt/reply-headers.ts';
 import { ReplyStream } from './attempt/reply-stream.ts';
@@ -113,18 +112,13 @@ export async function runAttempt(
         }));
     steps?.afterSend(ctx, given, attemptReply);
     const judged = judge === null ? attemptReply : judge.whole(attemptReply, onLeft);
-    return await endedJudged(ctx, given, dispatcher, isPromise(judged) ? await judged : judged);
+    const shown = judgeError(ctx, target, isPromise(judged) ? await judged : judged);
+    return ended(ctx, given, dispatcher, isPromise(shown) ? await shown : shown);
   } catch (thrown) {
-    if (thrown instanceof DenialError) return ended(ctx, given, dispatcher, deniedReply(thrown.reply));
-    return endedJudged(ctx, given, dispatcher, failedReply(thrown));
+    const failed = thrown instanceof DenialError ? deniedReply(thrown.reply) : failedReply(thrown);
+    const shown = judgeError(ctx, target, failed);
+    return ended(ctx, given, dispatcher, isPromise(shown) ? await shown : shown);
   }
-}
-
-/** Has an error of the provider judged, and ends the attempt. */
-function endedJudged(ctx: RequestContext, given: AttemptPlan, dispatcher: Dispatcher, reply: AttemptReply): Maybe<AttemptReply> {
-  const judged = judgeError(ctx, given.target, reply);
-  if (isPromise(judged)) return judged.then((done) => ended(ctx, given, dispatcher, done));
-  return ended(ctx, given, dispatcher, judged);
 }
 
 /** Adds the result of an attempt, unless the client has disconnected. Returns the reply. */
