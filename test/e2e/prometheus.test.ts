@@ -60,7 +60,10 @@ const alerts = [...readFileSync('docs/prometheus/rules.yml', 'utf8').matchAll(/e
 const expressions = [...panels, ...alerts];
 
 /** Gauges that each control plane reports for the whole database, and circuits, which gateways share. A sum counts them several times. */
-const shared = ['svc_budgets', 'svc_budget_used_ratio', 'svc_jobs', 'svc_circuits_open'];
+const shared = [
+  ...['svc_budgets', 'svc_budget_used_ratio', 'svc_jobs', 'svc_circuits_open'],
+  ...['svc_log_bodies_waiting', 'svc_record_copies_oldest_seconds'],
+];
 
 it.each(shared)('the Grafana dashboard and the alerts take the maximum of %s over processes', (name) => {
   const using = expressions.filter((expr) => new RegExp(`\\b${name}\\b`).test(expr));
@@ -95,6 +98,9 @@ const causes: Record<string, Record<string, string>> = {
   SvcGatewayBodyMemory: { svc_body_bytes_held: '94e6x60', svc_body_bytes_max: '117440512x60' },
   SvcGatewayNatsLost: { svc_nats_connected: '0x60' },
   SvcGatewayProcessRestarts: { 'process_start_time_seconds{process="0"}': '0+60x60' },
+  SvcGatewayJobsFailing: { 'svc_jobs{kind="export",state="failing"}': '1x60' },
+  SvcGatewayBodiesNotStored: { svc_log_bodies_waiting: '3x60' },
+  SvcGatewayRecordCopiesLate: { svc_record_copies_oldest_seconds: '1000x60' },
 };
 
 it.skipIf(!hasPromtool)('each alert fires when its cause lasts', () => {
@@ -150,6 +156,7 @@ function testRules(tests: readonly object[]): { status: number | null; output: s
 
 function labelsOf(expr: string): Record<string, string> {
   if (/^sum by \(provider\)/.test(expr)) return { provider: 'openai' };
+  if (/^max by \(kind\)/.test(expr)) return { kind: 'export' };
   return /^(?:sum|max|absent)\(/.test(expr) ? {} : { instance: 'a:8787' };
 }
 
