@@ -137,8 +137,12 @@ export class Shipper {
         else if (segment.fd !== null && batch.records < recordsMax && this.#recordsMax === recordsMax) return;
         else await this.#rest(this.#options.clock.elapsed() - beganMs);
       } catch (error) {
-        this.#fail(error);
-        return;
+        const { code, path } = error as NodeJS.ErrnoException;
+        if (code !== 'ENOENT' || path !== segment.path) {
+          this.#fail(error);
+          return;
+        }
+        this.#options.spool.abandon(segment);
       }
     }
   }

@@ -26,7 +26,7 @@ export interface SpoolOptions {
 
 /**
  * Counts since start. `appended`: records on disk. `lost`: records that were refused to the caller by a throw, or were in memory when the
- * process ended while its disk failed. `interrupted`: calls that were in flight when earlier processes were killed.
+ * process ended while its disk failed, and one for each deleted file. `interrupted`: calls that were in flight when earlier processes were killed.
  */
 export interface SpoolCounts {
   appended: number;
@@ -197,6 +197,18 @@ export class Spool implements Journal {
     // Without the ends, a killed process leaves interrupted records of calls that are stored. They change nothing.
     if (this.#gathered.length === 0) this.#writeHolds(() => this.#holds.flushEnds());
     this.#remove(segment);
+  }
+
+  /** Gives up a segment whose file was deleted, so that it does not hold up later ones. The number of its records is unknown. */
+  abandon(segment: Segment): void {
+    this.#options.log.error(
+      { file: segment.path, bytes: segment.bytes - segment.shippedBytes },
+      'a file of the spool in DATA_DIR was deleted; its records are lost',
+    );
+    this.counts.lost += 1;
+    closeSegment(segment);
+    this.#bytes -= segment.bytes;
+    this.#segments.splice(this.#segments.indexOf(segment), 1);
   }
 
   /** Removes a segment without records that are to be shipped. */

@@ -71,6 +71,20 @@ describe('the shipper', () => {
     await until(() => journal.spool.backlog().bytes === 0);
   });
 
+  it('sends later records if a file of the spool was deleted, and counts the loss', async () => {
+    const journal = start();
+    append(journal, 1);
+    rmSync(join(dataDir, 'spool'), { recursive: true });
+    time.advance(200);
+    await until(() => log.lines.some(({ message }) => message.includes('was deleted')));
+    expect([journal.spool.counts.lost, journal.spool.backlog().bytes]).toEqual([1, 0]);
+    const [later] = append(journal, 1) as [RequestRecord];
+    expect(spoolFiles()).toContainEqual(expect.stringContaining('.ndjson'));
+    await until(() => time.waiting().length > 0);
+    time.advance(200);
+    await until(() => plane.records.has(later.id));
+  });
+
   it('sends concurrent records in one batch', async () => {
     const journal = start();
     const records = append(journal, 120);
