@@ -10,24 +10,11 @@ import {
 import { windowStartMs } from '../contract/protocol/limits/limit-window.ts';
 import type { Maybe } from '../contract/values/maybe.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
-import { Lease, rulesOf } from './lease.ts';
+import { Contention } from './contention.ts';
+import { Lease, leaseMarginMs, rulesOf, wantMin } from './lease.ts';
 import { LeftLeases } from './left-leases.ts';
+import { UsedUp } from './used-up.ts';
 import { WaitingTakes } from './waiting-takes.ts';
-
-/** Minimum amount of a request to the ledger, so that one request serves several calls. */
-const wantMin = { rate: 8, budget: 5_000 } as const;
-/** Time for which a limit without free or held units counts as used up before the ledger is asked again. */
-const emptyMs = 200;
-/** Pause between requests while other processes hold units that may be returned. */
-const paceMs = 25;
-/** Pauses between the requests for a call that waits for other processes. Each is twice as long as the one before. */
-const repeatMs = { first: 20, most: 80 } as const;
-/** Time after a sent or received recall during which the process holds only the units that calls need. */
-const exactMs = 1_000;
-/** Time for which units of processes that did not react to a recall are not waited for. */
-const deafMs = 5_000;
-/** A lease ends this long before it ends in the ledger, so that no unit is spent twice. */
-const leaseMarginMs = 5_000;
 
 /** The services an account needs for its exchange with the ledger. */
 export interface AccountHost {
@@ -52,6 +39,8 @@ export class Account implements LeaseAccount {
   usedAtMs = 0;
   readonly #host: AccountHost;
   readonly #waiting: WaitingTakes;
+  readonly #contention: Contention;
+  readonly #usedUp: UsedUp;
   #lease: Lease;
   readonly #left = new LeftLeases();
   #wants = false;
@@ -59,25 +48,15 @@ export class Account implements LeaseAccount {
   #expected = 0;
   #low = 0;
   #spent = 0;
-  /** Until this time, a call that needs at least `#emptyFrom` units gets none. */
-  #emptyUntilMs = 0;
-  #emptyFrom = 0;
   /** Units of this window that no process held at the last reply, plus those returned since. Null before the first reply. */
   #remaining: number | null = null;
   #leaseUntilMs = Number.POSITIVE_INFINITY;
   #askedAtMs = 0;
   #askedLease: Lease;
-  /** Units for calls are not requested before this time. Units are returned at any time. */
-  #askFromMs = 0;
   #isScheduled = false;
-  #repeatMs: number = repeatMs.first;
-  #exactUntilMs = 0;
-  /** Time of the first recall for the requests that are waiting now. */
-  #recalledAtMs: number | null = null;
   #isRecalled = false;
   /** Units of the smallest rejected call that the ledger has not received. */
   #refused = Number.POSITIVE_INFINITY;
-  #deaf = { units: 0, untilMs: 0 };
 
   constructor(spec: LimitSpec, host: AccountHost) {
     this.#spec = spec;
@@ -85,6 +64,8 @@ export class Account implements LeaseAccount {
     this.#lease = new Lease(host.newId());
     this.#askedLease = this.#lease;
     this.#waiting = new WaitingTakes(host.clock);
+    this.#contention = new Contention(host.clock);
+    this.#usedUp = new UsedUp(host.clock);
   }
 
   get spec(): LimitSpec {
@@ -98,7 +79,7 @@ export class Account implements LeaseAccount {
     if (spec.kind === 'budget' && before.kind === 'budget' && rulesOf(spec) !== rulesOf(before)) this.#leave();
     else if (spec.capacity < before.capacity) this.giveBack();
     else if (spec.capacity > before.capacity) {
-      this.#emptyUntilMs = 0;
+      this.#usedUp.forget();
       this.#remaining = null;
     }
   }
@@ -147,7 +128,7 @@ export class Account implements LeaseAccount {
     if (least > this.spec.capacity) return refused;
     this.#roll();
     if (this.#waiting.count === 0 && this.#has(least)) return this.#spend(least, most);
-    if (this.#isEmptyFor(least)) return refused;
+    if (this.#usedUp.isFor(least)) return refused;
     const taken = this.#waiting.add(least, most);
     this.#ask();
     return taken;
@@ -156,7 +137,7 @@ export class Account implements LeaseAccount {
   prepare(least: number): void {
     if (least > this.spec.capacity) return;
     this.#roll();
-    if (this.#has(least) || this.#isEmptyFor(least)) return;
+    if (this.#has(least) || this.#usedUp.isFor(least)) return;
     this.#expected += least;
     this.#ask();
   }
@@ -171,8 +152,8 @@ export class Account implements LeaseAccount {
     if (this.available < 0 && !this.hasWaiters) this.#ask();
     if (units <= 0) return;
     // Together with units elsewhere, the returned units may be enough now.
-    this.#emptyUntilMs = 0;
-    if (this.#isExact() && !this.hasWaiters && this.giveBack()) this.#host.wake(this, 0);
+    this.#usedUp.forget();
+    if (this.#contention.isExact && !this.hasWaiters && this.giveBack()) this.#host.wake(this, 0);
   }
 
   noteRefusal(units: number): void {
@@ -192,18 +173,19 @@ export class Account implements LeaseAccount {
   question(): LeaseAsk {
     this.#roll();
     const { spec } = this;
-    const nowMs = this.#host.clock.elapsed();
     this.asking = true;
     this.#isScheduled = false;
-    this.#askedAtMs = nowMs;
+    this.#askedAtMs = this.#host.clock.elapsed();
     this.#askedLease = this.#lease;
     // During a pause units are returned without those of waiting calls, so that another process can use them.
-    const isPaused = nowMs < this.#askFromMs;
+    const isPaused = this.#contention.pauseMs > 0;
     if (isPaused) this.#waiting.askNothing();
     const parts = isPaused ? [] : this.#waiting.ask();
     const needed = parts.reduce((sum, part) => sum + part, 0) - this.available;
     const need = Math.min(Math.max(0, needed), spec.capacity);
-    const more = this.#isExact() ? 0 : Math.min(spec.capacity, Math.max(wantMin[spec.kind], 2 * this.#spent, this.#expected));
+    const more = this.#contention.isExact
+      ? 0
+      : Math.min(spec.capacity, Math.max(wantMin[spec.kind], 2 * this.#spent, this.#expected));
     const want = Math.max(need, this.#wants && !isPaused ? more : 0);
     if (!isPaused) {
       this.#wants = false;
@@ -212,7 +194,7 @@ export class Account implements LeaseAccount {
     this.#spent = 0;
     const asked = { need, want, startMs: this.startMs, ...this.#lease.ask() };
     if (spec.kind === 'rate') return { ...spec, ...asked };
-    const recalledMs = this.#recalledAtMs === null ? undefined : Math.round(nowMs - this.#recalledAtMs);
+    const { recalledMs } = this.#contention;
     const refusedUnits = this.hasRefusal ? Math.min(this.#refused, limitUnitsMax) : undefined;
     this.#refused = Number.POSITIVE_INFINITY;
     return { ...spec, ...asked, parts, spare: Math.max(0, -needed), left: this.#left.ask(), recalledMs, refused: refusedUnits };
@@ -227,7 +209,7 @@ export class Account implements LeaseAccount {
     if (this.#enter(grant, this.#askedLease)) return this.#askForWaiting();
     this.#remaining = grant.remaining;
     this.heldElsewhere = grant.others ?? 0;
-    this.#low = grant.remaining === 0 || this.#isExact() ? 0 : Math.min(Math.floor(grant.units / 2), this.available);
+    this.#low = grant.remaining === 0 || this.#contention.isExact ? 0 : Math.min(Math.floor(grant.units / 2), this.available);
     this.#serve(grant);
     if (this.#isRecalled) this.#giveBackForOthers();
   }
@@ -240,7 +222,7 @@ export class Account implements LeaseAccount {
     this.asking = false;
     this.#isScheduled = false;
     this.#isRecalled = false;
-    this.#recalledAtMs = null;
+    this.#contention.forgetRecall();
     // The calls are over. In a long outage, the next request would otherwise ask for the units of all of them.
     if (!isNextSent) this.#expected = 0;
     this.#roll();
@@ -265,7 +247,7 @@ export class Account implements LeaseAccount {
    * still hold to the ledger.
    */
   recall(): void {
-    this.#exactUntilMs = this.#host.clock.elapsed() + exactMs;
+    this.#contention.recalled();
     if (this.#lease.held === 0 && !this.isUnreported) return;
     if (this.asking) this.#isRecalled = true;
     else this.#giveBackForOthers();
@@ -280,14 +262,6 @@ export class Account implements LeaseAccount {
 
   #has(least: number): boolean {
     return this.available >= least && this.available > 0;
-  }
-
-  #isEmptyFor(least: number): boolean {
-    return least >= this.#emptyFrom && this.#host.clock.elapsed() < this.#emptyUntilMs;
-  }
-
-  #isExact(): boolean {
-    return this.#host.clock.elapsed() < this.#exactUntilMs;
   }
 
   #spend(least: number, most: number): number {
@@ -306,7 +280,7 @@ export class Account implements LeaseAccount {
   #ask(): void {
     this.#wants = true;
     if (this.asking || this.#isScheduled) return;
-    const delayMs = Math.max(0, this.#askFromMs - this.#host.clock.elapsed());
+    const delayMs = this.#contention.pauseMs;
     this.#isScheduled = delayMs > 0;
     this.#host.wake(this, delayMs);
   }
@@ -318,7 +292,7 @@ export class Account implements LeaseAccount {
   /** Serves, rejects or keeps the waiting calls. */
   #serve({ remaining, others = 0, pending = 0 }: Grant): void {
     const nowMs = this.#host.clock.elapsed();
-    const heard = nowMs < this.#deaf.untilMs ? Math.max(0, pending - this.#deaf.units) : pending;
+    const expected = this.#contention.expectedOf(pending);
     let smallest = Number.POSITIVE_INFINITY;
     let isShort = false;
     let isAbout = !this.hasWaiters;
@@ -331,42 +305,33 @@ export class Account implements LeaseAccount {
         spare -= taken - Math.max(1, least);
         return taken;
       }
-      if (!isAsked) return this.#isEmptyFor(least) ? refused : null;
+      if (!isAsked) return this.#usedUp.isFor(least) ? refused : null;
       const left = this.available + remaining;
       if (remaining > 0 && left >= least) return null;
-      const mayCome = left + heard >= least;
+      const mayCome = left + expected >= least;
       if (mayCome && nowMs < untilMs) {
         isShort = true;
         return null;
       }
-      if (mayCome) this.#deaf = { units: pending, untilMs: nowMs + deafMs };
+      if (mayCome) this.#contention.gaveUpOn(pending);
       smallest = Math.min(smallest, least);
-      if (others === 0) this.#close(smallest, nowMs);
-      else this.#askFromMs = nowMs + paceMs;
+      if (others === 0) this.#usedUp.note(smallest, this.endMs);
+      else this.#contention.pace();
       return refused;
     });
-    if (isShort) return this.#waitForOthers(nowMs);
+    if (isShort) return this.#waitForOthers();
     // The request only returned units, during a pause.
     if (!isAbout) return this.#askForWaiting();
-    this.#recalledAtMs = null;
-    this.#repeatMs = repeatMs.first;
+    this.#contention.settled();
     this.#askForWaiting();
     // All remaining units are here and were too few. They are returned, because smaller calls may use them elsewhere.
     if (smallest !== Number.POSITIVE_INFINITY && !this.hasWaiters && this.giveBack()) this.#host.wake(this, 0);
   }
 
-  #close(from: number, nowMs: number): void {
-    this.#emptyUntilMs = nowMs + Math.min(emptyMs, Math.max(1, this.endMs - this.#host.clock.now()));
-    this.#emptyFrom = from;
-  }
-
   /** Waits because too few units are left in the ledger, but other processes hold units that they may not need. */
-  #waitForOthers(nowMs: number): void {
-    this.#recalledAtMs ??= nowMs;
-    this.#exactUntilMs = nowMs + exactMs;
+  #waitForOthers(): void {
+    this.#contention.recall();
     this.#host.recall(this);
-    this.#askFromMs = nowMs + this.#repeatMs;
-    this.#repeatMs = Math.min(2 * this.#repeatMs, repeatMs.most);
     this.#ask();
     // All units are returned, because two processes that each keep a part would wait for each other.
     if (this.giveBack()) this.#host.wake(this, 0);
@@ -402,7 +367,7 @@ export class Account implements LeaseAccount {
     this.endMs = 0;
     this.available = 0;
     this.#low = 0;
-    this.#emptyUntilMs = 0;
+    this.#usedUp.forget();
     this.#remaining = null;
     this.heldElsewhere = 0;
     this.#leaseUntilMs = Number.POSITIVE_INFINITY;

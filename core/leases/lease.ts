@@ -1,6 +1,11 @@
 import { limitUnitsMax } from '../contract/protocol/limits/budget-rules.ts';
 import type { BudgetSpec } from '../contract/protocol/limits/leases.ts';
 
+/** Minimum amount of a request to the ledger, so that one request serves several calls. */
+export const wantMin = { rate: 8, budget: 5_000 } as const;
+/** A lease ends this long before it ends in the ledger, so that no unit is spent twice. */
+export const leaseMarginMs = 5_000;
+
 /**
  * A share of one limit, as the ledger counts it. `held` is everything granted less everything given back: units in hand, units
  * of calls in flight, and units that records report. The ledger subtracts what records report, so `held` less the settled units is what
