@@ -91,22 +91,33 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
 
   function onMessage(child: SupervisedChild, raw: unknown): void {
     const message = raw as Partial<ProcessMessage> | null;
-    if (message?.type === 'svc.changes') {
-      if (child.plan.role === 'control-plane') for (const gateway of gateways) gateway.send(message);
-    } else if (message && noticeSubjects.has(message.type ?? '')) {
-      if (child.plan.role === 'gateway') for (const gateway of gateways) if (gateway !== child) gateway.send(message);
-    } else if (message?.type === 'alive') {
-      watch.beat(child);
-    } else if (message?.type === 'database-away') {
-      startGateways?.();
-    } else if (message?.type === 'first-start') {
-      firstStart = message as FirstStartMessage;
-    } else if (message?.type === 'ready') {
-      child.markReady();
-      if (child.plan.role === 'control-plane') startGateways?.();
-      log.debug({ child: child.plan.name, childPid: child.pid }, 'ready');
-      if (state === 'starting' && children.every((each) => each.ready)) announce();
+    if (!message) return;
+    if (noticeSubjects.has(message.type ?? '')) return sendToOthers(child, message);
+    switch (message.type) {
+      case 'svc.changes':
+        if (child.plan.role === 'control-plane') for (const gateway of gateways) gateway.send(message);
+        return;
+      case 'alive':
+        return watch.beat(child);
+      case 'database-away':
+        return startGateways?.();
+      case 'first-start':
+        firstStart = message as FirstStartMessage;
+        return;
+      case 'ready':
+        return onReady(child);
     }
+  }
+
+  function sendToOthers(child: SupervisedChild, message: object): void {
+    if (child.plan.role === 'gateway') for (const gateway of gateways) if (gateway !== child) gateway.send(message);
+  }
+
+  function onReady(child: SupervisedChild): void {
+    child.markReady();
+    if (child.plan.role === 'control-plane') startGateways?.();
+    log.debug({ child: child.plan.name, childPid: child.pid }, 'ready');
+    if (state === 'starting' && children.every((each) => each.ready)) announce();
   }
 
   function announce(): void {
