@@ -52,9 +52,6 @@ export function mergeAuthConfig(type: SecretManagerType, sent: Readonly<Record<s
   return { settings, secrets };
 }
 
-/** Settings that are part of the manager's address. */
-export const addressSettings = ['azure_vault_url', 'vault_addr'] as const;
-
 function refuseMove(known: KnownAuth, merged: Readonly<Record<string, unknown>>, unchanged: readonly string[]): void {
   if (unchanged.length === 0) return;
   for (const name of addressSettings) {
@@ -138,6 +135,13 @@ const managers: Readonly<Record<SecretManagerType, Manager>> = {
     },
   },
 };
+
+/** Settings that are the address of a manager. */
+export const addressSettings: ReadonlySet<string> = new Set(
+  Object.values(managers)
+    .flatMap(({ ways }) => Object.values(ways))
+    .flatMap((fields) => Object.keys(fields).filter((name) => fields[name] === address)),
+);
 
 /** Describes the fields of `auth_config` by manager and authentication mode, in Markdown for the API description. */
 export const authConfigText = Object.entries(managers)

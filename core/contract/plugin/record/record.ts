@@ -83,7 +83,7 @@ const mediaRecord = v.object({
   audioOutputTokens: count,
   imageInputTokens: count,
   imageOutputTokens: count,
-  /** `generated_images`, `audio_seconds`, `characters`, `search_units`, `pages`. */
+  /** By `UsageUnit`. */
   units: v.record(v.string(), count),
 });
 export type MediaRecord = v.InferOutput<typeof mediaRecord>;
