@@ -3,7 +3,7 @@ import { newEntryCache } from '../contract/entry-cache.ts';
 import type { DocumentKind } from '../contract/protocol/documents.ts';
 import type { GatewayError } from '../contract/values/errors/errors.ts';
 
-/** One stored document with everything that was compiled from it. */
+/** One stored document. */
 export class Entry {
   readonly id: string;
   readonly document: object;
@@ -17,8 +17,6 @@ export class Entry {
   used = true;
   /** Until then (monotonic ms) a failed refresh is not retried; 0 = none failed. */
   retryAtMs = 0;
-  /** Compiled values by view number; holes are not compiled yet. */
-  readonly derived: unknown[] = [];
 
   constructor(id: string, document: object, revision: number, fresh: boolean) {
     this.id = id;
@@ -49,7 +47,6 @@ export interface Shelf {
   readonly entries: LRUCache<string, Entry>;
   readonly absences: LRUCache<string, Absence>;
   readonly flights: Map<string, Flight>;
-  readonly views: ((document: object) => unknown)[];
   /** True if an old document must not be served between the notice of its change and the next read, because it grants rights. */
   readonly waitsForFresh: boolean;
 }
@@ -66,16 +63,6 @@ export function createShelf(kind: DocumentKind, entriesMax: number): Shelf {
     entries: newEntryCache(entriesMax),
     absences: newEntryCache(Math.min(absencesMax, entriesMax)),
     flights: new Map(),
-    views: [],
     waitsForFresh: waiting.has(kind),
   };
-}
-
-/** A compilation that failed. It is stored beside the document, so that it is not repeated for every request. */
-export class CompileFailure {
-  readonly error: unknown;
-
-  constructor(error: unknown) {
-    this.error = error;
-  }
 }

@@ -9,7 +9,7 @@ import type { Maybe } from '../contract/values/maybe.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import type { ControlPlaneClient } from './control-plane-client.ts';
 import { createShelf, Entry, type Flight, type Shelf } from './document-shelf.ts';
-import { derive, makeEntry } from './make-entry.ts';
+import { makeEntry } from './make-entry.ts';
 
 export interface DocumentStoreOptions {
   readonly client: Pick<ControlPlaneClient, 'document'>;
@@ -110,30 +110,6 @@ export class DocumentStore implements DocumentReader {
     const found = this.#find(shelf, id, entry);
     if (found instanceof Promise) return found.then((later) => (later?.document ?? null) as DocumentOf[Kind] | null);
     return (found?.document ?? null) as DocumentOf[Kind] | null;
-  }
-
-  /**
-   * Returns a reader of values compiled from documents. A value is stored and removed with its document and costs one look-up
-   * when warm. The reader throws the errors of `compile`. If a changed document fails to compile and the old one did not, the
-   * error is logged and the old one stays in use. Call once per purpose, at start.
-   */
-  compiled<Kind extends DocumentKind, T>(
-    kind: Kind,
-    compile: (document: DocumentOf[Kind]) => T,
-  ): (id: string) => Maybe<T | null> {
-    const shelf = this.#shelves[kind];
-    const view = shelf.views.push(compile as (document: object) => unknown) - 1;
-    return (id) => {
-      const entry = shelf.entries.get(id);
-      if (entry?.fresh) {
-        entry.used = true;
-        this.counts.hits += 1;
-        return derive<T>(shelf, entry, view);
-      }
-      const found = this.#find(shelf, id, entry);
-      if (found instanceof Promise) return found.then((later) => (later === null ? null : derive<T>(shelf, later, view)));
-      return found === null ? null : derive<T>(shelf, found, view);
-    };
   }
 
   /** Applies a change notice. Old and repeated notices have no effect. */

@@ -36,11 +36,6 @@ export class OpenHolds {
     this.#bytesMax = bytesMax;
   }
 
-  /** True while a hold waits for `flush`. */
-  get isPending(): boolean {
-    return this.#hasHold;
-  }
-
   has(id: string): boolean {
     return this.#open.has(id);
   }

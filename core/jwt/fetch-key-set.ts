@@ -20,7 +20,7 @@ export function createKeySetFetch(fetch: TokenFetch['fetch']): FetchKeySet {
     });
     if (reply.status !== 200) throw unreadable(`the server replied with ${reply.status}`);
     if (reply.body.length > keySetBytesMax) throw unreadable(`the key set is longer than ${keySetBytesMax} bytes`);
-    const { keys } = goodKeys(parse(reply.body));
+    const keys = goodKeys(parse(reply.body));
     // A set without a usable key is an error of its publisher. The last good set stays valid.
     if (keys.size === 0) throw unreadable('the key set contains no public RSA key of at least 2048 bits with a kid');
     return keys;

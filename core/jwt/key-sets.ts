@@ -166,7 +166,7 @@ export class KeySets {
   #inlineOf(organisation: OrganisationDocument): ReadonlyMap<string, KeyObject> {
     let keys = this.#inline.get(organisation);
     if (!keys) {
-      keys = goodKeys(organisation.jwt.keys).keys;
+      keys = goodKeys(organisation.jwt.keys);
       this.#inline.set(organisation, keys);
     }
     return keys;
@@ -177,17 +177,12 @@ export class KeySets {
   }
 }
 
-/**
- * Returns the usable keys of a set, the first of each `kid`, and the number of unusable ones: sets also hold keys for other
- * purposes.
- */
-export function goodKeys(jwks: readonly unknown[]): { readonly keys: Map<string, KeyObject>; readonly passedOver: number } {
+/** Returns the usable keys of a set, the first of each `kid`. Sets also hold keys for other purposes. */
+export function goodKeys(jwks: readonly unknown[]): Map<string, KeyObject> {
   const keys = new Map<string, KeyObject>();
-  let passedOver = 0;
   for (const one of jwks) {
     const check = checkJwk(one);
     if (check.ok && !keys.has(check.jwk.kid)) keys.set(check.jwk.kid, check.key);
-    else passedOver += 1;
   }
-  return { keys, passedOver };
+  return keys;
 }

@@ -26,8 +26,6 @@ export interface Death {
   readonly signal: string | null;
   /** True if `kill` was called. */
   readonly wasKilled: boolean;
-  /** True if the process that ended had become ready. */
-  readonly wasReady: boolean;
   /** Milliseconds until the restart, if `onDeath` allows it. */
   readonly restartInMs: number;
 }
@@ -123,7 +121,7 @@ export class SupervisedChild {
     this.ready = false;
     this.#deaths = this.#clock.elapsed() - startedAt > provenAfterMs ? 1 : this.#deaths + 1;
     const restartInMs = restartDelayMs(this.#deaths, wasReady);
-    if (!this.#events.onDeath(this, { pid, code, signal, wasKilled: this.#killed, wasReady, restartInMs })) return;
+    if (!this.#events.onDeath(this, { pid, code, signal, wasKilled: this.#killed, restartInMs })) return;
     this.#cancelRestart = this.#clock.after(restartInMs, () => {
       this.#cancelRestart = null;
       this.start();

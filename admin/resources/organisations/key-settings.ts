@@ -15,8 +15,6 @@ export interface KeySettings {
   readonly autoCreateScopes: readonly string[];
   /** Row id of the config new keys of users get when they name none. */
   readonly defaultConfigId: string | null;
-  /** JSON schema that metadata of keys must meet; null: none. */
-  readonly metadataSchema: Readonly<Record<string, unknown>> | null;
 }
 
 /** Returns the settings for users' keys. Throws AB08 if the workspace does not belong to the organisation. */
@@ -37,7 +35,6 @@ export async function effectiveKeySettings(em: EntityManager, organisationId: st
       : (setting<boolean>('user_api_key_auto_create') ?? false),
     autoCreateScopes: setting<string[]>('user_api_key_auto_create_scopes') ?? [],
     defaultConfigId: workspace?.userApiKeyConfigId ?? null,
-    metadataSchema: ofOrganisation.api_key_metadata_schema ?? null,
   };
 }
 

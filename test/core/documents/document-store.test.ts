@@ -288,51 +288,6 @@ describe('invalid documents', () => {
   });
 });
 
-describe('compiled documents', () => {
-  it('are built once per document and dropped with it', async () => {
-    let compiled = 0;
-    const version = store.compiled('config', (document) => {
-      compiled += 1;
-      return { of: document.versionId };
-    });
-    plane.put('config', configId, sampleConfig('main', 'one'));
-    const first = await version(configId);
-    expect(version(configId)).toBe(first);
-    expect(compiled).toBe(1);
-    store.apply(plane.put('config', configId, sampleConfig('main', 'two')));
-    await until(() => (version(configId) as { of: string }).of === 'two');
-    expect(compiled).toBe(2);
-    expect(await version('workspace-1/other')).toBeNull();
-  });
-
-  it('stay at the last valid version if a change cannot be compiled', async () => {
-    const version = store.compiled('config', (document) => {
-      if (document.versionId === 'two') throw new Error('no such strategy');
-      return document.versionId;
-    });
-    plane.put('config', configId, sampleConfig('main', 'one'));
-    await version(configId);
-    store.apply(plane.put('config', configId, sampleConfig('main', 'two')));
-    await until(() => store.counts.invalid === 1);
-    expect(version(configId)).toBe('one');
-    expect(store.get('config', configId)).toMatchObject({ versionId: 'one' });
-    store.apply(plane.put('config', configId, sampleConfig('main', 'three')));
-    await until(() => version(configId) === 'three');
-  });
-
-  it('rethrow the first compilation error without compiling again', async () => {
-    let tries = 0;
-    const version = store.compiled('config', () => {
-      tries += 1;
-      throw new GatewayError('invalid_config');
-    });
-    plane.put('config', configId, sampleConfig('main', 'one'));
-    await expect(version(configId)).rejects.toMatchObject({ code: 'invalid_config' });
-    expect(() => version(configId)).toThrow(GatewayError);
-    expect(tries).toBe(1);
-  });
-});
-
 describe('documents after a gap in the changes', () => {
   it('are all read again before their next use', async () => {
     plane.put('api-key', 'key-a', sampleKey('key-a'));
