@@ -23,12 +23,12 @@ describe('provider declarations', () => {
     expect([...providers.keys()].sort()).toEqual(names.sort());
   });
 
-  it.each(everySetting)('$id.$name: schema accepts the example and rejects values of another form', ({ setting }) => {
+  it.each(everySetting)('$id, $name: schema accepts the example and rejects values of another form', ({ setting }) => {
     expect(accepts(setting.schema, setting.example)).toBe(true);
     expect(invalidValues(setting, accepts).length).toBeGreaterThan(0);
   });
 
-  it.each(everySetting)('$id.$name: is described in one sentence', ({ setting }) => {
+  it.each(everySetting)('$id, $name: is described in one sentence', ({ setting }) => {
     expect(setting.about).toMatch(/^[A-Z`].*\.$/);
   });
 

@@ -31,7 +31,7 @@ describe('each declared provider setting', () => {
   });
 
   it.each(cases)(
-    '$id.$name: stored, masked if secret, sent to gateways and read by the adapter',
+    '$id, $name: stored, masked if secret, sent to gateways and read by the adapter',
     async ({ id, name, declaration, setting }) => {
       const slug = `setting-${++count}`;
       const { configurations, key } = sampleWith(declaration, name);
