@@ -1,5 +1,5 @@
 import { type CheckContext, defineCheck, definePlugin, type Extension, type PluginCheck } from 'svc-gateway/plugin';
-import { chatReply, chatStream, createTestGateway, providerReply, type TestGateway } from 'svc-gateway/test-kit';
+import { chatReply, chatStream, createTestGateway, messagesReply, providerReply, type TestGateway } from 'svc-gateway/test-kit';
 import * as v from 'valibot';
 import { afterAll, describe, expect, it } from 'vitest';
 import { checkPlugin } from '../../../core/plugin-host/check-plugin.ts';
@@ -63,6 +63,20 @@ describe('checks of plugins', () => {
     const reply = await gateway.send({ config: { ...input(), ...output() }, body });
     expect(reply.content).toBe('a ***');
     expect(gateway.providerCalls[0]?.body).toContain('[{"type":"text","text":"one ***"},{"type":"text","text":"two"}]');
+  });
+
+  it.each([
+    ['the last message', {}, ['a war', 'a war', 'a ***']],
+    ['every message and the system, with the scope all_messages', { scope: 'all_messages' }, ['a ***', 'a ***', 'a ***']],
+  ])('change %s of a request of any format', async (_texts, parameters, expected) => {
+    const gateway = start({ changes: true, check: (text) => ({ verdict: true, text: text.replaceAll('war', '***') }) });
+    gateway.provider(providerReply(200, messagesReply('done')));
+    const messages = ['user', 'user'].map((role) => ({ role, content: 'a war' }));
+    const body = { model: 'claude', max_tokens: 10, system: 'a war', messages };
+    const config = { provider: '@anthropic', ...input(parameters) };
+    expect((await gateway.send({ config, path: '/v1/messages', body })).status).toBe(200);
+    const sent = JSON.parse(gateway.providerCalls[0]?.body ?? '');
+    expect([sent.system, ...sent.messages.map(({ content }: { content: string }) => content)]).toEqual(expected);
   });
 
   it('receive parameters, texts, model, metadata and services', async () => {
