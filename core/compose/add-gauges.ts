@@ -51,7 +51,11 @@ export function addGauges(metrics: Metrics, counted: Counted): void {
     () => Number(journal.spool.healthy()),
   );
   metrics.gauge('nats_connected', '1 if this process is connected to NATS_URL or does not use it', () => Number(hasNats()));
-  metrics.counter('records_lost_total', 'Records that could not be written to disk, and one for each file of records that was deleted', () => journal.spool.counts.lost);
+  metrics.counter(
+    'records_lost_total',
+    'Records that could not be written to disk, and one for each file of records that was deleted',
+    () => journal.spool.counts.lost,
+  );
   metrics.counter('records_shipped_total', 'Records stored by the control plane', () => journal.shipper.counts.inserted);
   if (contents !== null) {
     metrics.gauge('log_bodies_bytes', 'Headers and bodies that wait to be stored for logs', () => contents.bytes);

@@ -376,7 +376,8 @@ class Attempt implements UpstreamHandler, ArrivingBody {
 
   /** Notes the usage of a reply that did not reach its end. */
   #countUnfinished(): void {
-    if (this.#ctx.passed) return this.#count(this.#meter?.unfinished() ?? usageWithoutResponse(this.#ctx), 0);
+    const { passed, endpoint } = this.#ctx;
+    if (passed) return this.#count(this.#meter?.unfinished() ?? usageWithoutResponse(passed, endpoint), 0);
     const events = this.#events?.count ?? 0;
     const seen = { usage: this.#events?.usage ?? null, events, body: this.#held?.body ?? null };
     this.#count(unfinishedUsage(this.#ctx, this.#outgoing, seen), events);

@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
-import { isEstimable, makesImages, makesSpeech } from '../../contract/plugin/requests/passed-traffic.ts';
+import type { Endpoint } from '../../contract/plugin/requests/endpoint.ts';
+import { isEstimable, makesImages, makesSpeech, type PassedRequest } from '../../contract/plugin/requests/passed-traffic.ts';
 import type { Locations, PassedUsage } from '../../contract/provider/passed-usage.ts';
 import type { StreamDecoder } from '../../contract/provider/stream-event.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
@@ -163,8 +164,8 @@ export class ReplyMeter {
 }
 
 /** Returns the usage of a pass-through request that its provider has not begun to reply. Null if providers do not bill it. */
-export function usageWithoutResponse({ passed, endpoint }: RequestContext): Usage | null {
-  if (passed === null || endpoint?.traffic === 'free' || !isEstimable(endpoint?.proxyPath ?? '')) return null;
+export function usageWithoutResponse(passed: PassedRequest, endpoint: Endpoint | null): Usage | null {
+  if (endpoint?.traffic === 'free' || !isEstimable(endpoint?.proxyPath ?? '')) return null;
   return { ...emptyUsage(), inputTokens: passed.inputTokens, estimated: true };
 }
 
