@@ -75,8 +75,6 @@ interface Job {
 
 /** Length of an input that takes milliseconds in every task, in characters and bytes. */
 const shortLengthMax = 64 * 1024;
-/** Milliseconds that a short input may run on its thread, because a hostile one may take long after all. */
-const shortMsMax = 2_000;
 
 /**
  * CPU work off the main thread. One thread more than `threads` starts if a short input has waited, so that the long texts of one workspace do
@@ -155,8 +153,7 @@ export function createWorkerPool<Given extends Tasks>(tasks: Given, options: Wor
     else running++;
     runningOf.set(job.owner, (runningOf.get(job.owner) ?? 0) + 1);
     const deadline = new AbortController();
-    const timeoutMs = isOnShortThread ? Math.min(job.timeoutMs, shortMsMax) : job.timeoutMs;
-    const timer = setTimeout(() => deadline.abort(), timeoutMs);
+    const timer = setTimeout(() => deadline.abort(), job.timeoutMs);
     try {
       const filename = fileURLToPath((tasks[job.name] as Task<unknown, unknown>).file);
       const output = (await piscina.run(job.input, { filename, signal: deadline.signal })) as never;
@@ -164,7 +161,9 @@ export function createWorkerPool<Given extends Tasks>(tasks: Given, options: Wor
       job.resolve(output);
     } catch (thrown) {
       countOf(job.name).failed++;
-      job.reject(new GatewayError('internal', { detail: `worker task ${job.name}: ${reasonOf(thrown, deadline, timeoutMs)}` }));
+      job.reject(
+        new GatewayError('internal', { detail: `worker task ${job.name}: ${reasonOf(thrown, deadline, job.timeoutMs)}` }),
+      );
     } finally {
       clearTimeout(timer);
       if (isOnShortThread) isShortRunning = false;
