@@ -28,7 +28,7 @@ export function readPassedReply(headers: Readonly<HeaderList>, bytes: Uint8Array
   );
 }
 
-/** Null if an object has a name twice: readers choose different values. */
+/** Null if an object has a name twice, because readers choose different values, or if an event is nested too deeply. */
 function toBody(bytes: Uint8Array, isEvents: boolean): JsonObject | null {
   const text = textOf(bytes);
   const whole = parse(text);
@@ -42,8 +42,20 @@ function toBody(bytes: Uint8Array, isEvents: boolean): JsonObject | null {
     if (typeof event === 'object' && event !== null) events.push(isObject(event) ? event : { items: event });
     else others.push(typeof event === 'string' ? event : piece);
   }
-  const rest = others.filter((other) => !isMark(other, events)).join('\n');
-  return events.length === 0 ? { text: rest } : { texts: deltaTexts(events), text: rest };
+  const names = new Set(events.flatMap(({ type, object }) => [type, object]));
+  const rest = others.filter((other) => !isMark(other.trim(), names)).join('\n');
+  if (events.length === 0) return { text: rest };
+  const texts = textsOrNull(events);
+  return texts && { texts, text: rest };
+}
+
+/** Null if an event is nested too deeply. */
+function textsOrNull(events: readonly JsonObject[]): string[] | null {
+  try {
+    return deltaTexts(events);
+  } catch {
+    return null;
+  }
 }
 
 /** Some servers send events with another content type. */
@@ -56,9 +68,8 @@ function piecesOf(frame: string): string[] {
 }
 
 /** True for the end mark, and for the name of an event that its data repeats, as `object` in OpenAI's older formats. */
-function isMark(text: string, events: readonly JsonObject[]): boolean {
-  const mark = text.trim();
-  return mark === '' || mark === '[DONE]' || events.some(({ type, object }) => type === mark || object === mark);
+function isMark(text: string, names: ReadonlySet<unknown>): boolean {
+  return text === '' || text === '[DONE]' || names.has(text);
 }
 
 function hasTwice(text: string, value: unknown): boolean {
@@ -66,9 +77,14 @@ function hasTwice(text: string, value: unknown): boolean {
 }
 
 function parse(text: string): unknown {
+  // Most pieces are names of events, and an exception takes as long as the rest.
+  if (!mayBeJson.test(text)) return undefined;
   try {
     return JSON.parse(text);
   } catch {
     return undefined;
   }
 }
+
+/** Numbers and words are texts here. */
+const mayBeJson = /^\s*[[{"]/;

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { GuardrailRule } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { compileGuardrails } from '../../../plugins/guardrails/compile.ts';
+import { readPassedReply } from '../../../plugins/guardrails/passed-reply.ts';
 import { runGuardrails } from '../../../plugins/guardrails/run.ts';
 import { createGatewayTasks } from '../../../workers/gateway-tasks.ts';
 
@@ -90,4 +91,10 @@ describe('a text of 1 MB that no worker thread reads in time', () => {
     const seen = await run('default.contains', { ...manyWords, ...policy }, megabyte('some words '), { tasks, deny });
     expect(seen).toMatchObject({ verdict, error: { message: 'Error executing check' } });
   });
+});
+
+it('a pass-through stream of 40,000 events with ids is read within the time of one test', async () => {
+  const events = Array.from({ length: 40_000 }, (_, i) => `id: ${i}\nevent: message\ndata: {"t":"x"}\n\n`).join('');
+  const read = await readPassedReply(['content-type', 'text/event-stream'], Buffer.from(events));
+  expect(read?.texts).toEqual(['x'.repeat(40_000)]);
 });
