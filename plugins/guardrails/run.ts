@@ -88,15 +88,15 @@ export function runGuardrails(
   const isUnread = given === null || (isInput && (isStreamedForm(ctx) || hasTokenIds(facts.operation, given)));
   let chain: Maybe<JsonObject> = body;
   // Most configs have one scope.
-  const subjects: (Subject & { readonly scope: Scope })[] = [];
-  const subjectOf = (check: PreparedCheck, side: Side): Subject => {
+  const subjects: ReadSubject[] = [];
+  const subjectOf = (check: PreparedCheck, side: Side): ReadSubject => {
     for (const known of subjects) if (known.scope === check.scope) return known;
     const subject = toSubject(ctx, side, body, check.scope, facts);
     subjects.push(subject);
     return subject;
   };
   const run = (check: PreparedCheck, guardrail: Guardrail): Maybe<CheckResult> => {
-    if (isUnread && !check.readsNoText) return cannotRun(check, guardrail, 'The body cannot be read', clock);
+    if (isUnread && !check.readsNoText) return cannotRun(check, guardrail, unreadText, clock);
     if (!check.isChained) return runCheck(check, guardrail, subjectOf(check, guardrail.side), facts, clock);
     const result = after(chain, (current) =>
       runCheck(check, guardrail, toSubject(ctx, guardrail.side, current, check.scope, facts), facts, clock),
@@ -120,6 +120,13 @@ function isStreamedForm({ streamedForm, peekedBody, passedParams }: RequestConte
   return streamedForm !== null || (peekedBody !== null && passedParams !== null);
 }
 
+/** What the checks of one scope read. */
+interface ReadSubject extends Subject {
+  readonly scope: Scope;
+  /** True: the body is nested too deeply, so that it has no texts here. */
+  readonly isUnread: boolean;
+}
+
 /** Checks of a guardrail begin together, so it takes as long as the slowest; those in a chain also wait for the ones before. */
 function conclusionOf(guardrail: Guardrail, checks: readonly CheckResult[], clock: Clock): GuardrailResult {
   let verdict = true;
@@ -137,12 +144,18 @@ function toSubject(
   body: JsonObject,
   scope: Scope,
   { operation, requestType, model, address, tool }: BodyFacts,
-): Subject & { readonly scope: Scope } {
-  const inBody = side === 'start' ? [] : tool ? toolTexts(body, tool) : textParts(operation, side, body, scope);
+): ReadSubject {
+  let inBody: readonly TextPart[] | null = [];
+  // A call with a body that cannot be read is refused by the caller.
+  if (tool) inBody = toolTexts(body, tool);
+  else if (side !== 'start') inBody = textPartsOrNull(operation, side, body, scope);
+  const isUnread = inBody === null;
+  inBody ??= [];
   const parts = address === undefined ? inBody : [...address, ...inBody];
   const texts = tool ? parts.filter(({ kind }) => kind === undefined) : parts;
   return {
     scope,
+    isUnread,
     ctx,
     side,
     body,
@@ -155,6 +168,16 @@ function toSubject(
   };
 }
 
+function textPartsOrNull(...given: Parameters<typeof textParts>): readonly TextPart[] | null {
+  try {
+    return textParts(...given);
+  } catch {
+    return null;
+  }
+}
+
+const unreadText = 'The body cannot be read';
+
 /**
  * A check that cannot decide (there is no text) counts as passed unless `failOnError` is set. A check that could not run at all (no worker
  * thread, an exception) counts as failed in a guardrail that denies, unless `failOnError` is false. Every error of a check that redacts
@@ -163,10 +186,11 @@ function toSubject(
 function runCheck(
   check: PreparedCheck,
   guardrail: Guardrail,
-  subject: Subject,
+  subject: ReadSubject,
   { isFixed }: BodyFacts,
   clock: Clock,
 ): Maybe<CheckResult> {
+  if (subject.isUnread && !check.readsNoText) return cannotRun(check, guardrail, unreadText, clock);
   // `clock` is read once per turn of the event loop: a synchronous check would take no time.
   const beganMs = performance.now();
   const decided = (outcome: Outcome): CheckResult => {

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, textOrNull } from '../../../core/contract/values/json/json.ts';
-import { everyText, type TextPart } from '../every-text.ts';
+import { depthMax, everyText, type TextPart } from '../every-text.ts';
 import { settings } from '../texts.ts';
 
 /** The content of a message for checks: texts, nothing, or something that they cannot read. */
@@ -51,16 +51,17 @@ const mediaMembers = ['audio', 'image_url', 'image', 'video', 'file_id', 'file_d
 
 /**
  * True for a value with audio, images or files at any depth. `isFromClient`: a text beside them does not tell what is in them. In events of the
- * provider the transcript does.
+ * provider the transcript does. Also true for a value that is nested too deeply to be read.
  */
-function hasMedia(value: unknown, isFromClient: boolean): boolean {
-  if (Array.isArray(value)) return value.some((item) => hasMedia(item, isFromClient));
+function hasMedia(value: unknown, isFromClient: boolean, depth = 0): boolean {
+  if (depth > depthMax) return true;
+  if (Array.isArray(value)) return value.some((item) => hasMedia(item, isFromClient, depth + 1));
   if (!isObject(value)) return false;
   const isMedia = typeof value.type === 'string' && /(?:^|_)(?:audio|image|video|file)$/.test(value.type);
   const isTold = typeof value.text === 'string' || typeof value.transcript === 'string';
   if (isMedia && !isTold) return true;
   if (isFromClient && mediaMembers.some((name) => typeof value[name] === 'string' && value[name] !== '')) return true;
-  return Object.values(value).some((member) => hasMedia(member, isFromClient));
+  return Object.values(value).some((member) => hasMedia(member, isFromClient, depth + 1));
 }
 
 function contentOf(all: readonly string[]): MessageContent {

@@ -85,6 +85,7 @@ describe('guardrails of a realtime session', () => {
       { type: 'conversation.item.create', item: { type: 'message', content: [{ type: 'input_audio', audio: 'AA' }] } },
     ],
     ['text that is not JSON', 'secret'],
+    ['deep nesting', `{"type":"x.y","a":${'['.repeat(3000)}${']'.repeat(3000)}}`],
   ])('deny what their checks cannot read: %s', async (_name, event) => {
     const { client, session } = await open({ input_guardrails: [secret()] });
     client.socket.send(typeof event === 'string' ? event : JSON.stringify(event));

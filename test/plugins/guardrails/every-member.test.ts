@@ -80,6 +80,35 @@ describe('all_messages: a text is checked that is', () => {
   });
 });
 
+describe('a value that is nested too deeply to be read', () => {
+  const deep = `${'['.repeat(3000)}"t"${']'.repeat(3000)}`;
+  const type = ['content-type', 'application/json'];
+
+  it('is denied in a request and in a reply, and passes guardrails that do not deny', async () => {
+    const request = chat(`"a":${deep}`);
+    const reply = replyWith(200, `{"id":"x","choices":[{"index":0,"message":{"content":"hi"}}],"a":${deep}}`, type);
+    for (const [deny, status] of [
+      [true, 446],
+      [false, 200],
+    ] as const) {
+      const guardrails = contains('all_messages').map((one) => ({ ...one, deny }));
+      expect((await ask('/v1/chat/completions', request, { input_guardrails: guardrails })).status).toBe(status);
+      expect((await ask('/v1/chat/completions', chat('"n":1'), { output_guardrails: guardrails }, reply)).status).toBe(status);
+    }
+  });
+
+  it.each(['/v1/chat/completions', '/v1/any'])('is withheld in an error of %s, whose status stays', async (path) => {
+    const error = replyWith(400, `{"error":{"message":"no"},"a":${deep}}`, type);
+    const got = await ask(path, chat('"n":1'), { output_guardrails: contains('all_messages') }, error);
+    expect([got.status, got.text.includes('A guardrail withholds its text')]).toEqual([400, true]);
+  });
+
+  it('is denied in an event of a pass-through stream', async () => {
+    const events = replyWith(200, `event: x\ndata: {"a":${deep}}\n\n`, ['content-type', 'text/event-stream']);
+    expect((await ask('/v1/any', '{}', { output_guardrails: contains('last_message') }, events)).status).toBe(446);
+  });
+});
+
 it('a name of a property is redacted with its other occurrences, and the schema stays one', async () => {
   const rule = { rule: 'Müller', redactText: 'NAME', scope: 'all_messages' };
   const body = chat(tools('"properties":{"Müller":{"type":"string","description":"of Müller"}},"required":["Müller"]'));
