@@ -28,6 +28,8 @@ export function transcriptOf({ type, transcript }: JsonObject): string | null {
 const words: ReadonlySet<unknown> = new Set([
   ...settings,
   ...['modalities', 'output_modalities', 'input_audio_format', 'output_audio_format', 'eagerness', 'include', 'reason', 'phase'],
+  // A number, or `inf`.
+  ...['max_output_tokens', 'max_response_output_tokens'],
 ]);
 const identifiers = /(?:^|_)ids?$/;
 
@@ -41,7 +43,7 @@ function textsOf(event: JsonObject): string[] {
 function isContent({ path }: TextPart): boolean {
   const [first, second] = path;
   const name = path.findLast((key) => typeof key === 'string') as string;
-  if (path.length === 1 || first === 'item') return !identifiers.test(name);
+  if (path.length === 1 || first === 'item') return name !== 'phase' && !identifiers.test(name);
   if (first !== 'session' && first !== 'response') return true;
   return second === 'tools' || !(words.has(name) || identifiers.test(name));
 }

@@ -160,6 +160,22 @@ describe('guardrails of a realtime session', () => {
       ],
     ],
     [
+      'in audio without a transcript, beside settings of the response',
+      [
+        {
+          type: 'response.created',
+          response: { id: 'r1', output: [], max_output_tokens: 'inf', audio: { output: { voice: 'marin' } } },
+        },
+        { type: 'response.output_item.added', response_id: 'r1', item: { id: 'i', type: 'message', phase: 'final_answer' } },
+        { type: 'response.output_audio.delta', response_id: 'r1', delta: 'AAAA' },
+        { type: 'response.done', response: { id: 'r1', output: [], max_output_tokens: 'inf' } },
+      ],
+    ],
+    [
+      'nested too deeply to be read',
+      [JSON.parse(`{"type":"response.done","response":{"id":"r1","output":${'['.repeat(3000)}${']'.repeat(3000)}}}`)],
+    ],
+    [
       'in audio without a transcript',
       [{ type: 'response.done', response: { id: 'r1', output: [{ content: [{ type: 'output_audio' }] }] } }],
     ],
