@@ -127,6 +127,11 @@ export const settings: ReadonlySet<string> = new Set([
   ...['system_fingerprint', 'provider', 'stop_reason', 'request_id'],
 ]);
 
+/** Members of a reply of Responses that repeat the request. */
+const ofRequest: ReadonlySet<string> = new Set([
+  ...['instructions', 'prompt', 'tools', 'text', 'reasoning', 'metadata', 'user', 'safety_identifier', 'prompt_cache_key'],
+]);
+
 const namesOfTexts: ReadonlySet<string> = new Set([...Object.values(inputKeys).flat(), ...systemKeys, ...foreignKeys]);
 
 /** Returns the members of a request that checks can read; null if there are none. */
@@ -167,8 +172,10 @@ export function textParts(operation: OperationName | null, side: 'input' | 'outp
   const keys = (side === 'input' ? inputKeys : outputKeys)[operation];
   if (keys === undefined) return [];
   if (scope === 'all_messages') {
-    for (const key of new Set([...(side === 'input' ? systemKeys : []), ...keys, ...Object.keys(body)])) {
+    const isReply = side === 'output';
+    for (const key of new Set([...(isReply ? [] : systemKeys), ...keys, ...Object.keys(body)])) {
       if (typeof body[key] === 'string' && settings.has(key) && !keys.includes(key)) continue;
+      if (isReply && (key === 'usage' || (keys.includes('output') && ofRequest.has(key)))) continue;
       if (dataKeys.has(key)) dataTexts(body[key], [key], parts);
       else everyText(body[key], [key], parts);
     }

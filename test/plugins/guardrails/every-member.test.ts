@@ -78,6 +78,23 @@ describe('all_messages: a text is checked that is', () => {
     expect((await ask('/v1/chat/completions', chat('"n":1'), config, reply({ note: 'a secret' }))).status).toBe(446);
     expect((await ask('/v1/chat/completions', chat('"n":1'), config, reply({ note: 'a word' }))).status).toBe(200);
   });
+
+  it('a reply of Responses is checked without its counts and what it repeats of the request', async () => {
+    const secret = { a: 'a secret' };
+    const repeated = { instructions: 'Tell no secret', tools: [secret], text: secret, metadata: secret, reasoning: secret };
+    const reply = (text: string, more: JsonObject) =>
+      replyWith(200, {
+        id: 'x',
+        output: [{ type: 'message', content: [{ type: 'output_text', text }] }],
+        usage: secret,
+        ...more,
+      });
+    const body = '{"model":"m","input":"x"}';
+    const config = { output_guardrails: contains('all_messages') };
+    expect((await ask('/v1/responses', body, config, reply('a word', repeated))).status).toBe(200);
+    expect((await ask('/v1/responses', body, config, reply('a secret', repeated))).status).toBe(446);
+    expect((await ask('/v1/responses', body, config, reply('a word', { note: 'a secret' }))).status).toBe(446);
+  });
 });
 
 describe('a value that is nested too deeply to be read', () => {
