@@ -13,7 +13,7 @@ import { type ClientMessage, guardrailDenied, RpcError, type RpcId } from './mes
 export interface ToolChecks {
   /** Returns the message with its changed arguments; the same message if they did not change. Throws RpcError -32446. */
   checkArguments(message: ClientMessage): Maybe<ClientMessage>;
-  /** The same for a message that calls no tool: all its parameters but those of the protocol. */
+  /** The same for a message that calls no tool: all its parameters but those of the protocol, without the checks that demand a form. */
   checkParams(message: ClientMessage): Maybe<ClientMessage>;
   /** Returns the result after all changes; null: results pass unread. The function throws RpcError -32446. */
   readonly checkResult: ((id: RpcId | null, result: JsonObject) => Maybe<JsonObject>) | null;
@@ -113,7 +113,7 @@ function checksOf(guard: ToolGuard, ctx: RequestContext, input: List, output: Li
     const verdict = guard.run(list, ctx, body);
     return isPromise(verdict) ? verdict.then((done) => concluded(done, id)) : concluded(verdict, id);
   };
-  const others = guard.withoutForms(output);
+  const ofOthers = { input: guard.ofOthers(input), output: guard.ofOthers(output) };
   return {
     checkArguments(message) {
       if (input.length === 0) return message;
@@ -129,10 +129,10 @@ function checksOf(guard: ToolGuard, ctx: RequestContext, input: List, output: Li
       return isPromise(checked) ? checked.then(conclude) : conclude(checked);
     },
     checkParams(message) {
+      if (ofOthers.input.length === 0) return message;
       const { _meta, ...params } = message.params;
       const meta = ownMeta(_meta);
       const body = { name: message.method, arguments: params, ...(meta === null ? {} : { others: { _meta: meta } }) };
-      if (input.length === 0) return message;
       const conclude = (changed: JsonObject): ClientMessage => {
         if (changed === body) return message;
         return {
@@ -140,11 +140,11 @@ function checksOf(guard: ToolGuard, ctx: RequestContext, input: List, output: Li
           params: { ...message.params, ...(changed.arguments as JsonObject), ...mergedMeta(_meta, changed.others) },
         };
       };
-      const checked = run(input, message.id, body);
+      const checked = run(ofOthers.input, message.id, body);
       return isPromise(checked) ? checked.then(conclude) : conclude(checked);
     },
     checkResult: output.length === 0 ? null : (id, result) => run(output, id, result),
-    checkOther: others.length === 0 ? null : (id, result) => run(others, id, result),
+    checkOther: ofOthers.output.length === 0 ? null : (id, result) => run(ofOthers.output, id, result),
   };
 }
 

@@ -13,11 +13,14 @@ import { after, isPromise, type Maybe } from '../../core/contract/values/maybe.t
 import { compileGuardrails, type Guardrail } from './compile.ts';
 import { isDenied, recordResults } from './hook-results.ts';
 import { type BodyFacts, type GuardrailResult, runGuardrails } from './run.ts';
+import { toolTexts } from './tool-texts.ts';
 
 interface Compiled extends CompiledToolGuardrail, Guardrail {
   readonly side: ToolSide;
   /** Id of the saved guardrail. */
   readonly savedId: string;
+  /** Set if it judges messages beside calls and results, which need not have a text. */
+  readonly isOfOthers?: true;
 }
 
 /** Runs guardrails on the arguments and results of MCP tools. */
@@ -31,9 +34,9 @@ export function createToolGuard(services: CoreServices): ToolGuard {
       if (errors.length === 0) return { ...(guardrail as Guardrail), side, savedId: rule.saved?.id ?? '' } as Compiled;
       throw new GatewayError('invalid_config', { message: `Invalid guardrail ${rule.id}: ${errors.join('; ')}`, errors });
     },
-    withoutForms(compiled) {
+    ofOthers(compiled) {
       return (compiled as readonly Compiled[])
-        .map((one) => ({ ...one, checks: one.checks.filter(({ demandsForm }) => !demandsForm) }))
+        .map((one) => ({ ...one, isOfOthers: true, checks: one.checks.filter(({ demandsForm }) => !demandsForm) }))
         .filter(({ checks }) => checks.length > 0);
     },
     run(compiled, ctx, body) {
@@ -44,6 +47,7 @@ export function createToolGuard(services: CoreServices): ToolGuard {
         return { body, denial: { guardrailId: (all[0] as Compiled).savedId, reason: messageOf(thrown) } };
       };
       try {
+        if (all[0]?.isOfOthers && toolTexts(body, all[0].side).length === 0) return { body, denial: null };
         const verdict = check(all, ctx, body, facts);
         return isPromise(verdict) ? verdict.catch(failed) : verdict;
       } catch (thrown) {

@@ -61,6 +61,10 @@ beforeAll(async () => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
   await client.addServer('messages', url, { configurations: { input_guardrails: both, output_guardrails } });
   session = await client.begin('messages');
+  const needsText = { id: 'default.regexMatch', parameters: { rule: 'forbidden', not: true, failOnError: true } };
+  const needsForm = { id: 'default.wordCount', parameters: { minWords: 3 } };
+  const strict = [await save('Needs a text', needsText, { deny: true }), await save('Needs a form', needsForm, { deny: true })];
+  await client.addServer('strict', url, { configurations: { input_guardrails: strict, output_guardrails: strict } });
 });
 afterAll(() => {
   server?.closeAllConnections();
@@ -146,5 +150,30 @@ describe('guardrails of tools read and redact', () => {
     const text = await (await fetch(client.urlOf('messages'), { headers })).text();
     expect(text).toContain('"data":"word"');
     expect(text).not.toContain('forbidden');
+  });
+});
+
+describe('guardrails of tools that demand a text or a form of it', () => {
+  const subscribe = request('resources/subscribe', { uri: 'a:b' });
+  it.each<[string, JsonObject, JsonObject]>([
+    ['a notice without a text', { jsonrpc: '2.0', method: 'notifications/roots/list_changed' }, {}],
+    ['a request whose result has no text', subscribe, {}],
+    ['a request with a short text', request('prompts/get', { name: 'p', arguments: { a: 'b' } }), { messages: [] }],
+  ])('pass %s', async (_name, message, result) => {
+    const strict = await client.begin('strict');
+    reply = json({ result });
+    received.length = 0;
+    const { text } = await client.post('strict', message, strict);
+    expect(JSON.parse(received.at(-1) as string)).toEqual(message);
+    expect(text).not.toContain('-32446');
+  });
+
+  it('pass a ping of the server in a call', async () => {
+    const strict = await client.begin('strict');
+    reply = events({ id: 'q', method: 'ping' }, { method: 'notifications/progress', params: { progressToken: 1, progress: 1 } });
+    const call = callTool('t', { a: 'three short words' });
+    const { text } = await client.post('strict', call, strict);
+    expect(text).toContain('"method":"ping"');
+    expect(text).toContain('"progress":1');
   });
 });

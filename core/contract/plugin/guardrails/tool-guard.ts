@@ -27,6 +27,9 @@ export interface ToolGuard {
    * `arguments`, `inputResponses` and `others`. `output`: the result. Never rejects.
    */
   run(guardrails: readonly CompiledToolGuardrail[], ctx: RequestContext, body: JsonObject): Maybe<ToolVerdict>;
-  /** Returns the guardrails without the checks that demand a form of the whole result. */
-  withoutForms(guardrails: readonly CompiledToolGuardrail[]): readonly CompiledToolGuardrail[];
+  /**
+   * Returns the guardrails for messages that are no call of a tool and no result: without the checks that demand a form of the whole text. A message
+   * without a text passes them.
+   */
+  ofOthers(guardrails: readonly CompiledToolGuardrail[]): readonly CompiledToolGuardrail[];
 }
