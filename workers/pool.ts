@@ -71,6 +71,8 @@ interface Job {
   waitTimer: NodeJS.Timeout | null;
   /** Offers the job to the thread for short inputs. */
   shortTimer: NodeJS.Timeout | null;
+  /** True: a short input that has waited long enough for the thread for short inputs. */
+  isDue: boolean;
 }
 
 /** Length of an input that takes milliseconds in every task, in characters and bytes. */
@@ -112,7 +114,7 @@ export function createWorkerPool<Given extends Tasks>(tasks: Given, options: Wor
         return inline.run(input);
       }
       return new Promise((resolve, reject) => {
-        const job: Job = { name, input, timeoutMs, owner, resolve, reject, waitTimer: null, shortTimer: null };
+        const job: Job = { name, input, timeoutMs, owner, resolve, reject, waitTimer: null, shortTimer: null, isDue: false };
         if (running < threads) return void start(job);
         if (queue.length >= queueMax) {
           const last = queue.takeExcess(owner);
@@ -125,8 +127,12 @@ export function createWorkerPool<Given extends Tasks>(tasks: Given, options: Wor
           stopWaiting(job);
           refuse(job, `no worker thread was free within ${timeoutMs} ms`);
         }, timeoutMs);
-        if (isShort(job)) job.shortTimer = setTimeout(startShort, shortWaitMs);
         queue.add(job);
+        if (!isShort(job)) return;
+        job.shortTimer = setTimeout(() => {
+          job.isDue = true;
+          startShort();
+        }, shortWaitMs);
       });
     },
     get running() {
@@ -172,8 +178,9 @@ export function createWorkerPool<Given extends Tasks>(tasks: Given, options: Wor
       if (others === 0) runningOf.delete(job.owner);
       else runningOf.set(job.owner, others);
       queue.yieldTurn(job.owner);
-      if (isOnShortThread) startShort();
-      else startNext();
+      if (!isOnShortThread) startNext();
+      // One of this owner may have become due meanwhile.
+      startShort();
     }
   }
 
@@ -184,7 +191,7 @@ export function createWorkerPool<Given extends Tasks>(tasks: Given, options: Wor
   /** Starts a short input of an owner that runs nothing on the thread for them. */
   function startShort(): void {
     if (isShortRunning) return;
-    const job = queue.peek(({ owner, shortTimer }) => shortTimer === null || runningOf.has(owner));
+    const job = queue.peek(({ owner, isDue }) => !isDue || runningOf.has(owner));
     if (!job) return;
     queue.take(job);
     stopWaiting(job);

@@ -12,6 +12,7 @@ const tasks = {
   double: { file: fileOf('double'), inline: { sizeMax: 10, sizeOf: (value: number) => value, run: double } },
   misbehave: threaded<Way, number>('misbehave'),
   'wait-for': threaded<SharedArrayBuffer, ReturnType<typeof waitFor>>('wait-for'),
+  'wait-long': { ...threaded<SharedArrayBuffer, ReturnType<typeof waitFor>>('wait-for'), isUnbounded: true as const },
 };
 
 const log = { warn: () => {} };
@@ -141,6 +142,20 @@ describe('worker pool', () => {
     expect([ended, pool.running, pool.waiting, pool.threads]).toEqual([['short', 'short'], 1, 2, 2]);
     release(flag);
     await Promise.all([busy, own, long]);
+  });
+
+  it('a short input does not wait for a long task of another workspace after a task of its own has ended', async () => {
+    const pool = poolOf({ shortWaitMs: 1 });
+    const flags = [new SharedArrayBuffer(4), new SharedArrayBuffer(4)] as const;
+    const own = pool.run('wait-long', flags[0], { owner: 'one' });
+    const short = pool.run('double', 11, { owner: 'one' });
+    const other = pool.run('wait-long', flags[1], { owner: 'other' });
+    // The time of the first short input is over when this one, which began to wait later, has run.
+    expect(await pool.run('double', 12, { owner: 'third' })).toBe(24);
+    release(flags[0]);
+    expect(await Promise.all([own, short])).toEqual(['released', 22]);
+    release(flags[1]);
+    expect(await other).toBe('released');
   });
 
   it('close: running and waiting tasks fail', async () => {
