@@ -30,9 +30,9 @@ export const plugin = definePlugin({
       onEnd({ identity, metadata: { user }, usage }) {
         if (!user || !usage) return;
         const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
-        const output = usage.outputTokens + usage.reasoningTokens;
         const { usdPerMillionTokens: price } = config;
-        add.run(identity.workspaceId, user, day(), (input * price.input + output * price.output) / 1_000_000);
+        // Tokens of reasoning are a part of the output.
+        add.run(identity.workspaceId, user, day(), (input * price.input + usage.outputTokens * price.output) / 1_000_000);
       },
     };
   },

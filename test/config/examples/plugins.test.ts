@@ -149,6 +149,14 @@ describe('example cap-users', () => {
     expect((await other.send({ config, metadata: { user: 'ada' }, text: 'four' })).status).toBe(403);
   });
 
+  it('counts tokens of reasoning once', async () => {
+    const gateway = await start('cap-users');
+    const usage = { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8, completion_tokens_details: { reasoning_tokens: 4 } };
+    gateway.provider(...Array.from({ length: 2 }, () => providerReply(200, { ...chatReply('hi'), usage })));
+    const send = async (text: string) => (await gateway.send({ config, metadata: { user: 'kay' }, text })).status;
+    expect([await send('one'), await send('two'), await send('three')]).toEqual([200, 200, 403]);
+  });
+
   it('counts no hits of the cache, and asks for a user', async () => {
     const gateway = await start('cap-users');
     gateway.provider(providerReply(200, chatReply('hi')));
