@@ -99,12 +99,15 @@ export function deltaTexts(events: readonly JsonObject[]): string[] {
   for (const event of events) {
     const parts: TextPart[] = [];
     everyText(event, [], parts);
-    // Events of one stream can name the part that they belong to.
-    const part = `${event.index ?? ''} ${event.output_index ?? ''} ${event.content_index ?? ''}`;
     for (const { text, path } of parts) {
-      const key = `${part} ${path.join('.')}`;
+      const key = `${partOf(event)} ${path.join('.')}`;
       texts.set(key, (texts.get(key) ?? '') + text);
     }
   }
   return [...texts.values()];
+}
+
+/** Names the part that an event of a stream belongs to, if it states one. */
+export function partOf({ index, output_index, content_index }: JsonObject): string {
+  return `${index ?? ''} ${output_index ?? ''} ${content_index ?? ''}`;
 }

@@ -33,6 +33,14 @@ function toBody(bytes: Uint8Array, isEvents: boolean): JsonObject | null {
   const text = textOf(bytes);
   const whole = parse(text);
   if (whole !== undefined) return hasTwice(text, whole) ? null : isObject(whole) ? whole : { items: whole };
+  const read = eventsIn(text, isEvents);
+  if (read === null || read.events.length === 0) return read && { text: read.rest };
+  const texts = textsOrNull(read.events);
+  return texts && { texts, text: read.rest };
+}
+
+/** Returns the events or lines in JSON, and the other texts. Null if an object has a name twice. */
+export function eventsIn(text: string, isEvents: boolean): { events: JsonObject[]; rest: string } | null {
   const pieces = isEvents || hasData.test(text) ? framesOf(text).flatMap(piecesOf) : text.split(/\r\n|\r|\n/);
   const events: JsonObject[] = [];
   const others: string[] = [];
@@ -43,10 +51,7 @@ function toBody(bytes: Uint8Array, isEvents: boolean): JsonObject | null {
     else others.push(typeof event === 'string' ? event : piece);
   }
   const names = new Set(events.flatMap(({ type, object }) => [type, object]));
-  const rest = others.filter((other) => !isMark(other.trim(), names)).join('\n');
-  if (events.length === 0) return { text: rest };
-  const texts = textsOrNull(events);
-  return texts && { texts, text: rest };
+  return { events, rest: others.filter((other) => !isMark(other.trim(), names)).join('\n') };
 }
 
 /** Null if an event is nested too deeply. */

@@ -9,6 +9,7 @@ import { isEventStream } from '../../core/contract/values/text/event-text.ts';
 import { textOf } from '../../core/contract/values/text/utf8.ts';
 import { HeldStream } from './held-stream.ts';
 import { readPassedReply } from './passed-reply.ts';
+import { PlainStream } from './plain-stream.ts';
 import { isPassed, repliesWithMessages } from './texts.ts';
 
 /** A whole response as the checks read it. */
@@ -21,14 +22,6 @@ export interface ReadBody {
   write(changed: JsonObject): string | null;
 }
 
-/** A stream of a format without texts in known places: those of transcriptions and images. */
-function ofPlainStream(read: JsonObject | null): ReadBody {
-  if (read === null) return { body: null, write: () => null };
-  const { texts, text } = read;
-  const all = Array.isArray(texts) ? [...texts, text] : [text];
-  return { body: { text: all.filter((one) => one !== '').join('\n') }, write: () => null };
-}
-
 /** Reads a whole response: JSON, a stream, or plain text such as that of a transcription. */
 export function readBody(ctx: RequestContext, { body: bytes, headers, json }: AttemptResponse): Maybe<ReadBody> {
   if (isPassed(ctx)) {
@@ -37,9 +30,8 @@ export function readBody(ctx: RequestContext, { body: bytes, headers, json }: At
   const text = bytes === null ? '' : textOf(bytes);
   const format = ctx.endpoint?.format ?? 'plain';
   if (json === null && isEventStream(findHeader([...headers], 'content-type'))) {
-    if (format === 'plain' || !repliesWithMessages(ctx.endpoint?.operation ?? null))
-      return after(readPassedReply(headers, bytes ?? new Uint8Array()), ofPlainStream);
-    const stream = new HeldStream(format, text);
+    const isPlain = format === 'plain' || !repliesWithMessages(ctx.endpoint?.operation ?? null);
+    const stream = isPlain ? new PlainStream(text) : new HeldStream(format, text);
     return { body: stream.body, write: (changed) => stream.withBody(changed) };
   }
   const body = json ?? parseObject(text);

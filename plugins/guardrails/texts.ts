@@ -53,7 +53,9 @@ const outputKeys: Partial<Record<OperationName, readonly string[]>> = {
   imageEdit: ['data', 'text'],
 };
 /** Operations whose replies have another form than messages. Every text of their keys is read in every scope. */
-const otherReplies: ReadonlySet<OperationName> = new Set(['ocr', 'imageGenerate', 'imageEdit']);
+const otherReplies: ReadonlySet<OperationName> = new Set([
+  ...(['ocr', 'imageGenerate', 'imageEdit', 'createTranscription', 'createTranslation'] as const),
+]);
 /** True for operations whose replies are messages of a model, in one of the formats of the clients. */
 export function repliesWithMessages(operation: OperationName | null): boolean {
   const [key = ''] = (operation !== null && outputKeys[operation]) || [];
