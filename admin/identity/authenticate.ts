@@ -1,6 +1,7 @@
 import type { Settings } from '../../config/settings.ts';
 import { isToken } from '../../core/contract/protocol/credentials/tokens.ts';
 import { parseApiKey, type StoredKey, verifyApiKey } from '../../core/contract/values/credentials/api-key.ts';
+import { malformedKeyReason, unknownKeyReason } from '../../core/contract/values/credentials/key-rejections.ts';
 import { isUuid } from '../../core/contract/values/text/uuid.ts';
 import { actorOfKey } from '../access/actor-of-key.ts';
 import { sessionActor } from '../access/session-actor.ts';
@@ -45,7 +46,7 @@ export async function authenticate(
   if (cookie === null) {
     const missing = isScimPath(credentials.path)
       ? 'A SCIM token is required. Send it as a bearer token'
-      : 'An API key is required. Send it in x-svc-api-key';
+      : 'An API key is required. Send it in x-svc-api-key or in Authorization: Bearer';
     return { refused: unauthorised(missing), known: null };
   }
   if (credentials.method !== 'GET' && requestOrigin(credentials.header, settings) !== 'same') {
@@ -99,7 +100,7 @@ async function authenticateSession(
  */
 async function authenticateKey(em: EntityManager, credential: string, pepper: Uint8Array): Promise<Authentication> {
   const key = parseApiKey(credential);
-  if (!key) return { refused: unauthorised('Invalid API key'), known: null };
+  if (!key) return { refused: unauthorised(`Invalid API key: ${malformedKeyReason(credential)}`), known: null };
   const row = await readRow(em, apiKeys, { publicId: key.id });
   const { state } = verifyApiKey(key, row && storedKeyOf(row), pepper, Date.now());
   if (row && state === 'valid') return { actor: actorOfKey(row, await effectiveKeyScopes(em, row)) };
@@ -108,10 +109,10 @@ async function authenticateKey(em: EntityManager, credential: string, pepper: Ui
 }
 
 const rejections = {
-  valid: 'Invalid API key',
-  invalid: 'Invalid API key',
-  expired: 'This API key has expired',
-  overdue: 'This API key has expired: it was not rotated in time',
+  valid: `Invalid API key: ${unknownKeyReason}`,
+  invalid: `Invalid API key: ${unknownKeyReason}`,
+  expired: 'This API key has expired: rotate it, change its expires_at, or use another key',
+  overdue: 'This API key has expired: it was not rotated in time. Rotate it or use another key',
 } as const;
 
 function storedKeyOf({ type, digest, previousDigest, previousExpiresAt, expiresAt, secretExpiresAt }: ApiKey): StoredKey {

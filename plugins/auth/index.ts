@@ -9,12 +9,12 @@ import { isToken } from '../../core/contract/protocol/credentials/tokens.ts';
 import { type ApiKeyDocument, keyOptionsOf } from '../../core/contract/protocol/documents.ts';
 import { ownBatchPrefix } from '../../core/contract/provider/own-store.ts';
 import { type ParsedApiKey, parseApiKey, type StoredKey, verifyApiKey } from '../../core/contract/values/credentials/api-key.ts';
+import { malformedKeyReason, unknownKeyReason } from '../../core/contract/values/credentials/key-rejections.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/maybe.ts';
 import { requireScope } from './access.ts';
 import { findCredential } from './credential.ts';
 import { FailureLimit } from './failure-limit.ts';
-import { malformedKeyReason } from './malformed-key.ts';
 import { createOAuthGate } from './oauth-gate.ts';
 import { createTokenGate } from './token-gate.ts';
 
@@ -122,21 +122,21 @@ function createHooks(services: CoreServices, keys: AuthKeys): CoreHooks {
 
   function verify(ctx: RequestContext, key: ParsedApiKey, sha256: string, document: ApiKeyDocument | null): Verified {
     const verdict = verifyApiKey(key, document && storedKeyOf(document), keys.apiKeyPepper, services.clock.now());
-    if (!document) throw refused(ctx, failures);
+    if (!document) throw refused(ctx, failures, unknownKeyReason);
     // Limits guesses of one key from many addresses. Credentials that were verified before are not affected.
     if (failures.isOver(key.id)) throw new GatewayError('too_many_failures', { retryAfterMs: 60_000 });
     if (verdict.state === 'invalid') {
       failures.count(key.id);
-      throw refused(ctx, failures);
+      throw refused(ctx, failures, unknownKeyReason);
     }
-    if (verdict.state !== 'valid') throw new GatewayError('api_key_expired');
+    if (verdict.state !== 'valid') throw expired();
     const entry = { document, identity: identityOf(document), expiresAtMs: verdict.endsAtMs };
     verified.set(sha256, entry);
     return entry;
   }
 
   function admit(ctx: RequestContext, { document, identity, expiresAtMs }: Verified): undefined {
-    if (document.status === 'expired' || expiresAtMs <= services.clock.now()) throw new GatewayError('api_key_expired');
+    if (document.status === 'expired' || expiresAtMs <= services.clock.now()) throw expired();
     ctx.identity = identity;
     checkAccess(ctx, document);
     return undefined;
@@ -195,6 +195,12 @@ function identityOf(document: ApiKeyDocument): Identity {
 function limitsOf({ usageLimits, usageResetAt, rateLimits }: ApiKeyDocument): Identity['limits'] {
   if (!usageLimits && !rateLimits?.length) return null;
   return { usageLimits: usageLimits ? [usageLimits] : [], usageResetAt: usageResetAt ?? null, rateLimits: rateLimits ?? [] };
+}
+
+function expired(): GatewayError {
+  return new GatewayError('api_key_expired', {
+    message: 'API Key Expired: rotate it, change its expires_at, or use another key',
+  });
 }
 
 function refused(ctx: RequestContext, failures: FailureLimit, reason: string | null = null): GatewayError {

@@ -42,7 +42,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'core/contract/values/http/connection-headers.ts': ['google'],
   // Prefixes of providers' keys.
   'core/contract/values/text/mask-credentials.ts': ['github', 'xai'],
-  'plugins/auth/malformed-key.ts': ['xai'],
+  'core/contract/values/credentials/key-rejections.ts': ['xai'],
   // Names of providers in the conventions of OpenTelemetry and OpenInference.
   'admin/resources/otel/vocabulary.ts': [
     ...['azure-ai', 'azure-openai', 'bedrock', 'fireworks-ai', 'google', 'mistral-ai', 'openai'],

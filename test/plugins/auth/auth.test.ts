@@ -75,6 +75,19 @@ describe('the API key of a request', () => {
     expect([reply.status, reply.json]).toMatchObject([401, { error: { message: expect.stringContaining(text) } }]);
   });
 
+  it('has the same error if it does not exist and if its secret is wrong', async () => {
+    const gateway = createHarness();
+    const { id } = parseApiKey(gateway.key) ?? expect.fail('the key of the harness is malformed');
+    const { text } = newApiKey('ws', id);
+    for (const key of [newApiKey('ws').text, text]) {
+      const { status, json } = await gateway.send({ headers: { 'x-svc-api-key': key, 'x-svc-provider': '@one' } });
+      expect([status, json]).toMatchObject([
+        401,
+        { error: { message: expect.stringContaining('this service has no such key') } },
+      ]);
+    }
+  });
+
   it('leaves x-goog-api-key to the provider if the gateway key came in another header, but not to a stored one', async () => {
     const gateway = createHarness();
     const goog = { 'x-goog-api-key': 'AIzaOfTheClient' };
@@ -182,7 +195,8 @@ describe('API keys', () => {
   ] as const)('have expired by %s: the error differs from that of an unknown key', async (_name, fields) => {
     const gateway = createHarness({ now: () => Date.parse('2026-01-01T00:00:00Z'), key: fields });
     const reply = await gateway.send({});
-    expect([reply.status, reply.json]).toMatchObject([401, { error: { code: 'api_key_expired' } }]);
+    const error = { code: 'api_key_expired', message: expect.stringContaining('change its expires_at, or use another key') };
+    expect([reply.status, reply.json]).toMatchObject([401, { error }]);
   });
 
   it('with repeated failures from one address are blocked, and valid ones in memory are not', async () => {

@@ -5,9 +5,9 @@ import { validate } from '../../../../../admin/http/request/validate.ts';
 import { unknownProviderType } from '../../../../../admin/resources/integrations/configurations/provider-type.ts';
 import { checkOutboundUrl } from '../../../../../core/contract/values/addresses/outbound-url.ts';
 import { newApiKey } from '../../../../../core/contract/values/credentials/api-key.ts';
+import { malformedKeyReason } from '../../../../../core/contract/values/credentials/key-rejections.ts';
 import { GatewayError } from '../../../../../core/contract/values/errors/errors.ts';
 import { errorReply } from '../../../../../core/http/write-error.ts';
-import { malformedKeyReason } from '../../../../../plugins/auth/malformed-key.ts';
 
 const schema = v.strictObject({
   name: v.string(),
@@ -74,5 +74,6 @@ describe('malformed keys', () => {
     const { text } = newApiKey('ws');
     expect(malformedKeyReason(text.slice(0, -1))).toContain('check digits');
     expect(malformedKeyReason('anything else')).toContain('begin with svc_');
+    expect(malformedKeyReason(`"${text}"`)).toContain('without quotation marks');
   });
 });
