@@ -4,7 +4,7 @@ import type { EntityManager } from '../db/open-database.ts';
 import { readRow, readRows } from '../db/plain-rows.ts';
 import type { Actor, SignedIn } from '../http/caller/actor.ts';
 import { isSignedIn } from '../http/caller/require-scope.ts';
-import { forbidden, invalid, notFound } from '../http/errors.ts';
+import { type AdminError, forbidden, invalid, missing } from '../http/errors.ts';
 import type { AdminRoute } from '../http/route.ts';
 import { type Workspace, workspaces } from '../resources/workspaces/entity.ts';
 
@@ -106,7 +106,7 @@ async function workspaceOfMember(
   const name = params.workspaceId ?? named;
   if (name !== null) {
     const { id } = await findWorkspace(em, actor.organisationId, name);
-    if (!memberships.has(id)) throw notFound('Workspace');
+    if (!memberships.has(id)) throw unknownWorkspace();
     return id;
   }
   if (route.allMemberships) return null;
@@ -126,9 +126,14 @@ export async function findWorkspace(
   const name = isUuid(idOrSlug) ? { id: idOrSlug } : { slug: idOrSlug };
   const where = { ...name, organisationId, ...(deletedToo ? {} : { status: 'active' as const }) };
   const [found, ...others] = await readRows(em, workspaces, where);
-  if (!found) throw notFound('Workspace');
+  if (!found) throw unknownWorkspace();
   // A deleted workspace may have had the slug of an existing one, or of one that was deleted later.
   return others.reduce((one, other) => (deletedAt(other) > deletedAt(one) ? other : one), found);
+}
+
+/** The same for a workspace that does not exist and for one of others. */
+function unknownWorkspace(): AdminError {
+  return missing('Workspace not found; GET /v1/workspaces lists ids and slugs');
 }
 
 /** Milliseconds since 1970; infinite for an active workspace. */

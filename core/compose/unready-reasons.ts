@@ -24,7 +24,7 @@ const shutdown: UnreadyReason = { dependency: 'shutdown', message: 'This gateway
 const noDocuments: UnreadyReason = {
   dependency: 'control-plane',
   message:
-    'The control plane has not replied yet, and DATA_DIR contains no documents of an earlier run. Check CONTROL_PLANE_URL, CLUSTER_KEY and the log of this gateway',
+    'The control plane has not replied yet, and DATA_DIR contains no documents of an earlier run. Check DATABASE_URL of the control plane, CONTROL_PLANE_URL, CLUSTER_KEY and the logs of both',
 };
 
 const noRoomForRecords: UnreadyReason = {

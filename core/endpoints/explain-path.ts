@@ -36,13 +36,13 @@ export function explainPath(method: string, path: string): GatewayError | null {
   }
   if (match === 'method-not-allowed') return new GatewayError('method_not_allowed', { allow: proxyMethods });
   if (isAzurePath(path)) return explainAzurePath(shown, path);
+  const isBelowV1 = path.startsWith('/v1/');
   const moved = otherBase(path);
   if (moved !== null) return notFound(`${shown} is not a route of the gateway. Did you mean ${moved.path}? ${moved.remedy}`);
   const meant = nearestName(path, plainPaths) ?? controlPlanePath(path);
-  if (meant === null) return null;
-  return notFound(
-    `${shown} is not a route of the gateway. Did you mean ${meant}?${path.startsWith('/v1/') ? ` ${passThrough}` : ''}`,
-  );
+  if (meant === null)
+    return isBelowV1 ? null : notFound(`${shown} is not a route of the gateway. Routes begin with /v1; GET /v1/docs lists them.`);
+  return notFound(`${shown} is not a route of the gateway. Did you mean ${meant}?${isBelowV1 ? ` ${passThrough}` : ''}`);
 }
 
 /** Explains a path of Azure's SDKs that has no route. Null for a path that a provider may have. */

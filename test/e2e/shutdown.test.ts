@@ -110,7 +110,7 @@ describe('readiness', () => {
       ...{ ENCRYPTION_KEY: key(1), CLUSTER_KEY: key(2) },
     });
     const { reasons } = await service.ready(503);
-    expect(reasons).toEqual([{ dependency: 'control-plane', message: expect.stringContaining('CONTROL_PLANE_URL') }]);
+    expect(reasons).toEqual([{ dependency: 'control-plane', message: expect.stringMatching(/DATABASE_URL.*CONTROL_PLANE_URL/) }]);
     await until(() => service?.printed.includes('the gateway listens but is not ready'));
     expect(service.printed).not.toContain('gateway ready on');
     await plane.restart();

@@ -9,6 +9,8 @@ describe('hints for unknown paths', () => {
     ['POST', '/v1/image/generations', 404, 'Did you mean /v1/images/generations?'],
     ['POST', '/v1/v1/messages', 404, 'Did you mean /v1/messages? This client adds /v1 itself: set its base URL without /v1.'],
     ['POST', '/chat/completions', 404, 'Did you mean /v1/chat/completions? Set the base URL of the client with /v1 at its end.'],
+    ['POST', '/api/v1/chat/completions', 404, 'Routes begin with /v1; GET /v1/docs lists them.'],
+    ['GET', '/v1', 404, 'Routes begin with /v1; GET /v1/docs lists them.'],
     ['GET', '/v1/integratoins', 404, 'Did you mean /v1/integrations?'],
     ['PUT', '/v1/provdiers/prod', 404, 'Did you mean /v1/providers/prod?'],
     ['POST', '/v1/registry/x', 404, 'To call the route of a provider, use /v1/proxy/registry/x.'],
@@ -26,7 +28,6 @@ describe('hints for unknown paths', () => {
   it.each([
     ['POST', '/v1/assistants'],
     ['POST', '/v1/proxy/chat/completion'],
-    ['POST', '/nothing/like/it'],
   ])('%s %s has no hint', (method, path) => {
     expect(explainPath(method, path)).toBeNull();
   });

@@ -92,7 +92,14 @@ describe.each(ruleDatabases)('the audit log, on %s', (database) => {
       ]);
     }
     await expectRefusal(plane, () => plane.ask('GET', `/api-keys?workspace_id=${id}`), 404, 'AB08', false);
-    await expectRefusal(plane, () => plane.ask('GET', `/audit-logs?${always}&workspace_id=never`), 404, 'AB08', false);
+    const refused = await expectRefusal(
+      plane,
+      () => plane.ask('GET', `/audit-logs?${always}&workspace_id=never`),
+      404,
+      'AB08',
+      false,
+    );
+    expect(refused.body.data.message).toBe('Workspace not found; GET /v1/workspaces lists ids and slugs');
   });
 
   it('names the workspace of what was changed, also if the request names only an id', async () => {
