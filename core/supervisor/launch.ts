@@ -4,21 +4,20 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { nodeVersionIssue } from '../../config/node-version.ts';
 
 /**
  * The `svc-gateway` command. Under Node 22 it is the program itself. Under any other version it starts the program with the Node
  * 22 that was installed beside it, forwards signals to it, and returns its exit code. Uses only features of Node 18.
  */
-const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+const issue = nodeVersionIssue(process.versions.node);
 
-if (major === 22 && minor >= 18) {
+if (issue === null) {
   await import('./main.ts');
 } else {
   const node = installedNode();
   if (node === null) {
-    process.stderr.write(
-      `node: got ${process.version}, expected 22.19 or a later 22 (none was installed beside this package either)\n`,
-    );
+    process.stderr.write(`${issue}, and none was installed beside this package\n`);
     process.exitCode = 78;
   } else {
     const main = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? 'main.ts' : 'main.js', import.meta.url));

@@ -5,6 +5,7 @@ import { type Environment, loadSettings, SettingsError } from '../../config/load
 import { memoryBytes } from '../../config/memory-bytes.ts';
 import { memoryWarning } from '../../config/memory-warning.ts';
 import { misspeltSettings } from '../../config/misspelt-settings.ts';
+import { nodeVersionIssue } from '../../config/node-version.ts';
 import { prepareKeys } from '../../config/prepare-keys.ts';
 import type { Settings } from '../../config/settings.ts';
 import { version } from '../../config/version.ts';
@@ -42,6 +43,8 @@ async function main(): Promise<number> {
   if (asked.help) return show(helpText(version));
   if (asked.version) return show(`${version}\n`);
 
+  const nodeIssue = nodeVersionIssue(process.versions.node);
+  if (nodeIssue !== null) return refuse([nodeIssue], exitCodes.configuration);
   for (const line of misspeltSettings(process.env)) process.stderr.write(`warning: ${line}\n`);
   let env: Environment;
   let settings: Settings;
