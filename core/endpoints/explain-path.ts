@@ -67,11 +67,15 @@ function controlPlanePath(path: string): string | null {
   return meant === null ? null : `/v1/${meant}${rest.slice(0, 200)}`;
 }
 
-/** The intended route if both the client and its base URL add `/v1`, or neither does. */
+/** The intended route if both the client and its base URL add `/v1`, or neither does, or the endpoint of an Azure SDK has a `/v1`. */
 function otherBase(path: string): { readonly path: string; readonly remedy: string } | null {
   const shorter = path.startsWith('/v1/v1/') ? path.slice('/v1'.length) : null;
   if (shorter !== null && routeMethods(shorter).length > 0) {
     return { path: shorter, remedy: 'This client adds /v1 itself: set its base URL without /v1.' };
+  }
+  const deployment = path.startsWith('/v1/openai/deployments/') ? path.slice('/v1'.length) : null;
+  if (deployment !== null && matchEndpoint('POST', deployment) !== 'not-found') {
+    return { path: deployment.slice(0, 200), remedy: 'Set the endpoint of the client without /v1.' };
   }
   const longer = `/v1${path}`;
   if (!path.startsWith('/v1/') && routeMethods(longer).length > 0) {
