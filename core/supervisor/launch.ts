@@ -17,7 +17,7 @@ if (issue === null) {
 } else {
   const node = installedNode();
   if (node === null) {
-    process.stderr.write(`${issue}, and none was installed beside this package\n`);
+    process.stderr.write(`${issue}; none is installed beside this package\n`);
     process.exitCode = 78;
   } else {
     const main = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? 'main.ts' : 'main.js', import.meta.url));

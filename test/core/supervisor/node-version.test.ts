@@ -8,7 +8,7 @@ it.each(['22.19.0', '22.23.5'])('Node %s is supported', (version) => {
 });
 
 it.each(['18.20.8', '20.20.2', '22.18.0', '24.1.0'])('Node %s is refused with the versions that work', (version) => {
-  expect(nodeVersionIssue(version)).toContain(`got v${version}, expected 22.19 or a later 22.`);
+  expect(nodeVersionIssue(version)).toContain(`got v${version}, expected 22.19 or a later 22,`);
 });
 
 it('the supervisor starts no process under another version of Node, and ends with the code for settings that cannot work', () => {
