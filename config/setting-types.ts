@@ -95,6 +95,21 @@ export function url(schemes: readonly string[], expected: string): SettingType<s
   };
 }
 
+/**
+ * The URL of a PostgreSQL database. If a password contains `/`, what follows is parsed as the path: its `@` shows that, because names of
+ * databases have none.
+ */
+export function databaseUrl(): SettingType<string> {
+  const { schema } = url(['postgres', 'postgresql'], '');
+  return {
+    schema: v.pipe(
+      schema,
+      v.check((given) => !/[@/]/.test(URL.parse(given)?.pathname.slice(1) ?? '')),
+    ),
+    expected: 'a URL such as postgresql://user:password@host:5432/name, with %2F for /, %40 for @ and %23 for # in the password',
+  };
+}
+
 /** A URL without query and fragment, which would have no effect. */
 export function plainUrl(schemes: readonly string[], expected: string): SettingType<string> {
   const { schema } = url(schemes, '');

@@ -1,4 +1,4 @@
-import { baseUrl, flag, key32, plainUrl, text, url, wholeNumber } from '../setting-types.ts';
+import { baseUrl, databaseUrl, flag, key32, plainUrl, text, wholeNumber } from '../setting-types.ts';
 import { derived, host, lowerCase, optional, port, row } from './kinds.ts';
 
 const requests = wholeNumber(0, 10_000_000);
@@ -35,12 +35,9 @@ export const controlPlane = {
     'URL at which clients reach MCP servers, if they have a host name of their own. Their addresses and tokens name it.',
     baseUrl('https://mcp.example.com'),
   ),
-  databaseUrl: optional(
-    'DATABASE_URL',
-    'PostgreSQL 15 or newer. Unset: an embedded database in DATA_DIR.',
-    url(['postgres', 'postgresql'], 'a URL such as postgresql://user:password@host:5432/name'),
-    { secret: true },
-  ),
+  databaseUrl: optional('DATABASE_URL', 'PostgreSQL 15 or newer. Unset: an embedded database in DATA_DIR.', databaseUrl(), {
+    secret: true,
+  }),
   analyticsUrl: optional(
     'ANALYTICS_URL',
     'ClickHouse (tested with version 26.9), for lists of logs, exports and analytics. Records are copied there from the database, which budgets still use. Unset: the database.',

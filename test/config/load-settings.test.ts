@@ -260,6 +260,8 @@ describe('loadSettings', () => {
     ['ENCRYPTION_KEY', 'hunter2-hunter2'],
     ['CLUSTER_KEY', Buffer.alloc(33, 5).toString('base64')],
     ['DATABASE_URL', 'mysql://root:hunter2-hunter2@db/x'],
+    ['DATABASE_URL', 'postgresql://root:hunter2/hunter2@db/x'],
+    ['DATABASE_URL', 'postgresql://root:hunter2@x/hunter2@db/x'],
     ['ANALYTICS_URL', 'clickhouse://me:hunter2-hunter2@analytics'],
     ['NATS_URL', 'nats://me:hunter2-hunter2@one:4222,tls://two:4222'],
     ['NATS_URL', 'nats://one,nats://me:hunter2-hunter2@two'],
