@@ -120,7 +120,7 @@ function isStreamedForm({ streamedForm, peekedBody, passedParams }: RequestConte
   return streamedForm !== null || (peekedBody !== null && passedParams !== null);
 }
 
-/** The input of all checks of one scope. */
+/** Subject of the checks of one scope. */
 interface ReadSubject extends Subject {
   readonly scope: Scope;
   /** True: the body is nested too deeply, so that it has no texts here. */
