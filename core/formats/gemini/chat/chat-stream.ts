@@ -63,7 +63,10 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
     const { open, role } = opened(0);
     if (open.ended) return [];
     open.ended = true;
-    return [choiceOf({ index: 0, delta: { ...role, refusal }, logprobs: null, finish_reason: 'content_filter' })];
+    return [
+      choiceOf({ index: 0, delta: { ...role, refusal }, logprobs: null, finish_reason: null }),
+      choiceOf({ index: 0, delta: {}, logprobs: null, finish_reason: 'content_filter' }),
+    ];
   };
 
   return {

@@ -279,7 +279,8 @@ describe('a Gemini stream', () => {
       call(),
     );
     expect(events.map(({ data }) => data)).toMatchObject([
-      { choices: [{ delta: { role: 'assistant', refusal: 'The prompt was blocked: SAFETY' }, finish_reason: 'content_filter' }] },
+      { choices: [{ delta: { role: 'assistant', refusal: 'The prompt was blocked: SAFETY' }, finish_reason: null }] },
+      { choices: [{ delta: {}, finish_reason: 'content_filter' }] },
       { choices: [], usage: { prompt_tokens: 4, total_tokens: 4 } },
       '[DONE]',
     ]);
