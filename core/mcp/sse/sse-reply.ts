@@ -86,14 +86,18 @@ export interface ReadEvents {
   sent(): Promise<void>;
 }
 
+/** Characters of messages that may wait for their checks. Further ones are not sent, as to a client that reads slowly. */
+const waitingMax = 1024 * 1024;
+
 export function sendRead(reply: Pick<EventReply, 'send'>, reader: MessageReader): ReadEvents {
   let last: Promise<void> | null = null;
+  let waiting = 0;
   const give = (message: JsonObject, text: string | null): void => {
     if (text !== '') reply.send(text === null ? message : (JSON.parse(text) as JsonObject));
   };
-  const read = (message: JsonObject): Promise<void> | null => {
+  const read = (message: JsonObject, json: string): Promise<void> | null => {
     try {
-      const text = reader.read(JSON.stringify(message));
+      const text = reader.read(json);
       if (isPromise(text)) return text.then((given) => give(message, given)).catch(() => undefined);
       give(message, text);
     } catch {
@@ -103,7 +107,17 @@ export function sendRead(reply: Pick<EventReply, 'send'>, reader: MessageReader)
   };
   return {
     send(message) {
-      last = last === null ? read(message) : last.then(() => read(message) ?? undefined);
+      const json = JSON.stringify(message);
+      if (last === null) {
+        last = read(message, json);
+        return;
+      }
+      if (waiting > 0 && waiting + json.length > waitingMax) return;
+      waiting += json.length;
+      last = last.then(() => {
+        waiting -= json.length;
+        return read(message, json) ?? undefined;
+      });
     },
     async sent() {
       await last;
