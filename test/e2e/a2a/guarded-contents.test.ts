@@ -34,6 +34,12 @@ beforeAll(async () => {
     ...{ name: 'Denied contents', target: 'mcp_tools', workspace_id: gateway.workspaceId, actions: { deny: true } },
     checks: [{ id: 'default.contains', parameters: { words: ['forbidden'], operator: 'none' } }],
   });
+  const needing = await gateway.admin.create('/guardrails', {
+    ...{ name: 'Needs a text', target: 'mcp_tools', workspace_id: gateway.workspaceId, actions: { deny: true } },
+    checks: [{ id: 'default.regexMatch', parameters: { rule: 'forbidden', not: true, failOnError: true } }],
+  });
+  const strict = { configurations: { output_guardrails: [needing.slug] } };
+  await client.addAgent('strict', `http://127.0.0.1:${(server.address() as AddressInfo).port}/a2a`, strict);
   const configurations = { input_guardrails: [made.slug, denying.slug], output_guardrails: [made.slug, denying.slug] };
   await client.addAgent('contents', `http://127.0.0.1:${(server.address() as AddressInfo).port}/a2a`, { configurations });
 });
@@ -47,6 +53,14 @@ const text = (value: string) => ({ kind: 'text', text: value });
 const ofAgent = (more: JsonObject) => ({ kind: 'message', messageId: 'm', role: 'agent', parts: [text('hi')], ...more });
 const replied = (result: unknown) => ({ jsonrpc: '2.0', id: 7, result });
 const task = (more: JsonObject) => ({ kind: 'task', id: 't', contextId: 'c', status: { state: 'completed' }, ...more });
+
+async function streamOf(agent: string): Promise<string> {
+  const stream = await fetch(client.urlOf(agent), {
+    ...{ method: 'POST', body: JSON.stringify({ ...said(text('x')), method: 'message/stream' }) },
+    headers: { 'content-type': 'application/json', 'x-svc-api-key': gateway.workspaceKey },
+  });
+  return stream.text();
+}
 
 describe('guardrails of an agent read and redact', () => {
   it.each<[string, (word: string) => JsonObject]>([
@@ -84,10 +98,14 @@ describe('guardrails of an agent read and redact', () => {
     expect((await client.send('contents', said(text('x')))).body).toEqual(JSON.parse(json));
     const streamed = reply;
     reply = `data: ${streamed}\n\n`;
-    const stream = await fetch(client.urlOf('contents'), {
-      ...{ method: 'POST', body: JSON.stringify({ ...said(text('x')), method: 'message/stream' }) },
-      headers: { 'content-type': 'application/json', 'x-svc-api-key': gateway.workspaceKey },
-    });
-    expect(await stream.text()).not.toContain('forbidden');
+    expect(await streamOf('contents')).not.toContain('forbidden');
+  });
+
+  it('a stream of data without texts, which passes a check that demands a text', async () => {
+    const artifact = { artifactId: 'a', parts: [{ kind: 'data', data: { city: 'Bern' } }] };
+    reply = `data: ${JSON.stringify(replied({ kind: 'artifact-update', taskId: 't', contextId: 'c', artifact }))}\n\n`;
+    expect(await streamOf('strict')).toContain('Bern');
+    reply = reply.replace('Bern', 'forbidden');
+    expect(await streamOf('strict')).not.toContain('forbidden');
   });
 });
