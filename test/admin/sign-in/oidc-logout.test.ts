@@ -80,6 +80,7 @@ describe.each(ruleDatabases)('sign-out with OpenID Connect, on %s', (database) =
   it.each<readonly [string, (claims: Record<string, unknown>) => Promise<string>]>([
     ['an ID token', (claims) => provider.sign({ ...claims, events: undefined, nonce: 'n' })],
     ['a nonce', (claims) => provider.sign({ ...claims, nonce: 'n' })],
+    ['another event', (claims) => provider.sign({ ...claims, events: { 'https://schemas.example/other': {} } })],
     ['another audience', (claims) => provider.sign({ ...claims, aud: 'other' })],
     ['another issuer', (claims) => provider.sign({ ...claims, iss: 'https://evil.example' })],
     ['neither subject nor session', (claims) => provider.sign({ ...claims, sid: undefined })],

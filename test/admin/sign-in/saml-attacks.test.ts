@@ -209,6 +209,11 @@ describe('forged responses', () => {
       (xml) => xml.replace(/(<ds:SignedInfo>[\s\S]*<\/ds:SignedInfo>)/, '$1$1'),
       /more signatures than expected|not (signed|valid)/,
     ],
+    [
+      'an Object in a valid signature',
+      (xml) => put(xml, '</ds:Signature>', '<ds:Object><x/></ds:Object></ds:Signature>'),
+      /a signature contains an Object/,
+    ],
     ['a removed signature', (xml) => put(xml, signatureOf(xml), ''), /the assertion is not signed/],
     ['an empty signature', (xml) => xml.replace(/<ds:SignatureValue>[^<]+/, '<ds:SignatureValue>'), /not signed/],
     ['a changed subject', (xml) => put(xml, '>ada@example.com<', '>owner@example.com<'), /the assertion is not signed/],
@@ -306,6 +311,15 @@ describe('forged responses', () => {
       /another service/,
     ],
     ['no conditions', { before: (xml) => xml.replace(/<saml:Conditions[\s\S]*<\/saml:Conditions>/, '') }, {}, /^SAML: /],
+    [
+      'a begin of its confirmation',
+      {
+        before: (xml) =>
+          put(xml, '<saml:SubjectConfirmationData', '<saml:SubjectConfirmationData NotBefore="2020-01-01T00:00:00Z"'),
+      },
+      {},
+      /has a begin \(NotBefore\)/,
+    ],
     ['another confirmation', { before: (xml) => xml.replace('cm:bearer', 'cm:sender-vouches') }, {}, /no bearer confirmation/],
   ])('with %s are rejected', async (_, parts, settings, reason) => {
     expect(await outcome(await provider.xml({ ...valid, ...parts }), expected(settings))).toMatch(reason);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditEntries } from '../../../admin/audit/entity.ts';
+import { housekeepingTasks } from '../../../admin/tables.ts';
 import { FakeSamlProvider, type LogoutParts, type ResponseParts } from '../../support/fakes/fake-saml-provider.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { addVerifiedDomain } from '../support/sign-in.ts';
@@ -22,10 +23,13 @@ describe.each(ruleDatabases)('sessions that begin with SAML, on %s', (database) 
   });
   afterAll(() => plane?.close());
 
+  const respond = (parts: Partial<ResponseParts> = {}) =>
+    provider.respond({ recipient: saml.acs_url, audience: saml.entity_id, inResponseTo: null, ...parts });
+  const send = (form: Record<string, string>, headers: Record<string, string> = {}, address = saml.acs_url) =>
+    fetch(plane.url + new URL(address).pathname, { method: 'POST', body: new URLSearchParams(form), headers });
+
   async function signIn(parts: Partial<ResponseParts> = {}) {
-    const known = { recipient: saml.acs_url, audience: saml.entity_id, inResponseTo: null };
-    const body = new URLSearchParams({ SAMLResponse: await provider.respond({ ...known, ...parts }) });
-    const reply = await fetch(plane.url + new URL(saml.acs_url).pathname, { method: 'POST', body });
+    const reply = await send({ SAMLResponse: await respond(parts) });
     expect(reply.status).toBe(200);
     return (await reply.json()) as { auth_token: string; expires_at: string; user: { id: string } };
   }
@@ -37,6 +41,33 @@ describe.each(ruleDatabases)('sessions that begin with SAML, on %s', (database) 
     const week = 7 * 86_400;
     for (const parts of [{}, { sessionUntil: 30 * 86_400 }])
       expect(await secondsOf(parts)).toSatisfy((seconds: number) => seconds > week - 100 && seconds <= week);
+  });
+
+  it('begin once with each assertion, and its id is kept while it is valid', async () => {
+    const form = { SAMLResponse: await respond() };
+    expect((await send(form)).status).toBe(200);
+    const clock = { ...plane.control.services.clock, now: () => Date.now() + 60_000 };
+    const tasks = housekeepingTasks.filter(({ name }) => name === 'delete ids of expired SAML assertions');
+    for (const task of tasks) await task.run({ ...plane.control.services, clock, isClosing: () => false });
+    expect(tasks).toHaveLength(1);
+    const again = await send(form);
+    expect([again.status, await again.text()]).toEqual([401, expect.stringContaining('this assertion was used before')]);
+  });
+
+  it('do not begin with the response of another connection than the one of the sign-in', async () => {
+    const other = await FakeSamlProvider.create();
+    const settings = { metadata_xml: other.metadata(), allow_idp_initiated: false };
+    const made = await plane.ask('POST', '/admin/sso-connections', { body: { name: 'Other', type: 'saml', saml: settings } });
+    const { acs_url: recipient, entity_id: audience } = (await plane.ask('GET', `/admin/sso-connections/${made.body.id}`)).body
+      .saml;
+    const body = { email: 'ada@example.com', sso_client_id: id };
+    const begun = await plane.ask('POST', '/auth/login', { key: null, body });
+    const RelayState = new URL(begun.body.url).searchParams.get('RelayState') ?? '';
+    const cookie = (begun.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+    const inResponseTo = provider.requestId(begun.body.url);
+    const SAMLResponse = await other.respond({ recipient, audience, inResponseTo });
+    const reply = await send({ SAMLResponse, RelayState }, { cookie }, recipient);
+    expect([reply.status, await reply.text()]).toEqual([401, expect.stringContaining('the address of another connection')]);
   });
 
   /** Delivers a logout message of the provider. Returns the audit entries of the request. */

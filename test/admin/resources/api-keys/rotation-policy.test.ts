@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { mergeRotationPolicy, nextRotation, type RotationColumns } from '../../../../admin/resources/api-keys/rotation-policy.ts';
+import {
+  mergeRotationPolicy,
+  nextRotation,
+  type RotationColumns,
+  rotationAfter,
+} from '../../../../admin/resources/api-keys/rotation-policy.ts';
 
 const at = (time: string) => new Date(time);
 const day = 86_400_000;
@@ -18,6 +23,18 @@ describe('the next rotation', () => {
 
   it('by days is at midnight so many days on', () => {
     expect(nextRotation({ period: null, days: 30 }, at('2026-01-31T12:00:00Z'))?.toISOString()).toBe('2026-03-02T00:00:00.000Z');
+  });
+});
+
+describe('the rotation after another one', () => {
+  const due = at('2026-11-23T00:00:00Z');
+  const weekly = mergeRotationPolicy(null, { rotation_period: 'weekly' }, null, at('2026-11-20T10:00:00Z'));
+  it.each([
+    ['earlier than a day before it is due, is the due one', '2026-11-21T23:59:59Z', due.toISOString()],
+    ['in the day before it is due, is that of the next week', '2026-11-22T00:00:00Z', '2026-11-30T00:00:00.000Z'],
+  ])('%s', (_, rotated, next) => {
+    const end = new Date(at(rotated).getTime() + 1_800_000);
+    expect(rotationAfter(weekly, at(rotated), end)?.toISOString()).toBe(next);
   });
 });
 
