@@ -195,6 +195,31 @@ describe('the change follower', () => {
     expect(follower.confirmed).toEqual({ lastRevision: 7, mark: 'b' });
   });
 
+  it('resets the store after a reply without the changes up to its revision', async () => {
+    const replies: ChangesReply[] = [{ revision: 9, reset: false, changes: [], mark: null }];
+    const client = { waitMs: () => 0, changes: async () => replies.shift() ?? Promise.reject(new Error('no further reply')) };
+    const store = { apply: () => {}, reset: (revision: number) => void told.push(`reset ${revision}`), newest: 0 };
+    const { timers } = time;
+    const follower = new ChangeFollower({ client, store, noticeKey, timers, random: () => 0.5, log: newMemoryLog() }, 7);
+    expect(await follower.catchUp()).toBe(true);
+    expect(told).toEqual(['reset 9']);
+  });
+
+  it('does not reset the store if a document arrives during a request at a newer revision than that of the reply', async () => {
+    const store = { apply: () => {}, reset: (revision: number) => void told.push(`reset ${revision}`), newest: 7 };
+    const client = {
+      waitMs: () => 0,
+      async changes(): Promise<ChangesReply> {
+        store.newest = 8;
+        return { revision: 7, reset: false, changes: [], mark: null };
+      },
+    };
+    const { timers } = time;
+    const follower = new ChangeFollower({ client, store, noticeKey, timers, random: () => 0.5, log: newMemoryLog() }, 7);
+    expect(await follower.catchUp()).toBe(true);
+    expect(told).toEqual([]);
+  });
+
   it('asks at least every five seconds', async () => {
     const follower = follow(0);
     await follower.catchUp();

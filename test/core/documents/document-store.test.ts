@@ -321,6 +321,17 @@ describe('documents after a gap in the changes', () => {
     await plane.restart();
   });
 
+  it('obey notices with lower revisions than before, as after a restore of the database', async () => {
+    plane.put('config', configId, sampleConfig('main', 'one'));
+    plane.put('api-key', 'key-a', sampleKey('key-a'));
+    await store.get('api-key', 'key-a');
+    store.reset(0);
+    await plane.stop();
+    store.apply({ revision: 1, kind: 'api-key', id: 'key-a', op: 'delete' });
+    await expect(store.get('api-key', 'key-a')).rejects.toMatchObject({ code: 'unavailable' });
+    await plane.restart();
+  });
+
   it('discard replies that were in flight', async () => {
     plane.put('config', configId, sampleConfig('main', 'one'));
     const gate = newGate();

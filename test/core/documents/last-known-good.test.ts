@@ -108,6 +108,13 @@ describe('last-known-good files of several processes', () => {
     ]);
   });
 
+  it('are joined: of a document that only one of them had read again, that version is used', async () => {
+    const [old, read] = [(id: string) => stored(id, 3, false), (id: string) => stored(id, 9)];
+    await writeLastKnownGood(disk(0), { lastRevision: 9, mark: 'm', documents: [old('a'), read('b')] });
+    await writeLastKnownGood(disk(1), { lastRevision: 9, mark: 'm', documents: [read('a'), old('b')] });
+    expect((await readLastKnownGood(disk(2)))?.documents).toEqual([read('a'), read('b')]);
+  });
+
   it('are read again if two of them have the same revision of different histories, as after a restore of the database', async () => {
     await writeLastKnownGood(disk(0), { lastRevision: 9, mark: 'before', documents: [stored('first', 3)] });
     await writeLastKnownGood(disk(1), { lastRevision: 9, mark: 'after', documents: [stored('second', 5)] });

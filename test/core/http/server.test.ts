@@ -314,6 +314,13 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
       expect(edge.handled).toEqual([]);
     });
 
+    it('does not handle a preflight of another origin at the edge', async () => {
+      const edge = await start(undefined, { settings: { corsOrigins: ['https://other.example'] } });
+      const reply = await ask(edge, preflight);
+      expect(reply.headers).not.toHaveProperty('access-control-allow-methods');
+      expect(edge.handled.map(({ method }) => method)).toEqual(['OPTIONS']);
+    });
+
     it('adds its headers to replies, errors included, for allowed origins only', async () => {
       const edge = await start(undefined, { settings: { corsOrigins: ['https://app.example'] } });
       for (const line of ['GET /v1/x', 'GET /health', 'POST /v1/x']) {

@@ -78,6 +78,17 @@ describe('rejected JWTs', () => {
     expect(told).toMatchObject([{ count: 2 }]);
   });
 
+  it('are counted if they come during a report that fails', async () => {
+    await note();
+    status = 503;
+    const failing = refusals.report();
+    await note();
+    await failing;
+    status = 200;
+    await refusals.close();
+    expect(told).toMatchObject([{ count: 2 }]);
+  });
+
   it('are not reported for internal errors, limits, or organisations without JWTs', async () => {
     for (const code of ['unavailable', 'key_rate_limit', 'key_usage_limit', 'too_many_failures'] as const) {
       await note({}, '192.0.2.1', new GatewayError(code));
