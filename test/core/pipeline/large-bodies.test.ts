@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { BodyMemory } from '../../../core/contract/values/bodies/body-memory.ts';
 import { HeldReply } from '../../../core/pipeline/attempt/held-reply.ts';
-import { parseForm } from '../../../core/pipeline/request/form-data.ts';
+import { encodeForm, parseForm } from '../../../core/pipeline/request/form-data.ts';
 import { createHarness } from '../../../core/test-kit/pipeline-harness.ts';
 
 const chat = (rest: string) => `{"model":"@one/m","messages":[{"role":"user","content":"hello"}],${rest}}`;
@@ -122,6 +122,20 @@ describe('a hostile form', () => {
     const long = part(`content-disposition: form-data; name="a"\r\nx-long: ${'a'.repeat(1_000_000)}`);
     const body = Buffer.from(`${part('content-disposition: form-data; name="model"', 'm')}${long}--b--\r\n`);
     await expect(parseForm(body, type)).rejects.toThrow('the header of part 2 is longer than 16384 bytes');
+  });
+
+  it('with a text field of over 1 MiB is rejected, not cut', async () => {
+    const body = Buffer.from(`${part('content-disposition: form-data; name="a"', 'a'.repeat(1024 * 1024 + 1))}--b--\r\n`);
+    await expect(parseForm(body, type)).rejects.toThrow('the field a is longer than 1048576 bytes');
+  });
+
+  it('with line ends and quotes in its names is one part when it is sent on', async () => {
+    const name = 'a"; x="\r\ncontent-type: text/html\r\n\r\n--b';
+    const { contentType, body } = encodeForm([{ name, filename: name, contentType: null, body: Buffer.from('x') }]);
+    expect(Buffer.from(body).toString()).not.toMatch(/^content-type: text/m);
+    expect(await parseForm(body, contentType)).toMatchObject([
+      { contentType: 'application/octet-stream', body: Buffer.from('x') },
+    ]);
   });
 
   it('with a long body in its last part is read', async () => {

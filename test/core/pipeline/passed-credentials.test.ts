@@ -26,6 +26,18 @@ it('pass-through: a second credential of the caller passes', async () => {
   expect(findHeader(calls[0]?.headers ?? [], 'x-api-key')).toBe('other');
 });
 
+it.each(['svc_session=a', 'theme=dark; __Host-svc_session=a'])(
+  'pass-through: the session of a user is not sent (%s)',
+  async (cookie) => {
+    const { send, calls, script, key } = createHarness();
+    for (let i = 0; i < 2; i++) script(replyWith(200, {}));
+    const headers = { 'x-svc-api-key': key, 'x-svc-provider': 'openai', authorization: 'Bearer k' };
+    for (const sent of [cookie, 'theme=dark'])
+      await send({ path: '/v1/other/route', headers: { ...headers, cookie: sent }, body: { a: 1 } });
+    expect(calls.map((call) => findHeader(call.headers, 'cookie'))).toEqual([undefined, 'theme=dark']);
+  },
+);
+
 it.each([
   ['?key=KEY', ''],
   ['?a=1&key=KEY&b=%41', '?a=1&b=%41'],

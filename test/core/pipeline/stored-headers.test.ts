@@ -39,6 +39,17 @@ it('stored headers: sealed headers are sent with every call, and opened once per
   expect(opened).toBe(1);
 });
 
+it('stored headers: pass-through requests send them once, not beside those of the client with the same names', async () => {
+  const gateway = createHarness();
+  gateway.documents.set(`provider ${workspaceId}/own`, stored);
+  gateway.script(replyWith(200, {}));
+  const headers = { 'x-svc-api-key': gateway.key, 'x-svc-provider': '@own', 'x-token': 'mine', 'x-team': 'b', 'x-other': 'c' };
+  await gateway.send({ path: '/v1/other/route', headers, body: { a: 1 } });
+  const sent = gateway.calls[0]?.headers ?? [];
+  const valuesOf = (name: string) => sent.filter((_, i) => i % 2 === 1 && sent[i - 1] === name);
+  expect(['x-token', 'x-team', 'x-other'].map(valuesOf)).toEqual([['of-the-integration'], ['a'], ['c']]);
+});
+
 it('stored headers: plain headers of a document from an older control plane are sent', async () => {
   const { headers: _, ...older } = { ...stored, customHeaders: { 'X-Token': 'of-the-older' } };
   expect(await callsOf(older, ['a'])).toMatchObject([{ 'x-token': 'of-the-older' }]);

@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { InboundRequest } from '../../../../core/contract/values/http/http.ts';
+import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
+import type { InboundRequest, RequestBody } from '../../../../core/contract/values/http/http.ts';
 import { decodedRequest } from '../../../../core/pipeline/request/decoded-body.ts';
 import { fakeRequest } from '../../../../core/test-kit/fake-exchange.ts';
 import { chatReply, createHarness, replyWith } from '../../../../core/test-kit/pipeline-harness.ts';
@@ -18,6 +20,12 @@ const codings = [
 
 const requestOf = (body: Uint8Array, coding: string): InboundRequest =>
   decodedRequest(fakeRequest({ body, headers: { 'content-encoding': coding, 'content-length': String(body.length) } }, 'k'));
+
+/** A request whose encoded body comes from `pipe`. */
+const decodedFrom = (pipe: RequestBody['pipe']): InboundRequest => {
+  const request = fakeRequest({ headers: { 'content-encoding': 'gzip' } }, 'k');
+  return decodedRequest({ ...request, body: { ...request.body, length: -1, pipe } });
+};
 
 describe('request bodies with a content coding', () => {
   it.each(codings)('%s: the provider gets the decoded body without the header', async (coding, body) => {
@@ -61,6 +69,40 @@ describe('request bodies with a content coding', () => {
     });
     await expect(bytes).rejects.toBe(refusal);
     expect(grown).toBeLessThan(700_000);
+  });
+
+  it('limits of JSON apply to the decoded values', async () => {
+    const { send, calls } = createHarness();
+    const body = gzipSync(`{"model":"@one/m","messages":[],"x":[${'{},'.repeat(120_000)}{}]}`);
+    const reply = await send({ headers: { 'content-encoding': 'gzip' }, body });
+    expect([reply.status, reply.json]).toMatchObject([413, { error: { code: 'body_too_large' } }]);
+    expect(calls).toEqual([]);
+  });
+
+  it('a consumer that pauses makes the client wait', async () => {
+    const encoded = gzipSync(randomBytes(4 * 1024 * 1024));
+    let [at, pauses] = [0, 0];
+    const { body } = decodedFrom((to) => {
+      const push = (): void => {
+        while (at < encoded.length) {
+          at += 65_536;
+          if (!to.onData(encoded.subarray(at - 65_536, at))) return void pauses++;
+        }
+        to.onEnd();
+      };
+      setImmediate(push);
+      return { resume: push, discard: () => {} };
+    });
+    expect(await body.bytes(8 * 1024 * 1024)).toHaveLength(4 * 1024 * 1024);
+    expect(pauses).toBeGreaterThan(60);
+  });
+
+  it('a body that its client cuts is rejected with that error', async () => {
+    const { body } = decodedFrom((to) => {
+      setImmediate(() => to.onError(new GatewayError('client_closed')));
+      return { resume: () => {}, discard: () => {} };
+    });
+    await expect(body.bytes(1_000)).rejects.toMatchObject({ code: 'client_closed' });
   });
 
   it('a zstd frame with a window of over 8 MiB is rejected', async () => {
