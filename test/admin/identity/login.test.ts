@@ -74,7 +74,8 @@ describe.each(ruleDatabases)('signing in, on %s', (database) => {
     const time = newFakeTime(Date.now());
     plane = await startPlane(database, { SESSION_IDLE_TIMEOUT: '600' }, { clock: time.clock });
     const person = await newPerson(plane);
-    const self = () => plane.ask('GET', '/auth/self', { key: person.token });
+    const { auth_token: key, refresh_token } = (await login(plane, person.email, person.password)).body;
+    const self = () => plane.ask('GET', '/auth/self', { key });
     for (let minutes = 0; minutes < 14; minutes += 7) {
       time.advance(7 * 60_000);
       expect((await self()).status).toBe(200);
@@ -85,6 +86,7 @@ describe.each(ruleDatabases)('signing in, on %s', (database) => {
     expect((await self()).status).toBe(200);
     time.advance(61_000);
     expect((await self()).status).toBe(401);
+    expect((await plane.ask('POST', '/auth/refresh', { key: null, body: { refresh_token } })).status).toBe(401);
 
     const again = (await login(plane, person.email, person.password)).body;
     expect(Date.parse(again.expires_at) - time.clock.now()).toBe(900_000);
