@@ -41,6 +41,42 @@ it('saved prices of batches are not halved', () => {
   expect(costOf(record, ownOf({ batch_config }))).toBe(1_500_000);
 });
 
+it('prices of deployments: those saved with the model behind them, unless they have their own', () => {
+  const row = (price: number) => {
+    const value = v.parse(pricingConfig, { pay_as_you_go: { request_token: { price } } });
+    return { pricing: [{ from: null, value }], baseModel: null };
+  };
+  const models = new Map([
+    ['m', row(2)],
+    ['own', row(3)],
+  ]);
+  const aliases = new Map([
+    ['fast', 'm'],
+    ['own', 'm'],
+  ]);
+  const costsOf = ['fast', 'own'].map((model) =>
+    costOf(sampleRecord({ ...nothing, model, inputTokens: 1_000 }), { adjustments: [], models, aliases }),
+  );
+  expect(costsOf).toEqual([2_000_000, 3_000_000]);
+});
+
+it('histories of prices: a price that is sent again is no version, also with its members in another order', () => {
+  const now = new Date(0);
+  const history = withPrice<object>([], { a: 1, b: { c: 2, d: 3 } }, { from: undefined, now });
+  expect(withPrice<object>(history, { b: { d: 3, c: 2 }, a: 1 }, { from: undefined, now })).toBe(history);
+});
+
+it('histories of prices: a price from the time of another one replaces it', () => {
+  const now = new Date(0);
+  const from = '2026-11-01T00:00:00.000Z';
+  let history = withPrice<number>([], 1, { from: undefined, now });
+  for (const value of [2, 3]) history = withPrice(history, value, { from, now });
+  expect(history).toEqual([
+    { from: null, value: 1 },
+    { from, value: 3 },
+  ]);
+});
+
 it('histories of prices: a hundred versions are kept, and the oldest of them applies from the beginning', () => {
   let history = withPrice<number>([], 1, { from: undefined, now: new Date(0) });
   for (let n = 2; n <= 150; n++) history = withPrice(history, n, { from: undefined, now: new Date(n * 60_000) });

@@ -40,7 +40,7 @@ it('log: contains no planted secret, in any field, depth or text', () => {
       apiKey: new Secret(planted),
       wrapped: new Secret(planted),
       credentials: { anything: planted },
-      list: [`Bearer ${planted}`],
+      list: [`Bearer ${planted}`, 'sent Basic cGxhbnRlZA=='],
       ours: `key ${key.text} was refused`,
       theirs: `Incorrect API key provided: sk-proj-${planted}`,
       url: `postgres://svc:${planted}@localhost/db`,
@@ -48,6 +48,7 @@ it('log: contains no planted secret, in any field, depth or text', () => {
     `sent with Authorization: Bearer ${planted}`,
   );
   expect(out()).not.toContain(planted);
+  expect(out()).not.toContain('cGxhbnRlZA');
   expect(out()).not.toContain(key.secret);
   // The public part of our own keys identifies the key.
   expect(out()).toContain(`svc_ws_${key.id}_***`);

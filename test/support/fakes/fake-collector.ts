@@ -102,7 +102,7 @@ export function attributesAsObject(attributes: unknown): Record<string, unknown>
 }
 
 function read(request: IncomingMessage, sent: Buffer): ReceivedExport {
-  const path = request.url ?? '';
+  const [path = ''] = (request.url ?? '').split('?');
   const type = officialTypes[path]?.request;
   if (!type) throw new Error(`no signal has the path ${path}`);
   const bytes = request.headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent;

@@ -40,7 +40,7 @@ const messages = {
     ),
 };
 
-function exporterTo(url: string, changes: Partial<OtlpOptions> = {}, signal: 'traces' | 'logs' = 'traces') {
+function exporterTo(url: string, changes: Partial<OtlpOptions> = {}, signal: 'traces' | 'logs' = 'traces', query = '') {
   const log = newMemoryLog();
   const otlp = { ...defaults, ...changes };
   // Time passes a thousand times as fast, so that retries follow at once.
@@ -53,7 +53,7 @@ function exporterTo(url: string, changes: Partial<OtlpOptions> = {}, signal: 'tr
   };
   const toMessage = messages[signal];
   const exporter = new OtlpExporter<RequestRecord>({
-    ...{ signal, url: `${url}/v1/${signal}`, otlp, toMessage, post: postOtlpWith(fetch), timers, random: () => 0, log },
+    ...{ signal, url: `${url}/v1/${signal}${query}`, otlp, toMessage, post: postOtlpWith(fetch), timers, random: () => 0, log },
   });
   return { exporter, log, delays };
 }
@@ -137,15 +137,24 @@ it.each([
   expect(delays[1]).toBe(pauseMs);
 });
 
-it('exporter: drops a batch that the collector refuses with 401, and logs no header', async () => {
+it('exporter: sends all batches that wait at its end, also after a failure', async () => {
+  const collector = await collectorThat((_, number) => ({ status: number === 1 ? 503 : 200 }));
+  const { exporter } = exporterTo(collector.url);
+  for (let i = 0; i < 25; i++) exporter.add(sampleRecord());
+  await collector.until(1);
+  await exporter.close(closeMs);
+  expect(exporter.counts).toMatchObject({ exported: 25, rejected: 0, lost: 0 });
+});
+
+it('exporter: drops a batch that the collector refuses with 401, and logs neither header nor query', async () => {
   const collector = await collectorThat(() => ({ status: 401, body: 'no' }));
-  const { exporter, log } = exporterTo(collector.url);
+  const { exporter, log } = exporterTo(collector.url, {}, 'traces', '?key=secret-of-address');
   exporter.add(sampleRecord());
   await collector.until(1);
   await exporter.close(closeMs);
   expect(exporter.counts).toMatchObject({ exported: 0, rejected: 1 });
   expect(JSON.stringify(log.lines)).toContain('status 401');
-  expect(JSON.stringify(log.lines)).not.toContain('secret-of-collector');
+  expect(JSON.stringify(log.lines)).not.toMatch(/secret-of-(collector|address)/);
 });
 
 it.each([

@@ -102,6 +102,13 @@ describe('limits of targets in a config', () => {
     expect(issues(tooMany)).toContain(text);
   });
 
+  it('are nested at most five levels deep', () => {
+    const deep = (levels: number): object =>
+      levels === 0 ? { provider: '@a' } : { strategy: fallback, targets: [deep(levels - 1)] };
+    expect(issues(deep(5))).toBe('');
+    expect(issues(deep(6))).toContain('targets are nested deeper than 5');
+  });
+
   it('count all depths, and follow the settings', () => {
     const limits = { rootTargetsMax: 1, conditionalRootTargetsMax: 1, nestedTargetsMax: 2 };
     const deep = { strategy: fallback, targets: [{ strategy: fallback, targets: [{ strategy: fallback, targets: many(2) }] }] };

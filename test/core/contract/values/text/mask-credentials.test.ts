@@ -25,6 +25,14 @@ describe.each(Object.entries(credentials))('%s', (_, make) => {
   });
 });
 
+it('a private key that is cut is masked to its end', () => {
+  const text = 'a -----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\nplanted';
+  for (const shown of [logged(text), JSON.stringify(maskSecrets({ description: text }))]) {
+    expect(shown).toContain('-----BEGIN RSA PRIVATE KEY-----***');
+    expect(shown).not.toMatch(/MIIEpAIBAAKCAQEA|planted/);
+  }
+});
+
 it('ids of files, batches and OAuth clients are not masked', () => {
   const ids = {
     file: `svc_file_${'a'.repeat(32)}`,
