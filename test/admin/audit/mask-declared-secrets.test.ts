@@ -36,6 +36,27 @@ it('audit entries show permissions, prices and settings of tokens, whose names s
   });
 });
 
+it('audit entries mask the private parameters of keys and key sets', () => {
+  const pair = { kty: 'RSA', kid: 'a', n: 'public', e: 'AQAB', ...{ d: 'planted', p: 'planted', q: 'planted', dp: 'planted' } };
+  const symmetric = { kty: 'oct', kid: 'b', k: 'planted' };
+  expect(maskSecrets({ jwt: { jwks: { keys: [pair, symmetric] } } })).toEqual({
+    jwt: {
+      jwks: {
+        keys: [
+          { ...pair, d: '***', p: '***', q: '***', dp: '***' },
+          { ...symmetric, k: '***' },
+        ],
+      },
+    },
+  });
+  expect(maskSecrets({ jwks: JSON.stringify({ keys: [pair] }), d: 'kept' })).toEqual({ jwks: '***', d: 'kept' });
+});
+
+it('audit entries mask fields that hold credentials if they were sent in another form', () => {
+  const sent = { configurations: 'planted', auth_config: ['planted'], model_config: '{"key":"planted"}', name: 'shown' };
+  expect(maskSecrets(sent)).toEqual({ configurations: '***', auth_config: '***', model_config: '***', name: 'shown' });
+});
+
 it('audit entries show what a policy limits, and mask other keys', () => {
   const policy = { conditions: [{ key: 'api_key', value: '*' }], group_by: [{ key: 'metadata.team' }] };
   expect(maskSecrets(policy)).toEqual(policy);

@@ -61,6 +61,15 @@ describe.each(uwsBinaries)('certificate reload on %s', (binary) => {
     expect(nameOf(await open())).toBe('clouds.test');
   });
 
+  it('closes connections of earlier certificates too when the server closes', async () => {
+    const before = await open();
+    expect(await edge.server.reloadTls()).toBe(true);
+    const closed = once(before, 'close');
+    edge.server.close();
+    await closed;
+    expect(edge.server.connections).toBe(0);
+  });
+
   it('keeps the old certificate and names the error if the files do not match', async () => {
     copyFileSync(stored('clouds-cert'), cert());
     await expect(edge.server.reloadTls()).rejects.toThrow(
