@@ -76,6 +76,8 @@ describe('masks of logged headers and bodies', () => {
         'abc',
       );
     }
+    const backslash = `{"a":"\\\\","api_key":"abc","b":`;
+    expect(headers(['x-svc-config', backslash])['x-svc-config']).toBe(`{"a":"\\\\","api_key":"***","b":`);
     const deep = `{"api_key":"abc","a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`;
     expect(headers(['x-svc-config', deep])['x-svc-config']).not.toContain('abc');
   });
