@@ -49,6 +49,22 @@ describe.each(databases)('revisions and notices, on %s', (database) => {
     await stopped.close();
   });
 
+  it('continue after changes that another control plane has published', async () => {
+    const stopped = await startPlane(database);
+    await stopped.control.close();
+    const store = stopped.control.services.database;
+    const unpublish = (revision: object | number) => store.em().nativeUpdate(outbox, { revision }, { publishedAt: null });
+    await unpublish({ $lte: 2 });
+    const sent: number[] = [];
+    const relay = startRelay(store, ({ revision }) => void sent.push(revision), newMemoryLog());
+    await until(() => sent.length === 2);
+    await unpublish(4);
+    relay.wake();
+    await relay.close();
+    expect(sent).toEqual([1, 2, 4]);
+    await stopped.close();
+  });
+
   it('continue after a publish failed', async () => {
     const log = newMemoryLog();
     const { database: store } = plane.control.services;
