@@ -8,6 +8,7 @@ const lockedTables = `
   join pg_class c on c.oid = l.relation and c.relkind = 'r' and c.relnamespace = 'public'::regnamespace
   cross join pg_settings s
   where l.database = (select oid from pg_database where datname = current_database())
+    and pg_has_role(c.relowner, 'usage')
     and l.mode = 'ShareUpdateExclusiveLock' and l.granted and l.pid <> pg_backend_pid() and s.name = 'deadlock_timeout'`;
 
 /**
