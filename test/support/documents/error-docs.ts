@@ -46,7 +46,7 @@ const gatewayActions: Readonly<Record<ErrorCode, string>> = {
   upgrade_required: 'Connect with a WebSocket client.',
   client_closed: 'Appears only in records and metrics: no client receives this reply.',
   request_timeout: 'Retry, raise `request_timeout`, or add a fallback.',
-  upstream_connect: 'Retry, check host and network of the provider, or add a fallback.',
+  upstream_connect: 'Retry, or add a fallback. `POST /v1/integrations/{slug}/test` and the log of the gateway give the reason.',
   upstream_reset: 'Retry, or add a fallback. The log has the reason.',
   upstream_invalid: 'Check that the host speaks the API of the provider. The log has the reason.',
   upstream_status: 'See the message of the provider in the reply.',
