@@ -1,11 +1,11 @@
 import { visit } from 'jsonc-parser';
 import { jsonSyntaxText } from '../../../core/contract/values/json/json-syntax.ts';
+import { unstorable } from '../../../core/contract/values/json/storable-json.ts';
 import { invalid } from '../errors.ts';
 
 /** Limits of the JSON that the admin API reads. */
 export const jsonLimits = { depth: 64, keys: 50_000 } as const;
 
-const unstorable = /\u0000|\p{Surrogate}/u;
 const refusedKeys = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**

@@ -223,7 +223,7 @@ export function judgeError(ctx: RequestContext, target: Target, given: AttemptRe
   const { error } = given;
   if (error === null || !quoting.has(error.code) || (given.kind === 'streamed' && given.errorSent)) return given;
   const next = (body: JsonObject | null | undefined): Maybe<AttemptReply> => {
-    const judged = body === undefined ? given : withBody(ctx, given, error, body ?? withheld(ctx, error));
+    const judged = body === undefined ? given : withBody(given, error, body ?? withheld(ctx, error));
     return judgeError(ctx, target, judged, at + 1);
   };
   const outcome = hook(ctx, shown(given, error), target);
@@ -237,15 +237,20 @@ function shown(given: AttemptReply, error: GatewayError): ProviderErrorReply {
   return { status: error.status, headers: ['content-type', 'application/json'], body };
 }
 
-function withheld({ endpoint }: RequestContext, { status }: GatewayError): JsonObject {
-  const message = `The provider replied with an error (${status}). A guardrail withholds its text`;
+function withheldText({ status }: GatewayError): string {
+  return `The provider replied with an error (${status}). A guardrail withholds its text`;
+}
+
+function withheld({ endpoint }: RequestContext, error: GatewayError): JsonObject {
+  const { status } = error;
+  const message = withheldText(error);
   if (endpoint?.format === 'messages') return { type: 'error', error: { type: messagesErrorType(status, null), message } };
   return { error: { message, type: 'upstream_error', param: null, code: null } };
 }
 
-function withBody(ctx: RequestContext, given: AttemptReply, error: GatewayError, body: JsonObject): AttemptReply {
+function withBody(given: AttemptReply, error: GatewayError, body: JsonObject): AttemptReply {
   const message = isObject(body.error) && typeof body.error.message === 'string' ? body.error.message : null;
-  const judged = error.renamed(message ?? String((withheld(ctx, error).error as JsonObject).message), error.param);
+  const judged = error.renamed(message ?? withheldText(error), error.param);
   if (given.kind !== 'plain') return { ...given, error: judged } as AttemptReply;
   const headers: HeaderList = ['content-length', 'content-encoding', 'content-type'].reduce(withoutHeader, given.headers);
   headers.push('content-type', 'application/json');

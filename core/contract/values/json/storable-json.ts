@@ -1,4 +1,5 @@
-const unstorable = /\u0000|\p{Surrogate}/u;
+/** NUL and half of a surrogate pair, which PostgreSQL cannot hold. */
+export const unstorable = /\u0000|\p{Surrogate}/u;
 const unstorables = /\u0000|\p{Surrogate}/gu;
 
 /** Deeper values overflow the stack of `JSON.stringify` and of other recursive readers: at about 5,000 levels in Node 22. */
