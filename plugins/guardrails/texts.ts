@@ -75,7 +75,7 @@ const systemKeys = [
  * Keys that hold the content in formats of providers. Unknown fields of a request are sent to its provider, where these replace the content
  * of the client's format or are added to it, so every text in them is read in every scope.
  */
-const foreignKeys = [
+const foreignKeys: ReadonlySet<string> = new Set([
   ...[
     'messages',
     'prompt',
@@ -112,7 +112,7 @@ const foreignKeys = [
     'title',
   ],
   ...['textToImageParams', 'inPaintingParams', 'outPaintingParams', 'imageVariationParams', 'colorGuidedGenerationParams'],
-];
+]);
 /** Fields of the client's format that have the name of a foreign key and hold settings. */
 const settingKeys: Partial<Record<OperationName, readonly string[]>> = {
   createModelResponse: ['prompt', 'text'],
@@ -227,8 +227,9 @@ function withMember(value: unknown, key: string | number, member: unknown): unkn
 }
 
 function foreignTexts(operation: OperationName, body: JsonObject, keys: readonly string[], parts: TextPart[]): void {
-  for (const key of foreignKeys) {
-    if (body[key] === undefined || keys.includes(key) || settingKeys[operation]?.includes(key)) continue;
+  // A request has few members, and there are many foreign keys.
+  for (const key in body) {
+    if (!foreignKeys.has(key) || keys.includes(key) || settingKeys[operation]?.includes(key)) continue;
     if (!parts.some(({ path }) => path[0] === key)) everyText(body[key], [key], parts);
   }
 }
