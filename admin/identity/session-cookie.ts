@@ -1,9 +1,10 @@
 import type { Settings } from '../../config/settings.ts';
+import { ownCookies } from '../../core/contract/values/http/own-cookies.ts';
 import { readCookie, writeCookie } from './cookies.ts';
 
 type Names = Pick<Settings, 'publicUrl'>;
 
-const name = 'svc_session';
+const name = ownCookies.session;
 
 /** Returns the session token in the cookies of a request, else null. */
 export function readSessionCookie(header: string | undefined, settings: Names): string | null {

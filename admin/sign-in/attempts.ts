@@ -1,4 +1,5 @@
 import type { Settings } from '../../config/settings.ts';
+import { ownCookies } from '../../core/contract/values/http/own-cookies.ts';
 import { newId } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { readCookie, writeCookie } from '../identity/cookies.ts';
@@ -9,7 +10,7 @@ import { SignInRefusal } from './refusal.ts';
 
 /** Time to sign in at the identity provider, in milliseconds. */
 const attemptMs = 10 * 60_000;
-const cookieName = 'svc_sign_in';
+const cookieName = ownCookies.signIn;
 
 /** A browser may have several sign-ins open, each in a tab. They share the secret of the cookie. */
 const secretPattern = /^svc_browser_[A-Za-z0-9_-]{43}$/;

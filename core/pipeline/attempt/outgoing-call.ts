@@ -19,7 +19,7 @@ import { encodeSteps } from '../request/large-json/encode-steps.ts';
 import { stepBytes } from '../request/large-json/json-steps.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { encode, shapedForm, withModel } from './outgoing-body.ts';
-import { carriesOurKey, hasHeader, passedCall } from './passed-call.ts';
+import { hasHeader, passedCall, withoutOurKey } from './passed-call.ts';
 import { withServedModel } from './served-model.ts';
 
 export interface OutgoingOptions {
@@ -275,9 +275,10 @@ export function addClientHeaders(
 
 /** Adds a client header under its own name, unless the provider's own settings have set it. */
 function forward(ctx: RequestContext, name: string, headers: HeaderList): void {
-  const value = ctx.request.header(name);
-  if (value === undefined || carriesOurKey(ctx, name, value) || hasHeader(headers, name, headers.length)) return;
-  headers.push(name, value);
+  const sent = ctx.request.header(name);
+  if (sent === undefined || hasHeader(headers, name, headers.length)) return;
+  const value = withoutOurKey(ctx, name, sent);
+  if (value !== null) headers.push(name, value);
 }
 
 /** Returns the caller as the service's own store needs it; null before the caller is known. */

@@ -9,6 +9,7 @@ import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { isConnectionHeader } from '../../contract/values/http/connection-headers.ts';
 import { credentialHeaders } from '../../contract/values/http/credential-headers.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
+import { withoutOwnCookies } from '../../contract/values/http/own-cookies.ts';
 import { isGatewayHeader } from '../request/gateway-headers.ts';
 import { joinsCall, meteredBody } from '../request/passed-request.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
@@ -71,8 +72,9 @@ function passedClientHeaders(ctx: RequestContext, resolved: ResolvedTarget, pref
       .split(/[,\s]+/) ?? [];
   for (let i = 0; i < sent.length; i += 2) {
     const name = sent[i] as string;
-    const value = sent[i + 1] as string;
-    if (isConnectionHeader(name) || isGatewayHeader(name, prefixes) || carriesOurKey(ctx, name, value)) continue;
+    if (isConnectionHeader(name) || isGatewayHeader(name, prefixes)) continue;
+    const value = withoutOurKey(ctx, name, sent[i + 1] as string);
+    if (value === null) continue;
     if (hopNames.includes(name)) continue;
     // Google rejects a key as bearer token, even beside the header that holds it.
     if (credentialHeaders.has(name) && value.replace(/^bearer\s+/i, '') === sentKey) continue;
@@ -91,9 +93,10 @@ function keyIn({ headers, credentials }: ResolvedTarget): string | null {
   return key !== '' && headers.some((value) => value.includes(key)) ? key : null;
 }
 
-/** Returns true if this client header holds a key of the gateway. Such a header is never sent. */
-export function carriesOurKey(ctx: RequestContext, name: string, value: string): boolean {
-  return name === ctx.keyHeader || holdsCredential(value, ctx.token) || (name === 'cookie' && value.includes('svc_session='));
+/** Returns the value of a client header without the cookies of this service; null if the header holds a key of the gateway, or nothing is left. */
+export function withoutOurKey(ctx: RequestContext, name: string, value: string): string | null {
+  if (name === ctx.keyHeader || holdsCredential(value, ctx.token)) return null;
+  return name === 'cookie' ? withoutOwnCookies(value) || null : value;
 }
 
 /** Looks at the names before the index `end`. */

@@ -26,17 +26,19 @@ it('pass-through: a second credential of the caller passes', async () => {
   expect(findHeader(calls[0]?.headers ?? [], 'x-api-key')).toBe('other');
 });
 
-it.each(['svc_session=a', 'theme=dark; __Host-svc_session=a'])(
-  'pass-through: the session of a user is not sent (%s)',
-  async (cookie) => {
-    const { send, calls, script, key } = createHarness();
-    for (let i = 0; i < 2; i++) script(replyWith(200, {}));
-    const headers = { 'x-svc-api-key': key, 'x-svc-provider': 'openai', authorization: 'Bearer k' };
-    for (const sent of [cookie, 'theme=dark'])
-      await send({ path: '/v1/other/route', headers: { ...headers, cookie: sent }, body: { a: 1 } });
-    expect(calls.map((call) => findHeader(call.headers, 'cookie'))).toEqual([undefined, 'theme=dark']);
-  },
-);
+it.each([
+  ['svc_session=a', undefined],
+  ['svc_sign_in=svc_browser_a; svc_session=b', undefined],
+  ['theme=dark; __Host-svc_session=a;__Host-svc_sign_in=b; lang=de', 'theme=dark; lang=de'],
+  ['theme=svc_session; svc_session_of_other=a', 'theme=svc_session; svc_session_of_other=a'],
+])('pass-through and forward_headers: the cookies of this service are not sent, the others are (%s)', async (cookie, sent) => {
+  const { send, calls, script, key } = createHarness();
+  for (let i = 0; i < 2; i++) script(replyWith(200, {}));
+  const headers = { 'x-svc-api-key': key, 'x-svc-provider': 'openai', authorization: 'Bearer k', cookie };
+  await send({ path: '/v1/other/route', headers, body: { a: 1 } });
+  await send({ headers: { ...headers, 'x-svc-forward-headers': 'cookie' }, body: { model: 'm', messages: [] } });
+  expect(calls.map((call) => findHeader(call.headers, 'cookie'))).toEqual([sent, sent]);
+});
 
 it.each([
   ['?key=KEY', ''],
