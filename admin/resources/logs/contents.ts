@@ -47,16 +47,22 @@ export async function storeContents(
   return contents;
 }
 
+/** Stores contents, each once. */
+async function insertContents(em: EntityManager, services: ContentServices, contents: readonly RecordContent[]): Promise<void> {
+  const insert = await sealContents(em, services, contents);
+  await insert(em);
+}
+
 /**
- * Stores contents, each once: in the object store if LOG_BODIES selects it. If it is unreachable, they wait in the database, and a job
- * moves them later.
+ * Seals contents, and stores them in the object store if LOG_BODIES selects it. If it is unreachable, they wait in the database, and a job
+ * moves them later. `em` must not be in a transaction. Returns a function that inserts their rows, each once.
  */
-export async function insertContents(
+export async function sealContents(
   em: EntityManager,
   { vault, objects, settings }: ContentServices,
   contents: readonly RecordContent[],
-): Promise<void> {
-  if (contents.length === 0) return;
+): Promise<(tx: EntityManager) => Promise<void>> {
+  if (contents.length === 0) return async () => {};
   const sealed = [];
   for (const content of contents) {
     const { id, createdAt, organisationId, workspaceId } = content;
@@ -75,18 +81,20 @@ export async function insertContents(
     if (location) return { ...row, ...location, waits: false };
     return { ...row, sealed: Buffer.from(bytes).toString('base64'), waits: locations !== null };
   });
-  await executeBound(
-    em,
-    `insert into record_contents
-       (id, created_at, organisation_id, workspace_id, content, object_key, object_offset, object_bytes, waits)
-     select id, "createdAt", "organisationId", "workspaceId", coalesce(decode(sealed, 'base64'), ''), "objectKey", "objectOffset", "objectBytes", waits
-     from jsonb_to_recordset($1::jsonb) as sent(id uuid, "createdAt" timestamptz, "organisationId" uuid, "workspaceId" uuid, sealed text,
-       "objectKey" text, "objectOffset" integer, "objectBytes" integer, waits boolean)
-     on conflict (id, created_at) do nothing`,
-    [JSON.stringify(rows)],
-  );
   const waiting = new Set(rows.filter(({ waits }) => waits).map(({ organisationId }) => organisationId));
-  for (const organisationId of waiting) await addMoveJob(em, organisationId);
+  return async (tx) => {
+    await executeBound(
+      tx,
+      `insert into record_contents
+         (id, created_at, organisation_id, workspace_id, content, object_key, object_offset, object_bytes, waits)
+       select id, "createdAt", "organisationId", "workspaceId", coalesce(decode(sealed, 'base64'), ''), "objectKey", "objectOffset", "objectBytes", waits
+       from jsonb_to_recordset($1::jsonb) as sent(id uuid, "createdAt" timestamptz, "organisationId" uuid, "workspaceId" uuid, sealed text,
+         "objectKey" text, "objectOffset" integer, "objectBytes" integer, waits boolean)
+       on conflict (id, created_at) do nothing`,
+      [JSON.stringify(rows)],
+    );
+    for (const organisationId of waiting) await addMoveJob(tx, organisationId);
+  };
 }
 
 /**

@@ -5,26 +5,29 @@ import { createMasks, type Masks, withoutVectors } from '../../../core/journal/m
 import { everySecretName } from '../../../core/providers/declarations.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { effectiveSetting, readTenancy } from '../organisations/effective-setting.ts';
-import { type ContentServices, insertContents } from './contents.ts';
+import { type ContentServices, sealContents } from './contents.ts';
 import type { customLog } from './custom-log-schema.ts';
 
 type CustomLog = v.InferOutput<typeof customLog>;
 
 type Tenant = Pick<RecordContent, 'organisationId' | 'workspaceId'>;
 
-/** Stores the headers and bodies of inserted logs, masked and cut like those of requests, if this workspace stores any. */
-export async function storeCustomContents(
+/**
+ * Seals the headers and bodies of inserted logs, masked and cut like those of requests, if this workspace stores any. Returns a function that
+ * inserts their rows in the transaction of the records. `em` must not be in one.
+ */
+export async function sealCustomContents(
   em: EntityManager,
   services: ContentServices,
   tenant: Tenant,
   logs: readonly CustomLog[],
   records: readonly RequestRecord[],
-): Promise<void> {
+): Promise<(tx: EntityManager) => Promise<void>> {
   const { settings } = services;
-  if (settings.logBodies === 'off') return;
+  if (settings.logBodies === 'off') return none;
   const tenancy = await readTenancy(em, tenant.organisationId, tenant.workspaceId);
   const isErrorOnly = effectiveSetting<0 | 1>(tenancy, 'settings', 'debug_log') === 0;
-  if (isErrorOnly && effectiveSetting<0 | 1>(tenancy, 'settings', 'debug_log_error_body') !== 1) return;
+  if (isErrorOnly && effectiveSetting<0 | 1>(tenancy, 'settings', 'debug_log_error_body') !== 1) return none;
   const masks = createMasks(settings.logMaskedFields, everySecretName);
   const contents = logs.flatMap(({ request, response }, at): RecordContent[] => {
     const { id, createdAt, endpoint, status } = records[at] as RequestRecord;
@@ -37,8 +40,10 @@ export async function storeCustomContents(
     if (status < 400) return [];
     return [{ ...row, request: { headers: {}, body: null, omitted: 'not_stored' }, response: { ...shown, headers: {} } }];
   });
-  await insertContents(em, services, contents);
+  return sealContents(em, services, contents);
 }
+
+const none = async (): Promise<void> => {};
 
 function sideOf(
   headers: Readonly<Record<string, string>> | null | undefined,

@@ -7,7 +7,7 @@ import { pageEntries, pageOf, queryFlag, tenantEntries, tenantQuery } from '../.
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { feedbacks } from '../feedbacks/entity.ts';
 import { contentLeftOut, readContent, shownExchange, withContent } from './contents.ts';
-import { storeCustomContents } from './custom-content.ts';
+import { sealCustomContents } from './custom-content.ts';
 import { insertBody, insertReply } from './custom-log-schema.ts';
 import type { StoredRecord } from './entity.ts';
 import { toFeedbackReply } from './feedback-reply.ts';
@@ -108,8 +108,12 @@ export const logRoutes: readonly AdminRoute[] = [
       const sender = { createdAt, organisationId, workspaceId, apiKeyId: actor.keyId, userId: actor.userId };
       const logs = Array.isArray(body) ? body : [body];
       const records = logs.map((log) => toCustomRecord(log, sender));
-      await services.storeRecords(records, undefined, claim);
-      if (workspaceId !== null) await storeCustomContents(em, services, { organisationId, workspaceId }, logs, records);
+      const insertContents =
+        workspaceId === null ? null : await sealCustomContents(em, services, { organisationId, workspaceId }, logs, records);
+      await services.storeRecords(records, undefined, async (tx) => {
+        await claim(tx);
+        await insertContents?.(tx);
+      });
       return { status: 'success', message: 'The logs are stored', log_ids: records.map(({ id }) => id) };
     },
   }),

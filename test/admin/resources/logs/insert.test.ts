@@ -14,7 +14,7 @@ describe('inserted logs', () => {
   let plane: Plane;
   let key: string;
   beforeAll(async () => {
-    plane = await startPlane(ruleDatabase);
+    plane = await startPlane(ruleDatabase, { LOG_BODIES: 'database' });
     key = await plane.newKey(['logs.write', 'completions.write', 'logs.list']);
   });
   afterAll(() => plane?.close());
@@ -87,6 +87,23 @@ describe('inserted logs', () => {
     expect(again.headers.get('idempotency-replayed')).toBe('true');
     expect((await plane.ask('GET', '/logs?trace_id=repeated')).body.data).toHaveLength(2);
     await expectRefusal(plane, () => send('other'), 422, 'AB01', true);
+  });
+
+  it('are not stored without their bodies, so that a request that failed can be sent again with its idempotency-key', async () => {
+    const { database } = plane.control.services;
+    const send = () =>
+      plane.ask('POST', '/logs', {
+        ...{ key, headers: { 'idempotency-key': 'logs-2' } },
+        body: { request, response, metadata: { trace_id: 'once' } },
+      });
+    await database.em().execute('alter table record_contents rename to missing_contents');
+    const failed = await send();
+    await database.em().execute('alter table missing_contents rename to record_contents');
+    expect([failed.status, (await plane.ask('GET', '/logs?trace_id=once')).body.data]).toEqual([500, []]);
+    const { status, body } = await send();
+    const stored = await plane.ask('GET', `/logs/${body.log_ids[0]}`);
+    expect([status, stored.body.request.body]).toEqual([200, request.body]);
+    expect((await plane.ask('GET', '/logs?trace_id=once')).body.data).toHaveLength(1);
   });
 
   it('can be many in one request, and are not counted in budgets', async () => {
