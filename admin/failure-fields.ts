@@ -1,5 +1,6 @@
 import { DriverException } from '@mikro-orm/core';
 import { isDatabaseAway, isTlsCode } from './is-database-away.ts';
+import { ObjectStoreError } from './object-store/object-store.ts';
 
 /** The fields of a log line about a failure. A type and not an interface, so that it is a JsonObject. */
 export type FailureFields = {
@@ -11,7 +12,7 @@ export type FailureFields = {
     /** True if the database may be away; absent otherwise. */
     readonly databaseAway?: true;
   };
-  /** Frames, one per line. Empty for values that are not errors. */
+  /** Frames, one per line. Empty for values that are not errors, and for errors of the object store: their message names the cause. */
   readonly stack: string;
 };
 
@@ -33,12 +34,13 @@ export function failureFields(thrown: unknown): FailureFields {
       constraint: typeof constraint === 'string' ? constraint : null,
       ...(isAway ? { databaseAway: true } : {}),
     },
-    stack: (thrown.stack ?? '')
-      .split('\n')
-      .filter((line) => /^\s+at /.test(line))
-      .slice(0, 12)
-      .join('\n'),
+    stack: thrown instanceof ObjectStoreError ? '' : framesOf(thrown),
   };
+}
+
+function framesOf({ stack = '' }: Error): string {
+  const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));
+  return frames.slice(0, 12).join('\n');
 }
 
 /** Error numbers of PGlite's file system, which are WASI's and differ from those of the operating system. */

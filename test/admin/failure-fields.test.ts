@@ -3,6 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../admin/db/open-database.ts';
 import { failureFields } from '../../admin/failure-fields.ts';
+import { ObjectStoreError } from '../../admin/object-store/object-store.ts';
 import { configs } from '../../admin/resources/configs/entity.ts';
 import { entities, migrations } from '../../admin/tables.ts';
 import { newMemoryLog } from '../support/fakes/memory-log.ts';
@@ -34,6 +35,14 @@ describe.each(databases)('the log of a failure, on %s', (database) => {
     const fields = failureFields(await failing.catch((thrown: unknown) => thrown));
     expect(fields).toMatchObject({ reason: 'the database rejected the statement', error: { code: '22P02' } });
     expect(JSON.stringify(fields)).not.toContain('planted');
+  });
+
+  it('has no frames of an error of the object store, such as that of a job which is repeated while the store is away', () => {
+    expect(failureFields(new ObjectStoreError('OBJECT_STORE: no reply'))).toEqual({
+      reason: 'OBJECT_STORE: no reply',
+      error: { name: 'ObjectStoreError', code: null, constraint: null },
+      stack: '',
+    });
   });
 
   it('has the message of own errors, and accepts values that are not errors', () => {
