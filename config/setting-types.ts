@@ -1,6 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { isIP } from 'node:net';
 import * as v from 'valibot';
+import { emailCharactersMax, emailPattern } from './email-pattern.ts';
 
 /** Type of a setting: converts the text of the environment to a value, and describes the expected text for messages. */
 export interface SettingType<Value> {
@@ -58,6 +59,14 @@ export function flag(): SettingType<boolean> {
 /** A text that matches a pattern completely. */
 export function text(pattern: RegExp, expected: string): SettingType<string> {
   return { schema: v.pipe(v.string(), v.regex(pattern)), expected };
+}
+
+/** An e-mail address, as the control plane accepts it for users. */
+export function emailAddress(): SettingType<string> {
+  return {
+    schema: v.pipe(v.string(), v.maxLength(emailCharactersMax), v.regex(emailPattern)),
+    expected: 'an e-mail address such as gateway@example.com, without a name',
+  };
 }
 
 /** Returns true if the text is an IP address, or a range in CIDR notation. */

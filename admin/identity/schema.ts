@@ -1,9 +1,7 @@
 import * as v from 'valibot';
+import { emailCharactersMax, emailPattern } from '../../config/email-pattern.ts';
 import { plainAddress, plainDomain } from '../../core/contract/values/text/email-address.ts';
 import { id, noControlCharacters } from '../http/request/schemas.ts';
-
-const localPart = String.raw`[^@<>"(),:;\\[\]\p{C}\p{Z}]{1,64}`;
-const label = String.raw`[^@<>"(),:;\\[\]\p{C}\p{Z}.]+`;
 
 /**
  * An e-mail address in one spelling, so that no two users have addresses that look the same or are one mailbox. One `@`, no white space,
@@ -13,8 +11,8 @@ export const email = v.pipe(
   v.string(),
   v.trim(),
   v.transform(plainAddress),
-  v.maxLength(254, 'at most 254 characters'),
-  v.regex(new RegExp(`^${localPart}@${label}(?:\\.${label})*$`, 'u'), 'an e-mail address is expected'),
+  v.maxLength(emailCharactersMax, `at most ${emailCharactersMax} characters`),
+  v.regex(emailPattern, 'an e-mail address is expected'),
   // For the API description: generators cannot build values of the pattern.
   v.metadata({ jsonSchema: { type: 'string', format: 'email', maxLength: 254 } }),
 );

@@ -1,4 +1,4 @@
-import { baseUrl, databaseUrl, flag, key32, plainUrl, text, wholeNumber } from '../setting-types.ts';
+import { baseUrl, databaseUrl, emailAddress, flag, key32, plainUrl, text, wholeNumber } from '../setting-types.ts';
 import { derived, host, lowerCase, optional, port, row } from './kinds.ts';
 
 const requests = wholeNumber(0, 10_000_000);
@@ -112,7 +112,7 @@ export const keys = {
   bootstrapOwnerEmail: optional(
     'BOOTSTRAP_OWNER_EMAIL',
     'E-mail address of the first owner. The first start also writes a link to set the owner’s password to first-keys.json.',
-    lowerCase(text(/^[^\s@<>"]{1,64}@[^\s@<>"]{1,189}$/, 'an e-mail address')),
+    lowerCase(emailAddress()),
   ),
   bootstrapBlockInlineConfig: row(
     'BOOTSTRAP_BLOCK_INLINE_CONFIG',
@@ -129,12 +129,7 @@ export const people = {
     plainUrl(['smtp', 'smtps'], 'a URL such as smtps://user:password@mail.example.com'),
     { secret: true },
   ),
-  smtpFrom: derived<string>(
-    'SMTP_FROM',
-    '`no-reply@<host of PUBLIC_URL>`',
-    'Sender of mails.',
-    text(/^[^\s@<>"]+@[^\s@<>"]+$/, 'an e-mail address such as gateway@example.com'),
-  ),
+  smtpFrom: derived<string>('SMTP_FROM', '`no-reply@<host of PUBLIC_URL>`', 'Sender of mails.', emailAddress()),
   inviteSeconds: row('INVITE_TTL', '604800', 'Seconds until an invite expires.', wholeNumber(60, 31_536_000, 'seconds')),
   sessionIdleSeconds: row(
     'SESSION_IDLE_TIMEOUT',

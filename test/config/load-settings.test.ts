@@ -228,6 +228,12 @@ describe('loadSettings', () => {
     ['UWS_BINARY', 'mine'],
     ['UWS_BINARY', 'uws.node'],
     ['KEEP_ALIVE_WITHOUT_BODY', 'off'],
+    ['BOOTSTRAP_OWNER_EMAIL', 'ada@example.com,grace@example.com'],
+    ['BOOTSTRAP_OWNER_EMAIL', 'ada@example..com'],
+    ['BOOTSTRAP_OWNER_EMAIL', 'ada[1]@example.com'],
+    ['SMTP_FROM', 'Gateway <gateway@example.com>'],
+    ['SMTP_FROM', 'gateway@example.com;other'],
+    ['SMTP_FROM', 'gateway@example.'],
   ])('rejects %s=%s', (name, value) => {
     expect(issuesOf({ [name]: value })).toEqual([expect.stringContaining(`${name}: got ${JSON.stringify(value)}, expected `)]);
   });
