@@ -25,11 +25,31 @@ export function issueText(issue: v.BaseIssue<unknown>, root: string, schema?: un
  * missing.
  */
 export function issueTexts(issues: readonly v.BaseIssue<unknown>[], root: string, schema?: unknown): string[] {
-  const ordered = [...issues.filter(isUnknownKey), ...issues.filter((issue) => !isUnknownKey(issue))];
+  const unknown = issues.filter(isUnknownKey).flatMap((issue) => [issue, ...otherUnknownKeys(issue, schema)]);
+  const ordered = [...unknown, ...issues.filter((issue) => !isUnknownKey(issue))];
   return [...new Set(ordered.slice(0, issuesMax).map((issue) => issueText(issue, root, schema)))];
 }
 
 const issuesMax = 50;
+
+/** Returns issues of the further unknown keys of the same object: valibot reports only the first. */
+function otherUnknownKeys(issue: v.BaseIssue<unknown>, schema: unknown): v.BaseIssue<unknown>[] {
+  const items = [...(issue.path ?? [])];
+  const first = items.pop();
+  if (schema === undefined || first === undefined || !isComposite(first.input)) return [];
+  const known = new Set(
+    keysAt(
+      schema,
+      items.map(({ key }) => key),
+    ),
+  );
+  // No keys are found behind a schema without entries, such as a custom one.
+  if (known.size === 0) return [];
+  const others = Object.keys(first.input).filter((key) => key !== first.key && !known.has(key));
+  return others
+    .slice(0, issuesMax)
+    .map((key) => ({ ...issue, path: [...items, { ...first, key } as v.IssuePathItem] }) as v.BaseIssue<unknown>);
+}
 
 /** True for a member that the schema does not have. */
 export function isUnknownKey(issue: v.BaseIssue<unknown>): boolean {

@@ -79,4 +79,25 @@ describe('the texts of issues', () => {
     const expected = ['provder: unknown key; did you mean provider?', 'provider: required', 'slug: at least 1 character'];
     expect(issueTexts(issues, 'body', schema)).toEqual(expected);
   });
+
+  it('name every unknown key of an object', () => {
+    const schema = v.strictObject({
+      name: v.string(),
+      inner: v.nullish(v.strictObject({ provider: v.string() })),
+    });
+    const { issues = [] } = v.safeParse(schema, { first: 'a', keyy: 1, name: 'b', other: 2 });
+    const expected = ['first: unknown key', 'keyy: unknown key', 'other: unknown key'];
+    expect(issueTexts(issues, 'body', schema)).toEqual(expected);
+    const nested = v.safeParse(schema, { name: 'a', inner: { provder: 'x', provider: 'y', b: 2 } });
+    expect(issueTexts(nested.issues ?? [], 'body', schema)).toEqual([
+      'inner.provder: unknown key; did you mean provider?',
+      'inner.b: unknown key',
+    ]);
+  });
+
+  it('of many unknown keys are at most fifty', () => {
+    const schema = v.strictObject({ name: v.string() });
+    const { issues = [] } = v.safeParse(schema, Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`k${at}`, at])));
+    expect(issueTexts(issues, 'body', schema)).toHaveLength(50);
+  });
 });
