@@ -256,7 +256,7 @@ function adopt(ctx: RequestContext, plan: Plan, { storedOnManyTargets, services 
   if ((endpoint?.isStored || endpoint?.isOfStored) && plan.targets.length > 1 && !storedOnManyTargets) throw manyTargets();
   if (endpoint?.isStored) return;
   if (endpoint?.routing === 'optional' || (ctx.requestTarget?.provider ?? null) !== null) return;
-  for (const target of plan.targets) if (target.provider === null && target.promptId === null) throw missingProvider();
+  for (const target of plan.targets) if (target.provider === null && target.promptId === null) throw missingProvider(ctx.model);
 }
 
 function manyTargets(): GatewayError {
@@ -266,9 +266,12 @@ function manyTargets(): GatewayError {
   });
 }
 
-function missingProvider(): GatewayError {
+function missingProvider(model: string | null): GatewayError {
+  const slug = /^([\w-]{1,100})\/./.exec(model ?? '')?.[1];
+  const hint =
+    slug === undefined ? '' : `. If ${slug} is a stored provider, put @ in front of the model: @${model?.slice(0, 200)}`;
   return new GatewayError('missing_provider', {
-    message: 'Either x-svc-config or x-svc-provider header is required, or a model of the form @provider-slug/model',
+    message: `Either x-svc-config or x-svc-provider header is required, or a model of the form @provider-slug/model${hint}`,
     param: headerParam('provider'),
   });
 }

@@ -172,3 +172,16 @@ describe('a virtual key with a provider type', () => {
     expect((await asked(withStored(), { 'x-svc-provider': '@two', 'x-svc-virtual-key': 'one' }))[1]).toBe('two');
   });
 });
+
+describe('a request without a provider', () => {
+  const required = 'Either x-svc-config or x-svc-provider header is required, or a model of the form @provider-slug/model';
+  it.each([
+    ['gpt-5', ''],
+    ['openai-prod/gpt-5', '. If openai-prod is a stored provider, put @ in front of the model: @openai-prod/gpt-5'],
+    ['a provider/gpt-5', ''],
+  ])('names the form of the model: %s', async (model, hint) => {
+    const { send, key } = createHarness();
+    const reply = await send({ headers: { 'x-svc-api-key': key }, body: { ...chat, model } });
+    expect([reply.status, reply.json]).toMatchObject([400, { error: { code: 'missing_provider', message: required + hint } }]);
+  });
+});
