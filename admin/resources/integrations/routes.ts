@@ -72,7 +72,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'POST',
     path: '/integrations',
-    summary: 'Store an account at a provider',
+    summary: 'Store an account at a provider. Without `workspace_id` it gets no provider: share it, or create one',
     reply: createReply,
     scopes: scopes('create'),
     tenant: 'either',
@@ -84,6 +84,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
       const { organisationId, workspaceId, actor, body, services } = call;
       requireOwner(actor, workspaceId, 'create');
       call.unused(...unusedIn(typeOf(body), body.configurations));
+      if (workspaceId === null) call.unused(...providerFieldsOf(body));
       const configurations = { ...body.configurations, ...body.credentials };
       const create = () =>
         call.write(async (change) => {
@@ -101,7 +102,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
             pricingAdjustments: body.pricing_adjustments,
             tags: body.tags,
           });
-          if (workspaceId !== null && body.create_default_provider) {
+          if (workspaceId !== null && body.create_default_provider !== false) {
             const slug = body.default_provider_slug ?? integration.slug;
             await createProvider(
               change,
@@ -186,6 +187,17 @@ export const integrationRoutes: readonly AdminRoute[] = [
     },
   }),
 ];
+
+/** Names of the fields that ask for a provider, which an integration of the organisation gets only when it is shared. */
+function providerFieldsOf(body: {
+  readonly create_default_provider?: boolean;
+  readonly default_provider_slug?: string;
+}): string[] {
+  return [
+    ...(body.create_default_provider === true ? ['create_default_provider'] : []),
+    ...(body.default_provider_slug === undefined ? [] : ['default_provider_slug']),
+  ];
+}
 
 /** Settings that were sent and have no effect. */
 function unusedIn(type: string, configurations: Record<string, unknown> | null | undefined): readonly string[] {

@@ -61,7 +61,8 @@ export const createBody = withConfigurations(
     description: v.nullish(text),
     configurations: v.nullish(configurations),
     credentials: v.optional(configurations),
-    create_default_provider: v.optional(v.boolean(), true),
+    /** Default: true. Without a workspace no provider is created. */
+    create_default_provider: v.optional(v.boolean()),
     default_provider_slug: v.optional(slug),
     secret_mappings: mappingsBody,
     pricing_adjustments: v.nullish(pricingAdjustments),

@@ -34,13 +34,13 @@ const issuesMax = 50;
 
 /** Returns issues of the further unknown keys of the same object: valibot reports only the first. */
 function otherUnknownKeys(issue: v.BaseIssue<unknown>, schema: unknown): v.BaseIssue<unknown>[] {
-  const items = [...(issue.path ?? [])];
-  const first = items.pop();
+  const before = (issue.path ?? []).slice(0, -1);
+  const first = issue.path?.at(-1);
   if (schema === undefined || first === undefined || !isComposite(first.input)) return [];
   const known = new Set(
     keysAt(
       schema,
-      items.map(({ key }) => key),
+      before.map(({ key }) => key),
     ),
   );
   // No keys are found behind a schema without entries, such as a custom one.
@@ -48,7 +48,7 @@ function otherUnknownKeys(issue: v.BaseIssue<unknown>, schema: unknown): v.BaseI
   const others = Object.keys(first.input).filter((key) => key !== first.key && !known.has(key));
   return others
     .slice(0, issuesMax)
-    .map((key) => ({ ...issue, path: [...items, { ...first, key } as v.IssuePathItem] }) as v.BaseIssue<unknown>);
+    .map((key) => ({ ...issue, path: [...before, { ...first, key }] as unknown as typeof issue.path }));
 }
 
 /** True for a member that the schema does not have. */

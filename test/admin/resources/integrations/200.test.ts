@@ -152,4 +152,18 @@ describe.each(ruleDatabases)('accepted integrations, on %s', (database) => {
     const { body: read } = await plane.internal('GET', `/documents/provider/${plane.workspaceId}%2F${slug}`);
     expect(read.document.settings).toMatchObject(configurations);
   });
+
+  it('name fields that ask for a provider, which an integration of the organisation does not get', async () => {
+    const create = async (slug: string, more: object) => {
+      const reply = await plane.ask('POST', '/integrations', {
+        body: { name: slug, slug, ai_provider_id: 'openai', key: planted, ...more },
+      });
+      return [reply.status, reply.headers.get('x-svc-unused-settings')];
+    };
+    const asked = { create_default_provider: true, default_provider_slug: 'mine' };
+    expect(await create('asks-for-one', asked)).toEqual([200, 'create_default_provider, default_provider_slug']);
+    expect(await create('asks-for-none', { create_default_provider: false })).toEqual([200, null]);
+    expect(await create('gets-one', { ...asked, workspace_id: plane.workspaceId })).toEqual([200, null]);
+    expect((await plane.ask('GET', '/providers/mine')).body).toMatchObject({ name: 'gets-one' });
+  });
 });
