@@ -216,7 +216,7 @@ export function stepsOf(ctx: RequestContext, resolved: ResolvedTarget, outgoing:
     ...{ resolved, call, sender: given.sender, ownStore: given.ownStore, sign: given.sign, countTokens: given.countTokens },
     caller: operationCall?.caller ?? null,
     isLeft: () => ctx.aborted,
-    body: () => incoming(ctx.takeBody(ctx.request.body), call.bodyBytesMax ?? replyBytesMax),
+    body: () => incoming(ctx.takeBody(ctx.peekedBody ?? ctx.request.body), call.bodyBytesMax ?? replyBytesMax),
   });
   ctx.abortUpstream = steps.abort;
   return steps;

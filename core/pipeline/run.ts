@@ -4,6 +4,7 @@ import type { Plan, Target } from '../contract/plugin/plan.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import type { Endpoint } from '../contract/plugin/requests/endpoint.ts';
 import type { RequestPrompt } from '../contract/plugin/requests/prompt.ts';
+import { isUpload } from '../contract/plugin/requests/uploads.ts';
 import type { ClientSecrets, SessionOutcome, Sessions } from '../contract/plugin/sessions/web-socket.ts';
 import { headerParam } from '../contract/protocol/header-names.ts';
 import type { BodyMemory } from '../contract/values/bodies/body-memory.ts';
@@ -25,6 +26,7 @@ import { passedQuery } from './request/passed-query.ts';
 import { readPassedRequest } from './request/passed-request.ts';
 import { checkProviderPath } from './request/provider-path.ts';
 import { type BodyLimits, readParams } from './request/read-body.ts';
+import { readUpload } from './request/read-upload.ts';
 import { checkTraceId, traceIdOf } from './request/trace-id.ts';
 
 /** An endpoint of the data plane, the control plane, a reserved path, or nothing. */
@@ -210,6 +212,7 @@ async function askPlugins(options: PipelineOptions, ctx: RequestContext, sink: R
         if (reply || ctx.aborted) return reply;
       }
       if (!ctx.endpoint?.operation) await readPassedRequest(ctx, options.bodies);
+      if (ctx.plan.readsUploads && isUpload(ctx)) await readUpload(ctx, options.bodies);
     }
     // A hook may have replaced the plan, so the list is read again each time.
     const hook = ctx.plan.onRequest[i];

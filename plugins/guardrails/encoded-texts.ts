@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
+import { textOf } from '../../core/contract/values/text/utf8.ts';
 import type { TextPart } from './every-text.ts';
 
 /** Members that hold a file: as a data URL, or as base64. */
@@ -37,10 +38,19 @@ export function fileText(holder: JsonObject, key: string, path: TextPart['path']
   const isEncoded = head === '' || isBase64 !== undefined;
   const rest = value.slice(head.length);
   const bytes = isEncoded ? Buffer.from(rest, 'base64') : Buffer.from(unescaped(rest));
-  const stated = type ?? holder.media_type ?? holder.mimeType ?? holder.mime_type;
-  if (!(typeof stated === 'string' && textTypes.test(stated)) && !isUtf8(bytes)) return;
+  const text = textOfFile(bytes, type ?? holder.media_type ?? holder.mimeType ?? holder.mime_type);
+  if (text === null) return;
   const encoded = (text: string) => head + (isEncoded ? Buffer.from(text).toString('base64') : encodeURIComponent(text));
-  parts.push({ text: bytes.toString('utf8'), path: [...path, key], encoded });
+  parts.push({ text, path: [...path, key], encoded });
+}
+
+/** Returns the text of a file with this type, in UTF-8 or UTF-16. Null: it is no text. */
+export function textOfFile(bytes: Uint8Array, type: unknown): string | null {
+  const mark = bytes.length < 2 ? 0 : ((bytes[0] as number) << 8) | (bytes[1] as number);
+  if (mark === 0xfffe || mark === 0xfeff) return new TextDecoder(mark === 0xfffe ? 'utf-16le' : 'utf-16be').decode(bytes);
+  if (!(typeof type === 'string' && textTypes.test(type)) && !isUtf8(bytes)) return null;
+  // Text in UTF-16 without a mark has a zero beside each character of ASCII.
+  return textOf(bytes).replaceAll('\0', '');
 }
 
 function unescaped(text: string): string {

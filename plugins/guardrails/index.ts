@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { type CoreHooks, type CorePlugin, type CoreServices, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
-import type { Guardrail } from './compile.ts';
+import type { Guardrail, PreparedCheck } from './compile.ts';
 import { type Compiled, compileTargets, noGuardrails } from './guardrail-lists.ts';
 import { listsFailedStatus } from './lists-failed-status.ts';
 import { RequestChecks } from './request-checks.ts';
@@ -44,6 +44,7 @@ function hooksOf(compiled: readonly Compiled[], services: CoreServices, isShared
   const start = compiled[0]?.start ?? noGuardrails;
   const hasInput = compiled.some(({ input }) => input.all.length > 0);
   const readsModels = compiled.some(({ input }) => input.all.some(({ checks }) => checks.some((check) => check.readsModels)));
+  const readsFiles = compiled.some(({ input }) => input.all.some(({ checks }) => checks.some(readsFile)));
   const modes = new Set(compiled.flatMap(({ output }) => output.all.map(({ stream }) => stream)));
   return {
     ...(start.all.length > 0 ? { onStart: (ctx) => requests.checkStart(ctx, start) } : {}),
@@ -62,7 +63,12 @@ function hooksOf(compiled: readonly Compiled[], services: CoreServices, isShared
     ...holdingHooks(modes, hasInput && listsFailed ? states : null),
     // Pass-through bodies are parsed for the checks of requests.
     ...(hasInput ? { readsParams: true } : {}),
+    ...(readsFiles ? { readsUploads: true } : {}),
   };
+}
+
+function readsFile({ readsNoText, demandsForm }: PreparedCheck): boolean {
+  return !readsNoText && !demandsForm;
 }
 
 /** `failed`: the states of requests whose streams are held if a guardrail of the request failed; null: no stream is held for this. */

@@ -4,6 +4,7 @@ import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { Denial, Reply } from '../../core/contract/plugin/plugin.ts';
 import { type CheckBatchLine, namesBatchFile } from '../../core/contract/plugin/requests/batch-line.ts';
 import { runsElsewhere } from '../../core/contract/plugin/requests/passed-traffic.ts';
+import { isUpload } from '../../core/contract/plugin/requests/uploads.ts';
 import type { SessionDecision, SessionMessage } from '../../core/contract/plugin/sessions/web-socket.ts';
 import { hasDuplicateKeys } from '../../core/contract/values/json/duplicate-keys.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
@@ -16,6 +17,7 @@ import { deny, type RequestStates, type State, softReplyOf } from './request-sta
 import { type GuardrailResult, runGuardrails, unreadable } from './run.ts';
 import { SessionGuard } from './session/session-guard.ts';
 import { textMembers } from './texts.ts';
+import { uploadBody } from './upload-texts.ts';
 
 /** Runs start hooks and the guardrails of requests, of sessions and of batches. */
 export class RequestChecks {
@@ -170,19 +172,30 @@ export class RequestChecks {
   }
 
   /** Returns the reply with 446 if the request is denied. */
-  #checkRequest(ctx: RequestContext, { first, later }: Guardrails, targetPath: string | null): Maybe<Reply | undefined> {
+  #checkRequest(ctx: RequestContext, guardrails: Guardrails, targetPath: string | null): Maybe<Reply | undefined> {
     const state = this.#states.of(ctx);
-    const earlier = state.shared?.results ?? state.start;
-    state.before = earlier;
+    state.before = state.shared?.results ?? state.start;
     state.after = [];
     state.isDenied = false;
+    if (isUpload(ctx)) return uploadBody(ctx).then((files) => this.#checkBody(ctx, guardrails, files, targetPath));
     const body = ctx.endpoint?.operation === null ? passedBody(ctx) : (ctx.params ?? {});
+    return this.#checkBody(ctx, guardrails, body, targetPath);
+  }
+
+  #checkBody(
+    ctx: RequestContext,
+    { first, later }: Guardrails,
+    body: JsonObject | null,
+    targetPath: string | null,
+  ): Maybe<Reply | undefined> {
+    const state = this.#states.of(ctx);
+    const earlier = state.before;
     this.#states.runLater(ctx, later, body, targetPath);
     if (first.length === 0) return undefined;
     return after(runGuardrails(first, ctx, body, this.#services.clock), ({ results, body: changed }) => {
       state.before = earlier.length === 0 ? results : [...earlier, ...results];
       this.#states.record(ctx, results, targetPath);
-      if (ctx.params !== null && changed !== body) {
+      if (ctx.params !== null && body !== null && changed !== body) {
         ctx.params = changed;
         ctx.bodyChanged = true;
       }

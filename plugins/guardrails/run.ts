@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { ToolSide } from '../../core/contract/plugin/guardrails/tool-guard.ts';
+import { isUpload } from '../../core/contract/plugin/requests/uploads.ts';
 import type { OperationName } from '../../core/contract/provider/provider.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
@@ -54,6 +55,8 @@ export interface BodyFacts {
   readonly isFixed: boolean;
   /** Texts beside the body: those in the address of a pass-through request. */
   readonly address?: readonly TextPart[];
+  /** True: the texts are those of an uploaded file, which has no form that a check could demand. */
+  readonly isFile?: true;
   /** Set if the body belongs to a call of an MCP tool. */
   readonly tool?: ToolSide;
 }
@@ -61,6 +64,7 @@ export interface BodyFacts {
 function factsOf(ctx: RequestContext, side: Side): BodyFacts {
   const operation = ctx.endpoint?.operation ?? null;
   const isStart = side === 'start';
+  if (side === 'input' && isUpload(ctx)) return uploadFacts(ctx);
   return {
     operation,
     requestType: ctx.endpoint?.name ?? '',
@@ -69,6 +73,11 @@ function factsOf(ctx: RequestContext, side: Side): BodyFacts {
     isFixed: isStart || operation === null,
     ...(side === 'input' && isPassed(ctx) ? { address: addressTexts(ctx) } : {}),
   };
+}
+
+/** A file has no parts that a check could replace. */
+function uploadFacts({ endpoint, model }: RequestContext): BodyFacts {
+  return { operation: 'uploadFile', requestType: endpoint?.name ?? '', model, isReadable: true, isFixed: true, isFile: true };
 }
 
 /**
@@ -84,7 +93,7 @@ export function runGuardrails(
   facts: BodyFacts = factsOf(ctx, guardrails[0]?.side ?? 'input'),
 ): Maybe<SideResult> {
   const body = given ?? {};
-  const isInput = guardrails[0]?.side === 'input' && !facts.tool;
+  const isInput = guardrails[0]?.side === 'input' && !facts.tool && !facts.isFile;
   const isUnread = given === null || (isInput && (isStreamedForm(ctx) || hasTokenIds(facts.operation, given)));
   let chain: Maybe<JsonObject> = body;
   // Most configs have one scope.
@@ -106,13 +115,17 @@ export function runGuardrails(
   };
   const pending = guardrails.map((guardrail): Maybe<GuardrailResult> => {
     const running: Maybe<CheckResult>[] = [];
-    for (const check of guardrail.checks) if (facts.isReadable || check.readsNoText) running.push(run(check, guardrail));
+    for (const check of guardrail.checks) if (isJudged(check, facts)) running.push(run(check, guardrail));
     const checks = all(running);
     return isPromise(checks)
       ? checks.then((done) => conclusionOf(guardrail, done, clock))
       : conclusionOf(guardrail, checks, clock);
   });
   return after(all(pending), (results) => after(chain, (changed) => ({ results, body: changed })));
+}
+
+function isJudged({ readsNoText, demandsForm }: PreparedCheck, { isReadable, isFile }: BodyFacts): boolean {
+  return readsNoText || (isReadable && !(isFile && demandsForm));
 }
 
 /** Returns true for a form that is too large to be stored: fields may follow those that are known. */
@@ -209,6 +222,7 @@ function runCheck(
 
 function whyFixed({ side, operation }: Subject): string {
   if (side === 'start') return 'Start hooks cannot change the body';
+  if (operation === 'uploadFile') return 'Uploaded files cannot be changed';
   return operation === null ? 'Pass-through bodies cannot be changed' : 'The provider reads the line from its own file';
 }
 

@@ -33,6 +33,8 @@ const inputKeys: Partial<Record<OperationName, readonly string[]>> = {
   rerank: ['query', 'documents'],
   // OpenAI names the text of a decision `input`, others `state`.
   createDecision: ['state', 'input'],
+  // `uploadBody` reads them.
+  uploadFile: ['files'],
 };
 const outputKeys: Partial<Record<OperationName, readonly string[]>> = {
   chatComplete: ['choices'],

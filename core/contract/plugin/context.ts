@@ -163,7 +163,7 @@ export class RequestContext {
   /** The facts about the price of a pass-through request; null on other routes and for requests that run no model. */
   passed: PassedRequest | null = null;
   /**
-   * A pass-through body from its beginning, whose first bytes were inspected; null if they were not, or if the body is buffered.
+   * A streamed body from its beginning, whose first bytes were inspected; null if they were not, or if the body is buffered.
    */
   peekedBody: RequestBody | null = null;
   /** The parts of a multipart body; its text fields are in `params` too. Null for every other body, and for forms that stream. */

@@ -58,6 +58,8 @@ export interface Plan {
   readonly readsBody: boolean;
   /** True if parameters determine the route. The parameters of pass-through bodies are then read too. */
   readonly readsParams: boolean;
+  /** True if a plugin judges the files of uploads, which are then held up to `FORM_BUFFER_MAX`. */
+  readonly readsUploads: boolean;
   /** Milliseconds for all attempts at all targets together; null = no limit. */
   readonly totalTimeMs: number | null;
   /** True if a target has a prompt of its own. */

@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { Target } from '../../contract/plugin/plan.ts';
 import { leaveDefaults, shapeParams } from '../../contract/plugin/requests/shape-params.ts';
+import { isUpload } from '../../contract/plugin/requests/uploads.ts';
 import type { Caller, Operation, OperationCall, OutgoingCall } from '../../contract/provider/provider.ts';
 import type { UpstreamCall, UpstreamTimeouts } from '../../contract/provider/upstream.ts';
 import type { FormPart } from '../../contract/values/bodies/form.ts';
@@ -112,7 +113,9 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     model: typeof params.model === 'string' ? params.model : '',
     stream: asksForStream(params, ctx.form !== null || ctx.streamedForm !== null),
     params,
-    form: ctx.form && (params === given && !ctx.bodyChanged ? ctx.form : shapedForm(ctx.form, given, params)),
+    form: isUpload(ctx)
+      ? null
+      : ctx.form && (params === given && !ctx.bodyChanged ? ctx.form : shapedForm(ctx.form, given, params)),
     pathParams: ctx.endpoint?.pathParams,
     query: ctx.query,
     header: (name) => ctx.request.header(name),
@@ -207,7 +210,7 @@ function otherContent(ctx: RequestContext, operation: Operation, call: Operation
   if (kind === 'none') return { contentType: null, body: null };
   if (kind !== 'stream') return null;
   const type = ctx.request.header('content-type') ?? 'application/octet-stream';
-  return { contentType: type, body: ctx.request.body.length === 0 ? null : ctx.takeBody(ctx.request.body) };
+  return { contentType: type, body: ctx.request.body.length === 0 ? null : ctx.takeBody(ctx.peekedBody ?? ctx.request.body) };
 }
 
 /** Returns the client's own bytes and boundary if the form is unchanged. */

@@ -139,6 +139,7 @@ export function compilePlan(
     onStreamEnd: pick(all, 'onStreamEnd'),
     readsBody,
     readsParams: all.some((hooks) => hooks.readsParams === true),
+    readsUploads: all.some((hooks) => hooks.readsUploads === true),
     hasPrompts: targets.some(({ promptId }) => promptId !== null),
     readsAhead: targets.length > 1 || targets.some(({ cache }) => cache !== null),
     totalTimeMs: source.config.targets ? (source.config.retry?.max_total_time_ms ?? null) : null,
@@ -164,7 +165,7 @@ function parseConfig(plugin: CorePlugin, config: GatewayConfig): unknown {
   throw invalidConfig(result.issues.map((issue) => `plugins.${plugin.name}.${issueText(issue, 'config')}`));
 }
 
-function pick<Name extends Exclude<keyof CoreHooks, 'readsParams'>>(
+function pick<Name extends Exclude<keyof CoreHooks, 'readsParams' | 'readsUploads'>>(
   all: readonly CoreHooks[],
   name: Name,
 ): NonNullable<CoreHooks[Name]>[] {

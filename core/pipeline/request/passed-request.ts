@@ -6,6 +6,7 @@ import {
   namesModelInMessages,
   type PassedRequest,
 } from '../../contract/plugin/requests/passed-traffic.ts';
+import { isUpload } from '../../contract/plugin/requests/uploads.ts';
 import type { Locations } from '../../contract/provider/passed-usage.ts';
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
@@ -176,8 +177,9 @@ async function peekParams(ctx: RequestContext, limits: BodyLimits): Promise<void
 }
 
 /** A text field may follow a file of any size. Uploads of files have no fields for checks, and forms above the limit are streamed. */
-function readFormBytes({ endpoint, request }: RequestContext, { formBytesMax }: BodyLimits): number {
-  return managesOnly(endpoint?.proxyPath ?? '') || request.body.length > formBytesMax ? formHeadBytes : formBytesMax;
+function readFormBytes(ctx: RequestContext, { formBytesMax }: BodyLimits): number {
+  const isRead = !managesOnly(ctx.endpoint?.proxyPath ?? '') || (ctx.plan.readsUploads && isUpload(ctx));
+  return isRead && ctx.request.body.length <= formBytesMax ? formBytesMax : formHeadBytes;
 }
 
 async function formParams(head: Uint8Array, contentType: string, isWhole: boolean): Promise<JsonObject | null> {

@@ -269,14 +269,13 @@ describe('forms with a text field behind a file', () => {
     expect(await send(path, form(200_000, 'a word'))).toBe(200);
   });
 
-  it.each(['/v1/audio/transcriptions', '/v1/any/route'])('%s: a form above the limit cannot be checked', async (path) => {
-    expect(await send(path, form(2_000_000, 'a word'))).toBe(446);
-    expect(await send(path, form(2_000_000, 'a word'), { failOnError: false })).toBe(200);
-  });
-
-  it('an upload of a large file is not checked', async () => {
-    expect(await send('/v1/proxy/files', form(2_000_000, 'a word'))).toBe(200);
-  });
+  it.each(['/v1/audio/transcriptions', '/v1/any/route', '/v1/proxy/files'])(
+    '%s: a form above the limit cannot be checked',
+    async (path) => {
+      expect(await send(path, form(2_000_000, 'a word'))).toBe(446);
+      expect(await send(path, form(2_000_000, 'a word'), { failOnError: false })).toBe(200);
+    },
+  );
 });
 
 describe('files in text that a request contains', () => {

@@ -1,0 +1,69 @@
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import { uploadsBatch } from '../../core/contract/plugin/requests/uploads.ts';
+import { type FormPart, partText } from '../../core/contract/values/bodies/form.ts';
+import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { textOfFile } from './encoded-texts.ts';
+
+/**
+ * Returns an upload as checks read it: its fields, and in `files` the names of its files and their texts. Lines of a batch are read when the batch is
+ * created. Null: the form cannot be read. Rejects with `overloaded`.
+ */
+export async function uploadBody(ctx: RequestContext): Promise<JsonObject | null> {
+  const { form } = ctx;
+  if (form === null) return ctx.request.body.length === 0 ? {} : null;
+  const files: string[] = [];
+  const isBatch = uploadsBatch(form);
+  for (const part of form) {
+    if (part.filename === null) continue;
+    files.push(part.filename);
+    if (isBatch) continue;
+    const text = textOf(part);
+    if (text === null) continue;
+    ctx.holdBytes(part.body.length);
+    files.push(text);
+    if (startsJson.test(text) && text.includes('\\')) files.push(await ctx.inTurns(unescapeSteps(text)));
+  }
+  const fields = form.filter(({ filename }) => filename === null).map((part) => [part.name, partText(part)]);
+  return { ...Object.fromEntries(fields), files };
+}
+
+/** The text of a file. Null for one that is no text, such as an image: as in messages, checks do not read it. */
+function textOf({ filename, contentType, body }: FormPart): string | null {
+  const type = textNames.test(filename ?? '') ? 'text/plain' : contentType;
+  return textOfFile(body, type);
+}
+
+const textNames = /\.(?:txt|md|markdown|csv|tsv|jsonl?|ndjson|ya?ml|xml|html?|tex|log)$/i;
+
+/** JSON or lines of it. */
+const startsJson = /^\s*[[{"]/;
+
+/** Characters that are unescaped in one turn of the event loop. */
+const stepChars = 256 * 1024;
+
+/** Returns JSON with its escapes replaced by what they stand for, so that words in it are whole. */
+function* unescapeSteps(text: string): Generator<void, string> {
+  const pieces: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    const end = afterEscapes(text, at + stepChars);
+    pieces.push(text.slice(at, end).replace(escapes, unescaped));
+    at = end;
+    yield;
+  }
+  return pieces.join('');
+}
+
+/** Returns the next index behind a comma or a line end, which no escape contains. */
+function afterEscapes(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && text[at - 1] !== ',' && text[at - 1] !== '\n') at++;
+  return at;
+}
+
+const escapes = /\\(?:u([0-9a-fA-F]{4})|([^u]))/g;
+const characters: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
+
+function unescaped(_escape: string, hex: string | undefined, letter: string | undefined): string {
+  if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16));
+  return characters[letter as string] ?? (letter as string);
+}
