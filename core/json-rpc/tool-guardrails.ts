@@ -13,6 +13,8 @@ import { type ClientMessage, guardrailDenied, RpcError, type RpcId } from './mes
 export interface ToolChecks {
   /** Returns the message with its changed arguments; the same message if they did not change. Throws RpcError -32446. */
   checkArguments(message: ClientMessage): Maybe<ClientMessage>;
+  /** The same for replies to questions of the server, in `inputResponses`, without the checks that demand a form. */
+  checkReplies(message: ClientMessage): Maybe<ClientMessage>;
   /** The same for a message that calls no tool: all its parameters but those of the protocol, without the checks that demand a form. */
   checkParams(message: ClientMessage): Maybe<ClientMessage>;
   /** Returns the result after all changes; null: results pass unread. The function throws RpcError -32446. */
@@ -114,20 +116,22 @@ function checksOf(guard: ToolGuard, ctx: RequestContext, input: List, output: Li
     return isPromise(verdict) ? verdict.then((done) => concluded(done, id)) : concluded(verdict, id);
   };
   const ofOthers = { input: guard.ofOthers(input), output: guard.ofOthers(output) };
+  const judge = (list: List, message: ClientMessage): Maybe<ClientMessage> => {
+    if (list.length === 0) return message;
+    const { name, arguments: sent, inputResponses } = message.params;
+    const further = furtherParams(message);
+    const body = {
+      ...{ name, arguments: sent ?? {} },
+      ...(inputResponses === undefined ? {} : { inputResponses }),
+      ...(further === null ? {} : { others: further }),
+    };
+    const conclude = (changed: JsonObject): ClientMessage => (changed === body ? message : withArguments(message, changed));
+    const checked = run(list, message.id, body);
+    return isPromise(checked) ? checked.then(conclude) : conclude(checked);
+  };
   return {
-    checkArguments(message) {
-      if (input.length === 0) return message;
-      const { name, arguments: sent, inputResponses } = message.params;
-      const further = furtherParams(message);
-      const body = {
-        ...{ name, arguments: sent ?? {} },
-        ...(inputResponses === undefined ? {} : { inputResponses }),
-        ...(further === null ? {} : { others: further }),
-      };
-      const conclude = (changed: JsonObject): ClientMessage => (changed === body ? message : withArguments(message, changed));
-      const checked = run(input, message.id, body);
-      return isPromise(checked) ? checked.then(conclude) : conclude(checked);
-    },
+    checkArguments: (message) => judge(input, message),
+    checkReplies: (message) => judge(ofOthers.input, message),
     checkParams(message) {
       if (ofOthers.input.length === 0) return message;
       const { _meta, ...params } = message.params;

@@ -23,7 +23,7 @@ export async function checkedReply<Sent extends Pick<Outgoing, 'body' | 'message
   const inputResponses = { reply: reply[member] };
   const asked = { kind: 'request' as const, id: call.id, method: 'tools/call', params: { name: '', inputResponses } };
   try {
-    const checked = await checks.checkArguments(asked);
+    const checked = await checks.checkReplies(asked);
     if (checked === asked) return outgoing;
     return { ...outgoing, body: bodyOf({ ...reply, [member]: (checked.params.inputResponses as JsonObject).reply }) };
   } catch (thrown) {

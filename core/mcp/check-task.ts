@@ -10,7 +10,7 @@ export function isOfTask(method: string | null): boolean {
 /** Runs the input guardrails on replies to the questions of a task. Throws RpcError -32446. */
 export async function checkedTask(checks: ToolChecks, message: ClientMessage): Promise<ClientMessage> {
   if (message.params.inputResponses === undefined) return message;
-  const checked = await checks.checkArguments(message);
+  const checked = await checks.checkReplies(message);
   if (checked === message) return message;
   return { ...message, params: { ...message.params, inputResponses: checked.params.inputResponses } };
 }

@@ -15,6 +15,7 @@ const guardrails = {
   exist: () => true,
   of: () => ({
     checkArguments: (message: never) => message,
+    checkReplies: (message: never) => message,
     checkParams: (message: never) => message,
     checkOther: null,
     checkResult: (_id: unknown, result: JsonObject): JsonObject => {

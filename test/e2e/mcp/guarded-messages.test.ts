@@ -158,6 +158,8 @@ describe('guardrails of tools that demand a text or a form of it', () => {
   it.each<[string, JsonObject, JsonObject]>([
     ['a notice without a text', { jsonrpc: '2.0', method: 'notifications/roots/list_changed' }, {}],
     ['a request whose result has no text', subscribe, {}],
+    ['a reply without a text to a question', { jsonrpc: '2.0', id: 'q', result: { roots: [] } }, {}],
+    ['a short reply to a question', { jsonrpc: '2.0', id: 'q', result: { action: 'decline' } }, {}],
     ['a request with a short text', request('prompts/get', { name: 'p', arguments: { a: 'b' } }), { messages: [] }],
   ])('pass %s', async (_name, message, result) => {
     const strict = await client.begin('strict');
