@@ -36,6 +36,7 @@ import type { ServerSettings } from './server/server-settings.ts';
 import type { Transports } from './server/transports.ts';
 import { streamOf } from './sessions/body-stream.ts';
 import type { OwnSessions } from './sessions/own-sessions.ts';
+import { refuseInSession } from './sessions/refuse-question.ts';
 import { isListening, sealSession, sendAuthorised, sessionNamed } from './sessions/send-in-session.ts';
 import type { SessionIds } from './sessions/session-id.ts';
 import { exchangeSse } from './sse/exchange-sse.ts';
@@ -141,6 +142,7 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
       checks: outgoing.checks ?? (ctx.request.method === 'GET' ? await otherChecks(work) : null),
       session: sessionOf(work),
     },
+    ...(named === null || named.client ? {} : { refuse: refuseInSession(sender, named.upstream) }),
     dropsTaskResults: isStream && work.parts.toolGuardrails.exist(ctx, server.document),
     onReply(message) {
       isReplied = true;

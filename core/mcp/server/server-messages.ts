@@ -28,6 +28,8 @@ export interface Reading {
   readonly dropsTaskResults?: boolean;
   /** Called when the reply to the request was read; with null for a message that is too long to be read, which may be the reply. */
   readonly onReply?: (message: JsonObject | null) => void;
+  /** Called with a denied question of the server, which waits for a reply. Absent: it gets none. */
+  readonly refuse?: (question: JsonObject) => void;
 }
 
 /** Reads the messages of a server, without the credentials that it repeats in failures. */
@@ -36,7 +38,7 @@ export function messageReader(reading: Reading): MessageReader {
 }
 
 function readerOf(reading: Reading): MessageReader {
-  const { server, call, session, dropsTaskResults, onReply } = reading;
+  const { server, call, session, dropsTaskResults, onReply, refuse } = reading;
   const { checkResult = null, checkOther = null } = reading.checks ?? {};
   /** True after a denied question of the server: the client has the denial as its reply. */
   let isEnded = false;
@@ -48,6 +50,9 @@ function readerOf(reading: Reading): MessageReader {
     return result === message.result ? null : JSON.stringify({ ...message, result });
   };
   const onQuestion = (question: JsonObject): void => {
+    refuse?.(question);
+    // The stream of a session belongs to no request.
+    if (call.id === null) return;
     isEnded = true;
     onReply?.(question);
   };
@@ -111,7 +116,7 @@ function guarded(message: JsonObject, call: McpCall, check: Check): Maybe<string
   );
 }
 
-/** Runs the guardrails on a notification or a question of the server. A denied question ends the request of the client, whose server waits for a reply. */
+/** Runs the guardrails on a notification or a question of the server. A denied question ends the request of the client. */
 function told(
   message: JsonObject,
   call: McpCall,
@@ -125,9 +130,9 @@ function told(
   };
   const denied = (thrown: unknown): string => {
     const denial = denialOf(thrown, call);
-    if (message.id === undefined || call.id === null) return '';
+    if (message.id === undefined) return '';
     onQuestion(message);
-    return denial;
+    return call.id === null ? '' : denial;
   };
   return concluded(() => check(call.id, given), sent, denied);
 }

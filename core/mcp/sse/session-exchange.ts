@@ -13,6 +13,7 @@ import { listeningOf } from '../server/listening.ts';
 import { otherChecks } from '../server/other-checks.ts';
 import { calledServer, lostDetail, noSessionDetail, rejectionIn } from '../server/server-errors.ts';
 import { messageReader } from '../server/server-messages.ts';
+import { refuseWith } from '../sessions/refuse-question.ts';
 import { callerOf, type SessionState } from '../sessions/session-id.ts';
 import { eventReply, onDisconnect, readMessage, sendRead } from './sse-reply.ts';
 import type { SseSessionAddress } from './sse-sessions.ts';
@@ -76,7 +77,7 @@ async function request(
 ): Promise<AttemptReply> {
   const { ctx, call, server, parts } = work;
   const reply = eventReply(work, call.id);
-  const reader = messageReader({ server, call, checks, session: null });
+  const reader = messageReader({ server, call, checks, session: null, refuse: refuseAt(work, at) });
   const events = sendRead(reply, reader);
   const question: Question = { onEvent: events.send, onCancel: onDisconnect(ctx) };
   try {
@@ -93,7 +94,8 @@ async function stream(work: Work, at: SseSessionAddress): Promise<AttemptReply> 
   const { ctx, parts, server, call } = work;
   await parts.sseSessions.run(at, { action: 'check', message: {}, headers: [] }, silent);
   const reply = eventReply(work, null);
-  const reader = messageReader({ server, call, checks: await otherChecks(work), session: null });
+  const checks = await otherChecks(work);
+  const reader = messageReader({ server, call, checks, session: null, refuse: refuseAt(work, at) });
   const events = sendRead(reply, reader);
   reply.open();
   let end = (): void => {};
@@ -114,6 +116,10 @@ async function stream(work: Work, at: SseSessionAddress): Promise<AttemptReply> 
     unwatch();
     removed();
   }
+}
+
+function refuseAt({ parts }: Work, at: SseSessionAddress) {
+  return refuseWith((message) => parts.sseSessions.run(at, { action: 'notify', message, headers: [] }, silent));
 }
 
 /** Runs as an attempt at the server. */

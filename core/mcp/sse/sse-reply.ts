@@ -24,6 +24,8 @@ export interface EventReply {
 export function eventReply({ ctx, sink, options }: Pick<Work, 'ctx' | 'sink' | 'options'>, id: RpcId | null): EventReply {
   let isOpen = false;
   let isFull = false;
+  /** True after a denied question of the server: its denial is the reply. */
+  let isReplied = false;
   const write = (text: string): void => {
     const bytes = Buffer.from(eventText(text, 'message'));
     ctx.replyBytes += bytes.length;
@@ -38,6 +40,7 @@ export function eventReply({ ctx, sink, options }: Pick<Work, 'ctx' | 'sink' | '
       sink.write(Buffer.from(': open\n\n'));
     },
     send(message) {
+      if (message.method === undefined && message.id === id) isReplied = true;
       if (!isOpen) open();
       if (!isFull) write(JSON.stringify(message));
     },
@@ -50,6 +53,7 @@ export function eventReply({ ctx, sink, options }: Pick<Work, 'ctx' | 'sink' | '
     },
     fail(thrown) {
       if (!isOpen) throw thrown;
+      if (isReplied) return streamed;
       if (thrown instanceof RpcError) write(errorBody(id, thrown.rpcCode, thrown.message, thrown.data));
       else write(errorBody(id, rpcCodes.internal, thrown instanceof GatewayError ? thrown.message : 'Internal error'));
       return streamed;
