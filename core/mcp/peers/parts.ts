@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { newEntryCache } from '../../contract/entry-cache.ts';
+import { endsWithHalf } from '../../contract/values/text/surrogates.ts';
 
 /** Maximum length of a part in characters. NATS accepts 1 MiB by default. */
 const partLengthMax = 192 * 1024;
@@ -38,7 +39,7 @@ export function partsOf(from: string, number: number, text: string, length: numb
   const texts: string[] = [];
   for (let start = 0; start < text.length || texts.length === 0; ) {
     const end = start + length;
-    const cut = isHighSurrogate(text.charCodeAt(end - 1)) ? end - 1 : end;
+    const cut = endsWithHalf(text, end) ? end - 1 : end;
     texts.push(text.slice(start, cut));
     start = cut;
   }
@@ -99,8 +100,4 @@ export function readPart(sealed: string): Part | null {
   if (!found) return null;
   const [head, from = '', number, index, count] = found;
   return { from, number: Number(number), index: Number(index), count: Number(count), text: sealed.slice(head.length) };
-}
-
-function isHighSurrogate(code: number): boolean {
-  return code >= 0xd800 && code < 0xdc00;
 }

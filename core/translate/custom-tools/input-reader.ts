@@ -1,4 +1,5 @@
 import { parseObject } from '../../contract/values/json/json.ts';
+import { endsWithHalf } from '../../contract/values/text/surrogates.ts';
 
 /** Reads the input of a custom tool from the arguments of a function, piece by piece. */
 export interface InputReader {
@@ -86,8 +87,7 @@ export function inputReader(): InputReader {
   return {
     push(piece) {
       const text = half + read(piece);
-      const last = text.charCodeAt(text.length - 1);
-      const isHalf = last >= 0xd800 && last <= 0xdbff;
+      const isHalf = endsWithHalf(text, text.length);
       half = isHalf ? text.slice(-1) : '';
       return isHalf ? text.slice(0, -1) : text;
     },

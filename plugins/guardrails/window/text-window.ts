@@ -1,3 +1,4 @@
+import { endsWithHalf } from '../../../core/contract/values/text/surrogates.ts';
 import type { WindowSearch } from './search.ts';
 
 /** Code units before the window that a search can see, for word boundaries and the like. */
@@ -51,6 +52,5 @@ export class TextWindow {
 
 /** Returns the index, or the one before it if it is in the middle of a surrogate pair. */
 function beforePair(text: string, index: number): number {
-  const unit = text.charCodeAt(index - 1);
-  return index > 0 && index < text.length && unit >= 0xd800 && unit <= 0xdbff ? index - 1 : index;
+  return index < text.length && endsWithHalf(text, index) ? index - 1 : index;
 }

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import type { JsonObject } from '../../../contract/values/json/json.ts';
+import { endsWithHalf } from '../../../contract/values/text/surrogates.ts';
 import { stepBytes } from './json-steps.ts';
 
 /** Estimated characters of a number, and of the punctuation of a string or container. */
@@ -98,7 +99,7 @@ class StepEncoder {
     for (let at = 0; at < text.length; ) {
       let end = Math.min(at + stepBytes, text.length);
       // The halves of a surrogate pair would be written as two escapes.
-      if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end--;
+      if (end < text.length && endsWithHalf(text, end)) end--;
       this.#put(JSON.stringify(text.slice(at, end)).slice(1, -1));
       at = end;
       yield;
@@ -147,8 +148,4 @@ function membersOf(value: readonly unknown[] | JsonObject): string {
 /** An object in which `__proto__` is an ordinary name. */
 function emptyRun(): JsonObject {
   return Object.create(null) as JsonObject;
-}
-
-function isHighSurrogate(code: number): boolean {
-  return code >= 0xd800 && code <= 0xdbff;
 }
