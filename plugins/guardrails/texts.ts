@@ -13,46 +13,56 @@ import { everyText, notText, type Path, type TextPart } from './every-text.ts';
 export const scopes = ['last_message', 'user_messages', 'all_messages'] as const;
 export type Scope = (typeof scopes)[number];
 
-/** Keys of requests and responses that hold text, by operation. Operations that are not listed have none. */
-const inputKeys: Partial<Record<OperationName, readonly string[]>> = {
-  chatComplete: ['messages'],
-  complete: ['prompt'],
-  embed: ['input'],
-  messages: ['messages'],
-  messagesCountTokens: ['messages'],
-  createModelResponse: ['input'],
-  countResponseInputTokens: ['input'],
-  compactModelResponse: ['input'],
-  createSpeech: ['input'],
-  createTranscription: ['prompt'],
-  createTranslation: ['prompt'],
-  imageGenerate: ['prompt'],
-  imageEdit: ['prompt'],
-  imageVariation: ['prompt'],
-  moderate: ['input'],
-  rerank: ['query', 'documents'],
-  // OpenAI names the text of a decision `input`, others `state`.
-  createDecision: ['state', 'input'],
-  // `uploadBody` reads them.
-  uploadFile: ['files'],
-};
-const outputKeys: Partial<Record<OperationName, readonly string[]>> = {
-  chatComplete: ['choices'],
-  complete: ['choices'],
-  messages: ['content'],
-  createModelResponse: ['output'],
-  getModelResponse: ['output'],
+type Keys = readonly string[] | null;
+const noText = { input: null, output: null } as const;
+
+/**
+ * Keys that hold text in requests and in replies, by operation; null: no text that checks read. Each operation is listed, so that the compiler asks
+ * for those of a new one: without keys, guardrails skip its bodies.
+ */
+const textKeys: Readonly<Record<OperationName, { readonly input: Keys; readonly output: Keys }>> = {
+  chatComplete: { input: ['messages'], output: ['choices'] },
+  complete: { input: ['prompt'], output: ['choices'] },
+  embed: { input: ['input'], output: null },
+  messages: { input: ['messages'], output: ['content'] },
+  messagesCountTokens: { input: ['messages'], output: null },
+  createModelResponse: { input: ['input'], output: ['output'] },
+  getModelResponse: { input: null, output: ['output'] },
+  deleteModelResponse: noText,
+  // The items include texts of earlier responses.
+  listResponseInputItems: { input: null, output: ['data'] },
   // Text of a background response until then.
-  cancelModelResponse: ['output'],
-  compactModelResponse: ['output'],
-  // They include texts of earlier responses.
-  listResponseInputItems: ['data'],
-  createTranscription: ['text'],
-  createTranslation: ['text'],
-  ocr: ['pages', 'document_annotation'],
-  // A model has rewritten the prompt. `text`: the texts of a stream.
-  imageGenerate: ['data', 'text'],
-  imageEdit: ['data', 'text'],
+  cancelModelResponse: { input: null, output: ['output'] },
+  countResponseInputTokens: { input: ['input'], output: null },
+  compactModelResponse: { input: ['input'], output: ['output'] },
+  createSpeech: { input: ['input'], output: null },
+  createTranscription: { input: ['prompt'], output: ['text'] },
+  createTranslation: { input: ['prompt'], output: ['text'] },
+  // A model has rewritten the prompt in `data`. `text`: the texts of a stream.
+  imageGenerate: { input: ['prompt'], output: ['data', 'text'] },
+  imageEdit: { input: ['prompt'], output: ['data', 'text'] },
+  imageVariation: { input: ['prompt'], output: null },
+  moderate: { input: ['input'], output: null },
+  rerank: { input: ['query', 'documents'], output: null },
+  ocr: { input: null, output: ['pages', 'document_annotation'] },
+  // OpenAI names the text of a decision `input`, others `state`.
+  createDecision: { input: ['state', 'input'], output: null },
+  // Files are not read when they are uploaded. Lines of batches are checked one by one.
+  // `uploadBody` reads them.
+  uploadFile: { input: ['files'], output: null },
+  listFiles: noText,
+  retrieveFile: noText,
+  retrieveFileContent: noText,
+  deleteFile: noText,
+  createBatch: noText,
+  listBatches: noText,
+  retrieveBatch: noText,
+  getBatchOutput: noText,
+  cancelBatch: noText,
+  createFinetune: noText,
+  listFinetunes: noText,
+  retrieveFinetune: noText,
+  cancelFinetune: noText,
 };
 /** Operations whose replies have another form than messages. Every text of their keys is read in every scope. */
 const otherReplies: ReadonlySet<OperationName> = new Set([
@@ -60,7 +70,7 @@ const otherReplies: ReadonlySet<OperationName> = new Set([
 ]);
 /** True for operations whose replies are messages of a model, in one of the formats of the clients. */
 export function repliesWithMessages(operation: OperationName | null): boolean {
-  const [key = ''] = (operation !== null && outputKeys[operation]) || [];
+  const [key = ''] = (operation !== null && textKeys[operation].output) || [];
   return ['choices', 'content', 'output'].includes(key);
 }
 /** Keys of requests whose values are any JSON: names and numbers in it are read too. */
@@ -136,7 +146,11 @@ const ofRequest: ReadonlySet<string> = new Set([
   ...['instructions', 'prompt', 'tools', 'text', 'reasoning', 'metadata', 'user', 'safety_identifier', 'prompt_cache_key'],
 ]);
 
-const namesOfTexts: ReadonlySet<string> = new Set([...Object.values(inputKeys).flat(), ...systemKeys, ...foreignKeys]);
+const namesOfTexts: ReadonlySet<string> = new Set([
+  ...Object.values(textKeys).flatMap(({ input }) => input ?? []),
+  ...systemKeys,
+  ...foreignKeys,
+]);
 
 /** Returns the members of a request that checks can read; null if there are none. */
 export function textMembers(params: Readonly<JsonObject> | null): JsonObject | null {
@@ -149,7 +163,7 @@ export function hasText(ctx: RequestContext, side: 'input' | 'output'): boolean 
   const operation = ctx.endpoint?.operation ?? null;
   if (ctx.request.webSocketProtocols) return true;
   if (operation === null) return isPassed(ctx) && !(side === 'input' && readsOnly(ctx));
-  return (side === 'input' ? inputKeys : outputKeys)[operation] !== undefined;
+  return textKeys[operation][side] !== null;
 }
 
 /** True for a request that runs no model and sends no text, such as a list of stored messages. */
@@ -173,8 +187,8 @@ export function textParts(operation: OperationName | null, side: 'input' | 'outp
     everyText(body, [], parts);
     return parts.filter(({ text }) => text !== '');
   }
-  const keys = (side === 'input' ? inputKeys : outputKeys)[operation];
-  if (keys === undefined) return [];
+  const keys = textKeys[operation][side];
+  if (keys === null) return [];
   if (scope === 'all_messages') {
     const isReply = side === 'output';
     for (const key of new Set([...(isReply ? [] : systemKeys), ...keys, ...Object.keys(body)])) {
