@@ -19,12 +19,13 @@ const inserts = ['/logs'];
 const here = fileURLToPath(new URL('.', import.meta.url));
 
 let generated: { readonly folder: string; readonly sdk: Record<string, Call> } | null = null;
+let folder: string | null = null;
 
 /** Generates the client once: its description does not depend on the database. */
 async function generate(document: OpenApiDocument): Promise<NonNullable<typeof generated>> {
   if (generated) return generated;
   // Inside the repository, so that the client's imports resolve. The test removes it.
-  const folder = await mkdtemp(join(here, '.generated-'));
+  folder = await mkdtemp(join(here, '.generated-'));
   await writeFile(join(folder, 'openapi.json'), JSON.stringify(document));
   await createClient({
     input: join(folder, 'openapi.json'),
@@ -37,7 +38,7 @@ async function generate(document: OpenApiDocument): Promise<NonNullable<typeof g
 }
 
 afterAll(async () => {
-  if (generated) await rm(generated.folder, { recursive: true, force: true });
+  if (folder) await rm(folder, { recursive: true, force: true });
 });
 
 describe.each(embeddedDatabases)('a client generated from the API description, on %s', (database) => {
