@@ -1,9 +1,9 @@
 import { standardResources } from '../../core/contract/protocol/resources.ts';
 import type { ScopesByType } from '../http/caller/callers.ts';
 
-/** All scopes, by the types of key that may hold them. */
 const crud = ['create', 'read', 'update', 'delete', 'list'] as const;
 
+/** Scopes that keys of workspaces and of organisations may have. */
 const workspaceResources = each(crud, [
   ...standardResources.map((name) => name.replaceAll('-', '_')),
   'workspace_integrations',

@@ -1,7 +1,7 @@
 /**
  * Folders of `admin/resources`, and the only list of resources: the control plane loads `admin/resources/<name>/resource.ts`. `standard`:
  * gateways send `/v1/<name>` to the control plane, and keys can have the scopes `<name>.create`, `.read`, `.update`, `.delete` and
- * `.list`, with `_` for `-`. `own`: the paths and scopes of the resource are listed where they are defined.
+ * `.list`, with `_` for `-`. `own`: `core/endpoints/control-plane-paths.ts` lists its paths, and `admin/access/scopes.ts` its scopes.
  */
 const resources: Readonly<Record<string, 'standard' | 'own'>> = {
   'agent-integrations': 'own',

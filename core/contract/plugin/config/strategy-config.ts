@@ -103,8 +103,10 @@ export const strategy = v.strictObject({
 
 export type StrategyConfig = v.InferOutput<typeof strategy>;
 
-/** Fields that only some modes use. The other modes reject them, because they would have no effect. */
-const modesOfField: Readonly<Record<string, readonly StrategyConfig['mode'][]>> = {
+type StrategyField = Exclude<keyof StrategyConfig, 'mode'>;
+
+/** The modes that use each field. The other modes reject it, because it would have no effect. */
+const modesOfField: Readonly<Record<StrategyField, readonly StrategyConfig['mode'][]>> = {
   on_status_codes: ['fallback'],
   conditions: ['conditional'],
   default: ['conditional'],
