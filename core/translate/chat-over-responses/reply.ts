@@ -4,7 +4,7 @@ import type { Usage } from '../../contract/values/models/usage.ts';
 import { asChatUsage } from '../../formats/openai/as-chat-usage.ts';
 import { streamError } from '../../formats/openai/provider-error.ts';
 import { dropFromReply } from '../../formats/reply-notes.ts';
-import { inputOf } from '../message-events.ts';
+import { toolInput } from '../tool-input.ts';
 import { betweenSummaries, reasoningOf, toBlock } from './signed-reasoning.ts';
 
 /**
@@ -138,7 +138,7 @@ function blocksOf(output: readonly JsonObject[]): JsonObject[] {
   for (const item of output) {
     if (item.type === 'reasoning') blocks.push(...[toBlock(item)].filter(isObject));
     else if (item.type === 'function_call')
-      blocks.push({ type: 'tool_use', id: item.call_id ?? item.id, name: item.name, input: inputOf(item.arguments) });
+      blocks.push({ type: 'tool_use', id: item.call_id ?? item.id, name: item.name, input: toolInput(item.arguments) });
     // As models with functions only call a custom tool (core/translate/custom-tools).
     else if (item.type === 'custom_tool_call')
       blocks.push({ type: 'tool_use', id: item.call_id ?? item.id, name: item.name, input: { input: item.input ?? '' } });

@@ -4,8 +4,9 @@ import { citationOfFile, isRangeless } from '../../formats/document-citations.ts
 import { webAddressIn } from '../../formats/openai/url-citations.ts';
 import { adaptInReply, dropFromReply } from '../../formats/reply-notes.ts';
 import { sealBlock } from '../../formats/sealed-blocks.ts';
-import { fieldsOf, inputOf, type MessageSink } from '../message-events.ts';
+import { fieldsOf, type MessageSink } from '../chat-message-reader.ts';
 import { callIdOf } from '../reply-fields.ts';
+import { toolInput } from '../tool-input.ts';
 import { WholeObject } from '../whole-object.ts';
 import { ownNames } from './tool-names.ts';
 
@@ -176,7 +177,7 @@ export function blocksOfEvents(events: readonly JsonObject[]): JsonObject[] {
       else if (delta.type === 'input_json_delta') input += String(delta.partial_json);
       else for (const name of ['text', 'thinking', 'signature']) if (name in delta) block[name] = `${block[name]}${delta[name]}`;
     } else if (type === 'content_block_stop' && block.type === 'tool_use') {
-      block.input = inputOf(input);
+      block.input = toolInput(input);
       input = '';
     }
   }

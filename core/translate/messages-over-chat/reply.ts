@@ -2,7 +2,7 @@ import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { emptyUsage, type Usage } from '../../contract/values/models/usage.ts';
 import { dropFromReply, dropUnread } from '../../formats/reply-notes.ts';
-import { messageReader } from '../message-events.ts';
+import { ChatMessageReader } from '../chat-message-reader.ts';
 import { idInFormat, passedFields, reportChoice } from '../reply-fields.ts';
 import { blockSequence, blocksOfEvents } from './block-sequence.ts';
 import { endingOf } from './stop-reason.ts';
@@ -15,7 +15,7 @@ export function toMessagesReply(completion: JsonObject, usage: Usage | null, cal
   const { id, model, choices } = completion;
   const choice = Array.isArray(choices) && isObject(choices[0]) ? choices[0] : {};
   const blocks = blockSequence(call, seals);
-  const reader = messageReader(blocks, call);
+  const reader = new ChatMessageReader(blocks, call);
   const events = isObject(choice.message) ? reader.add(choice.message, choice.logprobs) : [];
   const content = blocksOfEvents([...events, ...reader.finish(), ...blocks.finish()]);
   reportMessagesChoice(choice, call);

@@ -7,7 +7,7 @@ import { errorIn } from '../../formats/openai/chat-stream-reader.ts';
 import { errorObject } from '../../formats/openai/provider-error.ts';
 import { withToolIndexes } from '../../formats/openai/tool-indexes.ts';
 import { dropFromReply } from '../../formats/reply-notes.ts';
-import { messageReader } from '../message-events.ts';
+import { ChatMessageReader } from '../chat-message-reader.ts';
 import { idInFormat, keepFields, passedFields } from '../reply-fields.ts';
 import { blockSequence } from './block-sequence.ts';
 import { messagesUsage, reportMessagesChoice } from './reply.ts';
@@ -23,7 +23,7 @@ export function messagesStream(chat: Operation, chatCall: OperationCall, call: O
   const inner = chat.translateStream?.(chatCall) ?? null;
   const reader = chat.streamReader();
   const blocks = blockSequence(call, seals);
-  const messages = messageReader(blocks, call);
+  const messages = new ChatMessageReader(blocks, call);
   let started = false;
   const indexed = withToolIndexes();
   let over = false;

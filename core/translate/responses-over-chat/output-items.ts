@@ -4,7 +4,7 @@ import { fileCitationOf } from '../../formats/document-citations.ts';
 import { webAddressIn } from '../../formats/openai/url-citations.ts';
 import { adaptInReply, dropFromReply } from '../../formats/reply-notes.ts';
 import { sealBlock } from '../../formats/sealed-blocks.ts';
-import type { MessageSink } from '../message-events.ts';
+import type { MessageSink } from '../chat-message-reader.ts';
 import { callIdOf } from '../reply-fields.ts';
 import { messageItem } from './output-message.ts';
 import { reasoningItem } from './output-reasoning.ts';

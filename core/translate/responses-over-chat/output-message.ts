@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../contract/values/json/json.ts';
-import { fieldsOf } from '../message-events.ts';
+import { fieldsOf } from '../chat-message-reader.ts';
 import type { OutputItem } from './output-items.ts';
 
 /** A `message` item with parts of text and refusal, in order. */

@@ -2,7 +2,7 @@ import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import type { Usage } from '../../contract/values/models/usage.ts';
 import { dropFromReply } from '../../formats/reply-notes.ts';
-import { messageReader } from '../message-events.ts';
+import { ChatMessageReader } from '../chat-message-reader.ts';
 import { idInFormat, passedFields, reportChoice } from '../reply-fields.ts';
 import { outputItems } from './output-items.ts';
 import { endingOf, responseObject } from './response-object.ts';
@@ -17,7 +17,7 @@ export function toResponse(completion: JsonObject, usage: Usage | null, call: Op
   const choice = Array.isArray(choices) && isObject(choices[0]) ? choices[0] : {};
   const ending = endingOf(choice.finish_reason);
   const items = outputItems(call, seals);
-  const reader = messageReader(items, call);
+  const reader = new ChatMessageReader(items, call);
   if (isObject(choice.message)) reader.add(choice.message, choice.logprobs);
   reader.finish();
   reportChoice(choice, call);

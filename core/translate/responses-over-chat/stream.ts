@@ -5,7 +5,7 @@ import { errorIn } from '../../formats/openai/chat-stream-reader.ts';
 import { errorObject } from '../../formats/openai/provider-error.ts';
 import { withToolIndexes } from '../../formats/openai/tool-indexes.ts';
 import { dropFromReply } from '../../formats/reply-notes.ts';
-import { messageReader } from '../message-events.ts';
+import { ChatMessageReader } from '../chat-message-reader.ts';
 import { idInFormat, keepFields, reportChoice } from '../reply-fields.ts';
 import { outputItems } from './output-items.ts';
 import { type Ending, endingOf, responseObject } from './response-object.ts';
@@ -20,7 +20,7 @@ export function responseStream(chat: Operation, chatCall: OperationCall, call: O
   const inner = chat.translateStream?.(chatCall) ?? null;
   const reader = chat.streamReader();
   const items = outputItems(call, seals);
-  const messages = messageReader(items, call);
+  const messages = new ChatMessageReader(items, call);
   /** Top-level fields that the response preserves. */
   const passed: JsonObject = {};
   let { id, model, sequence } = { id: '', model: call.model, sequence: 0 };

@@ -5,7 +5,7 @@ import { annotationsOf } from '../../../formats/anthropic/citations.ts';
 import { chatChunks } from '../../../formats/openai/chat-chunks.ts';
 import { dropFromReply, dropUnread } from '../../../formats/reply-notes.ts';
 import { kindOf } from '../../../formats/sealed-blocks.ts';
-import { inputOf } from '../../../translate/message-events.ts';
+import { toolInput } from '../../../translate/tool-input.ts';
 import { eventError } from '../errors.ts';
 import { toChatUsage, usageOfReply } from '../usage.ts';
 import { imageOf, isServerTool, nativeBlock, serverToolBlock, stopSequence } from './chat-reply.ts';
@@ -140,7 +140,7 @@ export function chatStream(call: OperationCall): StreamTranslator {
     const made = isObject(image) ? imageOf(image.format, image.source) : null;
     if (made !== null) return emit({ images: [made] });
     if (call.strict) dropFromReply(call, isObject(toolUse) ? toolUse.type : kindOf(block));
-    const whole = isObject(toolUse) ? serverToolBlock({ ...toolUse, input: inputOf(input) }) : nativeBlock(block);
+    const whole = isObject(toolUse) ? serverToolBlock({ ...toolUse, input: toolInput(input) }) : nativeBlock(block);
     const { type, ...fields } = whole;
     return emit(piece(index, String(type), fields));
   };
