@@ -1,6 +1,5 @@
 import { DriverException } from '@mikro-orm/core';
 import { isDatabaseAway, isTlsCode } from './is-database-away.ts';
-import { ObjectStoreError } from './object-store/object-store.ts';
 
 /** The fields of a log line about a failure. A type and not an interface, so that it is a JsonObject. */
 export type FailureFields = {
@@ -34,7 +33,7 @@ export function failureFields(thrown: unknown): FailureFields {
       constraint: typeof constraint === 'string' ? constraint : null,
       ...(isAway ? { databaseAway: true } : {}),
     },
-    stack: thrown instanceof ObjectStoreError ? '' : framesOf(thrown),
+    stack: thrown.name === 'ObjectStoreError' ? '' : framesOf(thrown),
   };
 }
 

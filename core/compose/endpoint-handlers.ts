@@ -9,6 +9,7 @@ import { explainConfig } from '../explain/explain-config.ts';
 import { listModels } from '../model-list/list-models.ts';
 import { adoptDeployment } from '../pipeline/adopt-deployment.ts';
 import { type Dispatcher, dispatch } from '../pipeline/dispatch.ts';
+import { readUpload } from '../pipeline/request/read-upload.ts';
 import type { EndpointHandler, EndpointHandlers, PipelineOptions } from '../pipeline/run.ts';
 import { promptSteps } from '../prompts/adopt-prompt.ts';
 import { listPromptVariables, replyRendered } from '../prompts/serve-prompts.ts';
@@ -37,6 +38,7 @@ export function endpointHandlers(protocols: Protocols = {}): EndpointHandlers {
     errorReply: (ctx, error) => protocols[ctx.endpoint?.name as keyof Protocols]?.errorReply(ctx, error) ?? null,
     prompts: promptSteps,
     adoptDeployment,
+    readUpload,
   };
 }
 

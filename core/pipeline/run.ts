@@ -4,7 +4,6 @@ import type { Plan, Target } from '../contract/plugin/plan.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import type { Endpoint } from '../contract/plugin/requests/endpoint.ts';
 import type { RequestPrompt } from '../contract/plugin/requests/prompt.ts';
-import { isUpload } from '../contract/plugin/requests/uploads.ts';
 import type { ClientSecrets, SessionOutcome, Sessions } from '../contract/plugin/sessions/web-socket.ts';
 import { headerParam } from '../contract/protocol/header-names.ts';
 import type { BodyMemory } from '../contract/values/bodies/body-memory.ts';
@@ -26,7 +25,6 @@ import { passedQuery } from './request/passed-query.ts';
 import { readPassedRequest } from './request/passed-request.ts';
 import { checkProviderPath } from './request/provider-path.ts';
 import { type BodyLimits, readParams } from './request/read-body.ts';
-import { readUpload } from './request/read-upload.ts';
 import { checkTraceId, traceIdOf } from './request/trace-id.ts';
 
 /** An endpoint of the data plane, the control plane, a reserved path, or nothing. */
@@ -64,6 +62,8 @@ export interface EndpointHandlers {
   readonly prompts: PromptSteps;
   /** Makes a request of Azure's SDKs one of the route below `/v1`; see `Endpoint.azureDeployment`. */
   adoptDeployment(ctx: RequestContext, deployment: string | null): Promise<void>;
+  /** Reads the files of an upload for a plan that judges them. Other requests are left as they are. */
+  readUpload(ctx: RequestContext, limits: BodyLimits): Promise<void>;
 }
 
 export interface PipelineOptions {
@@ -188,7 +188,7 @@ const tooManyOpen =
 /** Runs `onRequest` down the list. The body is read just before the first hook that may use it. */
 async function askPlugins(options: PipelineOptions, ctx: RequestContext, sink: ReplySink): Promise<Reply | undefined> {
   const { beforeBody, beforePlan } = options.chain;
-  const { prompts, adoptDeployment } = options.endpoints;
+  const { prompts, adoptDeployment, readUpload } = options.endpoints;
   for (let i = 0; ; i++) {
     if (i === beforeBody && ctx.identity && sink.countFor?.(ctx.identity.workspaceId) === false) throw overloaded(tooManyOpen);
     if (i === beforeBody && (ctx.endpoint?.operation || ctx.endpoint?.body)) {
@@ -212,7 +212,7 @@ async function askPlugins(options: PipelineOptions, ctx: RequestContext, sink: R
         if (reply || ctx.aborted) return reply;
       }
       if (!ctx.endpoint?.operation) await readPassedRequest(ctx, options.bodies);
-      if (ctx.plan.readsUploads && isUpload(ctx)) await readUpload(ctx, options.bodies);
+      if (ctx.plan.readsUploads) await readUpload(ctx, options.bodies);
     }
     // A hook may have replaced the plan, so the list is read again each time.
     const hook = ctx.plan.onRequest[i];

@@ -1,7 +1,6 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { Target } from '../../contract/plugin/plan.ts';
 import { leaveDefaults, shapeParams } from '../../contract/plugin/requests/shape-params.ts';
-import { isUpload } from '../../contract/plugin/requests/uploads.ts';
 import type { Caller, Operation, OperationCall, OutgoingCall } from '../../contract/provider/provider.ts';
 import type { UpstreamCall, UpstreamTimeouts } from '../../contract/provider/upstream.ts';
 import type { FormPart } from '../../contract/values/bodies/form.ts';
@@ -113,9 +112,11 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     model: typeof params.model === 'string' ? params.model : '',
     stream: asksForStream(params, ctx.form !== null || ctx.streamedForm !== null),
     params,
-    form: isUpload(ctx)
-      ? null
-      : ctx.form && (params === given && !ctx.bodyChanged ? ctx.form : shapedForm(ctx.form, given, params)),
+    // A file that guardrails have read is sent as it came.
+    form:
+      name === 'uploadFile'
+        ? null
+        : ctx.form && (params === given && !ctx.bodyChanged ? ctx.form : shapedForm(ctx.form, given, params)),
     pathParams: ctx.endpoint?.pathParams,
     query: ctx.query,
     header: (name) => ctx.request.header(name),

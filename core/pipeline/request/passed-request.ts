@@ -177,9 +177,9 @@ async function peekParams(ctx: RequestContext, limits: BodyLimits): Promise<void
 }
 
 /** A text field may follow a file of any size. Uploads of files have no fields for checks, and forms above the limit are streamed. */
-function readFormBytes(ctx: RequestContext, { formBytesMax }: BodyLimits): number {
-  const isRead = !managesOnly(ctx.endpoint?.proxyPath ?? '') || (ctx.plan.readsUploads && isUpload(ctx));
-  return isRead && ctx.request.body.length <= formBytesMax ? formBytesMax : formHeadBytes;
+function readFormBytes({ endpoint, request, plan }: RequestContext, { formBytesMax }: BodyLimits): number {
+  const isRead = !managesOnly(endpoint?.proxyPath ?? '') || (plan.readsUploads && isUpload({ endpoint, request }));
+  return isRead && request.body.length <= formBytesMax ? formBytesMax : formHeadBytes;
 }
 
 async function formParams(head: Uint8Array, contentType: string, isWhole: boolean): Promise<JsonObject | null> {

@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
-import { uploadsBatch } from '../../contract/plugin/requests/uploads.ts';
+import { isUpload, uploadsBatch } from '../../contract/plugin/requests/uploads.ts';
 import { isMultipartForm } from '../../contract/values/http/media-types.ts';
 import { fieldsInHead, formHeadBytes, parseForm } from './form-data.ts';
 import { peekBody } from './peek-body.ts';
@@ -12,7 +12,7 @@ import type { BodyLimits } from './read-body.ts';
  */
 export async function readUpload(ctx: RequestContext, { formBytesMax, streamedBytesMax }: BodyLimits): Promise<void> {
   const { body } = ctx.request;
-  if (body.length === 0) return;
+  if (body.length === 0 || !isUpload(ctx)) return;
   const type = ctx.request.header('content-type') ?? '';
   if (!isMultipartForm(type)) return;
   let head = ctx.body;

@@ -95,7 +95,7 @@ describe('the texts of issues', () => {
     ]);
   });
 
-  it('of many unknown keys are at most fifty', () => {
+  it('names at most fifty unknown keys', () => {
     const schema = v.strictObject({ name: v.string() });
     const { issues = [] } = v.safeParse(schema, Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`k${at}`, at])));
     expect(issueTexts(issues, 'body', schema)).toHaveLength(50);
