@@ -46,7 +46,9 @@ import { connectNats } from './publish/nats-publisher.ts';
 import { startRelay } from './publish/relay.ts';
 import { createCachedReplies } from './resources/cached-replies/serve-cached-replies.ts';
 import { announceWrite } from './resources/webhooks/announce-write.ts';
+import { readKeptKeys } from './secrets/kept-keys.ts';
 import { checkKeys } from './secrets/key-checks.ts';
+import { logReplacement } from './secrets/log-replacement.ts';
 import { createVault } from './secrets/vault.ts';
 import { startHousekeeping } from './start-housekeeping.ts';
 import { dependents, documentReaders, entities, housekeepingTasks, jobKinds, migrations, recordWriters } from './tables.ts';
@@ -99,9 +101,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     log.close();
     if (!deps.database) await database.close();
   };
-  const vault = createVault(settings.encryptionKey);
-  const apiKeyPepper = deriveKey(settings.encryptionKey, keyPurposes.apiKeyPepper);
-  const auditKey = deriveKey(settings.encryptionKey, keyPurposes.auditChain);
+  const vault = createVault(settings);
   const clock = deps.clock ?? { now: () => Date.now(), elapsed: () => performance.now() };
   const mailer = await createMailer(settings, log);
   const background = createBackgroundWork(log);
@@ -133,9 +133,11 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       ? null
       : connectNats(settings.natsUrl, deriveKey(settings.clusterKey, keyPurposes.changeNotice), log);
   try {
+    const { apiKeyPepper, auditKey } = await readKeptKeys(database.em(), settings);
     const firstKeys = await firstStart(settings, { database, vault, apiKeyPepper, auditKey, log });
     // After the first start, which changes no existing data: a first start that fails stores no key.
     await checkKeys(database.em(), settings);
+    await logReplacement(database.em(), settings, log);
     const publish = (notice: ChangeNotice) => {
       deps.publish?.(notice);
       nats?.publish(notice);

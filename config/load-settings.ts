@@ -66,6 +66,9 @@ function conflicts(values: Values): string[] {
   const issues: string[] = [];
   if (values.tlsCert && values.tlsKey === null) issues.push(issue('tlsKey', 'not set although TLS_CERT is set'));
   if (values.tlsKey && values.tlsCert === null) issues.push(issue('tlsCert', 'not set although TLS_KEY is set'));
+  if (values.encryptionKey && values.encryptionKeyPrevious && sameKey(values.encryptionKey, values.encryptionKeyPrevious)) {
+    issues.push('ENCRYPTION_KEY_PREVIOUS: equals ENCRYPTION_KEY, expected the earlier key');
+  }
   if (values.countryHeader && values.trustedProxies === null) {
     issues.push(issue('countryHeader', 'TRUSTED_PROXIES is not set, so the header of no proxy is trusted'));
   }
@@ -95,6 +98,10 @@ function conflicts(values: Values): string[] {
     issues.push(`CONTROL_PLANE_PORT: got "${values.port}", expected another port than PORT`);
   }
   return issues;
+}
+
+function sameKey(one: Uint8Array, other: Uint8Array): boolean {
+  return Buffer.compare(one, other) === 0;
 }
 
 function complete(values: Values): Settings {

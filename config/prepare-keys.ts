@@ -10,7 +10,7 @@ import { settingsTable } from './settings-table.ts';
 /**
  * Returns the environment with the content of secret files, and with ENCRYPTION_KEY and CLUSTER_KEY. If ROLE is `all` and a key is unset, it is read from
  * DATA_DIR or, in an empty data folder, generated there with mode 0600. Only the supervisor calls this. Its children get the keys
- * through their environment. Safe to call twice. Throws SettingsError with all issues of the settings, and if there is data
+ * through their environment. While ENCRYPTION_KEY from DATA_DIR is replaced, the earlier key is in a file beside it. Safe to call twice. Throws SettingsError with all issues of the settings, and if there is data
  * without its key. A lost key is never replaced, because everything it sealed would be lost with it.
  */
 export function prepareKeys(given: Environment): Environment {
@@ -41,7 +41,11 @@ export function prepareKeys(given: Environment): Environment {
     ]);
   }
   if (lost.length > 0) throw new SettingsError(lost);
-  const unusable = missing.filter(({ name, type }) => !v.is(type.schema, filled[name]));
+  const earlier = readEarlier(env, filled, dataDir);
+  if (earlier !== null) filled[previousKey.name] = earlier;
+  const unusable = (earlier === null ? missing : [...missing, previousKey]).filter(
+    ({ name, type }) => !v.is(type.schema, filled[name]),
+  );
   if (unusable.length === 0) return filled;
   throw new SettingsError(
     unusable.map(
@@ -49,6 +53,25 @@ export function prepareKeys(given: Environment): Environment {
         `${name}: the file ${join(dataDir, file)} contains no valid key, expected ${type.expected}: restore the file or set ${name}`,
     ),
   );
+}
+
+/** File of the earlier ENCRYPTION_KEY in DATA_DIR. */
+export const previousKeyFile = 'encryption.key.previous';
+
+const previousKey = {
+  name: settingsTable.encryptionKeyPrevious.name,
+  type: settingsTable.encryptionKeyPrevious.type,
+  file: previousKeyFile,
+} as const;
+
+/** Returns the earlier key if ENCRYPTION_KEY is from DATA_DIR and there is one; otherwise null. */
+function readEarlier(env: Environment, filled: Environment, dataDir: string): string | null {
+  const name = settingsTable.encryptionKey.name;
+  const path = join(dataDir, previousKeyFile);
+  if (env[name]?.trim() || env[previousKey.name]?.trim() || !existsSync(path)) return null;
+  const text = readFileSync(path, 'utf8').trim();
+  // `generateEncryptionKey` was interrupted before it wrote the new key.
+  return text === filled[name] ? null : text;
 }
 
 const keyFiles = [

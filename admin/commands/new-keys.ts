@@ -1,7 +1,6 @@
 import type { Settings } from '../../config/settings.ts';
-import { keyPurposes } from '../../core/contract/protocol/credentials/key-purposes.ts';
+import type { EncryptionKeys } from '../../core/contract/protocol/credentials/encryption-keys.ts';
 import { newApiKey } from '../../core/contract/values/credentials/api-key.ts';
-import { deriveKey } from '../../core/contract/values/credentials/secret.ts';
 import { isUuid } from '../../core/contract/values/text/uuid.ts';
 import { addKey } from '../bootstrap/create-organisation.ts';
 import { newId } from '../db/new-id.ts';
@@ -9,9 +8,10 @@ import type { Database } from '../db/open-database.ts';
 import { type Change, writeChange } from '../publish/write-change.ts';
 import { cachedReplies } from '../resources/cached-replies/entity.ts';
 import { organisations } from '../resources/organisations/entity.ts';
+import { readKeptKeys } from '../secrets/kept-keys.ts';
 import { checkEncryptionKey, replaceClusterKeyCheck } from '../secrets/key-checks.ts';
 
-type Keys = Pick<Settings, 'encryptionKey' | 'clusterKey'>;
+type Keys = EncryptionKeys & Pick<Settings, 'clusterKey'>;
 
 /**
  * Creates an admin key with every scope, audited. `organisationId` null: the only organisation of the database. Rejects with an
@@ -20,9 +20,9 @@ type Keys = Pick<Settings, 'encryptionKey' | 'clusterKey'>;
 export async function newAdminKey(database: Database, keys: Keys, organisationId: string | null): Promise<string> {
   const id = await organisationOf(database, keys, organisationId);
   const { text } = newApiKey('admin');
-  const pepper = deriveKey(keys.encryptionKey, keyPurposes.apiKeyPepper);
-  await audited(database, keys, id, 'api-keys', async (change) => {
-    const keyId = addKey(change, pepper, {
+  const { apiKeyPepper, auditKey } = await readKeptKeys(database.em(), keys);
+  await audited(database, auditKey, id, 'api-keys', async (change) => {
+    const keyId = addKey(change, apiKeyPepper, {
       tenant: { organisationId: id, workspaceId: null },
       type: 'organisation-service',
       name: 'Admin key made beside the database',
@@ -42,8 +42,9 @@ export async function newClusterKey(database: Database, keys: Keys): Promise<voi
   await replaceClusterKeyCheck(database.em(), keys.clusterKey);
   // They are sealed with the earlier key. Gateways would stop using the shared cache each time they are sent one.
   await database.em().nativeDelete(cachedReplies, {});
+  const { auditKey } = await readKeptKeys(database.em(), keys);
   for (const { id } of await database.em().find(organisations, {})) {
-    await audited(database, keys, id, 'cluster-key', async (change) => change.about({ id }));
+    await audited(database, auditKey, id, 'cluster-key', async (change) => change.about({ id }));
   }
 }
 
@@ -64,9 +65,10 @@ async function organisationOf(database: Database, keys: Keys, wanted: string | n
   throw new Error(`--organisation: ${problem}. Send the id of an organisation, such as ${listed}`);
 }
 
-async function audited(
+/** Makes a change of a command in one transaction with its audit entry. */
+export async function audited(
   database: Database,
-  keys: Keys,
+  auditKey: Uint8Array,
   organisationId: string,
   resourceType: string,
   work: (change: Change) => Promise<void>,
@@ -85,5 +87,5 @@ async function audited(
     action: 'create',
     clientIp: 'local',
   };
-  await writeChange(database.em(), deriveKey(keys.encryptionKey, keyPurposes.auditChain), draft, null, work);
+  await writeChange(database.em(), auditKey, draft, null, work);
 }

@@ -1,14 +1,13 @@
 import { parseArgs } from 'node:util';
 import { loadSettings } from '../../config/load-settings.ts';
 import { prepareKeys } from '../../config/prepare-keys.ts';
-import { keyPurposes } from '../../core/contract/protocol/credentials/key-purposes.ts';
-import { deriveKey } from '../../core/contract/values/credentials/secret.ts';
 import { counted } from '../../core/contract/values/text/counted.ts';
 import { createLog } from '../../core/log/log.ts';
 import { anchorFile, readAnchors } from '../audit/anchors.ts';
 import { verifyChain } from '../audit/verify-chain.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { organisations } from '../resources/organisations/entity.ts';
+import { readKeptKeys } from '../secrets/kept-keys.ts';
 import { entities, migrations } from '../tables.ts';
 import { runCommand } from './run-command.ts';
 
@@ -23,7 +22,7 @@ async function main(): Promise<number> {
   const anchors = await readAnchors(values.anchors ?? anchorFile(settings));
   const database = await openDatabase(settings, { entities, migrations }, createLog({ level: 'warn', name: 'control-plane' }));
   try {
-    const auditKey = deriveKey(settings.encryptionKey, keyPurposes.auditChain);
+    const { auditKey } = await readKeptKeys(database.em(), settings);
     const rows = await database.em().find(organisations, {}, { orderBy: { createdAt: 'asc' } });
     const known = new Set([...rows.map((row) => row.id), ...anchors.map((one) => one.organisationId)]);
     if (values.organisation !== undefined && !known.has(values.organisation))

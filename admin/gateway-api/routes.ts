@@ -22,9 +22,9 @@ import { storeErrorReply } from '../resources/files/store-error.ts';
 import { fileStoreApp } from '../resources/files/store-routes.ts';
 import { storeContents } from '../resources/logs/contents.ts';
 import { createTokenService } from '../resources/mcp-connections/serve-tokens.ts';
-import { readKeyCheck } from '../secrets/key-checks.ts';
 import { readChanges } from './read-changes.ts';
 import { reportBudgetEvents } from './report-budget-events.ts';
+import { serveKeyCheck } from './serve-key-check.ts';
 import { serveRates } from './serve-rates.ts';
 import { storeBatch } from './store-records.ts';
 import { storeToolReport } from './store-tool-report.ts';
@@ -77,7 +77,7 @@ export function internalApp(services: AdminServices, replies: CachedReplies): Ho
     return c.json(await readChanges(services.database.em(), after, c.req.query('mark') ?? null));
   });
 
-  app.get('/key-check', async (c) => c.json({ encryption_key: await readKeyCheck(services.database.em(), 'ENCRYPTION_KEY') }));
+  app.get('/key-check', async (c) => c.json(await serveKeyCheck(services)));
 
   app.post('/leases', async (c: Context) =>
     c.json(await serveLeases(services, await readBytes(c.req, leasesBytesMax), reportBudgets)),

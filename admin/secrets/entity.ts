@@ -1,4 +1,4 @@
-import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { defineEntity, p } from '@mikro-orm/core';
 
 /** The key that seals one organisation's credentials, itself sealed by the master key. */
 export const dataKeys = defineEntity({
@@ -12,5 +12,3 @@ export const dataKeys = defineEntity({
     createdAt: p.datetime(),
   },
 });
-
-export type DataKey = InferEntity<typeof dataKeys>;

@@ -1,11 +1,12 @@
 import type { Settings } from '../../config/settings.ts';
+import { type EncryptionKeys, keyOfCheck, keysToTry } from '../../core/contract/protocol/credentials/encryption-keys.ts';
 import { type CheckedKey, opensKeyCheck, sealKeyCheck } from '../../core/contract/protocol/credentials/key-check.ts';
+import { counted } from '../../core/contract/values/text/counted.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { StartError } from '../start-error.ts';
-import { dataKeys } from './entity.ts';
-import { createVault } from './vault.ts';
+import { openDataKey, type WrappedKey } from './data-key.ts';
 
-type Keys = Pick<Settings, 'encryptionKey' | 'clusterKey'>;
+type Keys = EncryptionKeys & Pick<Settings, 'clusterKey'>;
 
 /**
  * Compares both keys with the database before anything is read or sealed with them. The first start, and the first one after an
@@ -14,13 +15,40 @@ type Keys = Pick<Settings, 'encryptionKey' | 'clusterKey'>;
  */
 export async function checkKeys(em: EntityManager, keys: Keys): Promise<void> {
   await checkEncryptionKey(em, keys);
-  // No stored data is sealed with this key, so it cannot be tested.
-  await checkKey(em, 'CLUSTER_KEY', keys.clusterKey, async () => true);
+  let sealed = await find(em, 'CLUSTER_KEY');
+  if (sealed === null) {
+    // No stored data is sealed with this key, so it cannot be tested.
+    await add(em, 'CLUSTER_KEY', keys.clusterKey);
+    // If two first starts run at the same moment, one stores its check and the other compares with it.
+    sealed = await find(em, 'CLUSTER_KEY');
+  }
+  if (sealed === null || !opensKeyCheck('CLUSTER_KEY', keys.clusterKey, sealed)) throw new StartError(clusterKeyIssue);
 }
 
-/** Like `checkKeys`, for ENCRYPTION_KEY alone. */
-export async function checkEncryptionKey(em: EntityManager, keys: Pick<Keys, 'encryptionKey'>): Promise<void> {
-  await checkKey(em, 'ENCRYPTION_KEY', keys.encryptionKey, () => opensData(em, keys.encryptionKey));
+/**
+ * Like `checkKeys`, for ENCRYPTION_KEY and ENCRYPTION_KEY_PREVIOUS. Returns the one of them that is the key of the database. Throws
+ * StartError also for data keys that neither of them opens, with their ids.
+ */
+export async function checkEncryptionKey(em: EntityManager, keys: EncryptionKeys): Promise<Uint8Array> {
+  const key = await requireEncryptionKey(em, keys);
+  if ((await find(em, 'ENCRYPTION_KEY')) === null) await add(em, 'ENCRYPTION_KEY', key);
+  await requireDataKeys(em, keys);
+  return requireEncryptionKey(em, keys);
+}
+
+/**
+ * Returns the key that seals new data keys: the one of the stored check or, if there is none, of the oldest data key. In an empty
+ * database it is ENCRYPTION_KEY. `lock` holds the check until the end of the transaction. Throws StartError if it is another key.
+ */
+export async function requireEncryptionKey(
+  em: EntityManager,
+  keys: EncryptionKeys,
+  lock: '' | 'for share' | 'for update' = '',
+): Promise<Uint8Array> {
+  const sealed = await find(em, 'ENCRYPTION_KEY', lock);
+  const key = sealed === null ? await keyOfOldest(em, keys) : keyOfCheck(keys, sealed);
+  if (key === null) throw new StartError(encryptionKeyIssue);
+  return key;
 }
 
 /** Returns the stored check of a key, for gateways. Throws if there is none. */
@@ -36,28 +64,30 @@ export async function replaceClusterKeyCheck(em: EntityManager, clusterKey: Uint
   await add(em, 'CLUSTER_KEY', clusterKey);
 }
 
-async function checkKey(em: EntityManager, setting: CheckedKey, key: Uint8Array, opens: () => Promise<boolean>): Promise<void> {
-  let sealed = await find(em, setting);
-  if (sealed === null && (await opens())) {
-    await add(em, setting, key);
-    // If two first starts run at the same moment, one stores its check and the other compares with it.
-    sealed = await find(em, setting);
-  }
-  if (sealed !== null && opensKeyCheck(setting, key, sealed)) return;
-  throw new StartError(issues[setting]);
+/** Makes this the encryption key of the database: new data keys are sealed with it. */
+export async function replaceEncryptionKeyCheck(tx: EntityManager, encryptionKey: Uint8Array): Promise<void> {
+  const sealed = sealKeyCheck('ENCRYPTION_KEY', encryptionKey);
+  await tx.execute("update key_checks set sealed = ? where setting = 'ENCRYPTION_KEY'", [sealed]);
 }
 
-const issues: Record<CheckedKey, string> = {
-  ENCRYPTION_KEY:
-    'ENCRYPTION_KEY: cannot decrypt the data in this database, expected the key of its first start. ' +
-    'Set that key (or put its file encryption.key back into DATA_DIR), or use another database',
-  CLUSTER_KEY:
-    'CLUSTER_KEY: does not match this database, expected the key of its first start. ' +
-    'Set that key (or put its file cluster.key back into DATA_DIR), or run `npm run cluster-key` to accept the current key',
-};
+/** Returns the data keys that ENCRYPTION_KEY alone does not open, oldest first. */
+export async function dataKeysOfEarlierKeys(em: EntityManager, { encryptionKey }: EncryptionKeys): Promise<WrappedKey[]> {
+  const rows = await em.execute<WrappedKey[]>(`${selectDataKeys} order by created_at, id`);
+  return rows.filter((row) => openDataKey({ encryptionKey }, row) === null);
+}
 
-async function find(em: EntityManager, setting: CheckedKey): Promise<string | null> {
-  const [row] = (await em.execute('select sealed from key_checks where setting = ?', [setting])) as { sealed: string }[];
+const selectDataKeys = 'select id, organisation_id as "organisationId", wrapped from data_keys';
+
+const encryptionKeyIssue =
+  'ENCRYPTION_KEY: cannot decrypt the data in this database, expected the key of its first start or the one that has replaced it. ' +
+  'Set that key (or put its file encryption.key back into DATA_DIR), or use another database. ' +
+  'To replace the key, set ENCRYPTION_KEY_PREVIOUS to the key of the database as well';
+const clusterKeyIssue =
+  'CLUSTER_KEY: does not match this database, expected the key of its first start. ' +
+  'Set that key (or put its file cluster.key back into DATA_DIR), or run `npm run cluster-key` to accept the current key';
+
+async function find(em: EntityManager, setting: CheckedKey, lock = ''): Promise<string | null> {
+  const [row] = await em.execute<{ sealed: string }[]>(`select sealed from key_checks where setting = ? ${lock}`, [setting]);
   return row?.sealed ?? null;
 }
 
@@ -66,8 +96,24 @@ async function add(em: EntityManager, setting: CheckedKey, key: Uint8Array): Pro
   await em.execute('insert into key_checks (setting, sealed) values (?, ?) on conflict (setting) do nothing', values);
 }
 
-/** True if the key opens the oldest data key, or if the database has none. */
-async function opensData(em: EntityManager, encryptionKey: Uint8Array): Promise<boolean> {
-  const [oldest] = await em.find(dataKeys, {}, { orderBy: { createdAt: 'asc' }, limit: 1 });
-  return oldest === undefined || createVault(encryptionKey).opens(oldest);
+/** Returns the key that opens the oldest data key; ENCRYPTION_KEY if the database has none. */
+async function keyOfOldest(em: EntityManager, keys: EncryptionKeys): Promise<Uint8Array | null> {
+  const [oldest] = await em.execute<WrappedKey[]>(`${selectDataKeys} order by created_at limit 1`);
+  if (oldest === undefined) return keys.encryptionKey;
+  return keysToTry(keys).find((encryptionKey) => openDataKey({ encryptionKey }, oldest) !== null) ?? null;
+}
+
+/** Maximum number of rows that an error lists. */
+const listedMax = 10;
+
+async function requireDataKeys(em: EntityManager, keys: EncryptionKeys): Promise<void> {
+  const earlier = await dataKeysOfEarlierKeys(em, keys);
+  const lost = earlier.filter((row) => openDataKey(keys, row) === null);
+  if (lost.length === 0) return;
+  const listed = lost.slice(0, listedMax).map(({ id, organisationId }) => `${id} (organisation ${organisationId})`);
+  throw new StartError(
+    `ENCRYPTION_KEY: cannot decrypt ${counted(lost.length, 'data key')} (table data_keys), which an earlier key has sealed: ` +
+      `${listed.join(', ')}${lost.length > listedMax ? ', …' : ''}. ` +
+      'Set ENCRYPTION_KEY_PREVIOUS to that key and run `npm run encryption-key`, which seals them with ENCRYPTION_KEY',
+  );
 }

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { keyPurposes } from '../../core/contract/protocol/credentials/key-purposes.ts';
-import { deriveKey, seal, sealBytes, unseal, unsealBytes } from '../../core/contract/values/credentials/secret.ts';
+import type { EncryptionKeys } from '../../core/contract/protocol/credentials/encryption-keys.ts';
+import { seal, sealBytes, unseal, unsealBytes } from '../../core/contract/values/credentials/secret.ts';
 import { newId } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
-import { type DataKey, dataKeys } from './entity.ts';
+import { openDataKey, wrapDataKey } from './data-key.ts';
+import { dataKeys } from './entity.ts';
+import { requireEncryptionKey } from './key-checks.ts';
 
 /** Owner and field of a sealed value. It can be opened only with the same ones. */
 export interface SealContext {
@@ -20,8 +22,6 @@ export interface SealContext {
 export interface Vault {
   /** Creates the first data key of an organisation; once, when the organisation is created. */
   addDataKey(tx: EntityManager, organisationId: string): Promise<void>;
-  /** True if the master key sealed this data key. */
-  opens(row: DataKey): boolean;
   seal(em: EntityManager, context: SealContext, plain: string): Promise<string>;
   /** Throws if the value was moved, changed, or sealed under another master key. */
   open(em: EntityManager, context: SealContext, sealed: string): Promise<string>;
@@ -31,9 +31,8 @@ export interface Vault {
   openBytes(em: EntityManager, context: SealContext, sealed: Uint8Array): Promise<Uint8Array>;
 }
 
-/** `encryptionKey` is the 32-byte master key. Without it no stored credential can be opened. */
-export function createVault(encryptionKey: Uint8Array): Vault {
-  const wrapping = deriveKey(encryptionKey, keyPurposes.dataKeys);
+/** Without the 32-byte master key no stored credential can be opened. While it is replaced, each data key is opened with either key. */
+export function createVault(keys: EncryptionKeys): Vault {
   const opened = new LRUCache<string, { version: number; key: Uint8Array }>({ max: 1_000 });
 
   /** Returns the organisation's key of this version, or its newest one. Keys never change, so they are cached. */
@@ -43,7 +42,8 @@ export function createVault(encryptionKey: Uint8Array): Vault {
     if (known) return known;
     const where = version === null ? { organisationId } : { organisationId, version };
     const row = await em.findOneOrFail(dataKeys, where, { orderBy: { version: 'desc' } });
-    const key = new Uint8Array(unseal(wrapping, row.wrapped, wrapContext(row.organisationId, row.id)));
+    const key = openDataKey(keys, row);
+    if (key === null) throw new Error(`ENCRYPTION_KEY: cannot decrypt the data key ${row.id} of organisation ${organisationId}`);
     const found = { version: row.version, key };
     opened.set(name, found, { ttl: version === null ? newestKnownMs : 0 });
     return found;
@@ -52,17 +52,11 @@ export function createVault(encryptionKey: Uint8Array): Vault {
   return {
     async addDataKey(tx, organisationId) {
       const id = newId();
-      const wrapped = seal(wrapping, randomBytes(32), wrapContext(organisationId, id));
+      // The lock makes a replacement of the key wait for this row, or this row for the replacement.
+      const encryptionKey = await requireEncryptionKey(tx, keys, 'for share');
+      const wrapped = wrapDataKey(encryptionKey, { id, organisationId }, randomBytes(32));
       tx.create(dataKeys, { id, organisationId, version: 1, wrapped, createdAt: new Date() });
       await tx.flush();
-    },
-    opens(row) {
-      try {
-        unseal(wrapping, row.wrapped, wrapContext(row.organisationId, row.id));
-        return true;
-      } catch {
-        return false;
-      }
     },
     async seal(em, context, plain) {
       const { version, key } = await keyOf(em, context.organisationId, null);
@@ -94,8 +88,4 @@ const newestKnownMs = 60_000;
 
 function textOf(context: SealContext): string {
   return `${context.organisationId}/${context.table}/${context.column}/${context.rowId}`;
-}
-
-function wrapContext(organisationId: string, rowId: string): string {
-  return textOf({ organisationId, table: 'data_keys', column: 'wrapped', rowId });
 }

@@ -90,6 +90,12 @@ export const keys = {
     key32(),
     { secret: true },
   ),
+  encryptionKeyPrevious: optional(
+    'ENCRYPTION_KEY_PREVIOUS',
+    'Earlier ENCRYPTION_KEY, needed until `npm run encryption-key` has replaced it in the database.',
+    key32(),
+    { secret: true },
+  ),
   clusterKey: derived<Uint8Array>(
     'CLUSTER_KEY',
     'generated into DATA_DIR',

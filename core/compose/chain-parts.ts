@@ -3,6 +3,7 @@ import { didYouMean } from '../../config/did-you-mean.ts';
 import type { Settings } from '../../config/settings.ts';
 import { cutForCount, type GatewayTasks } from '../../workers/gateway-tasks.ts';
 import type { CoreServices } from '../contract/plugin/core-plugin.ts';
+import { keysToTry } from '../contract/protocol/credentials/encryption-keys.ts';
 import { keyPurposes } from '../contract/protocol/credentials/key-purposes.ts';
 import { ownStoreProvider } from '../contract/provider/own-store.ts';
 import { deriveKey } from '../contract/values/credentials/secret.ts';
@@ -42,7 +43,7 @@ export function chainParts({ settings, log, clock, state, outbound, journal, wor
     planEntriesMax: settings.documentCacheEntries,
     limits: settings,
     keys: {
-      apiKeyPepper: deriveKey(settings.encryptionKey, keyPurposes.apiKeyPepper),
+      apiKeyPeppers: pepperReader(settings, state.apiKeyPepper),
       jobCredentialKey: deriveKey(settings.clusterKey, keyPurposes.jobCredential),
       oauthTokenKey: deriveKey(settings.clusterKey, keyPurposes.oauthToken),
     },
@@ -72,5 +73,14 @@ export function chainParts({ settings, log, clock, state, outbound, journal, wor
       fetch: createPluginFetch(createTokenFetch(outbound.tokenFetch)),
       signAws: createSignAws(clock),
     },
+  };
+}
+
+/** Until the control plane has replied, the pepper is one of those derived from the keys, as in versions that do not send it. */
+function pepperReader(settings: Settings, known: () => Uint8Array | null): () => readonly Uint8Array[] {
+  const derived = keysToTry(settings).map((key) => deriveKey(key, keyPurposes.apiKeyPepper));
+  return () => {
+    const pepper = known();
+    return pepper === null ? derived : [pepper];
   };
 }

@@ -74,7 +74,10 @@ export async function startState({ settings, slot, log, clock, transport, truste
   const bus = natsBus ?? createIpcBus(process);
   const loaded = await startDocuments({ settings, slot, fetch, bus, clock, random: Math.random, log });
   const replies = openReplyCache(settings, { fetch, clock, log, channels: channelsOf(dropSubject) });
-  const keyCheck = await startKeyCheck({ fetch, encryptionKey: settings.encryptionKey, timers: realTimers, log });
+  const keyCheck = await startKeyCheck({
+    ...{ fetch, settings, timers: realTimers, log },
+    keepApiKeyPepper: loaded.keepApiKeyPepper,
+  });
   const keySets = createTokenFetch({
     transport,
     parseUrl: keySetUrlParser(trusted),
@@ -86,6 +89,7 @@ export async function startState({ settings, slot, log, clock, transport, truste
     channelsOf,
     ...{ circuits, spool, contents, leases, replies, keyCheck, tokens },
     documents: loaded.documents,
+    apiKeyPepper: loaded.apiKeyPepper,
     /** True if NATS is connected or not used. */
     hasNats: () => natsBus?.isConnected() ?? true,
     /** True once documents can be read, from the control plane or the disk. */

@@ -1,6 +1,9 @@
 import * as v from 'valibot';
-import { opensKeyCheck } from '../contract/protocol/credentials/key-check.ts';
+import { type EncryptionKeys, keyOfCheck } from '../contract/protocol/credentials/encryption-keys.ts';
+import { apiKeyPepperContext } from '../contract/protocol/credentials/key-check.ts';
+import { keyPurposes } from '../contract/protocol/credentials/key-purposes.ts';
 import { type InternalFetch, internalPaths, keyCheckReply } from '../contract/protocol/internal-api.ts';
+import { deriveKey, unseal } from '../contract/values/credentials/secret.ts';
 import type { Log } from '../contract/values/log/log.ts';
 import type { Timers } from '../contract/values/time/timers.ts';
 
@@ -14,7 +17,9 @@ export interface KeyCheck {
 
 export interface KeyCheckOptions {
   readonly fetch: InternalFetch;
-  readonly encryptionKey: Uint8Array;
+  readonly settings: EncryptionKeys & { readonly clusterKey: Uint8Array };
+  /** Receives the pepper of the digests of API keys. */
+  readonly keepApiKeyPepper: (pepper: Uint8Array) => void;
   readonly timers: Timers;
   readonly log: Log;
 }
@@ -31,7 +36,7 @@ const issues = {
  * Compares the keys of this gateway with those of the control plane. Resolves after the first attempt. If the control plane is
  * unreachable or a key is wrong, the check is repeated. It ends if the control plane is too old to support it.
  */
-export async function startKeyCheck({ fetch, encryptionKey, timers, log }: KeyCheckOptions): Promise<KeyCheck> {
+export async function startKeyCheck({ fetch, settings, keepApiKeyPepper, timers, log }: KeyCheckOptions): Promise<KeyCheck> {
   let issue: string | null = null;
   let stopped = false;
   let cancel = (): void => {};
@@ -42,8 +47,17 @@ export async function startKeyCheck({ fetch, encryptionKey, timers, log }: KeyCh
     if (reply.status === 401) return issues.cluster;
     if (reply.status === 404) return null;
     if (reply.status !== 200) return undefined;
-    const { encryption_key } = v.parse(keyCheckReply, JSON.parse(Buffer.from(reply.body).toString('utf8')));
-    return opensKeyCheck('ENCRYPTION_KEY', encryptionKey, encryption_key) ? null : issues.encryption;
+    const checks = v.parse(keyCheckReply, JSON.parse(Buffer.from(reply.body).toString('utf8')));
+    const key = keyOfCheck(settings, checks.encryption_key);
+    if (key === null) return issues.encryption;
+    const sealed = checks.api_key_pepper;
+    const transport = deriveKey(settings.clusterKey, keyPurposes.transport);
+    keepApiKeyPepper(
+      sealed === undefined
+        ? deriveKey(key, keyPurposes.apiKeyPepper)
+        : new Uint8Array(unseal(transport, sealed, apiKeyPepperContext)),
+    );
+    return null;
   }
 
   async function look(): Promise<void> {

@@ -15,6 +15,8 @@ export interface KnownGood {
   /** Distinguishes the change with this revision; null if unknown. */
   readonly mark: string | null;
   readonly documents: readonly StoredDocument[];
+  /** Pepper of the digests in the keys among the documents, base64; absent if the control plane has not sent it yet. */
+  readonly apiKeyPepper?: string | undefined;
 }
 
 export interface LastKnownGoodOptions {
@@ -24,6 +26,8 @@ export interface LastKnownGoodOptions {
   readonly slot: number;
   /** 32 bytes for this purpose alone. */
   readonly key: Uint8Array;
+  /** Key of files that were written before ENCRYPTION_KEY was replaced. */
+  readonly earlierKey?: Uint8Array | null;
   readonly log: Log;
 }
 
@@ -32,7 +36,11 @@ export interface LastKnownGoodOptions {
  * others up to 64 documents each. Every line is bound to its file and position, so that lines cannot be moved or mixed.
  */
 const head = v.object({ format: v.literal(1), fileId: v.pipe(v.string(), v.uuid()), lines: v.number() });
-const summary = v.object({ lastRevision: v.number(), mark: v.optional(v.nullable(v.string()), null) });
+const summary = v.object({
+  lastRevision: v.number(),
+  mark: v.optional(v.nullable(v.string()), null),
+  apiKeyPepper: v.optional(v.string()),
+});
 const storedDocuments = v.array(
   v.object({
     kind: v.picklist(documentKinds),
@@ -56,11 +64,10 @@ export async function writeLastKnownGood(options: LastKnownGoodOptions, known: K
   const file = await open(draft, 'w', 0o600);
   try {
     await file.write(`${JSON.stringify({ format: 1, fileId, lines })}\n`);
-    await file.write(
-      `${seal(key, JSON.stringify({ lastRevision: known.lastRevision, mark: known.mark }), contextOf(fileId, 0))}\n`,
-    );
+    const { documents, ...first } = known;
+    await file.write(`${seal(key, JSON.stringify(first), contextOf(fileId, 0))}\n`);
     for (let line = 1; line < lines; line += 1) {
-      const part = known.documents.slice((line - 1) * documentsPerLine, line * documentsPerLine);
+      const part = documents.slice((line - 1) * documentsPerLine, line * documentsPerLine);
       await file.write(`${seal(key, JSON.stringify(part), contextOf(fileId, line))}\n`);
       await nextTurn();
     }
@@ -85,7 +92,7 @@ export async function readLastKnownGood(options: LastKnownGoodOptions): Promise<
       continue;
     }
     try {
-      files.push(await readOne(options.key, join(options.directory, name)));
+      files.push(await readOne(options, join(options.directory, name)));
     } catch (error) {
       options.log.warn(
         { file: name, reason: reasonOf(error) },
@@ -96,14 +103,22 @@ export async function readLastKnownGood(options: LastKnownGoodOptions): Promise<
   return merge(files);
 }
 
-async function readOne(key: Uint8Array, path: string): Promise<KnownGood> {
+async function readOne({ key, earlierKey }: LastKnownGoodOptions, path: string): Promise<KnownGood> {
   const lines = (await readFile(path, 'latin1')).split('\n');
   const { fileId, lines: sealedLines } = v.parse(head, JSON.parse(lines[0] ?? ''));
-  const read = (line: number) => JSON.parse(unseal(key, lines[line + 1] ?? '', contextOf(fileId, line)).toString('utf8'));
-  const { lastRevision, mark } = v.parse(summary, read(0));
+  const open = (one: Uint8Array, line: number) => unseal(one, lines[line + 1] ?? '', contextOf(fileId, line)).toString('utf8');
+  const read = (line: number) => {
+    try {
+      return JSON.parse(open(key, line));
+    } catch (error) {
+      if (!earlierKey) throw error;
+      return JSON.parse(open(earlierKey, line));
+    }
+  };
+  const { lastRevision, mark, apiKeyPepper } = v.parse(summary, read(0));
   const documents: StoredDocument[] = [];
   for (let line = 1; line < sealedLines; line += 1) documents.push(...v.parse(storedDocuments, read(line)));
-  return { lastRevision, mark, documents };
+  return { lastRevision, mark, documents, apiKeyPepper };
 }
 
 function merge(files: KnownGood[]): KnownGood | null {
@@ -118,7 +133,8 @@ function merge(files: KnownGood[]): KnownGood | null {
       if (!known || (fresh && !known.fresh)) byKey.set(key, fresh === document.fresh ? document : { ...document, fresh });
     }
   }
-  return { lastRevision: newest.lastRevision, mark: newest.mark, documents: [...byKey.values()] };
+  const apiKeyPepper = files.find((file) => file.apiKeyPepper !== undefined)?.apiKeyPepper;
+  return { lastRevision: newest.lastRevision, mark: newest.mark, documents: [...byKey.values()], apiKeyPepper };
 }
 
 /** A draft of this slot was left by a process that was killed while it wrote. */

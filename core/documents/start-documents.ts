@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
+import type { EncryptionKeys } from '../contract/protocol/credentials/encryption-keys.ts';
 import { keyPurposes } from '../contract/protocol/credentials/key-purposes.ts';
 import type { InternalFetch } from '../contract/protocol/internal-api.ts';
 import { deriveKey } from '../contract/values/credentials/secret.ts';
@@ -14,7 +15,7 @@ import { DocumentStore } from './document-store.ts';
 import { readLastKnownGood, writeLastKnownGood } from './last-known-good.ts';
 
 export interface DocumentsOptions {
-  readonly settings: Pick<Settings, 'dataDir' | 'encryptionKey' | 'clusterKey' | 'documentCacheEntries'>;
+  readonly settings: EncryptionKeys & Pick<Settings, 'dataDir' | 'clusterKey' | 'documentCacheEntries'>;
   readonly slot: number;
   readonly fetch: InternalFetch;
   readonly bus: ChangeBus;
@@ -31,6 +32,10 @@ export interface GatewayDocuments {
   readonly follower: ChangeFollower;
   /** True once requests can be served: the control plane has replied, or there was a last known good. Stays true. */
   ready(): boolean;
+  /** Pepper of the digests in API keys; null if neither the control plane nor the file has provided it. */
+  apiKeyPepper(): Uint8Array | null;
+  /** Sets that pepper, and stores it in the file. */
+  keepApiKeyPepper(pepper: Uint8Array): void;
   /** Stops following and writes the file a last time. */
   close(): Promise<void>;
 }
@@ -59,7 +64,11 @@ export function diskKey({ encryptionKey, clusterKey }: Pick<Settings, 'encryptio
  */
 export async function startDocuments(options: DocumentsOptions): Promise<GatewayDocuments> {
   const { settings, slot, fetch, bus, clock, random, log, timers = realTimers } = options;
-  const disk = { directory: join(settings.dataDir, 'last-known-good'), slot, key: diskKey(settings), log };
+  const earlier = settings.encryptionKeyPrevious;
+  const disk = {
+    ...{ directory: join(settings.dataDir, 'last-known-good'), slot, key: diskKey(settings), log },
+    earlierKey: earlier ? diskKey({ ...settings, encryptionKey: earlier }) : null,
+  };
   const client = createControlPlaneClient({ fetch, clock, timers, random, log });
   const documents = new DocumentStore({ client, clock, log, entriesMax: settings.documentCacheEntries });
 
@@ -70,7 +79,9 @@ export async function startDocuments(options: DocumentsOptions): Promise<Gateway
     known?.lastRevision ?? null,
     known?.mark,
   );
-  let saved = { version: documents.version, additions: documents.additions };
+  let apiKeyPepper = known?.apiKeyPepper;
+  // While ENCRYPTION_KEY is replaced, the file is written once with the new key, because the next start may no longer have the earlier one.
+  let saved = { version: earlier ? -1 : documents.version, additions: documents.additions, apiKeyPepper };
   /** Until then (monotonic ms) new documents of this process alone do not cause another file. */
   let additionsFromMs = 0;
   let saving: Promise<void> = Promise.resolve();
@@ -91,6 +102,10 @@ export async function startDocuments(options: DocumentsOptions): Promise<Gateway
     documents,
     follower,
     ready: () => restored > 0 || follower.lastRevision !== null,
+    apiKeyPepper: () => (apiKeyPepper === undefined ? null : new Uint8Array(Buffer.from(apiKeyPepper, 'base64'))),
+    keepApiKeyPepper(pepper) {
+      apiKeyPepper = Buffer.from(pepper).toString('base64');
+    },
     async close() {
       closed = true;
       cancelSave();
@@ -109,12 +124,14 @@ export async function startDocuments(options: DocumentsOptions): Promise<Gateway
     const { confirmed } = follower;
     const { version, additions } = documents;
     const grown = additions !== saved.additions && (closed || clock.elapsed() >= additionsFromMs);
-    if ((version === saved.version && !grown) || confirmed === null) return;
+    const isSaved = version === saved.version && apiKeyPepper === saved.apiKeyPepper;
+    if ((isSaved && !grown) || confirmed === null) return;
     const beganMs = clock.elapsed();
     // Read the revision first: a document that changes while the file is written is then newer than the file states, never older.
     try {
-      await writeLastKnownGood(disk, { ...confirmed, documents: documents.keep(storedPerKindMax) });
-      saved = { version, additions };
+      const written = { version, additions, apiKeyPepper };
+      await writeLastKnownGood(disk, { ...confirmed, documents: documents.keep(storedPerKindMax), apiKeyPepper });
+      saved = written;
       const endedMs = clock.elapsed();
       additionsFromMs = endedMs + additionsPause * (endedMs - beganMs);
       if (isFailing) log.info({}, 'the last known good documents can be written again');

@@ -25,6 +25,7 @@ const secretNames = [
   'credential',
   'credentials',
   'encryptionKey',
+  'encryptionKeyPrevious',
   'clusterKey',
   'databaseUrl',
   'natsUrl',

@@ -72,7 +72,7 @@ interface HarnessOptions {
   random?: () => number;
   key?: Partial<ApiKeyDocument>;
   /** Keys that verify credentials of jobs and of OAuth clients. Absent: these credentials are not accepted. */
-  keys?: Omit<ChainParts['keys'], 'apiKeyPepper'>;
+  keys?: Omit<ChainParts['keys'], 'apiKeyPeppers'>;
   machineIdentity?: boolean;
   /** Monotonic milliseconds. */
   elapsed?: () => number;
@@ -120,7 +120,7 @@ export function createHarness(options: HarnessOptions = {}): Harness {
     added: options.plugins ?? [],
     ...(options.checks ? { checks: options.checks } : {}),
     planEntriesMax: 100,
-    keys: { ...options.keys, apiKeyPepper: pepper },
+    keys: { ...options.keys, apiKeyPeppers: () => [pepper] },
     openGuardrail: guardrailOpener(clusterKey),
     services: {
       documents: reader,

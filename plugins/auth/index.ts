@@ -8,7 +8,13 @@ import { isOAuthToken } from '../../core/contract/protocol/credentials/oauth-tok
 import { isToken } from '../../core/contract/protocol/credentials/tokens.ts';
 import { type ApiKeyDocument, keyOptionsOf } from '../../core/contract/protocol/documents.ts';
 import { ownBatchPrefix } from '../../core/contract/provider/own-store.ts';
-import { type ParsedApiKey, parseApiKey, type StoredKey, verifyApiKey } from '../../core/contract/values/credentials/api-key.ts';
+import {
+  type KeyVerdict,
+  type ParsedApiKey,
+  parseApiKey,
+  type StoredKey,
+  verifyApiKey,
+} from '../../core/contract/values/credentials/api-key.ts';
 import { malformedKeyReason, unknownKeyReason } from '../../core/contract/values/credentials/key-rejections.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/maybe.ts';
@@ -20,8 +26,8 @@ import { createTokenGate } from './token-gate.ts';
 
 /** Keys that verify callers. Only this plugin gets them. */
 export interface AuthKeys {
-  /** Pepper of the keyed digests of API keys. */
-  readonly apiKeyPepper: Uint8Array;
+  /** Returns the pepper of the keyed digests of API keys or, until it is known, every possible one. */
+  readonly apiKeyPeppers: () => readonly Uint8Array[];
   /** Verifies the credentials of the control plane's jobs; absent: jobs cannot call. */
   readonly jobCredentialKey?: Uint8Array;
   /** Proves access tokens of OAuth clients; absent: none is accepted. */
@@ -121,7 +127,7 @@ function createHooks(services: CoreServices, keys: AuthKeys): CoreHooks {
   }
 
   function verify(ctx: RequestContext, key: ParsedApiKey, sha256: string, document: ApiKeyDocument | null): Verified {
-    const verdict = verifyApiKey(key, document && storedKeyOf(document), keys.apiKeyPepper, services.clock.now());
+    const verdict = verdictOf(key, document && storedKeyOf(document), keys.apiKeyPeppers(), services.clock.now());
     if (!document) throw refused(ctx, failures, unknownKeyReason);
     // Limits guesses of one key from many addresses. Credentials that were verified before are not affected.
     if (failures.isOver(key.id)) throw new GatewayError('too_many_failures', { retryAfterMs: 60_000 });
@@ -172,6 +178,15 @@ function storedKeyOf(document: ApiKeyDocument): StoredKey {
     expiresAtMs: msOf(document.expiresAt),
     secretExpiresAtMs: msOf(document.secretExpiresAt),
   };
+}
+
+function verdictOf(key: ParsedApiKey, stored: StoredKey | null, peppers: readonly Uint8Array[], nowMs: number): KeyVerdict {
+  let verdict: KeyVerdict = { state: 'invalid' };
+  for (const pepper of peppers) {
+    verdict = verifyApiKey(key, stored, pepper, nowMs);
+    if (verdict.state !== 'invalid') break;
+  }
+  return verdict;
 }
 
 function msOf(iso: string | null | undefined): number | null {

@@ -15,6 +15,7 @@ describe('settings from the environment', () => {
     writeFileSync(pem, 'pem');
     const env = {
       ...keys,
+      ENCRYPTION_KEY_PREVIOUS: Buffer.alloc(32, 7).toString('base64'),
       HOST: '::1',
       PORT: '1234',
       CONTROL_PLANE_HOST: '10.0.0.5',
@@ -163,6 +164,7 @@ describe('settings from the environment', () => {
     const names = Object.values(settingsTable).map((row) => row.name);
     expect(Object.keys(env).sort()).toEqual([...names].sort());
     expect(loadSettings(env)).toMatchObject({
+      encryptionKeyPrevious: new Uint8Array(32).fill(7),
       host: '::1',
       port: 1234,
       controlPlaneHost: '10.0.0.5',

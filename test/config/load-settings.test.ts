@@ -40,6 +40,7 @@ describe('loadSettings', () => {
       dbPoolSize: 12,
       natsUrl: null,
       encryptionKey: new Uint8Array(Buffer.from(keys.ENCRYPTION_KEY, 'base64')),
+      encryptionKeyPrevious: null,
       clusterKey: new Uint8Array(Buffer.from(keys.CLUSTER_KEY, 'base64')),
       clusterKeyText: keys.CLUSTER_KEY,
       bootstrapAdminKey: null,
@@ -255,6 +256,12 @@ describe('loadSettings', () => {
     ]);
   });
 
+  it('rejects an ENCRYPTION_KEY_PREVIOUS that equals ENCRYPTION_KEY, without repeating it', () => {
+    expect(issuesOf({ ENCRYPTION_KEY_PREVIOUS: keys.ENCRYPTION_KEY })).toEqual([
+      'ENCRYPTION_KEY_PREVIOUS: equals ENCRYPTION_KEY, expected the earlier key',
+    ]);
+  });
+
   it('rejects credentials in a URL that is not sent with them, without repeating them', () => {
     expect(issuesOf({ CONTROL_PLANE_URL: 'http://me:hunter2@plane' })).toEqual([
       expect.stringContaining('CONTROL_PLANE_URL: got "http://***@plane", expected a URL such as '),
@@ -264,6 +271,7 @@ describe('loadSettings', () => {
   it.each([
     ['ENCRYPTION_KEY', Buffer.alloc(31, 5).toString('base64')],
     ['ENCRYPTION_KEY', 'hunter2-hunter2'],
+    ['ENCRYPTION_KEY_PREVIOUS', 'hunter2-hunter2'],
     ['CLUSTER_KEY', Buffer.alloc(33, 5).toString('base64')],
     ['DATABASE_URL', 'mysql://root:hunter2-hunter2@db/x'],
     ['DATABASE_URL', 'postgresql://root:hunter2/hunter2@db/x'],

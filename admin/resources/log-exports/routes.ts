@@ -3,6 +3,7 @@ import { missing } from '../../http/errors.ts';
 import { emptyReply } from '../../http/reply/reply-schemas.ts';
 import { pageOf, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
+import { requireEncryptionKey } from '../../secrets/key-checks.ts';
 import { logStoreOf } from '../logs/log-store.ts';
 import { logExports } from './entity.ts';
 import { createBody, downloadReply, listQuery, listReply, messageReply, readReply, savedReply, updateBody } from './schema.ts';
@@ -131,7 +132,9 @@ export const logExportRoutes: readonly AdminRoute[] = [
       if (row.status !== 'success') throw missing(`The export has no file, because it is ${row.status}`);
       const endsAtMs = row.expiresAt?.getTime() ?? 0;
       if (endsAtMs <= clock.now()) throw missing('The file of this export has expired. Create a new export');
-      const { url, expiresAt } = signedUrl(settings, row.id, clock.now(), endsAtMs);
+      // While ENCRYPTION_KEY is replaced, some control planes have the key of the database only.
+      const encryptionKey = await requireEncryptionKey(call.services.database.em(), settings);
+      const { url, expiresAt } = signedUrl({ publicUrl: settings.publicUrl, encryptionKey }, row.id, clock.now(), endsAtMs);
       return { signed_url: url, expires_at: expiresAt.toISOString() };
     },
   }),

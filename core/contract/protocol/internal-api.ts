@@ -38,8 +38,17 @@ export const internalPaths = {
   mcpTokens: '/internal/v1/mcp-tokens',
 } as const;
 
-/** A text that only the database's ENCRYPTION_KEY decrypts; see `opensKeyCheck`. */
-export const keyCheckReply = v.object({ encryption_key: v.string() });
+export const keyCheckReply = v.object({
+  /** A text that only the database's ENCRYPTION_KEY decrypts; see `opensKeyCheck`. */
+  encryption_key: v.string(),
+  /**
+   * Pepper of the digests of API keys, sealed with the transport key, aad `key-check/api-key-pepper`. Absent in older control planes:
+   * it is then derived from ENCRYPTION_KEY.
+   */
+  api_key_pepper: v.optional(v.string()),
+});
+
+export type KeyCheckReply = v.InferOutput<typeof keyCheckReply>;
 
 export const documentReply = v.object({
   /** Newest revision at the time of reading: the document is at least that new. */

@@ -13,7 +13,7 @@ interface Column {
  * Tables of the installation, which have no tenant: the counter, the list of migrations, its keys and their checks, clients that
  * register themselves, and records that wait to be copied to ClickHouse.
  */
-const shared = ['change_counter', 'key_checks', 'mcp_signing_keys', 'migrations', 'oauth_clients', 'record_copies'];
+const shared = ['change_counter', 'kept_keys', 'key_checks', 'mcp_signing_keys', 'migrations', 'oauth_clients', 'record_copies'];
 /** Columns that only older versions use. */
 const retired = ['check_results', 'error', 'output'].map((name) => `prompt_test_results.${name}`);
 

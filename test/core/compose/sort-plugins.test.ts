@@ -15,7 +15,7 @@ const names = (plugins: readonly CorePlugin[]): string[] => plugins.map(({ name 
 
 it('built-in plugins run in the order of the stages', () => {
   const inOrder = ['record', 'auth', 'config-resolution', 'limits', 'cache', 'strategies'];
-  const all = builtInPlugins({ apiKeyPepper: new Uint8Array(32) });
+  const all = builtInPlugins({ apiKeyPeppers: () => [new Uint8Array(32)] });
   expect(names(all).filter((name) => inOrder.includes(name))).toEqual(inOrder);
 });
 

@@ -1,10 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { sealKeyCheck } from '../../../core/contract/protocol/credentials/key-check.ts';
+import { apiKeyPepperContext, sealKeyCheck } from '../../../core/contract/protocol/credentials/key-check.ts';
+import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
+import { deriveKey, seal } from '../../../core/contract/values/credentials/secret.ts';
 import { startKeyCheck } from '../../../core/documents/key-check.ts';
 import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 
 const encryptionKey = new Uint8Array(randomBytes(32));
+const encryptionKeyPrevious = new Uint8Array(randomBytes(32));
+const clusterKey = new Uint8Array(randomBytes(32));
 const other = new Uint8Array(randomBytes(32));
 const reply = (key: Uint8Array) => ({ encryption_key: sealKeyCheck('ENCRYPTION_KEY', key) });
 
@@ -12,8 +16,10 @@ const reply = (key: Uint8Array) => ({ encryption_key: sealKeyCheck('ENCRYPTION_K
 async function start(...replies: (readonly [status: number, body: object] | 'away')[]) {
   let due: (() => void) | null = null;
   const log = newMemoryLog();
+  const peppers: string[] = [];
   const check = await startKeyCheck({
-    encryptionKey,
+    settings: { encryptionKey, encryptionKeyPrevious, clusterKey },
+    keepApiKeyPepper: (pepper) => void peppers.push(Buffer.from(pepper).toString('hex')),
     log,
     timers: {
       after(_ms, callback) {
@@ -31,6 +37,7 @@ async function start(...replies: (readonly [status: number, body: object] | 'awa
   });
   return {
     check,
+    peppers,
     log,
     isWaiting: () => due !== null,
     again: async () => {
@@ -52,6 +59,20 @@ describe('startKeyCheck', () => {
     expect(log.lines).toMatchObject([{ level: 'error', fields: { reason: expect.stringMatching(/^ENCRYPTION_KEY/) } }]);
     await again();
     expect([check.issue(), check.blocks()]).toEqual([null, false]);
+  });
+
+  it('accepts either key while ENCRYPTION_KEY is replaced', async () => {
+    const { check } = await start([200, reply(encryptionKeyPrevious)]);
+    expect([check.issue(), check.blocks()]).toEqual([null, false]);
+  });
+
+  it('receives the pepper of API keys, and derives it from the key of the database if the control plane is older', async () => {
+    const pepper = randomBytes(32);
+    const sealed = seal(deriveKey(clusterKey, keyPurposes.transport), pepper, apiKeyPepperContext);
+    const sent = await start([200, { ...reply(encryptionKey), api_key_pepper: sealed }]);
+    expect(sent.peppers).toEqual([pepper.toString('hex')]);
+    const older = await start([200, reply(encryptionKeyPrevious)]);
+    expect(older.peppers).toEqual([Buffer.from(deriveKey(encryptionKeyPrevious, keyPurposes.apiKeyPepper)).toString('hex')]);
   });
 
   it('names CLUSTER_KEY and serves known documents', async () => {

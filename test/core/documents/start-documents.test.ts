@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { EncryptionKeys } from '../../../core/contract/protocol/credentials/encryption-keys.ts';
 import type { ChangeBus } from '../../../core/documents/bus.ts';
 import { type GatewayDocuments, startDocuments } from '../../../core/documents/start-documents.ts';
 import { type FakeControlPlane, startFakeControlPlane } from '../../support/fakes/fake-control-plane.ts';
@@ -26,7 +27,14 @@ afterEach(async () => {
   await rm(dataDir, { recursive: true });
 });
 
-function start(slot = 0, log = newMemoryLog(), clusterKey = new Uint8Array(32).fill(8)): Promise<GatewayDocuments> {
+const firstKey = { encryptionKey: new Uint8Array(32).fill(9) };
+
+function start(
+  slot = 0,
+  log = newMemoryLog(),
+  clusterKey = new Uint8Array(32).fill(8),
+  encryptionKeys: EncryptionKeys = firstKey,
+): Promise<GatewayDocuments> {
   const bus: ChangeBus = {
     start(onNotice, onConnected) {
       publish = onNotice;
@@ -35,7 +43,7 @@ function start(slot = 0, log = newMemoryLog(), clusterKey = new Uint8Array(32).f
     close: async () => {},
   };
   return startDocuments({
-    settings: { dataDir, encryptionKey: new Uint8Array(32).fill(9), clusterKey, documentCacheEntries: 1000 },
+    settings: { dataDir, ...encryptionKeys, clusterKey, documentCacheEntries: 1000 },
     slot,
     fetch: plane.fetch,
     bus,
@@ -115,6 +123,33 @@ describe('the start of the document store', () => {
       'a last-known-good file was written with other keys or by another version, or is damaged',
     );
     await documents.close();
+  });
+
+  it('keeps the documents and the pepper of API keys while ENCRYPTION_KEY is replaced, and needs the earlier key once', async () => {
+    const encryptionKey = new Uint8Array(32).fill(10);
+    await leaveBehind();
+    const both = await start(0, undefined, undefined, { encryptionKey, encryptionKeyPrevious: firstKey.encryptionKey });
+    expect(both.documents.get('api-key', 'key-a')).toMatchObject({ digest: 'A'.repeat(43) });
+    both.keepApiKeyPepper(new Uint8Array(32).fill(5));
+    await both.close();
+    plane.mode = 503;
+    const after = await start(0, undefined, undefined, { encryptionKey });
+    expect(after.documents.get('api-key', 'key-a')).toMatchObject({ digest: 'A'.repeat(43) });
+    expect(after.apiKeyPepper()).toEqual(new Uint8Array(32).fill(5));
+    await after.close();
+    const before = await start();
+    expect(before.ready()).toBe(false);
+    await before.close();
+  });
+
+  it('writes the documents again with a new ENCRYPTION_KEY, although none has changed', async () => {
+    const encryptionKey = new Uint8Array(32).fill(10);
+    await leaveBehind();
+    await (await start(0, undefined, undefined, { encryptionKey, encryptionKeyPrevious: firstKey.encryptionKey })).close();
+    plane.mode = 503;
+    const after = await start(0, undefined, undefined, { encryptionKey });
+    expect(after.documents.get('config', 'workspace-1/main')).toMatchObject({ versionId: 'one' });
+    await after.close();
   });
 
   it('serves the documents of the last process in the slot without the control plane', async () => {

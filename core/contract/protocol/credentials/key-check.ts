@@ -4,6 +4,9 @@ import { keyPurposes } from './key-purposes.ts';
 /** Settings whose keys belong to a database. */
 export type CheckedKey = 'ENCRYPTION_KEY' | 'CLUSTER_KEY';
 
+/** Use to which the pepper in `keyCheckReply` is bound. */
+export const apiKeyPepperContext = 'key-check/api-key-pepper';
+
 /** Returns a text for the database that only this key opens. `key` is the 32-byte key of the setting. */
 export function sealKeyCheck(setting: CheckedKey, key: Uint8Array): Sealed {
   return seal(deriveKey(key, keyPurposes.keyCheck), setting, contextOf(setting));

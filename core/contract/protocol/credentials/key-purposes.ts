@@ -1,6 +1,6 @@
 /** Purposes for `deriveKey`: one master key, one derived key per use. */
 export const keyPurposes = {
-  /** from ENCRYPTION_KEY: pepper of `digestSecret` */
+  /** from the first ENCRYPTION_KEY of the database: pepper of `digestSecret` */
   apiKeyPepper: 'svc api-key pepper v1',
   /** from CLUSTER_KEY: signs the credentials with which jobs of the control plane call models */
   jobCredential: 'svc job credential v1',
@@ -28,9 +28,11 @@ export const keyPurposes = {
   disk: 'svc last-known-good v1',
   /** from ENCRYPTION_KEY: wraps the data keys of the credential store */
   dataKeys: 'svc data-key wrap v1',
+  /** from ENCRYPTION_KEY: seals keys in the database that stay the same when ENCRYPTION_KEY is replaced */
+  keptKeys: 'svc kept keys v1',
   /** from ENCRYPTION_KEY: signs the URLs of exported files */
   exportUrl: 'svc export url v1',
-  /** from ENCRYPTION_KEY: hashes of the audit chain */
+  /** from the first ENCRYPTION_KEY of the database: hashes of the audit chain */
   auditChain: 'svc audit chain v1',
   /** from ENCRYPTION_KEY and from CLUSTER_KEY: seals the text that proves if a key belongs to the database */
   keyCheck: 'svc key check v1',

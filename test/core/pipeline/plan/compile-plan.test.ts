@@ -36,7 +36,7 @@ it('a config that plugins see has digests in the place of all credentials, also 
 
 describe('the plugin order', () => {
   it('is the built-in one without third-party plugins', () => {
-    expect(() => checkOrder(builtInPlugins({ apiKeyPepper: new Uint8Array(32) }))).not.toThrow();
+    expect(() => checkOrder(builtInPlugins({ apiKeyPeppers: () => [new Uint8Array(32)] }))).not.toThrow();
   });
 
   it('puts third-party plugins after the built-in ones of their stage', () => {
