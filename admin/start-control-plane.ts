@@ -3,6 +3,7 @@ import { createServer, type RequestListener, type Server, type ServerOptions } f
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
+import { natsUrlReader } from '../config/secret-files.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Clock, Log } from '../core/contract/plugin/plugin.ts';
 import { keyPurposes } from '../core/contract/protocol/credentials/key-purposes.ts';
@@ -131,7 +132,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
   const nats =
     settings.natsUrl === null
       ? null
-      : connectNats(settings.natsUrl, deriveKey(settings.clusterKey, keyPurposes.changeNotice), log);
+      : connectNats(settings.natsUrl, deriveKey(settings.clusterKey, keyPurposes.changeNotice), log, natsUrlReader(settings));
   try {
     const { apiKeyPepper, auditKey } = await readKeptKeys(database.em(), settings);
     const firstKeys = await firstStart(settings, { database, vault, apiKeyPepper, auditKey, log });

@@ -29,7 +29,7 @@ export function loadSettings(env: Environment): Settings {
     if (!given(env, key)) issues.push(issue(key, 'not set'));
   }
   if (issues.length > 0) throw new SettingsError(issues);
-  return complete(values);
+  return complete(values, env);
 }
 
 /** Returns all errors that do not depend on keys yet to be generated; empty if there are none. */
@@ -104,7 +104,7 @@ function sameKey(one: Uint8Array, other: Uint8Array): boolean {
   return Buffer.compare(one, other) === 0;
 }
 
-function complete(values: Values): Settings {
+function complete(values: Values, env: Environment): Settings {
   const all = values as SettingValues;
   const publicUrl = values.publicUrl ?? `${values.tlsCert ? 'https' : 'http'}://${hostToReach(all.host)}:${all.port}`;
   const gatewayProcesses = values.gatewayProcesses ?? Math.max(2, availableParallelism() - 1);
@@ -125,6 +125,8 @@ function complete(values: Values): Settings {
     bodyMemoryBytesMax: values.bodyMemoryBytesMax ?? bodyMemoryDefault(memoryBytes(), gatewayProcesses + controlPlanes),
     // Always in padded form, so that two machines with the same key in different spellings use the same bearer.
     clusterKeyText: Buffer.from(all.clusterKey).toString('base64'),
+    databaseUrlFile: env[`${settingsTable.databaseUrl.name}_FILE`]?.trim() || null,
+    natsUrlFile: env[`${settingsTable.natsUrl.name}_FILE`]?.trim() || null,
     headerPrefixAliases: (values.headerPrefixAliases ?? []).filter((alias) => alias !== all.headerPrefix),
     trustedProxies: values.trustedProxies ?? [],
     trustedCustomHosts: values.trustedCustomHosts ?? [],

@@ -30,6 +30,7 @@ wrong one with the accepted values, and warns about names that are close to a se
 
 Settings that may hold a credential can be given as files, for example of a secret store: \`DATABASE_URL_FILE=/run/secrets/database-url\`. These are
 ${secretNames.map((name) => `\`${name}\``).join(', ')}.
+A password that changes in \`DATABASE_URL_FILE\` or \`NATS_URL_FILE\` needs no restart.
 `;
 
 function defaultOf(row: Setting<unknown>): string {

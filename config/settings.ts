@@ -7,4 +7,7 @@ import type { SettingValues } from './settings-table.ts';
 export interface Settings extends SettingValues {
   /** The base64 text of `clusterKey`: the bearer of the internal API. */
   readonly clusterKeyText: string;
+  /** Files of DATABASE_URL and NATS_URL, which each new connection reads; null: the values are from the environment itself. */
+  readonly databaseUrlFile: string | null;
+  readonly natsUrlFile: string | null;
 }

@@ -16,6 +16,7 @@ import { joinBegin } from './join-begin.ts';
 import { joinSession } from './join-session.ts';
 import { lockDirectory } from './lock-directory.ts';
 import { type AskPrepared, createAskPrepared } from './prepared.ts';
+import { readPasswordAgain } from './read-password-again.ts';
 import { requireChannelBinding } from './require-channel-binding.ts';
 import { applyRowLevelSecurity, type TenantSession } from './row-level-security.ts';
 import { migrationLockWaitMs, patiently, runMigrations } from './run-migrations.ts';
@@ -44,7 +45,8 @@ export interface Tables {
   readonly migrations: readonly MigrationObject[];
 }
 
-export type DatabaseSettings = Pick<Settings, 'databaseUrl' | 'dbPoolSize' | 'dataDir'>;
+export type DatabaseSettings = Pick<Settings, 'databaseUrl' | 'dbPoolSize' | 'dataDir'> &
+  Partial<Pick<Settings, 'databaseUrlFile'>>;
 
 /**
  * Opens PostgreSQL if `databaseUrl` is set, else the embedded database in `dataDir/pgdata`, and runs its migrations. Several
@@ -60,7 +62,12 @@ export async function openDatabase(
 ): Promise<Database> {
   return settings.databaseUrl === null
     ? openEmbedded(join(settings.dataDir, 'pgdata'), tables, log)
-    : openServer(settings.databaseUrl, { size: settings.dbPoolSize, hasQueryTimeout, timeoutMs }, tables, log);
+    : openServer(
+        settings.databaseUrl,
+        { size: settings.dbPoolSize, hasQueryTimeout, timeoutMs, file: settings.databaseUrlFile ?? null },
+        tables,
+        log,
+      );
 }
 
 /** PostgreSQL's default of 128 MB would stay resident; the file system cache serves the rest. */
@@ -124,15 +131,18 @@ interface PoolOptions {
   readonly size: number;
   readonly hasQueryTimeout: boolean;
   readonly timeoutMs: number;
+  /** File of the URL. New connections use the password in it. */
+  readonly file: string | null;
 }
 
 async function openServer(url: string, options: PoolOptions, tables: Tables, log: Log): Promise<Database> {
-  const { size, hasQueryTimeout, timeoutMs } = options;
+  const { size, hasQueryTimeout, timeoutMs, file } = options;
   const { MikroORM } = await import('@mikro-orm/postgresql');
   const prepared = createAskPrepared(log, () => orm.em.fork().execute('select 1'));
   const bind = requiresChannelBinding(url) ? requireChannelBinding : () => {};
   const onPoolCreated = (pool: unknown) => {
     bind(pool);
+    if (file !== null) readPasswordAgain(pool, file, log);
     guardPool(pool);
     (pool as EventEmitter).on('connect', joinBegin);
     prepared.useOf(pool);

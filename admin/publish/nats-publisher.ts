@@ -4,7 +4,7 @@ import { sealNotice } from '../../core/contract/protocol/notices/sealed-notice.t
 import { messageOf } from '../../core/contract/values/errors/message-of.ts';
 import type { Log } from '../../core/contract/values/log/log.ts';
 import { createNatsConnectionLog } from '../../core/nats/connection-log.ts';
-import { natsOptions } from '../../core/nats/options.ts';
+import { natsOptions, type ReadAgain } from '../../core/nats/options.ts';
 
 const warnAfterMs = 5_000;
 
@@ -17,9 +17,10 @@ export interface NatsPublisher {
 
 /**
  * Connects in the background and reconnects without limit (the client's own default gives up after ten attempts). `url` as in
- * `NATS_URL`: one or several servers separated by commas, user and password in the first. `key`: see `sealNotice`.
+ * `NATS_URL`: one or several servers separated by commas, user and password in the first. `key`: see `sealNotice`. `readAgain`: see
+ * `natsOptions`.
  */
-export function connectNats(url: string, key: Uint8Array, log: Log): NatsPublisher {
+export function connectNats(url: string, key: Uint8Array, log: Log, readAgain: ReadAgain | null = null): NatsPublisher {
   let connection: NatsConnection | null = null;
   let connected = false;
   let closed = false;
@@ -33,7 +34,7 @@ export function connectNats(url: string, key: Uint8Array, log: Log): NatsPublish
       if (!closed)
         log.warn({}, 'no server of NATS_URL accepts a connection. Check its hosts, user and password. Gateways poll for changes');
     }, warnAfterMs).unref();
-    const opened = await connect({ ...natsOptions(url, 'svc control plane'), waitOnFirstConnect: true });
+    const opened = await connect({ ...natsOptions(url, 'svc control plane', readAgain), waitOnFirstConnect: true });
     clearTimeout(warning);
     if (closed) return opened.close();
     connection = opened;

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { natsUrlReader } from '../../config/secret-files.ts';
 import type { Settings } from '../../config/settings.ts';
 import { startCircuits } from '../circuits/start-circuits.ts';
 import type { InternalFetch } from '../contract/protocol/internal-api.ts';
@@ -43,7 +44,10 @@ export type GatewayState = Awaited<ReturnType<typeof startState>>;
 
 /** Starts the parts that hold state between requests and exchange it with the control plane and other gateways. */
 export async function startState({ settings, slot, log, clock, transport, trusted, fetch }: Parts) {
-  const natsBus = settings.natsUrl === null ? null : createNatsBus({ url: settings.natsUrl, log, random: Math.random });
+  const natsBus =
+    settings.natsUrl === null
+      ? null
+      : createNatsBus({ url: settings.natsUrl, readAgain: natsUrlReader(settings), log, random: Math.random });
   // Notices reach the processes of this machine at once, even if NATS is unavailable.
   const channelsOf = <Notice extends object>(subject: string): NoticeChannel<Notice>[] => [
     createIpcChannel(process, subject),

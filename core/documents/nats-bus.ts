@@ -4,12 +4,14 @@ import { messageOf } from '../contract/values/errors/message-of.ts';
 import type { Log } from '../contract/values/log/log.ts';
 import { realTimers, type Timers } from '../contract/values/time/timers.ts';
 import { createNatsConnectionLog } from '../nats/connection-log.ts';
-import { natsOptions } from '../nats/options.ts';
+import { natsOptions, type ReadAgain } from '../nats/options.ts';
 import type { ChangeBus, NoticeBus } from './bus.ts';
 
 export interface NatsBusOptions {
   /** `nats://user:password@host:4222` or `tls://host`. Several servers are separated by commas. */
   readonly url: string;
+  /** Reads the URL for each connection; absent: its credentials do not change. */
+  readonly readAgain?: ReadAgain | null;
   readonly log: Log;
   /** 0 ≤ x < 1. */
   readonly random: () => number;
@@ -35,7 +37,7 @@ const smallPayload =
 export function createNatsBus(options: NatsBusOptions): NatsBus {
   const { log, random, timers = realTimers } = options;
   // Notices of this process need no echo.
-  const connectOptions = { ...natsOptions(options.url, 'svc gateway'), noEcho: true };
+  const connectOptions = { ...natsOptions(options.url, 'svc gateway', options.readAgain), noEcho: true };
   const listeners: { subject: string; listener: (message: Uint8Array) => void }[] = [];
   let connection: NatsConnection | null = null;
   let isConnected = false;

@@ -41,6 +41,8 @@ describe('loadSettings', () => {
       natsUrl: null,
       encryptionKey: new Uint8Array(Buffer.from(keys.ENCRYPTION_KEY, 'base64')),
       encryptionKeyPrevious: null,
+      databaseUrlFile: null,
+      natsUrlFile: null,
       clusterKey: new Uint8Array(Buffer.from(keys.CLUSTER_KEY, 'base64')),
       clusterKeyText: keys.CLUSTER_KEY,
       bootstrapAdminKey: null,

@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -26,9 +26,12 @@ function issuesOf(env: Record<string, string>): readonly string[] {
 
 describe('files of secrets', () => {
   it.each(secretNames)('%s_FILE stands for the value in its file, without white space around it', (name) => {
-    expect(readSecretFiles({ PORT: '80', [`${name}_FILE`]: fileWith(' the value\n') })).toEqual({
+    const file = fileWith(' the value\n');
+    const isReadAgain = name === 'DATABASE_URL' || name === 'NATS_URL';
+    expect(readSecretFiles({ PORT: '80', [`${name}_FILE`]: file })).toEqual({
       PORT: '80',
       [name]: 'the value',
+      ...(isReadAgain ? { [`${name}_FILE`]: file } : {}),
     });
   });
 
@@ -47,6 +50,15 @@ describe('files of secrets', () => {
     const key = Buffer.alloc(32, 7).toString('base64');
     const env = { DATA_DIR: join(folder, 'data'), ENCRYPTION_KEY_FILE: fileWith(`${key}\n`), CLUSTER_KEY: key };
     expect(prepareKeys(env)).toEqual({ DATA_DIR: env.DATA_DIR, ENCRYPTION_KEY: key, CLUSTER_KEY: key });
+  });
+
+  it('of connections are read again by each process that the supervisor starts, which has the content of the start too', () => {
+    const file = fileWith('postgresql://user:one@host/db');
+    const env = readSecretFiles({ DATABASE_URL_FILE: file });
+    writeFileSync(file, 'postgresql://user:two@host/db\n');
+    expect(readSecretFiles(env, { isChild: true }).DATABASE_URL).toBe('postgresql://user:two@host/db');
+    rmSync(file);
+    expect(readSecretFiles(env, { isChild: true }).DATABASE_URL).toBe('postgresql://user:one@host/db');
   });
 
   it('are ignored if their variable is empty', () => {

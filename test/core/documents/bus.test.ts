@@ -40,10 +40,19 @@ describe.skipIf(natsMissing)('the bus between machines', () => {
   let connections: number;
   let log: ReturnType<typeof newMemoryLog>;
 
-  async function begin(arguments_: string[] = [], userInformation = ''): Promise<void> {
+  async function begin(
+    arguments_: string[] = [],
+    userInformation = '',
+    readAgain: ((host: string) => string | null) | null = null,
+  ): Promise<void> {
     server = await newNatsServer(arguments_);
     log = newMemoryLog();
-    bus = createNatsBus({ url: server.url.replace('://', `://${userInformation}`), log, random: () => 0.5, timers: quickTimers });
+    const { host } = new URL(server.url);
+    bus = createNatsBus({
+      url: `nats://${userInformation}${host}`,
+      readAgain: readAgain && (() => readAgain(host)),
+      ...{ log, random: () => 0.5, timers: quickTimers },
+    });
     bus.start(
       (message) => heard.push(Buffer.from(message as Uint8Array).toString()),
       () => (connections += 1),
@@ -63,6 +72,25 @@ describe.skipIf(natsMissing)('the bus between machines', () => {
   afterEach(async () => {
     await bus.close();
     await server.kill();
+  });
+
+  it('connects with the credentials that NATS_URL has then, and with those of the start while it cannot be read', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-nats-'));
+    const config = join(folder, 'nats.conf');
+    const configure = (pass: string) => writeFile(config, `authorization { user: me, password: ${pass} }`);
+    let pass: string | null = null;
+    await configure('one');
+    await begin(['-c', config], 'me:one@', (host) => (pass === null ? null : `nats://me:${pass}@${host}`));
+    await server.start();
+    await until(() => connections === 1);
+    await server.kill();
+    await configure('two');
+    pass = 'two';
+    await server.start();
+    await until(() => connections === 2);
+    await publish('hello', { user: 'me', pass: 'two' });
+    await until(() => heard.length === 1);
+    await rm(folder, { recursive: true });
   });
 
   it('delivers the bytes of every message', async () => {
