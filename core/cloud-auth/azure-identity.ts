@@ -15,13 +15,24 @@ import { tokenKey } from './token-cache.ts';
  */
 const ownHosts = /\.(openai|cognitiveservices|(services|inference|models)\.ai)\.azure\.(com|us|cn)$/;
 
-/** Scope of a token unless `azure_entra_scope` sets another one. */
-const defaultScope = 'https://cognitiveservices.azure.com/.default';
+/** Sign-in host and scope of tokens for a cloud. `azure_entra_scope` replaces the scope. */
+interface AzureCloud {
+  readonly authority: string;
+  readonly scope: string;
+}
+
+/** Microsoft's three clouds by the last label of their hosts. A token of one is invalid in the others. */
+const clouds: Readonly<Record<string, AzureCloud>> = {
+  us: { authority: 'https://login.microsoftonline.us', scope: 'https://cognitiveservices.azure.us/.default' },
+  cn: { authority: 'https://login.partner.microsoftonline.cn', scope: 'https://cognitiveservices.azure.cn/.default' },
+};
+const publicCloud: AzureCloud = {
+  authority: 'https://login.microsoftonline.com',
+  scope: 'https://cognitiveservices.azure.com/.default',
+};
 const metadataUrl = 'http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01';
 /** Audience of tokens that serve as an application's credential (federated credentials). */
 const exchangeAudience = 'api://AzureADTokenExchange';
-/** Sign-in host of Azure's public cloud. */
-const publicAuthority = 'https://login.microsoftonline.com';
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
 /** True if calls carry a token that must be fetched first. */
@@ -55,7 +66,8 @@ export function signWithIdentity(
   if (!needsToken(settings)) return;
   // An application of the tenant's own may authenticate to any host.
   if (settings.azure_auth_mode !== 'entra') requireShownTo(call.origin, ownHosts, services, who);
-  const token = identityToken(who, settings, credentials, services);
+  const label = ownHosts.exec(URL.parse(call.origin)?.hostname ?? '')?.[3] ?? '';
+  const token = identityToken(who, settings, credentials, services, clouds[label]);
   if (isPromise(token)) return token.then((found) => addToken(call, found));
   addToken(call, token);
 }
@@ -68,17 +80,17 @@ function addToken(call: OutgoingCall, token: Token): void {
 }
 
 /**
- * Returns the token of the chosen identity for `azure_entra_scope`; `azure_auth_mode` must be one with tokens. `authority` is the
- * sign-in host of a cloud other than the public one. Callers must not be able to choose it.
+ * Returns the token of the chosen identity for `azure_entra_scope`; `azure_auth_mode` must be one with tokens. Callers must not be able to
+ * choose the sign-in host of `cloud`.
  */
 export function identityToken(
   who: string,
   settings: ProviderSettings,
   credentials: Credentials,
   services: SignServices,
-  authority = publicAuthority,
+  { authority, scope: cloudScope }: AzureCloud = publicCloud,
 ): Maybe<Token> {
-  const scope = textOrNull(settings.azure_entra_scope) ?? defaultScope;
+  const scope = textOrNull(settings.azure_entra_scope) ?? cloudScope;
   const mode = settings.azure_auth_mode;
   if (mode === 'entra') {
     const tenant = required(who, settings, 'azure_entra_tenant_id');

@@ -45,8 +45,8 @@ export const readAzureSecret: SecretReader = async (mapped, credentials, organis
   const known = clouds.find(({ suffix }) => address.hostname.endsWith(suffix));
   const cloud = known ?? clouds[0];
   const settings = identityOf(mapped, credentials, address, known !== undefined);
-  const scope = { azure_entra_scope: `${cloud.audience}/.default` };
-  const token = await identityToken(who, { ...settings, ...scope }, credentials, sign, cloud.authority);
+  const scope = `${cloud.audience}/.default`;
+  const token = await identityToken(who, settings, credentials, sign, { authority: cloud.authority, scope });
   const reply = await sign.fetch({
     url: `${address.base}/secrets/${mapped.path}?api-version=${apiVersion}`,
     method: 'GET',

@@ -83,6 +83,22 @@ describe('azure_auth_mode entra', () => {
     expect(await sign()).toEqual(['authorization', 'Bearer token-4']);
   });
 
+  it.each([
+    ['us', 'https://login.microsoftonline.us', 'https://cognitiveservices.azure.us/.default'],
+    ['cn', 'https://login.partner.microsoftonline.cn', 'https://cognitiveservices.azure.cn/.default'],
+  ])('requests tokens for hosts of azure.%s in their own cloud', async (label, authority, scope) => {
+    const endpoint = fakeTokenEndpoint();
+    const secrets = { azure_entra_client_secret: 's' };
+    expect(await signed(entra(), secrets, endpoint, `https://r.openai.azure.${label}`)).toContain('Bearer token-1');
+    expect(endpoint.requests[0]?.url).toBe(`${authority}/contoso.onmicrosoft.com/oauth2/v2.0/token`);
+    expect(endpoint.form(0).scope).toBe(scope);
+    // The token of one cloud is not used in another.
+    expect(await signed(entra(), secrets, endpoint)).toContain('Bearer token-2');
+    const chosen = { ...entra(), azure_entra_scope: 'https://ai.azure.us/.default' };
+    await signed(chosen, secrets, endpoint, `https://r.services.ai.azure.${label}`);
+    expect(endpoint.form(2).scope).toBe('https://ai.azure.us/.default');
+  });
+
   it('returns a rejection with its status and reason, without the secret', async () => {
     const endpoint = fakeTokenEndpoint();
     endpoint.replies = [
