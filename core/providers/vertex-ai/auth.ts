@@ -68,8 +68,9 @@ async function asMachine(call: OutgoingCall, services: SignServices): Promise<vo
   requireLent(services, call.origin);
   const token = await services.tokens.of('vertex-ai').get(tokenKey('machine'), services.now(), () => machineToken(services));
   addToken(call, token);
-  if (withProject(call.path, null, false) === null)
-    call.path = withProject(call.path, await machineProject(services), false) ?? '';
+  if (withProject(call.path, null, false) !== null) return;
+  const project = await services.tokens.of('vertex-ai').get(tokenKey('project'), services.now(), () => machineProject(services));
+  call.path = withProject(call.path, project.value.reveal(), false) ?? '';
 }
 
 function addToken(call: OutgoingCall, token: Token): void {

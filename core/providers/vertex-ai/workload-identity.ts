@@ -39,12 +39,14 @@ export function machineToken(services: SignServices): Promise<Token> {
   return askForToken(services, metadata('/instance/service-accounts/default/token'), who);
 }
 
-/** Returns the project of the machine. */
-export async function machineProject(services: SignServices): Promise<string> {
+/** Returns the project of the machine in the form of a token, so that it is cached like one. It never changes. */
+export async function machineProject(services: SignServices): Promise<Token> {
   requireLent(services);
   const { status, body } = await services.fetch(metadata('/project/project-id'));
   const text = Buffer.from(body).toString('utf8').trim();
-  if (status === 200 && /^[a-z0-9.:-]{1,100}$/.test(text)) return text;
+  if (status === 200 && /^[a-z0-9.:-]{1,100}$/.test(text)) {
+    return { value: new Secret(text), expiresAtMs: Number.MAX_SAFE_INTEGER };
+  }
   throw new GatewayError('upstream_invalid', { message: `${who}: the metadata service returned no project` });
 }
 

@@ -271,6 +271,9 @@ describe('workload identity federation', () => {
     const call = await signed(null, machine, settings);
     expect(call.headers).toEqual(['authorization', 'Bearer ya29.e']);
     expect(call.path).toContain('/projects/machine-project/');
+    // Neither is requested again.
+    expect((await signed(null, machine, settings)).path).toContain('/projects/machine-project/');
+    expect(machine.asked).toHaveLength(2);
     for (const request of machine.asked) {
       expect(request).toMatchObject({ metadata: true, headers: ['metadata-flavor', 'Google'] });
       expect(request.url).toMatch(/^http:\/\/metadata\.google\.internal\/computeMetadata\/v1\//);
