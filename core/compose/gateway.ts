@@ -1,5 +1,6 @@
 import type { Settings } from '../../config/settings.ts';
 import { createGatewayTasks } from '../../workers/gateway-tasks.ts';
+import { createTokenCaches } from '../cloud-auth/token-cache.ts';
 import { defaultWordsOf } from '../contract/plugin/requests/shape-params.ts';
 import type { GuardrailTest } from '../contract/protocol/control-plane-calls/guardrail-checks.ts';
 import { keyPurposes } from '../contract/protocol/credentials/key-purposes.ts';
@@ -16,6 +17,7 @@ import { errorReply } from '../http/write-error.ts';
 import type { ProcessLog } from '../log/log.ts';
 import { createOwnStoreChoice, ownStoreTarget } from '../own-store/resolve-own-store.ts';
 import { createRetryBudget } from '../pipeline/attempt/retry-budget.ts';
+import { createTokenFetch } from '../pipeline/target/token-fetch.ts';
 import type { ProviderEntry } from '../provider-host/load-providers.ts';
 import { ownStore } from '../providers/svc/index.ts';
 import { createClientSecrets } from '../realtime/client-secrets.ts';
@@ -41,7 +43,6 @@ import { guardrailOpener, headerOpener, modelHeaderOpener, referenceOpener, secr
 import { openSessions } from './open-sessions.ts';
 import { otlpPoster } from './post-otlp.ts';
 import { createRequestLog } from './request-log.ts';
-import { createSignServices } from './sign-services.ts';
 import { startReports } from './start-reports.ts';
 import { startState } from './start-state.ts';
 import { unreadyReasons } from './unready-reasons.ts';
@@ -102,7 +103,7 @@ export async function startGateway(
   const { machineIdentity } = settings;
   const secretManagers = createSecretManagers({
     openAuth: referenceOpener(settings.clusterKey),
-    sign: createSignServices({ ...tokenFetch, machineIdentity, timeoutMs: secretTimeoutMs }),
+    sign: { ...createTokenFetch({ ...tokenFetch, machineIdentity, timeoutMs: secretTimeoutMs }), tokens: createTokenCaches() },
     trusted,
     clock,
     log,

@@ -18,6 +18,7 @@ import { addGatewayHeaders } from './attempt/reply-headers.ts';
 import { ReplyStream } from './attempt/reply-stream.ts';
 import { mayRetry } from './attempt/retry-wait.ts';
 import { sendAttempt } from './attempt/send-attempt.ts';
+import { signedInTime } from './attempt/signed-in-time.ts';
 import { openSteps, replyBytesMax, type Steps, whole } from './attempt/step-services.ts';
 import type { AttemptReply } from './attempt-reply.ts';
 import type { Dispatcher } from './dispatch.ts';
@@ -68,6 +69,7 @@ export async function runAttempt(
   const { target } = given;
   const { clock } = dispatcher.services;
   const steps = ctx.endpoint?.operation ? dispatcher.stepsOf[ctx.endpoint.operation] : undefined;
+  let unsigned = false;
   try {
     for (const hook of ctx.plan.onAttempt) {
       const outcome = hook(ctx, target);
@@ -86,8 +88,10 @@ export async function runAttempt(
     }
     const isStepwise = outgoing.operation?.steps !== undefined;
     if (resolved.adapter.sign && !isStepwise) {
+      unsigned = true;
       const signed = signedCall(outgoing, (call) => signCall(ctx, call, resolved, dispatcher));
-      outgoing = isPromise(signed) ? await signed : signed;
+      outgoing = isPromise(signed) ? await signedInTime(signed, outgoing.call.timeouts, clock, dispatcher.timers) : signed;
+      unsigned = false;
     }
     // No call is sent if the client has disconnected during a hook or a token request.
     if (ctx.aborted) return clientClosed();
@@ -117,13 +121,19 @@ export async function runAttempt(
   } catch (thrown) {
     const failed = thrown instanceof DenialError ? deniedReply(thrown.reply) : failedReply(thrown);
     const shown = judgeError(ctx, target, failed);
-    return ended(ctx, given, dispatcher, isPromise(shown) ? await shown : shown);
+    return ended(ctx, given, dispatcher, isPromise(shown) ? await shown : shown, unsigned);
   }
 }
 
 /** Adds the result of an attempt, unless the client has disconnected. Returns the reply. */
-function ended(ctx: RequestContext, given: AttemptPlan, dispatcher: Dispatcher, reply: AttemptReply): AttemptReply {
-  if (!ctx.aborted) addResult(ctx, reply, given, dispatcher);
+function ended(
+  ctx: RequestContext,
+  given: AttemptPlan,
+  dispatcher: Dispatcher,
+  reply: AttemptReply,
+  unsigned = false,
+): AttemptReply {
+  if (!ctx.aborted) addResult(ctx, reply, given, dispatcher, unsigned);
   return reply;
 }
 
@@ -301,13 +311,19 @@ function capturedExchange(
 }
 
 /** Adds the result of an attempt for strategies and records. */
-function addResult(ctx: RequestContext, reply: AttemptReply, given: AttemptPlan, { services, logFailedCall }: Dispatcher): void {
+function addResult(
+  ctx: RequestContext,
+  reply: AttemptReply,
+  given: AttemptPlan,
+  { services, logFailedCall }: Dispatcher,
+  unsigned = false,
+): void {
   const error = reply.kind === 'replaced' ? null : reply.error;
   const status = reply.kind === 'error' ? reply.error.status : reply.kind === 'replaced' ? reply.reply.status : reply.status;
   const durationMs = Math.max(0, services.clock.elapsed() - given.beganMs);
   const streamedAtMs = reply.kind === 'streamed' ? ctx.firstByteAtMs : null;
   const { target, resolved } = given;
-  if (error !== null) logFailedCall(error, resolved, ctx.traceId);
+  if (error !== null) logFailedCall(error, resolved, ctx.traceId, unsigned);
   const { firstByte, lastByte } = ctx.times.end();
   ctx.attempts.push({
     targetPath: target.path,

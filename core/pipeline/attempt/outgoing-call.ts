@@ -348,7 +348,7 @@ export function signedCall(outgoing: Outgoing, sign: (call: OutgoingCall) => May
  * Returns the usual time limits, none of them longer than `timeMs`. A streamed reply may continue, because its clock stops at the
  * first byte.
  */
-function within(timeouts: UpstreamTimeouts, timeMs: number): UpstreamTimeouts {
+export function within(timeouts: UpstreamTimeouts, timeMs: number): UpstreamTimeouts {
   const ms = Math.max(1, Math.ceil(timeMs));
   const least = (limit: number): number => (limit === 0 ? ms : Math.min(limit, ms));
   return {
