@@ -1,7 +1,7 @@
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../../support/product/gateway-with-upstream.ts';
-import { eventStream, reply } from '../../support/upstream/fake-upstream.ts';
+import { cutMidStream, eventStream, reply } from '../../support/upstream/fake-upstream.ts';
 import { namedEvent } from '../../support/upstream/send-events.ts';
 
 /** The Responses API by its official client: of a provider that has it, and of one that is reached over chat completions. */
@@ -27,6 +27,21 @@ const kept = {
   output: [],
   usage: { input_tokens: 5, output_tokens: 7 },
 };
+
+describe('a Responses stream that the provider cuts', () => {
+  it.each([
+    ['of a provider with the Responses API', () => native, '/v1/responses', { type: 'response.created', response: kept }],
+    ['over chat completions', () => overAnthropic, '/v1/messages', { type: 'message_start', message: { id: 'm', usage: {} } }],
+  ])('%s raises an error of the client', async (_, client, path, begun) => {
+    gateway.upstream.once(path, cutMidStream([namedEvent(begun)], 'reset'));
+    const stream = await client().responses.create({ model: 'm', input: 'hello', stream: true });
+    const error = await (async () => {
+      for await (const event of stream) expect(event.type).not.toBe('error');
+    })().catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(OpenAI.APIError);
+    expect([error.code, error.type]).toEqual(['upstream_reset', 'upstream_error']);
+  });
+});
 
 describe('stored responses of a provider', () => {
   it('are fetched with an unchanged query', async () => {

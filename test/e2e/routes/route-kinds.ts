@@ -72,7 +72,7 @@ export const routeKinds: Record<string, RouteKind> = {
     path: '/responses',
     body: () => ({ model: 'm', input: 'hello', stream: true }),
     begun: events(namedEvent({ type: 'response.created', sequence_number: 0, response: { id: 'r', object: 'response' } })),
-    end: /^event: error\ndata: \{"type":"error","sequence_number":1,"code":"upstream_reset","message":"[^"]+","param":null\}$/,
+    end: /^event: error\ndata: \{"type":"error","sequence_number":1,"code":"upstream_reset","message":"[^"]+","param":null,"error":\{"type":"upstream_error","code":"upstream_reset",[^}]+\}\}$/,
   },
   'speech as bytes': {
     path: '/audio/speech',
