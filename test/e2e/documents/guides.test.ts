@@ -57,7 +57,7 @@ const vaultToken = 'hvs.of-the-reader';
 function here(text: string): string {
   return text
     .replaceAll('http://127.0.0.1:8787', gateway.origin)
-    .replaceAll('http://127.0.0.1:11434/v1', upstream.openaiHost)
+    .replaceAll('http://127.0.0.1:11434', new URL(upstream.openaiHost).origin)
     .replaceAll('http://127.0.0.1:8200', `http://127.0.0.1:${(vault.address() as AddressInfo).port}`)
     .replaceAll(
       '"ai_provider_id": "openai", "create',
@@ -93,11 +93,13 @@ describe('docs/guides', () => {
     expect(JSON.parse(await shell(openai))).toMatchObject({ choices: [{ message: { content: 'hello' } }] });
   });
 
-  it('local-models.md: an OpenAI-compatible server replies as a provider', async () => {
+  it('local-models.md: Ollama replies as a provider, and gets the limit of a reply by the name that it knows', async () => {
     const [integration, call] = blocksOf('local-models.md', 'sh') as [string, string];
     await shell(integration);
     expect(JSON.parse(await shell(call))).toMatchObject({ object: 'chat.completion' });
     expect((await upstream.nextRequest()).json()).toMatchObject({ model: 'llama3.2' });
+    await shell(call.replace('/chat/completions', '/messages').replace('"model"', '"max_tokens":9,"model"'));
+    expect((await upstream.nextRequest()).json()).toMatchObject({ model: 'llama3.2', max_tokens: 9 });
   });
 
   it('tools-for-models.md: a model calls a tool, and replies', async () => {
