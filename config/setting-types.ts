@@ -115,7 +115,8 @@ export function databaseUrl(): SettingType<string> {
       schema,
       v.check((given) => !/[@/]/.test(URL.parse(given)?.pathname.slice(1) ?? '')),
     ),
-    expected: 'a URL such as postgresql://user:password@host:5432/name, with %2F for /, %40 for @ and %23 for # in the password',
+    expected:
+      'a URL with one host such as postgresql://user:password@host:5432/name, with %2F for /, %40 for @ and %23 for # in the password',
   };
 }
 

@@ -301,6 +301,12 @@ describe('loadSettings', () => {
     expect(issues[0]).not.toContain(value);
   });
 
+  it('states that a DATABASE_URL with a list of hosts and ports has too many', () => {
+    expect(issuesOf({ DATABASE_URL: 'postgresql://me@db1:5432,db2:5432/gateway?target_session_attrs=read-write' })).toEqual([
+      expect.stringMatching(/^DATABASE_URL: the value is invalid, expected a URL with one host such as /),
+    ]);
+  });
+
   it('requires both keys', () => {
     expect(() => loadSettings({})).toThrow(SettingsError);
     expect(() => loadSettings({ ...keys, CLUSTER_KEY: undefined })).toThrow(/^CLUSTER_KEY: not set, expected 32 random bytes/);
