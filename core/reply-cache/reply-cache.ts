@@ -55,7 +55,8 @@ export function createReplyCache(options: ReplyCacheOptions): RunningReplyCache 
     maxSize: memoryBytesMax,
     sizeCalculation: ({ reply: { body } }) => body.length + entryBytes,
     maxEntrySize: Math.min(memoryBytesMax, cachedBytesMax + entryBytes),
-    perf: clock,
+    // Monotonic: an entry would outlive `max_age` by the time that the clock of the machine is set back.
+    perf: { now: () => clock.elapsed() },
     ttlResolution: 0,
   });
   const flights = new Map<string, Flight>();

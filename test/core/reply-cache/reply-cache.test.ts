@@ -19,6 +19,8 @@ const stored = (text: string): StoredReply => ({
 
 function start(channels: NoticeChannel<object>[] = [], remote: RemoteReplies | null = null) {
   const time = newFakeTime();
+  // lru-cache does not expire entries of the time 0.
+  time.advance(1);
   const cache = createReplyCache({
     ...{ remote, clock: time.clock, timers: time.timers, memoryBytesMax: 1_000_000, channels },
   });
@@ -83,6 +85,14 @@ describe('the flight of equal requests', () => {
 });
 
 describe('entries', () => {
+  it('expire after their time even if the clock of the machine is set back', async () => {
+    const { cache, time, lead } = start();
+    (await lead()).end(stored('x'));
+    time.setClock(-3_600_000);
+    time.advance(60_001);
+    expect(textOf(await cache.join(key))).toBe('lead');
+  });
+
   it('expire after their time', async () => {
     const { cache, time, lead } = start();
     (await lead()).end(stored('x'));

@@ -6,16 +6,19 @@ export interface FakeTime {
   readonly timers: { after(delayMs: number, callback: () => void): () => void };
   /** Lets time pass, and calls due timers in order, each at its own time. */
   advance(durationMs: number): void;
+  /** Sets the clock of the machine to a later or earlier time. No time passes. */
+  setClock(byMs: number): void;
   /** Milliseconds until each waiting timer, soonest first. */
   waiting(): number[];
 }
 
 export function newFakeTime(startMs = 1_800_000_000_000): FakeTime {
   let elapsedMs = 0;
+  let epochMs = startMs;
   const due = new Set<{ atMs: number; callback: () => void }>();
   const soonest = () => [...due].sort((a, b) => a.atMs - b.atMs)[0];
   return {
-    clock: { now: () => startMs + elapsedMs, elapsed: () => elapsedMs },
+    clock: { now: () => epochMs + elapsedMs, elapsed: () => elapsedMs },
     timers: {
       after(delayMs, callback) {
         const timer = { atMs: elapsedMs + delayMs, callback };
@@ -31,6 +34,9 @@ export function newFakeTime(startMs = 1_800_000_000_000): FakeTime {
         next.callback();
       }
       elapsedMs = endMs;
+    },
+    setClock(byMs) {
+      epochMs += byMs;
     },
     waiting: () => [...due].map((timer) => timer.atMs - elapsedMs).sort((a, b) => a - b),
   };
