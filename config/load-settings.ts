@@ -12,8 +12,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export class SettingsError extends Error {
   readonly issues: readonly string[];
 
-  constructor(issues: readonly string[]) {
-    super(issues.join('\n'));
+  constructor(issues: readonly string[], options?: ErrorOptions) {
+    super(issues.join('\n'), options);
     this.name = 'SettingsError';
     this.issues = issues;
   }

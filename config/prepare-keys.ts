@@ -36,9 +36,10 @@ export function prepareKeys(given: Environment): Environment {
     }
     if (lost.length === 0) for (const { name, file } of missing) filled[name] = readOrCreate(join(dataDir, file));
   } catch (error) {
-    throw new SettingsError([
-      `DATA_DIR: got ${JSON.stringify(dataDir)}, expected a folder that this process can write (${(error as Error).message})`,
-    ]);
+    throw new SettingsError(
+      [`DATA_DIR: got ${JSON.stringify(dataDir)}, expected a folder that this process can write (${(error as Error).message})`],
+      { cause: error },
+    );
   }
   if (lost.length > 0) throw new SettingsError(lost);
   const earlier = readEarlier(env, filled, dataDir);

@@ -1,5 +1,6 @@
 import { readSettings } from '../config/read-settings.ts';
 import { secretNames } from '../config/secret-files.ts';
+import { freeStartReserve, keepStartReserve } from '../config/start-reserve.ts';
 import type { Gateway } from './compose/gateway.ts';
 import { startFailure } from './compose/start-failure.ts';
 import { exitCodes } from './contract/protocol/processes/process-messages.ts';
@@ -57,7 +58,9 @@ async function main(): Promise<void> {
     const providers = await loadProviders(settings.providers);
     // Loaded afterwards: its modules read the list of providers.
     const { startGateway } = await import('./compose/gateway.ts');
+    freeStartReserve(settings.dataDir, [slot]);
     gateway = await startGateway(settings, slot, log, providers);
+    keepStartReserve(settings.dataDir, slot);
     keepObjectsYoung();
     limitHeapGrowth();
   } catch (error) {

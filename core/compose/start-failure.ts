@@ -1,11 +1,10 @@
 import { sep } from 'node:path';
 import { exitCodes } from '../contract/protocol/processes/process-messages.ts';
 import { toGatewayError } from '../contract/values/errors/errors.ts';
+import { isDiskError } from '../contract/values/errors/is-disk-error.ts';
 
 /** System errors that may be gone at the next start. */
 const machineErrors: ReadonlySet<string> = new Set(['ENOMEM', 'EMFILE', 'ENFILE', 'EAGAIN']);
-/** Those of a full or broken disk. A gateway writes to DATA_DIR only. Node names no file for a failed write. */
-const diskErrors: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS']);
 
 /**
  * Returns the reason of a failed start for the operator, and the exit code. A disk that is full or cannot be written is no invalid setting: the
@@ -14,7 +13,8 @@ const diskErrors: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'ERO
 export function startFailure(error: unknown, dataDir: string): { readonly message: string; readonly exitCode: number } {
   const reason = toGatewayError(error).detail ?? String(error);
   const { code = '', path = '' } = error as { code?: string; path?: string };
-  const isOfDataDir = diskErrors.has(code) || path === dataDir || path.startsWith(dataDir + sep);
+  // A gateway writes to DATA_DIR only, and Node names no file for a failed write.
+  const isOfDataDir = isDiskError(error) || path === dataDir || path.startsWith(dataDir + sep);
   return {
     message: isOfDataDir ? `DATA_DIR: cannot use ${dataDir} (${reason})` : reason,
     exitCode: isOfDataDir || machineErrors.has(code) ? 1 : exitCodes.configuration,

@@ -63,6 +63,7 @@ const ownEntries = [
   'lease-holders',
   'pgdata',
   'spool',
+  'start-reserve',
 ];
 
 /**

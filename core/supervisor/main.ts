@@ -8,8 +8,10 @@ import { misspeltSettings } from '../../config/misspelt-settings.ts';
 import { nodeVersionIssue } from '../../config/node-version.ts';
 import { prepareKeys } from '../../config/prepare-keys.ts';
 import type { Settings } from '../../config/settings.ts';
+import { freeStartReserve } from '../../config/start-reserve.ts';
 import { version } from '../../config/version.ts';
 import { exitCodes } from '../contract/protocol/processes/process-messages.ts';
+import { isDiskError } from '../contract/values/errors/is-disk-error.ts';
 import { createLog } from '../log/log.ts';
 import { busyPorts } from './check-ports.ts';
 import { compileCache } from './compile-cache.ts';
@@ -52,15 +54,17 @@ async function main(): Promise<number> {
     env = prepareKeys(process.env);
     settings = loadSettings(env);
   } catch (error) {
-    if (error instanceof SettingsError) return refuse(error.issues, exitCodes.configuration);
+    if (error instanceof SettingsError) return refuse(error.issues, codeFor(error.cause));
     throw error;
   }
   const busy = await busyPorts(settings);
   if (busy.length > 0) return refuse(busy, exitCodes.configuration);
-  const hold = await holdDataDir(settings).catch((error: Error) => ({
-    error: `DATA_DIR: got ${JSON.stringify(settings.dataDir)}, expected a folder that this process can write (${error.message})`,
+  if (settings.role !== 'control-plane') freeStartReserve(settings.dataDir, [...Array(settings.gatewayProcesses).keys()]);
+  const hold = await holdDataDir(settings).catch((cause: Error) => ({
+    error: `DATA_DIR: got ${JSON.stringify(settings.dataDir)}, expected a folder that this process can write (${cause.message})`,
+    cause,
   }));
-  if (hold.error !== null) return refuse([hold.error], exitCodes.configuration);
+  if (hold.error !== null) return refuse([hold.error], codeFor('cause' in hold ? hold.cause : null));
 
   const log = createLog({ level: settings.logLevel, format: settings.logFormat, name: 'supervisor' });
   for (const warning of [memoryWarning(settings, memoryBytes()), databaseWarning(settings)]) {
@@ -110,6 +114,11 @@ function programAt(relative: string): string {
 function show(text: string): number {
   process.stdout.write(text);
   return 0;
+}
+
+/** Exit code of a start that failed for this reason. A disk may recover, so that a service manager should start the service again. */
+function codeFor(cause: unknown): number {
+  return isDiskError(cause) ? 1 : exitCodes.configuration;
 }
 
 function refuse(lines: readonly string[], code: number): number {

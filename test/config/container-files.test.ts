@@ -149,6 +149,11 @@ describe('docs/systemd/svc-gateway.service', () => {
     );
     expect(settingOf('OOMPolicy')).toBe('continue');
   });
+
+  it('is started again until a start succeeds: systemd gives up after five starts within 10 s', () => {
+    expect(settingOf('Restart')).toBe('on-failure');
+    expect(5 * Number(settingOf('RestartSec'))).toBeGreaterThan(10);
+  });
 });
 
 describe('docs/container/compose.yaml', () => {
