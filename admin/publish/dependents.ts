@@ -3,7 +3,7 @@ import type { Change } from './write-change.ts';
 
 /** Rows that belong to, or refer to, a row of another resource: its owner. */
 export interface Dependent {
-  /** Completes "This workspace still has 3 …". */
+  /** Completes "This workspace still has … (3)". */
   readonly what: string;
   /** Returns how many of them prevent a deletion without `force_delete`. Absent: they never prevent it. */
   count?(em: EntityManager, owner: OwnerRow): Promise<number>;

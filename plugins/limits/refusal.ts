@@ -1,6 +1,7 @@
 import type { BudgetScope } from '../../core/contract/protocol/limits/limit-kinds.ts';
 import { errorTable, GatewayError } from '../../core/contract/values/errors/errors.ts';
 import type { HeaderList } from '../../core/contract/values/http/http.ts';
+import { counted } from '../../core/contract/values/text/counted.ts';
 import type { Hold } from './hold.ts';
 import { type Meter, microUsd } from './meters.ts';
 
@@ -43,7 +44,7 @@ export function refusal(meter: Meter, needed: number, nowMs: number, own: Pick<H
       ? `${names[scope]} rate limit exceeded`
       : `Rate Limit Policy ${policy.id} exceeded for value key ${policy.valueKey}`;
   const error = new GatewayError(scope === 'policy' ? 'rate_policy_limit' : `${scope}_rate_limit`, {
-    message: `${what}: ${capacity} ${unit} per ${period}${tooLarge ? `, and this request may need ${needed}` : ''}`,
+    message: `${what}: ${amountOf(capacity, unit)} per ${period}${tooLarge ? `, and this request may need ${needed}` : ''}`,
     retryAfterMs: waitMs,
   });
   const left = Math.max(0, Math.min(account.left, capacity));
@@ -69,12 +70,19 @@ function reasonOf({ unit, capacity, account }: Meter, needed: number, own: Pick<
   if (needed <= 1 || (left < 1 && needed <= capacity)) {
     return isHeld ? ': calls in progress hold the rest of it. Try again when they have ended, or raise the limit' : '';
   }
-  const amount = (units: number): string => (unit === 'cost' ? `${units / microUsd} USD` : `${units} ${unit}`);
   const verb = unit === 'cost' ? 'cost' : 'use';
   // The ledger is not asked for more than the limit, so what is left may be unknown.
-  const rest = needed > capacity ? `the limit is ${amount(capacity)}` : `${amount(left)} ${unit === 'cost' ? 'is' : 'are'} left`;
+  const rest =
+    needed > capacity
+      ? `the limit is ${amountOf(capacity, unit)}`
+      : `${amountOf(left, unit)} ${unit === 'cost' || left === 1 ? 'is' : 'are'} left`;
   const wait = isHeld ? ' while other calls are in progress' : '';
-  return `: this request may ${verb} ${amount(needed)}, and ${rest}${wait}. Set a smaller max_tokens${isHeld ? ', try again when they have ended,' : ''} or raise the limit`;
+  return `: this request may ${verb} ${amountOf(needed, unit)}, and ${rest}${wait}. Set a smaller max_tokens${isHeld ? ', try again when they have ended,' : ''} or raise the limit`;
+}
+
+/** Returns `0.5 USD`, `1 request` or `20 tokens`. */
+function amountOf(units: number, unit: Meter['unit']): string {
+  return unit === 'cost' ? `${units / microUsd} USD` : counted(units, unit.slice(0, -1));
 }
 
 /** Returns the error for a request while the remaining amount of an enforced limit is unknown. */

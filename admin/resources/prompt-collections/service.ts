@@ -117,10 +117,10 @@ export async function archiveCollection(
   if (row.isDefault) throw new AdminError('AB08', 'The default collection cannot be deleted');
   const children = await tx.find(promptCollections, { parentCollectionId: row.id, status: 'active' });
   if (!cascade) {
-    const held = children.length > 0 ? [`${children.length} collections`] : [];
+    const held = children.length > 0 ? [`collections (${children.length})`] : [];
     for (const { what, count } of dependents.collection) {
       const number = (await count?.(tx, row)) ?? 0;
-      if (number > 0) held.push(`${number} ${what}`);
+      if (number > 0) held.push(`${what} (${number})`);
     }
     if (held.length > 0) {
       throw conflict(`This collection still has ${held.join(', ')}. Delete them first, or send cascade=true`);

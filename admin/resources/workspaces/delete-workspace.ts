@@ -33,7 +33,7 @@ export async function deleteWorkspace(
     const held: string[] = [];
     for (const { what, count } of dependents) {
       const number = (await count?.(tx, row)) ?? 0;
-      if (number > 0) held.push(`${number} ${what}`);
+      if (number > 0) held.push(`${what} (${number})`);
     }
     if (held.length > 0) {
       throw conflict(

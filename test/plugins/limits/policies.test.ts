@@ -251,7 +251,7 @@ describe('groups of policies', () => {
     await ask(headers);
     const refused = await ask(headers);
     const name = valueKey({ keyId, provider: providerId(documents) });
-    expect(errorOf(refused).message).toBe(`Rate Limit Policy ${policy.id} exceeded for value key ${name}: 1 requests per day`);
+    expect(errorOf(refused).message).toBe(`Rate Limit Policy ${policy.id} exceeded for value key ${name}: 1 request per day`);
   });
 
   it('count each combination of values alone', async () => {

@@ -43,7 +43,7 @@ describe.each(ruleDatabases)('the tool library, on %s', (database) => {
     await ask('DELETE', `/tools/${first.slug}`);
     expect((await plane.ask('GET', `/tools/${first.slug}`)).status).toBe(404);
     const refused = await plane.ask('DELETE', `/collections/${collection.id}`);
-    expect(refused.body.data.message).toContain('still has 1 tools');
+    expect(refused.body.data.message).toContain('still has tools (1)');
     await ask('DELETE', `/collections/${collection.id}?cascade=true`);
     expect((await plane.ask('GET', `/tools/${second.slug}`)).status).toBe(404);
   });

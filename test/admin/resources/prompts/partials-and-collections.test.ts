@@ -156,7 +156,7 @@ describe.each(ruleDatabases)('partials and collections, on %s', (database) => {
     const part = await ask('POST', '/prompts/partials', { name: 'P', string: 'x', collection_id: top.id });
     const refused = await expectRefusal(plane, () => plane.ask('DELETE', `/collections/${top.id}`), 409, 'AB07', true);
     expect(refused.body.data.message).toBe(
-      'This collection still has 1 collections, 1 partials. Delete them first, or send cascade=true',
+      'This collection still has collections (1), partials (1). Delete them first, or send cascade=true',
     );
     await expectChange(plane, () => plane.ask('DELETE', `/collections/${top.id}?cascade=true`), {
       ...{ resource: 'prompt_collections', action: 'delete' },

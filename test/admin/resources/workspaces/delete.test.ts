@@ -75,7 +75,7 @@ describe.each(ruleDatabases)('deleting a workspace, on %s', (database) => {
     expect((await plane.ask('POST', '/providers', { body: provider })).status).toBe(200);
 
     const reply = await expectRefusal(plane, () => remove({ name: `Lab ${round}` }), 409, 'AB07', true);
-    for (const what of ['1 API keys', '1 providers', '1 configs', '1 integrations'])
+    for (const what of ['API keys (1)', 'providers (1)', 'configs (1)', 'integrations (1)'])
       expect(reply.body.data.message).toContain(what);
     expect((await plane.ask('GET', `/workspaces/${id}`, { key })).status).toBe(200);
 
