@@ -43,6 +43,12 @@ export function plainReply(
     return plain(reply, passedHeaders(headers, null), body, error, null);
   }
   if (!ok) return errorReply(ctx, adapter, operationCall, reply);
+  /** Returns the error for a response that could not be read. The provider bills it. */
+  const unusable = (thrown: unknown): AttemptReply => {
+    if (ctx.usage === null) count(unfinishedUsage(ctx, outgoing, { usage: null, events: 0, body }), 0);
+    // An adapter that gives a reason throws a GatewayError.
+    return { kind: 'error', error: toGatewayError(thrown, 'upstream_invalid') };
+  };
   try {
     if (operationCall.stream && isStream(headers, operation)) return streamReply(ctx, operation, operationCall, reply, count);
     if (!isJson(headers)) {
@@ -59,11 +65,6 @@ export function plainReply(
   } catch (thrown) {
     return unusable(thrown);
   }
-}
-
-/** Returns the error for a reply that the adapter could not read. If the adapter gives a reason, it throws a GatewayError. */
-function unusable(thrown: unknown): AttemptReply {
-  return { kind: 'error', error: toGatewayError(thrown, 'upstream_invalid') };
 }
 
 async function largeReply(
@@ -93,7 +94,7 @@ function jsonReply(given: WholeReply, body: Uint8Array, json: JsonObject | null,
   return plain(given, passedHeaders(given.headers, 'application/json'), body, null, call, json);
 }
 
-/** Returns the reply, or the JSON that is to be written as its body. */
+/** Returns the reply, or the JSON that is to be written as its body. Throws GatewayError `upstream_invalid` for a body that is not JSON. */
 function shapeReply(
   adapter: ProviderAdapter,
   operation: Operation,
@@ -105,7 +106,7 @@ function shapeReply(
   const { headers, body } = given;
   if (!reply) {
     const message = `Invalid response received from ${adapter.id}: ${excerpt(body)}`;
-    return { kind: 'error', error: new GatewayError('upstream_invalid', { message }) };
+    throw new GatewayError('upstream_invalid', { message });
   }
   count(operation.usage(reply, call) ?? usageOfCall({ operation, operationCall: call }), 0);
   const bytes = operation.toBytes?.(reply, call) ?? null;

@@ -247,6 +247,16 @@ describe('usage of a reply that the provider cuts', () => {
     expect(harness.records[0]).toMatchObject({ outcome: 'failed', status: 408, inputTokens: 0, usageEstimated: false });
   });
 
+  it.each([
+    ['no JSON', '<html>busy</html>', 'text/html'],
+    ['cut JSON', '{"id":', 'application/json'],
+    ['no object', '[]', 'application/json'],
+  ])('counts the prompt of a 200 that is %s', async (_what, text, type) => {
+    const record = await recordOf(createHarness(), () => [replyWith(200, text, ['content-type', type])]);
+    expect(record).toMatchObject({ outcome: 'failed', status: 502, ...prompt, outputTokens: 0 });
+    expect(record?.discarded).toMatchObject([{ providerSlug: 'one', model: 'gpt-5', inputTokens: 10 }]);
+  });
+
   it('is noted apart from that of the next attempt', async () => {
     const harness = createHarness();
     harness.addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
