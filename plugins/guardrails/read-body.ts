@@ -2,7 +2,7 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { AttemptResponse } from '../../core/contract/plugin/plugin.ts';
 import { removeRepeats } from '../../core/contract/plugin/text/repeated-texts.ts';
 import { findHeader } from '../../core/contract/values/http/http.ts';
-import { hasDuplicateKeys } from '../../core/contract/values/json/duplicate-keys.ts';
+import { duplicateKeySteps, hasDuplicateKeys, scannedAtOnce } from '../../core/contract/values/json/duplicate-keys.ts';
 import { type JsonObject, parseObject } from '../../core/contract/values/json/json.ts';
 import { after, type Maybe } from '../../core/contract/values/maybe.ts';
 import { isEventStream } from '../../core/contract/values/text/event-text.ts';
@@ -36,7 +36,8 @@ export function readBody(ctx: RequestContext, { body: bytes, headers, json }: At
   }
   const body = json ?? parseObject(text);
   if (body === null) return { body: { text }, write: (changed) => String(changed.text) };
-  return { body, write: textOfChanged, isAmbiguous: hasDuplicateKeys(text, body) };
+  if (text.length <= scannedAtOnce) return { body, write: textOfChanged, isAmbiguous: hasDuplicateKeys(text, body) };
+  return ctx.inTurns(duplicateKeySteps(text, body)).then((isAmbiguous) => ({ body, write: textOfChanged, isAmbiguous }));
 }
 
 function textOfChanged(changed: JsonObject): string {

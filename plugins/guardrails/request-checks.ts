@@ -6,7 +6,7 @@ import { type CheckBatchLine, namesBatchFile } from '../../core/contract/plugin/
 import { runsElsewhere } from '../../core/contract/plugin/requests/passed-traffic.ts';
 import { isUpload } from '../../core/contract/plugin/requests/uploads.ts';
 import type { SessionDecision, SessionMessage } from '../../core/contract/plugin/sessions/web-socket.ts';
-import { hasDuplicateKeys } from '../../core/contract/values/json/duplicate-keys.ts';
+import { duplicateKeySteps, hasDuplicateKeys, scannedAtOnce } from '../../core/contract/values/json/duplicate-keys.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { after, type Maybe } from '../../core/contract/values/maybe.ts';
 import { textOf } from '../../core/contract/values/text/utf8.ts';
@@ -52,7 +52,11 @@ export class RequestChecks {
 
   onRequest(ctx: RequestContext, isShared: boolean): Maybe<Reply | undefined> {
     if (ctx.request.webSocketProtocols) return this.#checkSession(ctx);
-    if (this.#compiled.some(({ input }) => input.all.length > 0)) this.#sendCheckedNames(ctx);
+    const named = this.#compiled.some(({ input }) => input.all.length > 0) ? this.#sendCheckedNames(ctx) : undefined;
+    return named === undefined ? this.#checkShared(ctx, isShared) : named.then(() => this.#checkShared(ctx, isShared));
+  }
+
+  #checkShared(ctx: RequestContext, isShared: boolean): Maybe<Reply | undefined> {
     const denied = this.#checkElsewhere(ctx);
     if (denied !== undefined || !isShared) return denied;
     const { model } = ctx;
@@ -89,12 +93,18 @@ export class RequestChecks {
    * Sends the parsed body if an object of it has a name twice. Checks read the last value, and the provider might read the first in the bytes
    * of the client.
    */
-  #sendCheckedNames(ctx: RequestContext): void {
+  #sendCheckedNames(ctx: RequestContext): Promise<void> | undefined {
     const { body, params, form, bodyChanged } = ctx;
-    if (bodyChanged || body === null || params === null || form !== null || body.length === 0) return;
-    if (!hasDuplicateKeys(textOf(body), params)) return;
-    ctx.bodyChanged = true;
-    this.#states.of(ctx).request = { params, bodyChanged: true };
+    if (bodyChanged || body === null || params === null || form !== null || body.length === 0) return undefined;
+    const conclude = (isTwice: boolean): void => {
+      if (!isTwice) return;
+      ctx.bodyChanged = true;
+      this.#states.of(ctx).request = { params, bodyChanged: true };
+    };
+    const text = textOf(body);
+    if (text.length > scannedAtOnce) return ctx.inTurns(duplicateKeySteps(text, params)).then(conclude);
+    conclude(hasDuplicateKeys(text, params));
+    return undefined;
   }
 
   /**

@@ -59,7 +59,7 @@ export function plainReply(
       }
     }
     if (body.length > stepBytes) return largeReply(ctx, adapter, operation, operationCall, reply, count).catch(unusable);
-    const shaped = shapeReply(adapter, operation, operationCall, reply, parseObject(body), count);
+    const shaped = shapeReply(adapter, operation, operationCall, reply, parseObject(body), count, true);
     if (shaped.kind !== 'json') return shaped;
     return jsonReply(reply, Buffer.from(JSON.stringify(shaped.json)), shaped.json, operationCall);
   } catch (thrown) {
@@ -80,12 +80,14 @@ async function largeReply(
     if (thrown instanceof JsonStepError) return null;
     throw thrown;
   });
-  const shaped = shapeReply(adapter, operation, call, given, reply, count);
+  // Plugins that judge the reply would parse it again, in one turn of the event loop.
+  const keepsJson = ctx.plan.onAttemptResponse.length > 0;
+  const shaped = shapeReply(adapter, operation, call, given, reply, count, keepsJson);
   if (shaped.kind !== 'json') return shaped;
   return jsonReply(
     given,
     await ctx.writeInTurns(() => encodeSteps(shaped.json, given.body.length), given.body.length, 'response'),
-    null,
+    keepsJson ? shaped.json : null,
     call,
   );
 }
@@ -102,6 +104,7 @@ function shapeReply(
   given: WholeReply,
   reply: JsonObject | null,
   count: CountUsage,
+  keepsJson: boolean,
 ): AttemptReply | { readonly kind: 'json'; readonly json: JsonObject } {
   const { headers, body } = given;
   if (!reply) {
@@ -113,7 +116,7 @@ function shapeReply(
   if (bytes) return plain(given, passedHeaders(headers, bytes.contentType), bytes.body, null, call);
   const shaped = operation.fromProvider ? operation.fromProvider(reply, call) : reply;
   if (shaped !== reply) return { kind: 'json', json: shaped };
-  return plain(given, passedHeaders(headers, null), body, null, call, body.length > stepBytes ? null : reply);
+  return plain(given, passedHeaders(headers, null), body, null, call, keepsJson ? reply : null);
 }
 
 /** Returns a reply that is not JSON as the JSON of the route. */

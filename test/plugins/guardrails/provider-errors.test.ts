@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { createHarness, replyWith, type Script } from '../../../core/test-kit/pipeline-harness.ts';
 
@@ -104,8 +104,9 @@ describe('a response with a name twice', () => {
   const choice = (content: string) => JSON.stringify([{ index: 0, message: { role: 'assistant', content } }]);
   const [path, body] = routes[0] as (typeof routes)[number];
 
-  it('is sent with the value that was checked', async () => {
-    const script = replyWith(200, `{"id":"x","choices":${choice('secret')},"choices":${choice('fine')}}`);
+  it.each([0, 1_000_000])('is sent with the value that was checked (%i further characters)', async (length) => {
+    const id = 'x'.repeat(length);
+    const script = replyWith(200, `{"id":"${id}","choices":${choice('secret')},"choices":${choice('fine')}}`);
     const got = await ask(path, body, { output_guardrails: [denies] }, script);
     expect([got.status, JSON.parse(got.text).choices[0].message.content]).toEqual([200, 'fine']);
     expect(got.text.split('"choices"').length).toBe(2);
@@ -118,6 +119,17 @@ describe('a response with a name twice', () => {
     const plain = replyWith(200, '{"a":"secret","a":"x"}');
     expect((await ask('/v1/any', { model: 'm' }, { output_guardrails: [denies] }, plain)).status).toBe(446);
   });
+});
+
+it('a large response is not parsed in one turn of the event loop', async () => {
+  const [path, body] = routes[0] as (typeof routes)[number];
+  const usage = Array.from({ length: 100_000 }, (_, index) => ({ index }));
+  const reply = JSON.stringify({ id: 'x', choices: [{ index: 0, message: { role: 'assistant', content: 'fine' } }], usage });
+  const parse = vi.spyOn(JSON, 'parse');
+  const { status } = await ask(path, body, { output_guardrails: [denies] }, replyWith(200, reply));
+  const longest = Math.max(...parse.mock.calls.map(([text]) => text.length));
+  parse.mockRestore();
+  expect([status, longest < 100_000]).toEqual([200, true]);
 });
 
 it('a revised prompt in a stream of images is checked', async () => {

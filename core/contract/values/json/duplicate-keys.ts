@@ -2,39 +2,76 @@ import type { JsonObject } from './json.ts';
 
 /** Returns true if an object in the JSON text has a key twice. `value` is the parsed text. */
 export function hasDuplicateKeys(text: string, value: JsonObject): boolean {
-  return keysIn(text) !== keysOf(value);
+  const scan = newScan(value);
+  countInText(text, scan, text.length);
+  countInValue(scan, Number.POSITIVE_INFINITY);
+  return scan.keys !== 0;
 }
 
-/** Counts the keys in the JSON text: its colons outside of strings. */
-function keysIn(text: string): number {
-  let keys = 0;
-  for (let from = 0; ; ) {
-    const found = text.indexOf('"', from);
-    const open = found < 0 ? text.length : found;
-    for (let i = from; i < open; i++) if (text.charCodeAt(i) === colon) keys++;
-    if (found < 0) return keys;
-    from = endOfString(text, open) + 1;
+/** Texts up to this length are scanned in one turn of the event loop. */
+export const scannedAtOnce = 256 * 1024;
+const valuesPerStep = 16 * 1024;
+
+/** The same in steps, because a long text takes tens of milliseconds per megabyte. */
+export function* duplicateKeySteps(text: string, value: JsonObject): Generator<void, boolean> {
+  const scan = newScan(value);
+  while (scan.at < text.length) {
+    countInText(text, scan, Math.min(text.length, scan.at + scannedAtOnce));
+    yield;
   }
+  while (scan.open.length > 0) {
+    countInValue(scan, valuesPerStep);
+    yield;
+  }
+  return scan.keys !== 0;
 }
 
-/** Returns the index of the quote that ends the string. `indexOf` skips long texts faster than a loop. */
-function endOfString(text: string, open: number): number {
-  for (let end = text.indexOf('"', open + 1); end >= 0; end = text.indexOf('"', end + 1)) {
-    let escapes = 0;
-    while (text.charCodeAt(end - 1 - escapes) === backslash) escapes++;
-    if (escapes % 2 === 0) return end;
+interface Scan {
+  at: number;
+  /** True if `at` is in a string. */
+  isInString: boolean;
+  /** Keys in the text, less those in the values so far. */
+  keys: number;
+  readonly open: object[];
+}
+
+function newScan(value: JsonObject): Scan {
+  return { at: 0, isInString: false, keys: 0, open: [value] };
+}
+
+/** Counts the keys in the JSON text up to `limit`: its colons outside of strings. The last string is read to its end. */
+function countInText(text: string, scan: Scan, limit: number): void {
+  let { at, isInString, keys } = scan;
+  while (at < limit) {
+    if (isInString) {
+      const quote = text.indexOf('"', at);
+      isInString = quote >= 0 && isEscaped(text, quote);
+      at = quote < 0 ? limit : quote + 1;
+      continue;
+    }
+    const code = text.charCodeAt(at++);
+    if (code === colon) keys++;
+    else if (code === doubleQuote) isInString = true;
   }
-  return text.length;
+  Object.assign(scan, { at, isInString, keys });
+}
+
+/** True for a quote in a string with an odd number of backslashes before it. */
+function isEscaped(text: string, quote: number): boolean {
+  let at = quote;
+  while (text.charCodeAt(at - 1) === backslash) at--;
+  return (quote - at) % 2 === 1;
 }
 
 const colon = 58;
+const doubleQuote = 34;
 const backslash = 92;
 
-/** Counts the keys of the parsed value. */
-function keysOf(value: JsonObject): number {
-  let keys = 0;
-  const open: object[] = [value];
-  for (let next = open.pop(); next; next = open.pop()) {
+/** Subtracts the keys of at most `valuesMax` open objects and lists. */
+function countInValue(scan: Scan, valuesMax: number): void {
+  const { open } = scan;
+  let left = valuesMax;
+  for (let next = left-- > 0 ? open.pop() : undefined; next; next = left-- > 0 ? open.pop() : undefined) {
     if (Array.isArray(next)) {
       for (const child of next) if (typeof child === 'object' && child !== null) open.push(child);
       continue;
@@ -42,10 +79,9 @@ function keysOf(value: JsonObject): number {
     const members = next as JsonObject;
     // A parsed object inherits nothing that is enumerable.
     for (const key in members) {
-      keys++;
+      scan.keys--;
       const child = members[key];
       if (typeof child === 'object' && child !== null) open.push(child);
     }
   }
-  return keys;
 }

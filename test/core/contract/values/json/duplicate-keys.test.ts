@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasDuplicateKeys } from '../../../../../core/contract/values/json/duplicate-keys.ts';
+import { duplicateKeySteps, hasDuplicateKeys } from '../../../../../core/contract/values/json/duplicate-keys.ts';
 import type { JsonObject } from '../../../../../core/contract/values/json/json.ts';
 
 const texts: readonly (readonly [string, boolean])[] = [
@@ -21,3 +21,16 @@ for (const [text, isDuplicate] of texts) {
     expect(hasDuplicateKeys(text, JSON.parse(text) as JsonObject)).toBe(isDuplicate);
   });
 }
+
+test('duplicate keys: a large text is scanned in steps with the same result', () => {
+  const items = Array.from({ length: 40_000 }, (_, index) => ({ a: index, b: 'x"\\:' }));
+  const text = `{"long":${JSON.stringify('":'.repeat(400_000))},"items":${JSON.stringify(items)}`;
+  for (const [more, isDuplicate] of [['', false] as const, [',"a":1', false] as const, [',"long":1', true] as const]) {
+    const whole = `${text}${more}}`;
+    const steps = duplicateKeySteps(whole, JSON.parse(whole) as JsonObject);
+    let count = 1;
+    let step = steps.next();
+    for (; !step.done; step = steps.next()) count++;
+    expect([step.value, count > 10]).toEqual([isDuplicate, true]);
+  }
+});
