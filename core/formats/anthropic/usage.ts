@@ -63,7 +63,9 @@ export function messagesStreamReader(provider: string): StreamReader {
   let error: GatewayError | null = null;
   return {
     unused: unusedMembers,
-    push({ data }) {
+    push({ event, data }) {
+      // SDKs throw an event with this name as an error, whatever its data is.
+      if (event === 'error') error = streamError(isObject(data) ? data : {}, provider);
       if (!isObject(data)) return;
       if (data.type === 'message_start' && isObject(data.message)) counts = laterCounts(counts, data.message.usage);
       else if (data.type === 'message_delta') counts = laterCounts(counts, data.usage);

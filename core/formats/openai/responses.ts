@@ -78,7 +78,7 @@ export function responsesUsage(raw: JsonObject, serviceTier: unknown = null): Us
 export function responsesErrorIn(event: StreamEvent): unknown {
   const { data } = event;
   const type = isObject(data) ? data.type : null;
-  if (typeof type === 'string' && type.startsWith('response.')) return null;
+  if (typeof type === 'string' && type.startsWith('response.') && event.event !== 'error') return null;
   return errorIn(event) ?? (type === 'error' ? data : null);
 }
 

@@ -16,13 +16,25 @@ export interface EventTexts {
   readonly ended: readonly string[] | null;
 }
 
-/** Finds the texts of the reply in one event of a stream. Tool calls are no texts of the reply. */
-export function eventTexts(format: StreamFormat, event: JsonObject): EventTexts {
-  if (isOfFormat(format, event)) return readers[format](event);
+/**
+ * Finds the texts of the reply in one event of a stream, and those of an error, which clients show. Tool calls are no texts of the reply. `isError`:
+ * the event is named `error`.
+ */
+export function eventTexts(format: StreamFormat, event: JsonObject, isError = false): EventTexts {
   // A provider that sends events of another format must not get past the checks.
-  const texts: EventText[] = [];
-  everyText(event, texts, 0);
-  return { texts, ended: [] };
+  if (isError || event.type === 'error' || !isOfFormat(format, event)) {
+    const texts: EventText[] = [];
+    everyText(event, texts, 0);
+    return { texts, ended: [] };
+  }
+  const found = readers[format](event);
+  const errors: EventText[] = [];
+  for (const holder of [event, event.response]) {
+    if (!isObject(holder)) continue;
+    add(errors, holder, 'error', null);
+    everyText(holder.error, errors, 0);
+  }
+  return errors.length === 0 ? found : { texts: [...found.texts, ...errors], ended: found.ended };
 }
 
 function isOfFormat(format: StreamFormat, event: JsonObject): boolean {

@@ -94,7 +94,7 @@ export class StreamWindow implements StreamFilter {
     const choices = objectsIn(event.choices);
     for (const { index } of choices) this.#choices.set(index, true);
     const isCut = removePartialMessages(event);
-    const { texts, ended } = eventTexts(this.#format, event);
+    const { texts, ended } = eventTexts(this.#format, event, namedError.test(frame));
     let isChanged = removeRepeats(event) || isCut;
     let held = 0;
     for (const text of texts) {
@@ -176,6 +176,9 @@ export class StreamWindow implements StreamFilter {
     throw new GatewayError('response_denied', { status: this.denial.reply.status });
   }
 }
+
+/** SDKs throw the data of an event with this name as an error, whatever it is. */
+const namedError = /(?:^|[\r\n])event: ?error[\r\n]/;
 
 /** The bytes of such an event cannot be replaced in a way that every client would understand. */
 function unreadable(): GatewayError {
