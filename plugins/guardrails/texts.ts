@@ -313,6 +313,7 @@ function contentTexts(value: unknown, path: Path, parts: TextPart[]): void {
     if (!isObject(item)) continue;
     if (typeof item.text === 'string') parts.push({ text: item.text, path: [...at, 'text'] });
     if (typeof item.refusal === 'string') parts.push({ text: item.refusal, path: [...at, 'refusal'] });
+    if (typeof item.transcript === 'string') parts.push({ text: item.transcript, path: [...at, 'transcript'] });
     if (item.type === 'tool_result') contentTexts(item.content, [...at, 'content'], parts);
     else if (typeof item.type === 'string' && item.type.endsWith('_tool_result'))
       everyText(item.content, [...at, 'content'], parts);

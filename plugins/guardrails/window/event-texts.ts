@@ -60,12 +60,14 @@ const readers: Readonly<Record<StreamFormat, (event: JsonObject) => EventTexts>>
       add(texts, choice, 'text', key);
       for (const [field, value] of Object.entries(isObject(choice.delta) ? choice.delta : {})) {
         if (field === 'refusal') add(texts, choice.delta as JsonObject, field, `${key} refusal`);
+        if (field === 'audio' && isObject(value)) add(texts, value, 'transcript', `${key} transcript`);
         if (field !== 'content') continue;
         add(texts, choice.delta as JsonObject, field, key);
         for (const part of objectsIn(value)) add(texts, part, 'text', key);
       }
       if (isObject(choice.message)) wholeTexts(choice.message, texts);
-      if (choice.finish_reason !== undefined && choice.finish_reason !== null) ended.push(key, `${key} refusal`);
+      if (choice.finish_reason !== undefined && choice.finish_reason !== null)
+        ended.push(key, `${key} refusal`, `${key} transcript`);
     }
     return { texts, ended };
   },
@@ -86,7 +88,9 @@ const readers: Readonly<Record<StreamFormat, (event: JsonObject) => EventTexts>>
     const texts: EventText[] = [];
     const type = typeof event.type === 'string' ? event.type : '';
     const [, kind, phase] =
-      /^response\.(output_text|refusal|reasoning_text|reasoning_summary_text)\.(delta|done)$/.exec(type) ?? [];
+      /^response\.(output_text|refusal|reasoning_text|reasoning_summary_text|(?:output_)?audio[._]transcript)\.(delta|done)$/.exec(
+        type,
+      ) ?? [];
     const key = `${kind} ${event.output_index ?? 0} ${event.content_index ?? event.summary_index ?? 0}`;
     if (kind !== undefined && phase === 'delta') add(texts, event, 'delta', key);
     else wholeTexts(event, texts);
@@ -104,8 +108,8 @@ function add(texts: EventText[], holder: JsonObject, field: string, key: string 
 function wholeTexts(value: unknown, texts: EventText[]): void {
   if (Array.isArray(value)) for (const item of value) wholeTexts(item, texts);
   if (!isObject(value)) return;
-  for (const field of ['text', 'refusal', 'content']) add(texts, value, field, null);
-  for (const field of ['content', 'summary', 'output']) {
+  for (const field of ['text', 'refusal', 'transcript', 'content']) add(texts, value, field, null);
+  for (const field of ['content', 'summary', 'output', 'audio']) {
     if (typeof value[field] === 'object') wholeTexts(value[field], texts);
   }
 }
@@ -143,11 +147,15 @@ export function textEvent(format: StreamFormat, event: JsonObject, { holder, fie
   if (format === 'messages') return { type: 'content_block_delta', index: event.index, delta: { type: 'text_delta', text } };
   if (format === 'responses') return { ...base, delta: text };
   const choice = objectsIn(event.choices).find(
-    (each) => each === holder || each.delta === holder || contentHas(each.delta, holder),
+    (each) => each === holder || each.delta === holder || contentHas(each.delta, holder) || audioOf(each.delta) === holder,
   );
   if (holder === choice) return { ...base, choices: [{ ...choice, text, finish_reason: null }] };
-  const delta = { [field === 'refusal' ? field : 'content']: text };
+  const delta = field === 'transcript' ? { audio: { transcript: text } } : { [field === 'refusal' ? field : 'content']: text };
   return { ...base, choices: [{ index: choice?.index ?? 0, delta, finish_reason: null }] };
+}
+
+function audioOf(delta: unknown): unknown {
+  return isObject(delta) ? delta.audio : undefined;
 }
 
 function contentHas(delta: unknown, part: JsonObject): boolean {
