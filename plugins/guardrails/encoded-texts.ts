@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
 import { textOf } from '../../core/contract/values/text/utf8.ts';
+import { depthMax, tooDeep } from './depth.ts';
 import type { TextPart } from './every-text.ts';
 
 /** Members that hold a file: as a data URL, or as base64. */
@@ -11,15 +12,17 @@ const plainKeys: ReadonlySet<string> = new Set(['file_data', 'data', 'blob']);
 const textTypes = /^(?:text\/|application\/(?:[\w.+-]+\+)?(?:json|xml|yaml|javascript)\b)/i;
 const dataUrl = /^data:([^,]*?)(;base64)?,/i;
 const base64 = /^[\w+/=\s-]*$/;
-/** Parts of content are no deeper. */
-const depthMax = 4;
 
-/** Adds the texts of the files in a part of content, such as a document in plain text. Texts of other members are not read. */
-export function fileTexts(value: unknown, path: TextPart['path'], parts: TextPart[], depth = 0): void {
-  if (!isObject(value) || depth > depthMax) return;
+/**
+ * Adds the texts of the files in a part of content, such as a document in plain text. Texts of other members are not read. Throws Error for a value
+ * that is nested too deeply to be read.
+ */
+export function fileTexts(value: unknown, path: TextPart['path'], parts: TextPart[]): void {
+  if (!isObject(value)) return;
+  if (path.length > depthMax) throw tooDeep();
   for (const [key, item] of Object.entries(value)) {
     if (typeof item === 'string') fileText(value, key, path, parts);
-    else fileTexts(item, [...path, key], parts, depth + 1);
+    else fileTexts(item, [...path, key], parts);
   }
 }
 

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
+import { depthMax, tooDeep } from './depth.ts';
 import { fileText } from './encoded-texts.ts';
 
 export type Path = readonly (string | number)[];
@@ -20,15 +21,12 @@ export const notText: ReadonlySet<string> = new Set([
   ...['signature', 'encrypted_content'],
 ]);
 
-/** No format has deeper values. */
-export const depthMax = 200;
-
 /**
  * Adds every text of a value, in their order. `isData`: the value is any JSON, such as the input of a tool,
  * so that the names of its members and its numbers are read too. Throws Error for a value that is nested too deeply to be read.
  */
 export function everyText(value: unknown, path: Path, parts: TextPart[], isData = false): void {
-  if (path.length > depthMax) throw new Error(`The body is nested in more than ${depthMax} levels`);
+  if (path.length > depthMax) throw tooDeep();
   if (typeof value === 'string') parts.push({ text: argumentsKeys.has(path.at(-1) as string) ? unescaped(value) : value, path });
   else if (isData && typeof value === 'number') parts.push({ text: String(value), path, kind: 'number' });
   else if (Array.isArray(value)) for (const [index, item] of value.entries()) everyText(item, [...path, index], parts, isData);

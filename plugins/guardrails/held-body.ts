@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, objectsIn } from '../../core/contract/values/json/json.ts';
+import { depthMax, tooDeep } from './depth.ts';
 
 export const stringOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 export const indexOf = (item: JsonObject, key = 'index'): number => (typeof item[key] === 'number' ? item[key] : 0);
@@ -100,20 +101,18 @@ function addDelta(message: JsonObject, { role: _role, content, ...delta }: JsonO
 
 /** Members that deltas repeat instead of continuing. */
 export const repeated: ReadonlySet<string> = new Set(['id', 'index', 'type']);
-/** Checks read no deeper. */
-export const depthMax = 32;
-
 /**
  * Adds a piece of a delta to a member, joining texts at any depth. A list becomes an object by index, because the index of an entry can be any
- * number. Under a name that also has a text, only the text counts.
+ * number. Under a name that also has a text, only the text counts. Throws Error for a value that is nested too deeply to be read.
  */
 function join(all: JsonObject, key: string, piece: unknown, depth = 0): void {
+  if (depth > depthMax) throw tooDeep();
   // An assignment would set the prototype.
   const set = (value: unknown) =>
     Object.defineProperty(all, key, { value, enumerable: true, configurable: true, writable: true });
   const known = Object.hasOwn(all, key) ? all[key] : undefined;
   if (typeof piece === 'string' && !repeated.has(key)) set(stringOf(known) + piece);
-  else if (typeof piece !== 'object' || piece === null || depth > depthMax) set(known ?? piece);
+  else if (typeof piece !== 'object' || piece === null) set(known ?? piece);
   else if (typeof known !== 'string') {
     const inner: JsonObject = isObject(known) ? known : {};
     set(inner);

@@ -29,7 +29,16 @@ export class HeldStream {
       if (hasMarkedLine(frame)) return false;
       return json === null ? hasNoText(frame) : !hasDuplicateKeys(dataOf(frame) ?? '', json);
     });
-    this.body = isReadable ? this.#bodyOf(this.#events.flatMap(({ json }) => (json === null ? [] : [json]))) : null;
+    this.body = isReadable ? this.#bodyOrNull(this.#events.flatMap(({ json }) => (json === null ? [] : [json]))) : null;
+  }
+
+  /** Null if an event is nested too deeply to be read. */
+  #bodyOrNull(events: readonly JsonObject[]): JsonObject | null {
+    try {
+      return this.#bodyOf(events);
+    } catch {
+      return null;
+    }
   }
 
   /** The reply, and behind its content each text that is in the events alone: clients may read it. */

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, listOf, objectsIn } from '../../core/contract/values/json/json.ts';
-import { contentOf, depthMax, indexOf, repeated, stringOf } from './held-body.ts';
+import { contentOf, indexOf, repeated, stringOf } from './held-body.ts';
 import type { StreamFormat } from './window/event-texts.ts';
 
 /** Returns the new text for a piece of the text with this key. */
@@ -31,11 +31,10 @@ export function textsOf(format: StreamFormat, body: JsonObject): Map<string, str
 }
 
 /** Adds the texts of a message of chat, at any depth. */
-function addTexts(texts: Map<string, string>, path: string, value: object, depth = 0): void {
+function addTexts(texts: Map<string, string>, path: string, value: object): void {
   for (const [name, inner] of Object.entries(value)) {
     if (typeof inner === 'string') texts.set(`${path} ${name}`, inner);
-    else if (typeof inner === 'object' && inner !== null && depth < depthMax)
-      addTexts(texts, `${path} ${name}`, inner, depth + 1);
+    else if (typeof inner === 'object' && inner !== null) addTexts(texts, `${path} ${name}`, inner);
   }
 }
 
@@ -131,12 +130,12 @@ function withInputs(delta: JsonObject, message: unknown): JsonObject {
 }
 
 /** Rewrites the texts of a piece of a delta where `join` adds them. */
-function rewriteMembers(piece: object, path: string, next: NextText, depth = 0): unknown {
+function rewriteMembers(piece: object, path: string, next: NextText): unknown {
   const members = Object.entries(piece).map(([name, value]): [string, unknown] => {
     const at = Array.isArray(piece) && isObject(value) && typeof value.index === 'number' ? `${value.index}` : name;
     if (typeof value === 'string') return [name, repeated.has(name) ? value : next(`${path} ${name}`, value)];
-    if (typeof value !== 'object' || value === null || depth > depthMax) return [name, value];
-    return [name, rewriteMembers(value, `${path} ${at}`, next, depth + 1)];
+    if (typeof value !== 'object' || value === null) return [name, value];
+    return [name, rewriteMembers(value, `${path} ${at}`, next)];
   });
   return Array.isArray(piece) ? members.map(([, value]) => value) : Object.fromEntries(members);
 }

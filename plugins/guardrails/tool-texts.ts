@@ -1,10 +1,8 @@
 import type { ToolSide } from '../../core/contract/plugin/guardrails/tool-guard.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { depthMax, tooDeep } from './depth.ts';
 import { fileText } from './encoded-texts.ts';
 import type { TextPart } from './every-text.ts';
-
-/** Deeper values cannot be read, so the call is refused. */
-const depthMax = 64;
 
 /**
  * Returns every text of the arguments or the result of a tool, in their order. Empty texts are left out, and so is the data of images,
@@ -26,7 +24,7 @@ function collect(value: unknown, path: (string | number)[], parts: TextPart[]): 
     return;
   }
   if (typeof value !== 'object' || value === null) return;
-  if (path.length > depthMax) throw new Error(`The body is nested in more than ${depthMax} levels`);
+  if (path.length > depthMax) throw tooDeep();
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) collectMember(value[index], index, path, parts);
     return;

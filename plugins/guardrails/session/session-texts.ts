@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, textOrNull } from '../../../core/contract/values/json/json.ts';
-import { depthMax, everyText, type TextPart } from '../every-text.ts';
+import { depthMax } from '../depth.ts';
+import { everyText, type TextPart } from '../every-text.ts';
 import { settings } from '../texts.ts';
 
 /** The content of a message for checks: texts, nothing, or something that they cannot read. */

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, objectsIn } from '../../../core/contract/values/json/json.ts';
+import { depthMax, tooDeep } from '../depth.ts';
 
 export type StreamFormat = 'chat' | 'messages' | 'responses';
 
@@ -18,7 +19,7 @@ export interface EventTexts {
 
 /**
  * Finds the texts of the reply in one event of a stream, and those of an error, which clients show. Tool calls are no texts of the reply. `isError`:
- * the event is named `error`.
+ * the event is named `error`. Throws Error for a value that is nested too deeply to be read.
  */
 export function eventTexts(format: StreamFormat, event: JsonObject, isError = false): EventTexts {
   // A provider that sends events of another format must not get past the checks.
@@ -41,10 +42,9 @@ function isOfFormat(format: StreamFormat, event: JsonObject): boolean {
   return format === 'chat' ? Array.isArray(event.choices) : typeof event.type === 'string';
 }
 
-const depthMax = 32;
-
 function everyText(value: unknown, texts: EventText[], depth: number): void {
-  if (typeof value !== 'object' || value === null || depth > depthMax) return;
+  if (typeof value !== 'object' || value === null) return;
+  if (depth > depthMax) throw tooDeep();
   for (const [field, item] of Object.entries(value)) {
     if (typeof item === 'string') texts.push({ holder: value as JsonObject, field, key: null });
     else everyText(item, texts, depth + 1);

@@ -5,7 +5,15 @@ import { type JsonObject, objectsIn, parseObject } from '../../../core/contract/
 import { EventFrames } from '../../../core/contract/values/text/event-frames.ts';
 import { dataOf, hasMarkedLine, typedEvent, withData } from '../../../core/contract/values/text/event-text.ts';
 import type { Guardrail, PreparedCheck } from '../compile.ts';
-import { type EventText, eventTexts, isEmptyDelta, removePartialMessages, type StreamFormat, textEvent } from './event-texts.ts';
+import {
+  type EventText,
+  type EventTexts,
+  eventTexts,
+  isEmptyDelta,
+  removePartialMessages,
+  type StreamFormat,
+  textEvent,
+} from './event-texts.ts';
 import type { WindowSearch } from './search.ts';
 import { TextWindow } from './text-window.ts';
 
@@ -94,7 +102,7 @@ export class StreamWindow implements StreamFilter {
     const choices = objectsIn(event.choices);
     for (const { index } of choices) this.#choices.set(index, true);
     const isCut = removePartialMessages(event);
-    const { texts, ended } = eventTexts(this.#format, event, namedError.test(frame));
+    const { texts, ended } = this.#textsOf(event, frame);
     let isChanged = removeRepeats(event) || isCut;
     let held = 0;
     for (const text of texts) {
@@ -110,6 +118,14 @@ export class StreamWindow implements StreamFilter {
     for (const { index, finish_reason } of choices) if (typeof finish_reason === 'string') this.#choices.delete(index);
     if (held > 0 && texts.every(({ holder, field }) => holder[field] === '') && isEmptyDelta(this.#format, event)) return before;
     return before + this.#write(event, frame, isChanged);
+  }
+
+  #textsOf(event: JsonObject, frame: string): EventTexts {
+    try {
+      return eventTexts(this.#format, event, namedError.test(frame));
+    } catch {
+      throw unreadable();
+    }
   }
 
   /** Numbers events anew where the format numbers them, because events are left out and added. */

@@ -120,6 +120,42 @@ describe('a value that is nested too deeply to be read', () => {
     expect([got.status, got.text.includes('A guardrail withholds its text')]).toEqual([400, true]);
   });
 
+  const nested = (levels: number, text: string) => `${'{"a":'.repeat(levels)}"${text}"${'}'.repeat(levels)}`;
+  const events = (...all: string[]) =>
+    replyWith(200, all.map((data) => `data: ${data}\n\n`).join(''), ['content-type', 'text/event-stream']);
+
+  it.each([
+    [40, 'a secret', 446],
+    [40, 'a word', 200],
+    [250, 'a word', 446],
+  ])('is denied in a held stream: %i levels around %j have the status %i', async (levels, text, status) => {
+    const piece = (value: string) =>
+      `{"id":"c","choices":[{"index":0,"delta":{"note":${nested(levels, value)}},"finish_reason":null}]}`;
+    const stream = events(piece('a'), piece(text), '{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}');
+    const config = { output_guardrails: contains('all_messages') };
+    expect((await ask('/v1/chat/completions', chat('"stream":true'), config, stream)).status).toBe(status);
+  });
+
+  it.each([
+    [40, 'a secret', 446],
+    [40, 'a word', 200],
+    [250, 'a word', 502],
+  ])('ends a stream in a window: %i levels around %j have the status %i', async (levels, text, status) => {
+    const stream = events(
+      `{"other":${nested(levels, text)}}`,
+      '{"id":"c","choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}]}',
+    );
+    const output_guardrails = contains('last_message').map((one) => ({ ...one, stream: 'window' }));
+    expect((await ask('/v1/chat/completions', chat('"stream":true'), { output_guardrails }, stream)).status).toBe(status);
+  });
+
+  it('is a part of a message with a file at a depth that no format has', async () => {
+    const data = Buffer.from('a secret').toString('base64');
+    const part = `{"type":"text","text":"hi","b":${nested(7, 'x').replace('"x"', `{"data":"${data}"}`)}}`;
+    const body = chat('"n":1').replace(/"messages":\[.*?\]/, `"messages":[{"role":"user","content":[${part}]}]`);
+    expect((await ask('/v1/chat/completions', body, { input_guardrails: contains('last_message') })).status).toBe(446);
+  });
+
   it('is denied in an event of a pass-through stream', async () => {
     const events = replyWith(200, `event: x\ndata: {"a":${deep}}\n\n`, ['content-type', 'text/event-stream']);
     expect((await ask('/v1/any', '{}', { output_guardrails: contains('last_message') }, events)).status).toBe(446);

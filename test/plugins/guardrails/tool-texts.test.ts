@@ -33,7 +33,7 @@ test('tool texts: results without encoded data, with names of structured content
 
 test('tool texts: deep values and members named __proto__ are refused', () => {
   let deep: unknown = 'end';
-  for (let level = 0; level < 70; level++) deep = [deep];
-  expect(() => toolTexts({ arguments: deep }, 'input')).toThrow('64 levels');
+  for (let level = 0; level < 210; level++) deep = [deep];
+  expect(() => toolTexts({ arguments: deep }, 'input')).toThrow('200 levels');
   expect(() => toolTexts({ arguments: JSON.parse('{"__proto__":1}') }, 'input')).toThrow('__proto__');
 });
