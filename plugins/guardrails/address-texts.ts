@@ -10,16 +10,20 @@ const settings: ReadonlySet<string> = new Set([
 /** Characters of ids, names and verbs in a path. */
 const plain = /^[\w.:@=,~+$!*()-]*$/;
 
+/** The first part of the path of a text in the address: a member that no body has, because checks cannot change an address. */
+export const ofAddress = '?';
+
 /**
- * Returns the texts in the address of a pass-through request: values of its query, and parts of its path with characters that no id has. A single
- * word in the path cannot be told from a name.
+ * Returns the texts in the address of a request: values of its query, and parts of a path that passes through with characters that no id has. A single
+ * word in the path cannot be told from a name, and in the query of a typed route not from a setting.
  */
 export function addressTexts({ endpoint, query }: Pick<RequestContext, 'endpoint' | 'query'>): TextPart[] {
   const texts: string[] = [];
+  const isPassed = endpoint?.operation === null;
   if (query !== '') {
     for (const [name, value] of new URLSearchParams(query)) {
       if (!plain.test(name)) texts.push(name);
-      if (!settings.has(name) || !plain.test(value)) texts.push(value);
+      if ((isPassed && !settings.has(name)) || !plain.test(value)) texts.push(value);
     }
   }
   const path = endpoint?.proxyPath ?? '';
@@ -30,8 +34,7 @@ export function addressTexts({ endpoint, query }: Pick<RequestContext, 'endpoint
         .map(decoded)
         .filter((part) => !plain.test(part)),
     );
-  // A member that no body has: checks cannot change an address.
-  return texts.filter((text) => text !== '').map((text, index) => ({ text, path: ['?', index] }));
+  return texts.filter((text) => text !== '').map((text, index) => ({ text, path: [ofAddress, index] }));
 }
 
 function decoded(part: string): string {

@@ -53,7 +53,7 @@ export interface BodyFacts {
   readonly isReadable: boolean;
   /** True: checks cannot change the body. */
   readonly isFixed: boolean;
-  /** Texts beside the body: those in the address of a pass-through request. */
+  /** Texts beside the body: those in the address. */
   readonly address?: readonly TextPart[];
   /** True: the texts are those of an uploaded file, which has no form that a check could demand. */
   readonly isFile?: true;
@@ -71,7 +71,7 @@ function factsOf(ctx: RequestContext, side: Side): BodyFacts {
     model: isStart ? null : ctx.model,
     isReadable: isStart || hasText(ctx, side),
     isFixed: isStart || operation === null,
-    ...(side === 'input' && isPassed(ctx) ? { address: addressTexts(ctx) } : {}),
+    ...(side === 'input' && (ctx.query !== '' || isPassed(ctx)) ? { address: addressTexts(ctx) } : {}),
   };
 }
 

@@ -39,3 +39,23 @@ describe('guardrails of pass-through requests read', () => {
     expect((await ask('/v1/any?q=ada', redacts))[0]).toBe(200);
   });
 });
+
+describe('guardrails of a typed route', () => {
+  const chat = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] });
+  const route = '/v1/chat/completions';
+
+  it.each(['?q=a+secret', '?a%20secret=1', '?beta=a%20secret'])('read a text in the query %s', async (query) => {
+    expect(await ask(route + query, words, chat)).toEqual([446, 0]);
+    expect(await ask(route + query.replace('secret', 'word'), words, chat)).toEqual([200, 1]);
+  });
+
+  it('read no single word of the query', async () => {
+    expect(await ask(`${route}?api-version=secret`, words, chat)).toEqual([200, 1]);
+  });
+
+  it('deny an address that a check would change', async () => {
+    const redacts = { 'svc.pii': { redact: true, categories: ['EMAIL_ADDRESS'] } };
+    expect(await ask(`${route}?q=to%20ada@example.com`, redacts, chat)).toEqual([446, 0]);
+    expect((await ask(`${route}?q=to%20ada`, redacts, chat))[0]).toBe(200);
+  });
+});
