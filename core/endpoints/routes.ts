@@ -65,7 +65,7 @@ export const routes: readonly Route[] = [
   // Typed judgments: `{model, state, questions}`, or OpenAI's `{model, input, questions}`.
   { method: 'POST', path: '/decisions', operation: 'createDecision', format: 'chat' },
 
-  // An upload of any size is streamed and never stored in memory.
+  // An upload of any size is streamed, and stored in memory only for guardrails that read it.
   { method: 'POST', path: '/files', operation: 'uploadFile', body: 'stream', ...emulated },
   { method: 'GET', path: '/files', operation: 'listFiles', body: 'none', ...emulated },
   { method: 'GET', path: '/files/{id}', operation: 'retrieveFile', body: 'none', ...stored },

@@ -112,3 +112,12 @@ it('reads escapes of JSON across the steps in which a large file is read', async
   const file = { text: `[${'"\\n\\u0041,",'.repeat(60_000)}"forb\\u0069dden"]`, name: 'a.json' };
   expect((await upload(file, contains())).sink.status).toBe(446);
 });
+
+it('passes the file to a provider with another form of uploads', async () => {
+  const gateway = createHarness({ providers: { one: 'cohere' } });
+  const { sink, isWhole } = await upload({ text: 'harmless', fields: [['purpose', 'fine-tune']] }, contains(), { gateway });
+  expect([sink.status, isWhole]).toEqual([200, false]);
+  expect((await upload({ text: 'forbidden', fields: [['purpose', 'fine-tune']] }, contains(), { gateway })).sink.status).toBe(
+    446,
+  );
+});
