@@ -128,7 +128,7 @@ export const limits = {
   formBytesMax: row(
     'FORM_BUFFER_MAX',
     '33554432',
-    'Largest multipart body in bytes that the gateway buffers, so that it can retry. Larger ones stream to one target.',
+    'Largest multipart body in bytes that the gateway buffers, so that it can retry and guardrails can read it. Larger ones stream to one target.',
     bytes(1024, 1_073_741_824),
   ),
   streamedBodyBytesMax: row(

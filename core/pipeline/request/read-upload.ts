@@ -28,6 +28,8 @@ export async function readUpload(ctx: RequestContext, { formBytesMax, streamedBy
     ctx.peekedBody = peeked.from(peeked.head);
     ({ head, isWhole } = peeked);
   }
+  // The parser copies large files.
+  if (isWhole) ctx.holdBytes(head.length);
   try {
     const parts = await (isWhole ? parseForm(head, type) : fieldsInHead(head.subarray(0, formHeadBytes), type));
     if (isWhole || uploadsBatch(parts)) ctx.form = parts;
