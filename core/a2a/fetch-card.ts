@@ -35,21 +35,21 @@ export interface FoundCard {
 
 /**
  * Fetches the card of an agent: below its path, and then at the root of its host. Redirects are not followed. Throws GatewayError
- * `upstream_…` with the reason if no place has a card.
+ * `upstream_…` with the reason if no path has a card.
  */
 export async function fetchCard(request: CardRequest): Promise<FoundCard> {
   const { origin, path } = request.address;
   let failure: GatewayError | null = null;
-  for (const place of placesOf(path)) {
-    const found = await fetchFrom(request, place);
-    if (!(found instanceof GatewayError)) return { url: `${origin}${place}`, card: found };
-    // A card that cannot be used explains more than a place without one.
+  for (const cardPath of cardPathsOf(path)) {
+    const found = await fetchFrom(request, cardPath);
+    if (!(found instanceof GatewayError)) return { url: `${origin}${cardPath}`, card: found };
+    // A card that cannot be used explains more than a path without one.
     if (failure === null || (failure.code === 'upstream_status' && found.code === 'upstream_invalid')) failure = found;
   }
   throw failure;
 }
 
-function placesOf(path: string): string[] {
+function cardPathsOf(path: string): string[] {
   const named = wellKnown.find((one) => path.endsWith(one));
   if (named !== undefined) return [path];
   return [...new Set([...wellKnown.map((one) => path + one), ...wellKnown])];

@@ -4,7 +4,7 @@ import type { SignServices, Token } from '../contract/provider/sign-services.ts'
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import type { JsonObject } from '../contract/values/json/json.ts';
 import type { Maybe } from '../contract/values/maybe.ts';
-import { oauthSettings } from '../provider-settings/common.ts';
+import { oauthSettings } from '../provider-settings/shared-settings.ts';
 import { bearerAdapter } from './bearer-adapter.ts';
 import { postForToken } from './oauth-token.ts';
 import { tokenKey } from './token-cache.ts';

@@ -39,7 +39,7 @@ export interface PipelineParts
   readonly bodies: PipelineOptions['bodies'];
   /** Bounds of requests with tools of MCP servers. */
   readonly modelTools: ModelToolParts['limits'];
-  readonly outgoing: Pick<Outgoing, 'defaultWords' | 'timeouts' | 'streamedBodyBytesMax' | 'traceContext'>;
+  readonly outgoing: Pick<Outgoing, 'defaultMarkers' | 'timeouts' | 'streamedBodyBytesMax' | 'traceContext'>;
 }
 
 /** Puts the data plane together: a request goes in, one reply comes out. Used by gateway processes and by the test kit. */

@@ -1,7 +1,7 @@
 import type { Settings } from '../../config/settings.ts';
 import { createGatewayTasks } from '../../workers/gateway-tasks.ts';
 import { createTokenCaches } from '../cloud-auth/token-cache.ts';
-import { defaultWordsOf } from '../contract/plugin/requests/shape-params.ts';
+import { defaultMarkersOf } from '../contract/plugin/requests/shape-params.ts';
 import type { GuardrailTest } from '../contract/protocol/control-plane-calls/guardrail-checks.ts';
 import { keyPurposes } from '../contract/protocol/credentials/key-purposes.ts';
 import { peerSubject } from '../contract/protocol/notices/notice-subjects.ts';
@@ -142,7 +142,7 @@ export async function startGateway(
       timeoutMs: settings.modelToolsTimeoutMs,
     },
     outgoing: {
-      defaultWords: defaultWordsOf(prefixes),
+      defaultMarkers: defaultMarkersOf(prefixes),
       timeouts: { requestMs: settings.requestTimeoutMs, connectMs: settings.connectTimeoutMs, idleMs: settings.idleTimeoutMs },
       streamedBodyBytesMax: settings.streamedBodyBytesMax,
       traceContext: settings.traceContextToProviders,

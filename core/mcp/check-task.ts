@@ -21,7 +21,7 @@ export function hasToolResult(method: string | null, result: unknown): boolean {
 }
 
 /** True for a notice of a server that holds the result of a tool. A client reads it with `tasks/get` too. */
-export function tellsToolResult({ method, params }: JsonObject): boolean {
+export function isToolResultNotice({ method, params }: JsonObject): boolean {
   return (
     typeof method === 'string' && method.startsWith('notifications/tasks') && isObject(params) && params.result !== undefined
   );

@@ -28,8 +28,8 @@ import { requireListening } from './revisions/listen-statelessly.ts';
 import { replyLocally } from './revisions/reply-locally.ts';
 import type { ServerRevisions } from './revisions/server-revisions.ts';
 import { translatedReader } from './revisions/translated-reader.ts';
+import { checksWithoutTool } from './server/checks-without-tool.ts';
 import { listeningOf } from './server/listening.ts';
-import { otherChecks } from './server/other-checks.ts';
 import { nameServer, rejectionIn } from './server/server-errors.ts';
 import { messageReader } from './server/server-messages.ts';
 import type { ServerSettings } from './server/server-settings.ts';
@@ -139,7 +139,7 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
     ...{
       server,
       call,
-      checks: outgoing.checks ?? (ctx.request.method === 'GET' ? await otherChecks(work) : null),
+      checks: outgoing.checks ?? (ctx.request.method === 'GET' ? await checksWithoutTool(work) : null),
       session: sessionOf(work),
     },
     ...(named === null || named.client ? {} : { refuse: refuseInSession(sender, named.upstream) }),

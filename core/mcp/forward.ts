@@ -17,7 +17,7 @@ import { lists, requireEnabled } from './lists/capabilities.ts';
 import { readItems } from './lists/list-items.ts';
 import type { ToolList } from './lists/tool-lists.ts';
 import { reportListed, requireApproved } from './pinning/require-approved.ts';
-import { otherChecks } from './server/other-checks.ts';
+import { checksWithoutTool } from './server/checks-without-tool.ts';
 import type { ServerSettings } from './server/server-settings.ts';
 import { callerOf } from './sessions/session-id.ts';
 
@@ -87,7 +87,7 @@ const withoutContent: ReadonlySet<string | null> = new Set([
 
 /** A server may take content with every method, and reply with content. The guardrails of every tool run. */
 async function forwardOther(work: Work, message: ClientMessage, outgoing: Omit<Outgoing, 'checks'>): Promise<AttemptReply> {
-  const checks = withoutContent.has(message.method) ? null : await otherChecks(work);
+  const checks = withoutContent.has(message.method) ? null : await checksWithoutTool(work);
   if (checks === null) return exchange(work, { ...outgoing, checks });
   const checked = await checks.checkParams(message);
   if (checked !== message) requireEnabled(work.server, checked);

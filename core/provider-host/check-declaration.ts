@@ -1,5 +1,5 @@
-import { commonSettings } from '../provider-settings/common.ts';
 import type { ProviderDeclaration, SettingDeclaration } from '../provider-settings/declaration.ts';
+import { sharedSettings } from '../provider-settings/shared-settings.ts';
 
 /** Returns the error in what a module exports as the declaration of a provider, to be printed after its name. Null if there is none. */
 export function checkDeclaration(given: unknown): string | null {
@@ -15,7 +15,7 @@ export function checkDeclaration(given: unknown): string | null {
   }
   const prefix = `${id.replaceAll('-', '_')}_`;
   for (const [name, setting] of Object.entries(settings)) {
-    if ((commonSettings as Readonly<Record<string, SettingDeclaration>>)[name] === setting) continue;
+    if ((sharedSettings as Readonly<Record<string, SettingDeclaration>>)[name] === setting) continue;
     // Providers that share the name of a setting share its roles: another one could make a secret of a built-in provider public.
     if (!name.startsWith(prefix)) return issue(`settings.${name}: the name must begin with ${prefix}`);
     if (typeof setting?.schema !== 'object' || typeof setting.about !== 'string') {

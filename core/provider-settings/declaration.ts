@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { ErrorFields, ProviderAdapter, ProviderSettings } from '../contract/provider/provider.ts';
-import { commonAuth, commonSettings } from './common.ts';
+import { sharedAuth, sharedSettings } from './shared-settings.ts';
 
 /**
  * Everything the product needs about a provider except its adapter. `core/providers/<name>/settings.ts` exports one of these. The
@@ -146,8 +146,8 @@ export function defineProvider(input: ProviderInput): ProviderDeclaration {
     key: 'required',
     requires: [],
     ...input,
-    settings: { ...commonSettings, ...input.settings },
-    auth: [...(input.auth ?? []), ...(input.auth?.some(({ setting }) => setting === commonAuth.setting) ? [] : [commonAuth])],
+    settings: { ...sharedSettings, ...input.settings },
+    auth: [...(input.auth ?? []), ...(input.auth?.some(({ setting }) => setting === sharedAuth.setting) ? [] : [sharedAuth])],
   };
 }
 
@@ -192,7 +192,7 @@ export function declared(
 
 /** An authentication mode sets the credential field. The first present setting that sets the host counts, else the first one. */
 function errorFieldsOf({ settings, auth }: ProviderDeclaration): ErrorFields {
-  const hosts = Object.keys(settings).filter((name) => settings[name]?.host && !(name in commonSettings));
+  const hosts = Object.keys(settings).filter((name) => settings[name]?.host && !(name in sharedSettings));
   return {
     host: (given) => (given.custom_host ? 'custom_host' : (hosts.find((name) => given[name]) ?? hosts[0] ?? null)),
     credential(given) {

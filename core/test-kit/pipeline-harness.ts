@@ -193,7 +193,7 @@ export function createHarness(options: HarnessOptions = {}): Harness {
     bodies,
     outgoing: {
       timeouts: { requestMs: 60_000, connectMs: 5000, idleMs: 60_000 },
-      defaultWords: ['svc-default'],
+      defaultMarkers: ['svc-default'],
       streamedBodyBytesMax: 1024 * 1024,
     },
     prefixes,

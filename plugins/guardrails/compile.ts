@@ -44,7 +44,7 @@ export interface PreparedCheck {
 }
 
 /** Parameters of every check. */
-export const commonParameters = v.object({
+export const sharedParameters = v.object({
   failOnError: v.optional(v.boolean()),
   scope: v.optional(v.picklist(scopes), 'last_message'),
 });
@@ -93,7 +93,7 @@ function prepare(
     return null;
   }
   const { failOnError, scope, ...own } = withSecrets(parameters, secrets);
-  const shared = v.safeParse(commonParameters, { failOnError, scope });
+  const shared = v.safeParse(sharedParameters, { failOnError, scope });
   const read = v.safeParse(check.parameters, own);
   const issues = issueTexts([...(shared.issues ?? []), ...(read.issues ?? [])], '', check.parameters);
   if (!shared.success || !read.success) {

@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from '../../core/contract/values/json/json.
 import { fromPlugin } from './checks/added.ts';
 import type { Check } from './checks/check.ts';
 import { checks } from './checks/index.ts';
-import { commonParameters } from './compile.ts';
+import { sharedParameters } from './compile.ts';
 
 /** Describes every check of this gateway, built-in or of a plugin, with the JSON Schema (2020-12) of its parameters, by id. */
 export function describeChecks(added: ReadonlyMap<string, AddedCheck> = new Map()): CheckDescription[] {
@@ -24,7 +24,7 @@ function describe({ id, sides, changes, readsNoText }: Check, about: string | nu
     sides: [...sides],
     changes: changes === undefined ? 'never' : changes === true ? 'always' : 'by_parameters',
     reads_text: readsNoText !== true,
-    parameters: withCommon(own),
+    parameters: withShared(own),
   };
 }
 
@@ -34,7 +34,7 @@ function schemaOf(schema: v.GenericSchema): JsonObject {
   return rest;
 }
 
-function withCommon(own: JsonObject): JsonObject {
-  const common = schemaOf(commonParameters).properties;
-  return { ...own, properties: { ...(isObject(own.properties) ? own.properties : {}), ...(isObject(common) ? common : {}) } };
+function withShared(own: JsonObject): JsonObject {
+  const shared = schemaOf(sharedParameters).properties;
+  return { ...own, properties: { ...(isObject(own.properties) ? own.properties : {}), ...(isObject(shared) ? shared : {}) } };
 }

@@ -5,23 +5,23 @@ import type { Leases } from '../../core/contract/protocol/limits/leases.ts';
 import type { UsagePolicy, WorkspacePoliciesDocument } from '../../core/contract/protocol/limits/policies.ts';
 import { type Meter, metersOf } from './meters.ts';
 import { WorkspacePolicies } from './policies.ts';
-import type { ModelPlaces } from './policy-values.ts';
+import type { ModelLocations } from './policy-values.ts';
 
 const none: readonly Meter[] = [];
 
 /** The meters of documents. Each document is one object until it changes, so that its meters are made once. */
 export class DocumentMeters {
   readonly #leases: Leases;
-  readonly #places: ModelPlaces;
+  readonly #locations: ModelLocations;
   readonly #ofCaller = new WeakMap<Identity, { workspace: WorkspaceDocument | null; meters: readonly Meter[] }>();
   readonly #ofProvider = new WeakMap<ProviderDocument, readonly Meter[]>();
   readonly #modelPolicies = new WeakMap<WorkspacePoliciesDocument, WorkspacePolicies>();
   readonly #toolPolicies = new WeakMap<WorkspacePoliciesDocument, WorkspacePolicies>();
   readonly #agentPolicies = new WeakMap<WorkspacePoliciesDocument, WorkspacePolicies>();
 
-  constructor(leases: Leases, places: ModelPlaces) {
+  constructor(leases: Leases, locations: ModelLocations) {
     this.#leases = leases;
-    this.#places = places;
+    this.#locations = locations;
   }
 
   /** Returns the meters of key and workspace: the budgets of both, then the rate limits of workspace and key. */
@@ -65,7 +65,7 @@ export class DocumentMeters {
     let policies = this.#modelPolicies.get(document);
     if (!policies) {
       const usage = document.usage.filter(({ target }) => target === null || target === 'llm');
-      policies = new WorkspacePolicies(this.#leases, { ...document, usage }, this.#places);
+      policies = new WorkspacePolicies(this.#leases, { ...document, usage }, this.#locations);
       this.#modelPolicies.set(document, policies);
     }
     const meters = policies.metersOf({ ctx, target, providerId: provider?.id ?? null });
@@ -80,7 +80,7 @@ export class DocumentMeters {
     if (!policies) {
       const usage = document.usage.filter((policy) => countsCalls(policy, ctx.agent === null ? 'mcp_tools' : 'agents'));
       const rate = ctx.agent === null ? document.toolRate : document.agentRate;
-      policies = new WorkspacePolicies(this.#leases, { ...document, usage, rate }, this.#places);
+      policies = new WorkspacePolicies(this.#leases, { ...document, usage, rate }, this.#locations);
       known.set(document, policies);
     }
     return policies.metersOf({ ctx, target: null, providerId: null });

@@ -3,7 +3,7 @@ import type { RatePolicy, UsagePolicy, WorkspacePoliciesDocument } from '../../c
 import { type Meter, ratePolicyMeter, usagePolicyMeter } from './meters.ts';
 import { PolicyIndex } from './policy-index.ts';
 import { compileCondition, compileGroup } from './policy-matcher.ts';
-import { type ModelPlaces, modelsBeside, type PolicyCall } from './policy-values.ts';
+import { type ModelLocations, modelsBeside, type PolicyCall } from './policy-values.ts';
 
 /** Maximum number of meters of a policy in memory, one per counter. Beyond this number they are created again when they are needed. */
 const metersMax = 10_000;
@@ -12,10 +12,10 @@ const metersMax = 10_000;
 export class WorkspacePolicies {
   readonly #index: PolicyIndex<CompiledPolicy>;
   readonly #readsModels: boolean;
-  readonly #places: ModelPlaces;
+  readonly #locations: ModelLocations;
 
-  constructor(leases: Leases, document: WorkspacePoliciesDocument, places: ModelPlaces) {
-    this.#places = places;
+  constructor(leases: Leases, document: WorkspacePoliciesDocument, locations: ModelLocations) {
+    this.#locations = locations;
     const { organisationId } = document;
     const usage = document.usage.map((policy) => {
       const meterOf = (valueKey: string) => usagePolicyMeter(leases, organisationId, policy, valueKey);
@@ -34,7 +34,7 @@ export class WorkspacePolicies {
   /** Returns the counters that a call counts in. It counts for each model that its provider may call. */
   metersOf(call: PolicyCall): Meter[] {
     const meters = this.#metersOf(call);
-    const beside = this.#readsModels && call.target !== null ? modelsBeside(call.ctx, this.#places) : [];
+    const beside = this.#readsModels && call.target !== null ? modelsBeside(call.ctx, this.#locations) : [];
     return beside.length === 0
       ? meters
       : [...new Set([...meters, ...beside.flatMap((model) => this.#metersOf({ ...call, model }))])];

@@ -83,13 +83,13 @@ export function modelOf(ctx: RequestContext, target: Target): string | null {
 }
 
 /** Places of models that only some providers read. */
-export type ModelPlaces = Pick<CoreServices, 'modelHeaders' | 'modelsInBody'>;
+export type ModelLocations = Pick<CoreServices, 'modelHeaders' | 'modelsInBody'>;
 
 /**
  * Returns the models that the provider may call besides that of the target. Throws `bad_request` if they cannot be read, and `body_too_large`
  * for a pass-through body that is too long to be read.
  */
-export function modelsBeside(ctx: RequestContext, { modelHeaders, modelsInBody }: ModelPlaces): string[] {
+export function modelsBeside(ctx: RequestContext, { modelHeaders, modelsInBody }: ModelLocations): string[] {
   const { params } = ctx;
   const selected = modelsInHeaders(ctx.request, modelHeaders);
   // A model that the target sets replaces this `model`, but no other spelling of it.

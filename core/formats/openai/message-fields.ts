@@ -43,7 +43,7 @@ export function withoutRefusedFields(params: JsonObject, refused: RefusedFields,
   if (!holdsAny(messages, refused) && !holdsAny(tools, refused)) return params;
   const drop = (name: string, value: unknown): void => {
     // The text of the message repeats values that the SDK parsed.
-    if (saysSomething(value) && !name.startsWith('parsed'))
+    if (isNotEmpty(value) && !name.startsWith('parsed'))
       noteOnce(call.dropped, refused.hints.includes(name) ? 'cache_control' : `messages.${name}`);
   };
   const without = (from: JsonObject, names: (name: string) => boolean): JsonObject => {
@@ -121,14 +121,14 @@ function withRefusalAsText(message: JsonObject, call: OperationCall): JsonObject
     return { type: 'text', text: part.refusal };
   });
   const { refusal, ...others } = message;
-  if (typeof refusal !== 'string' || refusal === '' || saysSomething(content)) {
+  if (typeof refusal !== 'string' || refusal === '' || isNotEmpty(content)) {
     return content === message.content ? message : { ...message, content };
   }
   noteOnce(call.adapted, 'messages.refusal');
   return { ...others, content: refusal };
 }
 
-function saysSomething(value: unknown): boolean {
+function isNotEmpty(value: unknown): boolean {
   if (value === null || value === undefined || value === '') return false;
   return !Array.isArray(value) || value.length > 0;
 }

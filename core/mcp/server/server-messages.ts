@@ -7,7 +7,7 @@ import { hidingReader } from '../../json-rpc/hiding-reader.ts';
 import type { MessageReader } from '../../json-rpc/message-reader.ts';
 import { errorBody, isAmbiguous, otherMember, RpcError } from '../../json-rpc/messages.ts';
 import type { ToolChecks } from '../../json-rpc/tool-guardrails.ts';
-import { tellsToolResult } from '../check-task.ts';
+import { isToolResultNotice } from '../check-task.ts';
 import { isFiltered, withoutDisabled } from '../lists/capabilities.ts';
 import type { ServerSettings } from './server-settings.ts';
 
@@ -69,7 +69,7 @@ function readerOf(reading: Reading): MessageReader {
         if (mustRead) throw new GatewayError('upstream_invalid', { message: 'The MCP server sent a reply that is no message' });
         return null;
       }
-      if (dropsTaskResults && tellsToolResult(message)) return '';
+      if (dropsTaskResults && isToolResultNotice(message)) return '';
       // A client could take these for the response, and read a result that was not checked.
       if (isAmbiguous(message) || otherMember(message) !== null) return mustRead ? '' : null;
       // Clients may read the other of two values with one key.
@@ -79,7 +79,7 @@ function readerOf(reading: Reading): MessageReader {
       if (message.result === undefined && message.error === undefined) {
         if (!isChecked) return null;
         if (typeof message.method !== 'string') return '';
-        const read = checkOther === null ? null : told(message, call, checkOther, onQuestion);
+        const read = checkOther === null ? null : checkedMessageOfServer(message, call, checkOther, onQuestion);
         return isPromise(read) ? read.then(same) : same(read);
       }
       if (message.id === null || isErrorWithoutId(message)) {
@@ -117,7 +117,7 @@ function guarded(message: JsonObject, call: McpCall, check: Check): Maybe<string
 }
 
 /** Runs the guardrails on a notification or a question of the server. A denied question ends the request of the client. */
-function told(
+function checkedMessageOfServer(
   message: JsonObject,
   call: McpCall,
   check: Check,

@@ -9,8 +9,8 @@ import type { Outgoing, Work } from '../exchange.ts';
 import { emptyReply } from '../local-replies/local-replies.ts';
 import type { Question } from '../peers/peers.ts';
 import { sessionNotFound } from '../refusals.ts';
+import { checksWithoutTool } from '../server/checks-without-tool.ts';
 import { listeningOf } from '../server/listening.ts';
-import { otherChecks } from '../server/other-checks.ts';
 import { calledServer, lostDetail, noSessionDetail, rejectionIn } from '../server/server-errors.ts';
 import { messageReader } from '../server/server-messages.ts';
 import { refuseWith } from '../sessions/refuse-question.ts';
@@ -94,7 +94,7 @@ async function stream(work: Work, at: SseSessionAddress): Promise<AttemptReply> 
   const { ctx, parts, server, call } = work;
   await parts.sseSessions.run(at, { action: 'check', message: {}, headers: [] }, silent);
   const reply = eventReply(work, null);
-  const checks = await otherChecks(work);
+  const checks = await checksWithoutTool(work);
   const reader = messageReader({ server, call, checks, session: null, refuse: refuseAt(work, at) });
   const events = sendRead(reply, reader);
   reply.open();

@@ -24,8 +24,8 @@ import { withServedModel } from './served-model.ts';
 
 export interface OutgoingOptions {
   readonly prefixes: readonly string[];
-  /** Parameter values that select the provider's default, see `defaultWordsOf`. */
-  readonly defaultWords: readonly string[];
+  /** Parameter values that select the provider's default, see `defaultMarkersOf`. */
+  readonly defaultMarkers: readonly string[];
   readonly timeouts: { readonly requestMs: number; readonly connectMs: number; readonly idleMs: number };
   readonly streamedBodyBytesMax: number;
   /** True: calls name their span in `traceparent`. */
@@ -107,7 +107,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     });
   }
   const given = ctx.params as JsonObject;
-  const params = leaveDefaults(shapeParams(given, target), options.defaultWords);
+  const params = leaveDefaults(shapeParams(given, target), options.defaultMarkers);
   const operationCall: OperationCall = {
     model: typeof params.model === 'string' ? params.model : '',
     stream: asksForStream(params, ctx.form !== null || ctx.streamedForm !== null),

@@ -2,8 +2,8 @@ import type { InboundRequest } from '../../contract/values/http/http.ts';
 import { isJsonType, isMultipartForm } from '../../contract/values/http/media-types.ts';
 import { percentDecoded } from '../../contract/values/text/percent-decoded.ts';
 
-/** Places of models in paths. Each has this meaning at every provider, so that it is known before the target is. */
-const placeOfModel = new RegExp(
+/** Segments of paths that name a model. Each has this meaning at every provider, so that it is known before the target is. */
+const modelSegment = new RegExp(
   `/(?:${[
     // Gemini and Vertex AI: `/models/<model>:generateContent`
     '(?:models|tunedModels|endpoints)/+([^/:?]+?)(?::|%3a)',
@@ -21,9 +21,9 @@ const placeOfModel = new RegExp(
   'i',
 );
 
-/** Returns the model in a place of a path that only models can have; null without one. */
+/** Returns the model in a segment of a path that only models can have; null without one. */
 export function modelInPath(path: string): string | null {
-  const name = placeOfModel
+  const name = modelSegment
     .exec(path)
     ?.slice(1)
     .find((group) => group !== undefined);

@@ -1,7 +1,7 @@
 import { awsAuth, awsRequires, awsSettings } from '../../provider-settings/aws.ts';
-import { federatedAuth, federationId } from '../../provider-settings/common.ts';
 import { defineProvider, type SettingDeclaration } from '../../provider-settings/declaration.ts';
 import { flag, headerValue, text } from '../../provider-settings/kinds.ts';
+import { federatedAuth, federationId } from '../../provider-settings/shared-settings.ts';
 import { storedResourceSettings } from '../../provider-settings/stored-resources.ts';
 
 const anthropicSettings = {

@@ -1,6 +1,6 @@
-import { federatedAuth, federationId } from '../../provider-settings/common.ts';
 import { defineProvider } from '../../provider-settings/declaration.ts';
 import { headerValue } from '../../provider-settings/kinds.ts';
+import { federatedAuth, federationId } from '../../provider-settings/shared-settings.ts';
 
 /** Declares the provider `openai`. */
 export const declaration = defineProvider({

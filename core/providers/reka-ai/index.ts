@@ -1,8 +1,8 @@
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import { providerError } from '../../formats/openai/provider-error.ts';
 import { declared } from '../../provider-settings/declaration.ts';
-import { chatReply, chatStream, chatStreamReader, usageOf } from './reply.ts';
-import { chatRequest } from './request.ts';
+import { chatReply, chatStream, chatStreamReader, usageOf } from './chat-reply.ts';
+import { chatRequest } from './chat-request.ts';
 import { declaration } from './settings.ts';
 
 /** Reka's chat. See README.md. */

@@ -45,7 +45,7 @@ export function toResponsesParams(params: JsonObject, call: OperationCall): Json
   for (const [name, value] of Object.entries(params)) {
     if (value === null || value === undefined || readParams.has(name)) continue;
     if (!lostParams.has(name)) out[name] = value;
-    else if (!saysNothing(name, value)) noteOnce(call.dropped, name);
+    else if (!hasNoEffect(name, value)) noteOnce(call.dropped, name);
   }
   out.store ??= false;
   return {
@@ -59,7 +59,7 @@ export function toResponsesParams(params: JsonObject, call: OperationCall): Json
 }
 
 /** Values that are the default or have no effect. */
-function saysNothing(name: string, value: unknown): boolean {
+function hasNoEffect(name: string, value: unknown): boolean {
   if (name === 'presence_penalty' || name === 'frequency_penalty') return value === 0;
   if (name === 'modalities') return Array.isArray(value) && value.every((one) => one === 'text');
   return Array.isArray(value) && value.length === 0;

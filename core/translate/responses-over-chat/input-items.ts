@@ -90,7 +90,7 @@ function withResultsTogether(input: readonly unknown[], call: OperationCall): (r
     const item: JsonObject = isObject(entry[1]) ? entry[1] : {};
     if (isCall(item) && results.has(item.call_id)) open.add(item.call_id);
     if (isResult(item)) open.delete(item.call_id);
-    if (open.size > 0 && isHeard(item)) held.push(entry);
+    if (open.size > 0 && isToModel(item)) held.push(entry);
     else ordered.push(entry);
     if (open.size > 0 || held.length === 0) continue;
     noteOnce(call.adapted, 'input');
@@ -109,7 +109,7 @@ function isResult({ type }: JsonObject): boolean {
 }
 
 /** True for a message to the model. */
-function isHeard({ type, role }: JsonObject): boolean {
+function isToModel({ type, role }: JsonObject): boolean {
   return (type === undefined || type === 'message') && role !== 'assistant';
 }
 

@@ -42,7 +42,7 @@ it.each([
     ...{ keyHeader: null, token: null, params: { input_file_id: 'file-1' }, body: null, bodyChanged: false, requestBytes: 0 },
     ...{ form: null, streamedForm: null, requestTarget: null, metadata: {}, query: '' },
   } as unknown as RequestContext;
-  const options = { prefixes: ['x-svc-'], defaultWords: [], timeouts: {}, now: Date.now } as unknown as OutgoingOptions;
+  const options = { prefixes: ['x-svc-'], defaultMarkers: [], timeouts: {}, now: Date.now } as unknown as OutgoingOptions;
   const { call } = shapedCall(ctx, {} as Target, own, options);
   const stored = JSON.parse(String(call.body));
   expect(stored).toEqual({ batch: { input_file_id: 'file-1' }, headers: { config: 'pc-a', ...kept } });

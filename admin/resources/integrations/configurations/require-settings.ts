@@ -1,5 +1,5 @@
-import { commonAuth } from '../../../../core/provider-settings/common.ts';
 import { missingSettings } from '../../../../core/provider-settings/missing-settings.ts';
+import { sharedAuth } from '../../../../core/provider-settings/shared-settings.ts';
 import { declarationOf, federationModes } from '../../../../core/providers/declarations.ts';
 import { AdminError } from '../../../http/errors.ts';
 
@@ -16,7 +16,7 @@ export function requireSettings(
   if (!declaration) return;
   const has = (name: string): boolean => secrets.has(name) || (settings[name] !== undefined && settings[name] !== null);
   const errors = missingSettings(declaration, settings, has).map(({ setting, message }) =>
-    setting === commonAuth.setting ? `${pathOf(setting)}: ${federationHint()}` : `${pathOf(setting)}: ${message}`,
+    setting === sharedAuth.setting ? `${pathOf(setting)}: ${federationHint()}` : `${pathOf(setting)}: ${message}`,
   );
   if (errors.length > 0) throw new AdminError('AB01', errors[0] ?? '', errors);
 }
@@ -24,8 +24,8 @@ export function requireSettings(
 /** The providers that federate with the common setting, and the settings of the others. */
 function federationHint(): string {
   const modes = federationModes();
-  const common = modes.filter(({ setting }) => setting === commonAuth.setting);
-  const others = modes.filter(({ setting }) => setting !== commonAuth.setting);
+  const common = modes.filter(({ setting }) => setting === sharedAuth.setting);
+  const others = modes.filter(({ setting }) => setting !== sharedAuth.setting);
   const hints = others.map(({ setting, mode, ids }) => `${setting} ${mode} for ${ids.join(' and ')}`);
   return `${common.map(({ mode, ids }) => `${mode} is for ${ids.join(' and ')}`).join(', ')}; use ${hints.join(' and ')}`;
 }

@@ -19,7 +19,7 @@ export function shapeParams(params: JsonObject, target: Target): JsonObject {
 }
 
 /** Values that mean a provider's own default: `svc-default` for the header prefix `x-svc-`. */
-export function defaultWordsOf(prefixes: readonly string[]): string[] {
+export function defaultMarkersOf(prefixes: readonly string[]): string[] {
   return prefixes.map((prefix) => `${prefix.replace(/^x-/, '')}default`);
 }
 
@@ -27,11 +27,11 @@ export function defaultWordsOf(prefixes: readonly string[]): string[] {
  * Returns the parameters without those that have such a value. A parameter that is not sent has its default. Returns the same
  * object if none has such a value.
  */
-export function leaveDefaults(params: JsonObject, words: readonly string[]): JsonObject {
+export function leaveDefaults(params: JsonObject, markers: readonly string[]): JsonObject {
   let left: JsonObject | null = null;
   for (const name in params) {
     const value = params[name];
-    if (typeof value !== 'string' || !words.includes(value) || name === 'model') continue;
+    if (typeof value !== 'string' || !markers.includes(value) || name === 'model') continue;
     left ??= { ...params };
     delete left[name];
   }

@@ -4,23 +4,23 @@ import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 
 export type Claims = Readonly<JsonObject>;
 
-/** Returns the errors of the claims, and a summary per parameter that was used. */
-export function claimFaults(
+/** Returns the issues of the claims, and a summary per parameter that was used. */
+export function claimIssues(
   claims: Claims,
   { requiredClaims, claimValues, headerPayloadMatch }: ClaimRules,
   header: (name: string) => string | undefined,
-): { faults: string[]; validations: JsonObject } {
-  const faults: string[] = [];
+): { issues: string[]; validations: JsonObject } {
+  const issues: string[] = [];
   const validations: JsonObject = {};
   if (requiredClaims.length > 0) {
     const missing = requiredClaims.filter((claim) => claims[claim] === undefined || claims[claim] === null);
-    if (missing.length > 0) faults.push(`Missing required claims: ${missing.join(', ')}`);
+    if (missing.length > 0) issues.push(`Missing required claims: ${missing.join(', ')}`);
     validations.requiredClaims = missing.length === 0 ? { valid: true } : { valid: false, missing };
   }
   const rules = Object.entries(claimValues);
   if (rules.length > 0) {
     const wrong = rules.filter(([claim, one]) => !matches(claims[claim], one)).map(([claim]) => claim);
-    if (wrong.length > 0) faults.push(`Claims with other values: ${wrong.join(', ')}`);
+    if (wrong.length > 0) issues.push(`Claims with other values: ${wrong.join(', ')}`);
     validations.claimValues = wrong.length === 0 ? { valid: true } : { valid: false, wrong };
   }
   if (headerPayloadMatch.length > 0) {
@@ -28,10 +28,10 @@ export function claimFaults(
       const expected = claims[claim];
       return expected === undefined || header(claim.toLowerCase()) !== String(expected);
     });
-    if (wrong.length > 0) faults.push(`Headers that differ from the claims: ${wrong.join(', ')}`);
+    if (wrong.length > 0) issues.push(`Headers that differ from the claims: ${wrong.join(', ')}`);
     validations.headerPayloadMatch = wrong.length === 0 ? { valid: true } : { valid: false, wrong };
   }
-  return { faults, validations };
+  return { issues, validations };
 }
 
 /** A claim that is a list, or a text of words such as `scope`, counts as its items. */

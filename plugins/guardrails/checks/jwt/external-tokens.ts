@@ -3,7 +3,7 @@ import type { ExternalTokenRules, ExternalTokens } from '../../../../core/contra
 import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import type { CheckServices } from '../check.ts';
-import { claimFaults } from './claims.ts';
+import { claimIssues } from './claims.ts';
 import { createIntrospection } from './introspection.ts';
 import { createKeys } from './keys.ts';
 import { verify } from './verify.ts';
@@ -27,8 +27,8 @@ export function createExternalTokens(rules: ExternalTokenRules, services: CheckS
       });
     });
     if (!checked.ok) throw refused(`The external token is invalid: ${checked.explanation}`);
-    const { faults } = claimFaults(checked.claims, rules, (name) => ctx.request.header(name));
-    if (faults.length > 0) throw refused(`The external token is refused: ${faults.join('; ')}`);
+    const { issues } = claimIssues(checked.claims, rules, (name) => ctx.request.header(name));
+    if (issues.length > 0) throw refused(`The external token is refused: ${issues.join('; ')}`);
     return checked.claims;
   };
   return { header: headerKey, validate };

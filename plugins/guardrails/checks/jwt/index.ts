@@ -10,7 +10,7 @@ import {
 } from '../../../../core/contract/plugin/guardrails/token-rules.ts';
 import { type Check, defineCheck, type Outcome, requestSides, type Subject } from '../check.ts';
 import { serviceUrl } from '../outgoing-headers.ts';
-import { type Claims, claimFaults } from './claims.ts';
+import { type Claims, claimIssues } from './claims.ts';
 import { createIntrospection } from './introspection.ts';
 import { createKeys } from './keys.ts';
 import { verify } from './verify.ts';
@@ -64,9 +64,9 @@ export const jwt: Check = defineCheck({
 });
 
 function judgeClaims(subject: Subject, claims: Claims, given: JwtParameters): Outcome {
-  const { faults, validations } = claimFaults(claims, given, (name) => subject.ctx.request.header(name));
+  const { issues, validations } = claimIssues(claims, given, (name) => subject.ctx.request.header(name));
   const all = { signatureValid: true, ...validations };
-  if (faults.length > 0) return failed(`JWT validation failed: ${faults.join('; ')}`, all);
+  if (issues.length > 0) return failed(`JWT validation failed: ${issues.join('; ')}`, all);
   if (given.extractClaims.length > 0) addMetadata(subject, claims, given);
   return { verdict: true, data: { verdict: true, explanation: 'JWT token validation succeeded', validations: all } };
 }

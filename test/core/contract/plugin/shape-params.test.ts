@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Target } from '../../../../core/contract/plugin/plan.ts';
-import { defaultWordsOf, leaveDefaults, shapeParams } from '../../../../core/contract/plugin/requests/shape-params.ts';
+import { defaultMarkersOf, leaveDefaults, shapeParams } from '../../../../core/contract/plugin/requests/shape-params.ts';
 
 const shape = (target: Partial<Target>, params: Record<string, unknown>) => shapeParams(params, target as Target);
 
@@ -43,7 +43,7 @@ describe('shapeParams', () => {
 });
 
 describe('leaveDefaults', () => {
-  const words = defaultWordsOf(['x-svc-', 'x-other-', 'gw-']);
+  const words = defaultMarkersOf(['x-svc-', 'x-other-', 'gw-']);
 
   it('drops parameters that the headers of any prefix leave to the provider', () => {
     const params = { model: 'm', temperature: 'svc-default', top_p: 'other-default', user: 'gw-default', seed: 7 };

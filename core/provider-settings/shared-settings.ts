@@ -15,7 +15,7 @@ export const oauthSettings = {
 } satisfies Readonly<Record<string, SettingDeclaration>>;
 
 /** Settings of every provider. */
-export const commonSettings: Readonly<Record<string, SettingDeclaration>> = {
+export const sharedSettings: Readonly<Record<string, SettingDeclaration>> = {
   custom_host: url({ about: "Base URL in place of the provider's own.", only: 'integration' }),
   provider_auth_type: choice({
     about: "Authentication in place of the provider's own scheme.",
@@ -33,7 +33,7 @@ export const commonSettings: Readonly<Record<string, SettingDeclaration>> = {
 const oauthClient = ['oauth_token_endpoint', 'oauth_client_id', 'oauth_client_secret'] as const;
 
 /** Authentication as an OAuth client, which every provider has. */
-export const commonAuth: AuthModes = {
+export const sharedAuth: AuthModes = {
   setting: 'provider_auth_type',
   modes: { oauthClientCredentials: { needs: oauthClient, credential: 'oauth_client_secret' } },
 };
@@ -41,9 +41,9 @@ export const commonAuth: AuthModes = {
 /** Authentication by the token of an identity provider that the provider accepts in exchange: workload identity federation. */
 export function federatedAuth(needs: readonly string[]): AuthModes {
   return {
-    ...commonAuth,
+    ...sharedAuth,
     modes: {
-      ...commonAuth.modes,
+      ...sharedAuth.modes,
       wif: { needs: [...oauthClient, ...needs], credential: 'oauth_client_secret', federates: true },
     },
   };
