@@ -10,6 +10,7 @@ import { keyPurposes } from '../core/contract/protocol/credentials/key-purposes.
 import type { ChangeNotice } from '../core/contract/protocol/notices/change-notice.ts';
 import { compileProxyRules } from '../core/contract/values/addresses/client-origin.ts';
 import { deriveKey } from '../core/contract/values/credentials/secret.ts';
+import { realClock } from '../core/contract/values/time/clock.ts';
 import { realTimers } from '../core/contract/values/time/timers.ts';
 import { startMetricsExport } from '../core/telemetry/otlp/export-metrics.ts';
 import { holdWorkspace } from './access/hold-workspace.ts';
@@ -103,7 +104,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     if (!deps.database) await database.close();
   };
   const vault = createVault(settings);
-  const clock = deps.clock ?? { now: () => Date.now(), elapsed: () => performance.now() };
+  const clock = deps.clock ?? realClock;
   const mailer = await createMailer(settings, log);
   const background = createBackgroundWork(log);
   // Within the time limit of admin requests.

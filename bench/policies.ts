@@ -9,6 +9,7 @@ import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import * as v from 'valibot';
 import { workspacePoliciesDocument } from '../core/contract/protocol/limits/policies.ts';
+import { realClock } from '../core/contract/values/time/clock.ts';
 import { startLeases } from '../core/leases/start-leases.ts';
 import { createHarness, organisationId, workspaceId } from '../core/test-kit/pipeline-harness.ts';
 import { WorkspacePolicies } from '../plugins/limits/policies.ts';
@@ -22,7 +23,6 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '15' },
   },
 });
-const clock = { now: () => Date.now(), elapsed: () => performance.now() };
 const body = { model: 'gpt-5', max_tokens: 10, messages: [{ role: 'user', content: 'hi!' }] };
 const headers = { 'x-svc-provider': '@one', 'x-svc-metadata': '{"_user":"user-1","team":"team-1"}' };
 
@@ -66,7 +66,13 @@ const keyLimits = {
 };
 
 function start(document: ReturnType<typeof documentOf> | null, key = {}) {
-  const leases = startLeases({ fetch: newFakeLedger().fetch, clock, log: newMemoryLog(), newId: randomUUID, ...firstHolder });
+  const leases = startLeases({
+    fetch: newFakeLedger().fetch,
+    clock: realClock,
+    log: newMemoryLog(),
+    newId: randomUUID,
+    ...firstHolder,
+  });
   const harness = createHarness({ leases, key });
   const workspace = `workspace ${workspaceId}`;
   if (document) {
@@ -112,7 +118,13 @@ for (const [at, [name]] of scenarios.entries()) {
 }
 
 const text = JSON.stringify(documentOf(count, 1));
-const leases = startLeases({ fetch: newFakeLedger().fetch, clock, log: newMemoryLog(), newId: randomUUID, ...firstHolder });
+const leases = startLeases({
+  fetch: newFakeLedger().fetch,
+  clock: realClock,
+  log: newMemoryLog(),
+  newId: randomUUID,
+  ...firstHolder,
+});
 const steps = { parse: [] as number[], validate: [] as number[], compile: [] as number[] };
 for (let round = 0; round < 10; round++) {
   const marks = [performance.now()];

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { realClock } from '../../../core/contract/values/time/clock.ts';
 import { Spool } from '../../../core/journal/spool.ts';
 import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 import { sampleRecord } from '../../support/samples/sample-record.ts';
@@ -11,8 +12,7 @@ export const journalChildPath = fileURLToPath(import.meta.url);
  * output only after `whenSafe` has called back; `lost <id>` for those that the disk did not take. Arguments: directory, count, segment size.
  */
 function main(directory: string, count: number, segmentBytesMax: number): void {
-  const clock = { now: Date.now, elapsed: () => performance.now() };
-  const spool = new Spool({ directory, bytesMax: 2 ** 40, clock, log: newMemoryLog(), segmentBytesMax });
+  const spool = new Spool({ directory, bytesMax: 2 ** 40, clock: realClock, log: newMemoryLog(), segmentBytesMax });
   let said = 0;
   const some = () => {
     const ids: string[] = [];

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type CoreServices, defineCorePlugin } from '../../../core/contract/plugin/core-plugin.ts';
 import type { ProviderCall } from '../../../core/contract/plugin/services/provider-call.ts';
 import type { ProviderDocument, RateLimitDocument } from '../../../core/contract/protocol/documents.ts';
+import { realClock } from '../../../core/contract/values/time/clock.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
 import { guardPlugin } from '../../../core/plugin-host/guard-plugin.ts';
 import {
@@ -108,8 +109,7 @@ describe('calls that the gateway makes to providers', () => {
 
   const limited = (rateLimits: RateLimitDocument[]) => {
     const ledger = newFakeLedger();
-    const clock = { now: () => Date.now(), elapsed: () => performance.now() };
-    const leases = startLeases({ fetch: ledger.fetch, clock, log: newMemoryLog(), newId: randomUUID, ...firstHolder });
+    const leases = startLeases({ fetch: ledger.fetch, clock: realClock, log: newMemoryLog(), newId: randomUUID, ...firstHolder });
     return { leases, key: { rateLimits } };
   };
 

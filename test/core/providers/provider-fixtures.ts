@@ -85,3 +85,9 @@ export function fixturesOf(id: string): { calls: CallCase[]; errors: ErrorCase[]
 function textOf(path: string): string | null {
   return existsSync(path) ? readFileSync(path, 'utf8') : null;
 }
+
+/** Returns a function that reads `fixtures/<name>.json` beside a test. `folder`: the `import.meta.dirname` of the test. */
+export function fixtureReader(folder: string) {
+  // biome-ignore lint/suspicious/noExplicitAny: fixtures have any shape
+  return (name: string): any => JSON.parse(readFileSync(join(folder, 'fixtures', `${name}.json`), 'utf8'));
+}

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { realClock } from '../../../core/contract/values/time/clock.ts';
 import { realTimers } from '../../../core/contract/values/time/timers.ts';
 import { forwardedHeaders } from '../../../core/providers/index.ts';
 import { createReplyCache } from '../../../core/reply-cache/reply-cache.ts';
@@ -46,8 +47,13 @@ it('cache keys: each of these requests gets its own reply a second time', async 
 });
 
 it('cache keys: equal requests of other workspaces and organisations share nothing', async () => {
-  const clock = { now: Date.now, elapsed: () => performance.now() };
-  const replies = createReplyCache({ remote: null, clock, timers: realTimers, memoryBytesMax: 64 * 1024 * 1024, channels: [] });
+  const replies = createReplyCache({
+    remote: null,
+    clock: realClock,
+    timers: realTimers,
+    memoryBytesMax: 64 * 1024 * 1024,
+    channels: [],
+  });
   const request = {
     headers: { 'x-svc-config': JSON.stringify({ provider: 'openai', api_key: 'sk', cache: simple }) },
     body: base,

@@ -4,18 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { interruptedRecord } from '../../../core/contract/plugin/record/call-hold.ts';
 import { requestRecord } from '../../../core/contract/plugin/record/record.ts';
 import type { ApiKeyDocument } from '../../../core/contract/protocol/documents.ts';
-import { startLeases } from '../../../core/leases/start-leases.ts';
 import { chatReply, createHarness, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
-import { firstHolder, newFakeLedger } from '../../support/fakes/fake-ledger.ts';
-import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 import { until } from '../../support/until.ts';
-
-const body = { model: 'gpt-5', max_tokens: 10, messages: [{ role: 'user', content: 'hi!' }] };
+import { body, leasesOnLedger } from './limits-harness.ts';
 
 function start(key: Partial<ApiKeyDocument> = {}, whenSafe?: (callback: () => void) => void) {
-  const { fetch } = newFakeLedger();
-  const clock = { now: () => Date.now(), elapsed: () => performance.now() };
-  const leases = startLeases({ fetch, clock, log: newMemoryLog(), newId: randomUUID, ...firstHolder });
+  const { leases } = leasesOnLedger();
   const harness = createHarness({ leases, key, ...(whenSafe ? { whenSafe } : {}) });
   const ask = (headers: Record<string, string> = {}, changes: object = {}) =>
     harness.send({

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ProviderDocument, RateLimitDocument, UsageLimitsDocument } from '../../../core/contract/protocol/documents.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import type { Clock } from '../../../core/contract/values/time/clock.ts';
+import { type Clock, realClock } from '../../../core/contract/values/time/clock.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
 import { createHarness, type FakeSink, type Harness, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 import { firstHolder, newFakeLedger } from '../../support/fakes/fake-ledger.ts';
@@ -28,14 +28,18 @@ export const budgetOf = (
   ...fields,
 });
 
-const realClock = { now: () => Date.now(), elapsed: () => performance.now() };
+/** Leases of one process on a new ledger. */
+export function leasesOnLedger(clock: Clock = realClock) {
+  const ledger = newFakeLedger();
+  const leases = startLeases({ fetch: ledger.fetch, clock, log: newMemoryLog(), newId: randomUUID, ...firstHolder });
+  return { ledger, leases };
+}
 
 export function start(
   key: { rateLimits?: RateLimitDocument[]; usageLimits?: UsageLimitsDocument | null } = {},
   clock: Clock = realClock,
 ) {
-  const ledger = newFakeLedger();
-  const leases = startLeases({ fetch: ledger.fetch, clock, log: newMemoryLog(), newId: randomUUID, ...firstHolder });
+  const { ledger, leases } = leasesOnLedger(clock);
   const harness = createHarness({ leases, key });
   const ask = (headers: Record<string, string> = {}, sent: JsonObject = body): Promise<FakeSink> =>
     harness.send({

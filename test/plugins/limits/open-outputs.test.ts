@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { ProviderDocument, UsageLimitsDocument } from '../../../core/contract/protocol/documents.ts';
-import { startLeases } from '../../../core/leases/start-leases.ts';
 import {
   chatReply,
   createHarness,
@@ -11,9 +10,8 @@ import {
   workspaceId,
 } from '../../../core/test-kit/pipeline-harness.ts';
 import { OpenOutputs } from '../../../plugins/limits/open-outputs.ts';
-import { firstHolder, newFakeLedger } from '../../support/fakes/fake-ledger.ts';
-import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 import { until } from '../../support/until.ts';
+import { leasesOnLedger } from './limits-harness.ts';
 
 const tokens = (creditLimit: number): UsageLimitsDocument => ({
   ...{ id: randomUUID(), type: 'tokens', creditLimit, alertThreshold: null },
@@ -22,9 +20,7 @@ const tokens = (creditLimit: number): UsageLimitsDocument => ({
 
 /** A gateway whose provider `one` has a budget, and calls that state no maximum output. */
 function start(ofProvider: UsageLimitsDocument) {
-  const ledger = newFakeLedger();
-  const clock = { now: () => Date.now(), elapsed: () => performance.now() };
-  const leases = startLeases({ fetch: ledger.fetch, clock, log: newMemoryLog(), newId: randomUUID, ...firstHolder });
+  const { leases } = leasesOnLedger();
   const harness = createHarness({ leases });
   const { documents } = harness;
   const id = `provider ${workspaceId}/one`;
@@ -74,9 +70,7 @@ it('a call that may not use the rest beside another one is rejected for that rea
 });
 
 it('a call whose client left while its cost was reserved does not keep others from the rest of the budget', async () => {
-  const ledger = newFakeLedger();
-  const clock = { now: () => Date.now(), elapsed: () => performance.now() };
-  const leases = startLeases({ fetch: ledger.fetch, clock, log: newMemoryLog(), newId: randomUUID, ...firstHolder });
+  const { ledger, leases } = leasesOnLedger();
   const harness = createHarness({ leases, key: { usageLimits: { ...tokens(1), type: 'cost' } } });
   ledger.rates.set('cheap', { input: 1, output: 50, cacheRead: 0 });
   ledger.rates.set('dear', { input: 1, output: 100, cacheRead: 0 });

@@ -1,22 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { ApiKeyDocument, ProviderDocument, UsageLimitsDocument } from '../../../core/contract/protocol/documents.ts';
+import type { ApiKeyDocument, ProviderDocument } from '../../../core/contract/protocol/documents.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { startLeases } from '../../../core/leases/start-leases.ts';
 import { chatReply, createHarness, type FakeSink, replyWith, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
-import { firstHolder, newFakeLedger } from '../../support/fakes/fake-ledger.ts';
-import { newMemoryLog } from '../../support/fakes/memory-log.ts';
-
-const body = { model: 'gpt-5', max_tokens: 10, messages: [{ role: 'user', content: 'hi!' }] };
-const budgetOf = (creditLimit: number, type: 'cost' | 'tokens'): UsageLimitsDocument => ({
-  ...{ id: randomUUID(), type, creditLimit, alertThreshold: null },
-  ...{ periodicReset: null, periodicResetDays: null, nextUsageResetAt: null },
-});
+import { body, budgetOf, leasesOnLedger } from './limits-harness.ts';
 
 function start(key: Partial<ApiKeyDocument> = {}) {
-  const ledger = newFakeLedger();
-  const clock = { now: () => Date.now(), elapsed: () => performance.now() };
-  const leases = startLeases({ fetch: ledger.fetch, clock, log: newMemoryLog(), newId: randomUUID, ...firstHolder });
+  const { ledger, leases } = leasesOnLedger();
   const harness = createHarness({ leases, key });
   const ask = (path: string, sent: JsonObject | string = body, method = 'POST', headers = {}): Promise<FakeSink> =>
     harness.send({ method, path, headers: { 'x-svc-provider': '@one', ...headers }, body: sent });

@@ -4,7 +4,6 @@ import type { ProviderDocument } from '../../../core/contract/protocol/documents
 import type { PolicyCondition, RatePolicy, UsagePolicy } from '../../../core/contract/protocol/limits/policies.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { isStorable } from '../../../core/contract/values/json/storable-json.ts';
-import { startLeases } from '../../../core/leases/start-leases.ts';
 import {
   chatReply,
   chatStream,
@@ -14,11 +13,8 @@ import {
   replyWith,
   workspaceId,
 } from '../../../core/test-kit/pipeline-harness.ts';
-import { firstHolder, newFakeLedger } from '../../support/fakes/fake-ledger.ts';
-import { newMemoryLog } from '../../support/fakes/memory-log.ts';
+import { body, leasesOnLedger } from './limits-harness.ts';
 
-const body = { model: 'gpt-5', max_tokens: 10, messages: [{ role: 'user', content: 'hi!' }] };
-const clock = { now: () => Date.now(), elapsed: () => performance.now() };
 const everyKey: PolicyCondition[] = [{ key: 'api_key', value: '*' }];
 
 function usage(changes: Partial<UsagePolicy> = {}): UsagePolicy {
@@ -34,8 +30,7 @@ function rate(changes: Partial<RatePolicy> = {}): RatePolicy {
 
 /** A workspace with these policies and the providers @one (openai) and @two (anthropic). */
 function start(policies: { usage?: UsagePolicy[]; rate?: RatePolicy[] } = {}) {
-  const ledger = newFakeLedger();
-  const leases = startLeases({ fetch: ledger.fetch, clock, log: newMemoryLog(), newId: randomUUID, ...firstHolder });
+  const { ledger, leases } = leasesOnLedger();
   const harness = createHarness({ leases });
   const { documents } = harness;
   const workspace = `workspace ${workspaceId}`;

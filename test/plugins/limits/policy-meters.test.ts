@@ -1,13 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
-import { startLeases } from '../../../core/leases/start-leases.ts';
 import { WorkspacePolicies } from '../../../plugins/limits/policies.ts';
 import type { PolicyCall } from '../../../plugins/limits/policy-values.ts';
-import { firstHolder, newFakeLedger } from '../../support/fakes/fake-ledger.ts';
-import { newMemoryLog } from '../../support/fakes/memory-log.ts';
+import { leasesOnLedger } from './limits-harness.ts';
 
-const clock = { now: () => Date.now(), elapsed: () => performance.now() };
 const callOf = (user: string): PolicyCall => ({
   ctx: { metadata: { user } } as unknown as RequestContext,
   target: null,
@@ -15,8 +12,7 @@ const callOf = (user: string): PolicyCall => ({
 });
 
 it('policies: a policy has at most 10,000 meters in memory, and a meter that is created again continues its counter', () => {
-  const { fetch } = newFakeLedger();
-  const leases = startLeases({ fetch, clock, log: newMemoryLog(), newId: randomUUID, ...firstHolder });
+  const { leases } = leasesOnLedger();
   const conditions = [{ key: 'metadata.user', value: '*' }];
   const policy = { id: randomUUID(), conditions, groupBy: ['metadata.user'], type: 'requests', unit: 'rpd', value: 9 } as const;
   const document = { id: randomUUID(), organisationId: randomUUID(), usage: [], rate: [policy] };

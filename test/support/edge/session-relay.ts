@@ -5,13 +5,13 @@
 
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
 import { parseTrustedHosts } from '../../../core/contract/values/addresses/outbound-url.ts';
+import { realClock } from '../../../core/contract/values/time/clock.ts';
 import { createSessions } from '../../../core/realtime/sessions.ts';
 import { createTransport } from '../../../core/upstream/transport.ts';
 import { startEdge } from './edge-server.ts';
 
 const [, , binary, origin = ''] = process.argv;
 const transport = createTransport({ trusted: parseTrustedHosts(['127.0.0.1']) });
-const clock = { now: () => Date.now(), elapsed: () => performance.now() };
 const sessions = createSessions({
   sessionsMax: 100,
   ownerMax: { organisation: 0, workspace: 0, key: 0 },
@@ -19,7 +19,7 @@ const sessions = createSessions({
   totalMs: 0,
   recordMs: 0,
   messageBytesMax: 16 * 1024 * 1024,
-  clock,
+  clock: realClock,
 });
 const timeouts = { connectMs: 5000, firstByteMs: 5000, idleMs: 0, totalMs: 0 };
 

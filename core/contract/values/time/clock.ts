@@ -5,3 +5,6 @@ export interface Clock {
   /** Monotonic milliseconds. */
   elapsed(): number;
 }
+
+/** The clock of the process. */
+export const realClock: Clock = { now: () => Date.now(), elapsed: () => performance.now() };

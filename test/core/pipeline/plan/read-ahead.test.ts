@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { DocumentReader } from '../../../../core/contract/plugin/plugin.ts';
 import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
+import { realClock } from '../../../../core/contract/values/time/clock.ts';
 import { realTimers } from '../../../../core/contract/values/time/timers.ts';
 import { createReplyCache } from '../../../../core/reply-cache/reply-cache.ts';
 import { chatReply, createHarness, replyWith } from '../../../../core/test-kit/pipeline-harness.ts';
@@ -27,8 +28,7 @@ function start(shared?: ReturnType<typeof newCache>) {
 }
 
 function newCache() {
-  const clock = { now: Date.now, elapsed: () => performance.now() };
-  return createReplyCache({ remote: null, clock, timers: realTimers, memoryBytesMax: 1_048_576, channels: [] });
+  return createReplyCache({ remote: null, clock: realClock, timers: realTimers, memoryBytesMax: 1_048_576, channels: [] });
 }
 
 describe('providers of a config, while the control plane is away', () => {

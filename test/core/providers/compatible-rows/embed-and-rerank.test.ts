@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createHarness, replyWith } from '../../../../core/test-kit/pipeline-harness.ts';
+import { fixtureReader } from '../provider-fixtures.ts';
 
-const fixture = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', `${name}.json`), 'utf8'));
+const fixture = fixtureReader(import.meta.dirname);
 
 it.each([
   ['voyage', 'voyage-embeddings', '/v1/embeddings', '/v1/embeddings'],

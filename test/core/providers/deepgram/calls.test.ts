@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { findHeader } from '../../../../core/contract/values/http/http.ts';
 import { encodeForm } from '../../../../core/pipeline/request/form-data.ts';
@@ -10,8 +8,9 @@ import {
   type Script,
   workspaceId,
 } from '../../../../core/test-kit/pipeline-harness.ts';
+import { fixtureReader } from '../provider-fixtures.ts';
 
-const fixture = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', `${name}.json`), 'utf8'));
+const fixture = fixtureReader(import.meta.dirname);
 
 function harnessWith(script: Script) {
   const harness = createHarness({ key: { scopes: ['completions.write', 'models.list'] } });

@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { findHeader } from '../../../../core/contract/values/http/http.ts';
 import { createHarness, providerDocument, replyWith, workspaceId } from '../../../../core/test-kit/pipeline-harness.ts';
+import { fixtureReader } from '../provider-fixtures.ts';
 
-const fixture = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', `${name}.json`), 'utf8'));
+const fixture = fixtureReader(import.meta.dirname);
 
 function harnessWith(reply: Parameters<typeof replyWith>[1]) {
   const harness = createHarness({ key: { scopes: ['completions.write', 'models.list'] } });

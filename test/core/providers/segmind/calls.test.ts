@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { findHeader } from '../../../../core/contract/values/http/http.ts';
 import { createHarness, replyWith } from '../../../../core/test-kit/pipeline-harness.ts';
+import { fixtureReader } from '../provider-fixtures.ts';
 
-const fixture = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', `${name}.json`), 'utf8'));
+const fixture = fixtureReader(import.meta.dirname);
 const headers = { 'x-svc-provider': 'segmind', 'x-api-key': 'sg-key', authorization: 'Bearer sg-key' };
 
 it('segmind: creates an image at the path of its model', async () => {

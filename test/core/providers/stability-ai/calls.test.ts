@@ -1,12 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { findHeader } from '../../../../core/contract/values/http/http.ts';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { encodeForm, parseForm } from '../../../../core/pipeline/request/form-data.ts';
 import { createHarness, type Harness, replyWith } from '../../../../core/test-kit/pipeline-harness.ts';
+import { fixtureReader } from '../provider-fixtures.ts';
 
-const fixture = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', `${name}.json`), 'utf8'));
+const fixture = fixtureReader(import.meta.dirname);
 const headers = { 'x-svc-provider': 'stability-ai', authorization: 'Bearer sk-st', 'x-svc-stability-client-id': 'my-app' };
 
 /** The sent form by field, with files in base64. */
