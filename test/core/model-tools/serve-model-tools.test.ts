@@ -105,12 +105,9 @@ describe('the loop of model and tools', () => {
   it('sends credentials, settings and one trace id with every request, and nothing of the body', async () => {
     const { sink, requests } = serve((_body, inner) => inner.send(200, json, JSON.stringify(response([]))));
     await sink.done;
-    for (const { header } of requests) {
-      const sent = ['x-svc-api-key', 'x-svc-config', 'x-svc-trace-id', 'x-svc-beta', 'content-length', 'content-type'].map(
-        header,
-      );
-      expect(sent).toEqual(['key-1', 'pc-1', 'id-1', 'other', undefined, 'application/json']);
-    }
+    const names = ['x-svc-api-key', 'x-svc-config', 'x-svc-trace-id', 'x-svc-beta', 'content-length', 'content-type'];
+    const values = ['key-1', 'pc-1', 'id-1', 'other', undefined, 'application/json'];
+    expect(requests.map(({ header }) => names.map(header))).toEqual([values, values]);
   });
 
   it('names the tools and the choice of the request in its reply, without credentials', async () => {
