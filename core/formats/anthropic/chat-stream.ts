@@ -2,18 +2,12 @@ import type { OperationCall } from '../../contract/provider/provider.ts';
 import type { StreamEvent, StreamTranslator } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { chatChunks } from '../openai/chat-chunks.ts';
+import { StreamedToolCalls } from '../openai/streamed-tool-calls.ts';
 import { refusalOf, reportBlock, stopSequence, withoutNulls } from './chat-reply.ts';
 import { annotationsOf } from './citations.ts';
 import { streamError } from './errors.ts';
 import { finishReasonOf } from './finish-reason.ts';
 import { laterCounts, toChatUsage, usageOf } from './usage.ts';
-
-interface ToolBlock {
-  /** Index among the tool calls of the reply. */
-  readonly position: number;
-  readonly input: unknown;
-  hasArguments: boolean;
-}
 
 /** Fields of `message_start` and `message_delta` whose content chunks carry in another form. */
 const readFields: ReadonlySet<string> = new Set([
@@ -27,7 +21,7 @@ const readFields: ReadonlySet<string> = new Set([
  */
 export function chatStream(call: OperationCall, provider: string): StreamTranslator {
   const { head, withUsage, chunk, emit } = chatChunks(call, provider);
-  const tools = new Map<unknown, ToolBlock>();
+  const tools = new StreamedToolCalls();
   let counts: JsonObject | null = null;
   let started = false;
   /** Characters of text so far, and their number at the start of the open block. */
@@ -67,9 +61,7 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
       reportBlock(block.type, call);
       return emit(native(index, block));
     }
-    const tool: ToolBlock = { position: tools.size, input: block.input, hasArguments: false };
-    tools.set(index, tool);
-    const first = { index: tool.position, id: block.id, type: 'function', function: { name: block.name, arguments: '' } };
+    const first = tools.open(index, block.id, block.name, block.input);
     return emit({ tool_calls: [first], ...native(index, block) });
   };
 
@@ -81,19 +73,17 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
     }
     if (type === 'thinking_delta') return emit({ reasoning_content: delta.thinking, ...native(index, piece) });
     if (type === 'citations_delta' && isObject(delta.citation)) cited.push(delta.citation);
-    const tool = tools.get(index);
-    if (type !== 'input_json_delta' || !tool || typeof delta.partial_json !== 'string') return emit(native(index, piece));
+    if (type !== 'input_json_delta' || !tools.has(index) || typeof delta.partial_json !== 'string')
+      return emit(native(index, piece));
     if (delta.partial_json === '') return [];
-    tool.hasArguments = true;
-    return emit({ tool_calls: [argumentsDelta(tool, delta.partial_json)], ...native(index, piece) });
+    return emit({ tool_calls: [tools.append(index, delta.partial_json)], ...native(index, piece) });
   };
 
-  /** A call without arguments streams none, but a plain reply has `{}`. Clients receive `{}` in both cases. */
   const blockStop = (index: unknown): StreamEvent[] => {
     const annotations = cited.length === 0 ? [] : annotationsOf(cited, from, spoken, call);
     cited = [];
-    const tool = tools.get(index);
-    if (tool && !tool.hasArguments) return emit({ tool_calls: [argumentsDelta(tool, JSON.stringify(tool.input ?? {}))] });
+    const last = tools.end(index);
+    if (last !== null) return emit({ tool_calls: [last] });
     return annotations.length > 0 ? emit({ annotations }) : [];
   };
 
@@ -143,10 +133,6 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
 
 function unread(from: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(from).filter(([name]) => !readFields.has(name)));
-}
-
-function argumentsDelta(tool: ToolBlock, text: string): JsonObject {
-  return { index: tool.position, function: { arguments: text } };
 }
 
 function inBandError(data: JsonObject, provider: string): StreamEvent {

@@ -1,6 +1,7 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import type { StreamEvent } from '../../contract/provider/stream-event.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import type { JsonObject } from '../../contract/values/json/json.ts';
+import { asksForUsage } from './chat-request.ts';
 
 /** Writes the chunks of one streamed chat completion. */
 export interface ChatChunks {
@@ -22,8 +23,7 @@ export interface ChatChunks {
  * format.
  */
 export function chatChunks(call: OperationCall, provider: string): ChatChunks {
-  const options = call.params.stream_options;
-  const withUsage = isObject(options) && options.include_usage === true;
+  const withUsage = asksForUsage(call.params);
   const head: ChatChunks['head'] = { id: null, model: call.model };
   const chunk = (fields: JsonObject): StreamEvent => {
     head.id ??= call.newId('chatcmpl-');

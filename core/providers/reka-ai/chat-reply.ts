@@ -2,6 +2,7 @@ import type { OperationCall } from '../../contract/provider/provider.ts';
 import type { StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { emptyUsage, type Usage } from '../../contract/values/models/usage.ts';
+import { asksForUsage } from '../../formats/openai/chat-request.ts';
 import { tokenCount } from '../../formats/openai/chat-usage.ts';
 import { streamError } from '../../formats/openai/provider-error.ts';
 import { dropFromReply, dropUnread } from '../../formats/reply-notes.ts';
@@ -42,8 +43,7 @@ export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
  * is sent.
  */
 export function chatStream(call: OperationCall): StreamTranslator {
-  const options = call.params.stream_options;
-  const withUsage = isObject(options) && options.include_usage === true;
+  const withUsage = asksForUsage(call.params);
   const called = new Set<unknown>();
   let id: unknown = null;
   let sent = '';

@@ -1,7 +1,9 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import type { StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { NativeBlocks } from '../../formats/native-blocks.ts';
 import { asChatUsage } from '../../formats/openai/as-chat-usage.ts';
+import { asksForUsage } from '../../formats/openai/chat-request.ts';
 import { errorObject } from '../../formats/openai/provider-error.ts';
 import { responsesErrorIn } from '../../formats/openai/responses.ts';
 import {
@@ -28,10 +30,9 @@ interface Tool {
  * then another target can reply. A usage chunk is sent only if the caller requested it, `[DONE]` only after the terminal event.
  */
 export function chatStream(reader: StreamReader, call: OperationCall): StreamTranslator {
-  const options = call.params.stream_options;
-  const withUsage = isObject(options) && options.include_usage === true;
+  const withUsage = asksForUsage(call.params);
   const tools = new Map<unknown, Tool>();
-  const begun = new Set<unknown>();
+  const blocks = new NativeBlocks(call.strict);
   let { id, model, created } = { id: '', model: call.model, created: call.nowSeconds };
   let started = false;
   /** Number of characters of text so far, and before the open part. */
@@ -57,16 +58,6 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
     if (Object.keys(delta).length === 0) return [];
     return [...begin(), choice(delta, null, logprobs)];
   };
-  /**
-   * Returns the piece in the form of native blocks, for callers without strict compliance. The first piece of a block has its
-   * type.
-   */
-  const native = (index: unknown, type: string, piece: JsonObject): JsonObject => {
-    if (call.strict) return {};
-    const delta = begun.has(index) ? piece : { type, ...piece };
-    begun.add(index);
-    return { content_blocks: [{ index, delta }] };
-  };
 
   const head = (response: JsonObject): void => {
     if (typeof response.id === 'string') id = response.id;
@@ -76,16 +67,16 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
   const text = ({ output_index: index, delta, logprobs }: JsonObject): StreamEvent[] => {
     const tokens = Array.isArray(logprobs) && logprobs.length > 0 ? { content: logprobs, refusal: null } : null;
     spoken += String(delta ?? '').length;
-    return say({ content: delta, ...native(index, 'text', { text: delta }) }, tokens);
+    return say({ content: delta, ...blocks.piece(index, 'text', { text: delta }) }, tokens);
   };
   /** Separates the parts of one reasoning item in its block, and all reasoning items in `reasoning_content`. */
   const reasoningPart = (index: unknown, part: string, delta: unknown): StreamEvent[] => {
     const key = `${String(index)} ${part}`;
     const parted = thinking === null || thinking === key ? '' : betweenSummaries;
     thinking = key;
-    const inBlock = begun.has(index) ? parted : '';
+    const inBlock = blocks.has(index) ? parted : '';
     const text = String(delta ?? '');
-    return say({ reasoning_content: parted + text, ...native(index, 'thinking', { thinking: inBlock + text }) });
+    return say({ reasoning_content: parted + text, ...blocks.piece(index, 'thinking', { thinking: inBlock + text }) });
   };
   const argumentsOf = (tool: Tool, sent: unknown): JsonObject => {
     tool.hasText = true;
@@ -103,7 +94,7 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
     const tool: Tool = { position: tools.size, type: entry.type === 'custom' ? 'custom' : 'function', hasText: false };
     tools.set(index, tool);
     const block = { id: entry.id, name: item.name, input: {} };
-    return say({ tool_calls: [{ index: tool.position, ...entry }], ...native(index, 'tool_use', block) });
+    return say({ tool_calls: [{ index: tool.position, ...entry }], ...blocks.piece(index, 'tool_use', block) });
   };
   const itemDone = (index: unknown, item: JsonObject): StreamEvent[] => {
     reportItem(item, call);
@@ -113,7 +104,7 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
     if (item.type === 'reasoning') {
       const signature = signatureOf(item);
       if (signature === '') return [];
-      return say(native(index, 'redacted_thinking', begun.has(index) ? { signature } : { data: signature }));
+      return say(blocks.piece(index, 'redacted_thinking', blocks.has(index) ? { signature } : { data: signature }));
     }
     const tool = tools.get(index);
     const sent = item.arguments ?? item.input;

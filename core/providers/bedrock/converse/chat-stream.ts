@@ -2,7 +2,9 @@ import type { OperationCall } from '../../../contract/provider/provider.ts';
 import type { StreamEvent, StreamTranslator } from '../../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject, objectsIn } from '../../../contract/values/json/json.ts';
 import { annotationsOf } from '../../../formats/anthropic/citations.ts';
+import { NativeBlocks } from '../../../formats/native-blocks.ts';
 import { chatChunks } from '../../../formats/openai/chat-chunks.ts';
+import { StreamedToolCalls } from '../../../formats/openai/streamed-tool-calls.ts';
 import { dropFromReply, dropUnread } from '../../../formats/reply-notes.ts';
 import { kindOf } from '../../../formats/sealed-blocks.ts';
 import { toolInput } from '../../../translate/tool-input.ts';
@@ -11,12 +13,6 @@ import { toChatUsage, usageOfReply } from '../usage.ts';
 import { imageOf, isServerTool, nativeBlock, serverToolBlock, stopSequence } from './chat-reply.ts';
 import { sharedCitations } from './citations.ts';
 import { finishReasonOf } from './finish-reason.ts';
-
-interface ToolBlock {
-  /** Index among the tool calls of the reply. */
-  readonly position: number;
-  hasArguments: boolean;
-}
 
 /** Content of a block that is sent when the block stops. */
 interface Held {
@@ -40,9 +36,9 @@ const readMetadata: ReadonlySet<string> = new Set(['usage', 'metrics', 'serviceT
  */
 export function chatStream(call: OperationCall): StreamTranslator {
   const { head, withUsage, chunk, choice, choiceOf, emit } = chatChunks(call, 'bedrock');
-  const tools = new Map<unknown, ToolBlock>();
-  /** Blocks of which a piece was sent. Converse sends an opening event for tool blocks only. */
-  const opened = new Set<unknown>();
+  const tools = new StreamedToolCalls();
+  // Converse sends an opening event for tool blocks only.
+  const blocks = new NativeBlocks(call.strict);
   const held = new Map<unknown, Held>();
   /** Characters of text so far. */
   let spoken = 0;
@@ -55,13 +51,6 @@ export function chatStream(call: OperationCall): StreamTranslator {
     held.set(index, fresh);
     return fresh;
   };
-  /** The block beside the OpenAI field, for clients without strict compliance: its opening, then texts to append. */
-  const piece = (index: unknown, type: string, texts: JsonObject): JsonObject => {
-    if (call.strict) return {};
-    const first = !opened.has(index);
-    opened.add(index);
-    return { content_blocks: [{ index, delta: first ? { type, ...texts } : texts }] };
-  };
 
   const blockStart = (index: unknown, start: JsonObject): StreamEvent[] => {
     const use = start.toolUse;
@@ -69,24 +58,20 @@ export function chatStream(call: OperationCall): StreamTranslator {
       heldOf(index).native = start;
       return [];
     }
-    const tool: ToolBlock = { position: tools.size, hasArguments: false };
-    tools.set(index, tool);
-    const first = { index: tool.position, id: use.toolUseId, type: 'function', function: { name: use.name, arguments: '' } };
-    return emit({ tool_calls: [first], ...piece(index, 'tool_use', { id: use.toolUseId, name: use.name, input: {} }) });
+    const first = tools.open(index, use.toolUseId, use.name);
+    return emit({ tool_calls: [first], ...blocks.piece(index, 'tool_use', { id: use.toolUseId, name: use.name, input: {} }) });
   };
 
   const blockDelta = (index: unknown, delta: JsonObject): StreamEvent[] => {
     if (typeof delta.text === 'string') {
-      if (!opened.has(index) && !held.has(index)) heldOf(index);
+      if (!blocks.has(index) && !held.has(index)) heldOf(index);
       spoken += delta.text.length;
-      return emit({ content: delta.text, ...piece(index, 'text', { text: delta.text }) });
+      return emit({ content: delta.text, ...blocks.piece(index, 'text', { text: delta.text }) });
     }
-    const tool = tools.get(index);
-    if (tool && isObject(delta.toolUse)) {
+    if (tools.has(index) && isObject(delta.toolUse)) {
       const { input } = delta.toolUse;
       if (typeof input !== 'string' || input === '') return [];
-      tool.hasArguments = true;
-      return emit({ tool_calls: [argumentsDelta(tool, input)], ...piece(index, 'tool_use', { partial_json: input }) });
+      return emit({ tool_calls: [tools.append(index, input)], ...blocks.piece(index, 'tool_use', { partial_json: input }) });
     }
     if (isObject(delta.reasoningContent)) return reasoningPart(index, delta.reasoningContent);
     return isObject(delta.citation) ? citation(index, delta.citation) : nativeDelta(index, delta);
@@ -97,15 +82,16 @@ export function chatStream(call: OperationCall): StreamTranslator {
       heldOf(index).redacted.push(Buffer.from(redactedContent, 'base64'));
       return [];
     }
-    if (typeof text === 'string') return emit({ reasoning_content: text, ...piece(index, 'thinking', { thinking: text }) });
-    return typeof signature === 'string' ? emit(piece(index, 'thinking', { signature })) : [];
+    if (typeof text === 'string')
+      return emit({ reasoning_content: text, ...blocks.piece(index, 'thinking', { thinking: text }) });
+    return typeof signature === 'string' ? emit(blocks.piece(index, 'thinking', { signature })) : [];
   };
 
   const citation = (index: unknown, given: JsonObject): StreamEvent[] => {
     const citations = sharedCitations([given], call);
     heldOf(index).citations.push(...citations);
     return citations.flatMap((made) =>
-      emit(piece(index, 'text', { ...(opened.has(index) ? {} : { text: '' }), citation: made })),
+      emit(blocks.piece(index, 'text', { ...(blocks.has(index) ? {} : { text: '' }), citation: made })),
     );
   };
 
@@ -120,16 +106,15 @@ export function chatStream(call: OperationCall): StreamTranslator {
   };
 
   const blockStop = (index: unknown): StreamEvent[] => {
-    const tool = tools.get(index);
-    // A call without arguments streams none, but a plain reply has `{}`. Clients receive `{}` in both cases.
-    if (tool && !tool.hasArguments) return emit({ tool_calls: [argumentsDelta(tool, '{}')] });
+    const last = tools.end(index);
+    if (last !== null) return emit({ tool_calls: [last] });
     const block = held.get(index);
     if (block === undefined) return [];
     held.delete(index);
     if (block.native !== null) return nativeEnd(index, block.native, block.input);
     if (block.redacted.length > 0) {
       if (call.strict) dropFromReply(call, 'redacted_thinking');
-      return emit(piece(index, 'redacted_thinking', { data: Buffer.concat(block.redacted).toString('base64') }));
+      return emit(blocks.piece(index, 'redacted_thinking', { data: Buffer.concat(block.redacted).toString('base64') }));
     }
     const annotations = annotationsOf(block.citations, block.from, spoken, call);
     return annotations.length > 0 ? emit({ annotations }) : [];
@@ -142,7 +127,7 @@ export function chatStream(call: OperationCall): StreamTranslator {
     if (call.strict) dropFromReply(call, isObject(toolUse) ? toolUse.type : kindOf(block));
     const whole = isObject(toolUse) ? serverToolBlock({ ...toolUse, input: toolInput(input) }) : nativeBlock(block);
     const { type, ...fields } = whole;
-    return emit(piece(index, String(type), fields));
+    return emit(blocks.piece(index, String(type), fields));
   };
 
   const metadata = (data: JsonObject): StreamEvent[] => {
@@ -198,8 +183,4 @@ function merged(block: JsonObject, kind: string, value: unknown): JsonObject {
   if (!isObject(known)) return { ...block, [kind]: Array.isArray(value) ? { content: value } : value };
   if (Array.isArray(value)) return { ...block, [kind]: { ...known, content: [...objectsIn(known.content), ...value] } };
   return { ...block, [kind]: isObject(value) ? { ...known, ...value } : value };
-}
-
-function argumentsDelta(tool: ToolBlock, text: string): JsonObject {
-  return { index: tool.position, function: { arguments: text } };
 }
