@@ -110,11 +110,8 @@ export interface MergeRules {
 }
 
 /** Returns the budget that results from the body over the one before (null: none). Throws AB01 if the result breaks a rule. */
-export function mergeUsageLimits(
-  before: UsageLimits | null,
-  sent: UsageLimitsBody,
-  { path = 'usage_limits', anyThreshold = false }: MergeRules = {},
-): UsageLimits {
+export function mergeUsageLimits(before: UsageLimits | null, sent: UsageLimitsBody, rules: MergeRules = {}): UsageLimits {
+  const { path = 'usage_limits' } = rules;
   if (sent.id !== undefined && sent.id !== before?.id) throw invalid(`${path}.id: cannot be set or changed. Remove it`);
   const at = sent.next_usage_reset_at;
   const type = sent.type ?? before?.type ?? 'cost';
@@ -132,6 +129,14 @@ export function mergeUsageLimits(
     nextUsageResetAt: at ? new Date(at).toISOString() : pick(at as null | undefined, before?.nextUsageResetAt),
     ...optional(pick(sent.on_unavailable, before?.onUnavailable)),
   };
+  requireValid(merged, rules);
+  const isNew = merged.nextUsageResetAt !== before?.nextUsageResetAt;
+  if (at && isNew && Date.parse(at) <= Date.now()) throw invalid(`${path}.next_usage_reset_at: must be in the future`);
+  return merged;
+}
+
+/** Checks the rules between the fields of a budget. Throws AB01. */
+function requireValid(merged: UsageLimits, { path = 'usage_limits', anyThreshold = false }: MergeRules): void {
   if (merged.creditLimit === null && merged.alertThreshold === null) {
     throw invalid(`${path}.credit_limit: required if alert_threshold is not set. To remove the budget, send null as ${path}`);
   }
@@ -148,9 +153,6 @@ export function mergeUsageLimits(
   if (merged.periodicReset !== null && merged.periodicResetDays !== null) {
     throw invalid(`${path}.periodic_reset_days: not together with periodic_reset`);
   }
-  const isNew = merged.nextUsageResetAt !== before?.nextUsageResetAt;
-  if (at && isNew && Date.parse(at) <= Date.now()) throw invalid(`${path}.next_usage_reset_at: must be in the future`);
-  return merged;
 }
 
 /** True if the new budget is higher than the previous one, another one or removed, so that waiting requests can continue. */

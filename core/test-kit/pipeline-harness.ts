@@ -122,66 +122,16 @@ export function createHarness(options: HarnessOptions = {}): Harness {
     planEntriesMax: 100,
     keys: { ...options.keys, apiKeyPeppers: () => [pepper] },
     openGuardrail: guardrailOpener(clusterKey),
-    services: {
-      documents: reader,
-      journal,
-      circuits,
-      replies:
-        options.replies ??
-        createReplyCache({ remote: null, clock, timers: realTimers, memoryBytesMax: 64 * 1024 * 1024, channels: [] }),
-      ...(options.leases ? { leases: options.leases } : {}),
-      ...(options.headersToMetadata ? { headersToMetadata: options.headersToMetadata } : {}),
-      ...(options.tokens ? { tokens: options.tokens(reader) } : {}),
-      log,
-      clock,
-      newId: randomUUID,
-      random: options.random ?? (() => 0),
-      headerPrefixes: ['x-svc-', 'x-other-'],
-      tasks: options.tasks ?? workers,
-      countTokens: async (texts) => texts.join(' ').split(/\s+/).filter(Boolean).length,
-      settingNames,
-      isProvider: (id) => providers.has(id),
-      forwardedHeaders,
-      modelHeaders,
-      modelsInBody,
-      modelsInPath,
-      checkCustomHost: (url) => (url.startsWith('https://') ? null : 'must begin with https://'),
-      signAws: createSignAws(clock),
-      ...(options.contents ? { contents: options.contents } : {}),
-      fetch: options.fetch ?? serviceFetch(options.services ?? noServices, clock.now),
-    },
+    services: servicesOf(options, { documents: reader, journal, circuits, log, clock, tasks: options.tasks ?? workers }),
   });
 
   const { services, plans } = composed;
-  const tokenFetch = {
-    transport,
-    now: services.clock.now,
-    parseUrl(text: string) {
-      const url = new URL(text);
-      return { origin: url.origin, path: url.pathname + url.search };
-    },
-  };
-  const bodies = {
-    jsonBytesMax: 1024 * 1024,
-    jsonValuesMax: 500_000,
-    formBytesMax: options.formBytesMax ?? 1024 * 1024,
-    streamedBytesMax: 8 * 1024 * 1024,
-  };
-  const prefixes = ['x-svc-', 'x-other-'];
   const handle = composePipeline({
     chain: composed,
     transport,
     ownStore: transport,
-    resolver: {
-      openSecrets: (document) => secretsOf(document.secrets ?? '{"api_key":"sk-stored"}'),
-      openHeaders: ({ headers }) => JSON.parse(headers ?? '{}'),
-      openModelHeaders: ({ models }) => JSON.parse(models?.headers ?? '{}'),
-      parseBaseUrl: (url) => {
-        const parsed = new URL(url);
-        return { origin: parsed.origin, path: parsed.pathname.replace(/\/+$/, '') };
-      },
-    },
-    tokenFetch,
+    resolver,
+    tokenFetch: { transport, now: services.clock.now, parseUrl: addressIn },
     machineIdentity: options.machineIdentity ?? false,
     retryBudget: createRetryBudget({
       clock,
@@ -190,7 +140,12 @@ export function createHarness(options: HarnessOptions = {}): Harness {
     }),
     timers: options.timers ?? realTimers,
     modelTools: { roundsMax: 10, tokensMax: 0, timeoutMs: 60_000 },
-    bodies,
+    bodies: {
+      jsonBytesMax: 1024 * 1024,
+      jsonValuesMax: 500_000,
+      formBytesMax: options.formBytesMax ?? 1024 * 1024,
+      streamedBytesMax: 8 * 1024 * 1024,
+    },
     outgoing: {
       timeouts: { requestMs: 60_000, connectMs: 5000, idleMs: 60_000 },
       defaultMarkers: ['svc-default'],
@@ -228,6 +183,57 @@ export function createHarness(options: HarnessOptions = {}): Harness {
       await workers.close();
     },
   };
+}
+
+type ChainServices = Parameters<typeof composeChain>[0]['services'];
+
+/** The services of plugins: those that the options replace, and those of a gateway process without a network. */
+function servicesOf(
+  options: HarnessOptions,
+  own: Pick<ChainServices, 'documents' | 'journal' | 'circuits' | 'log' | 'clock' | 'tasks'>,
+): ChainServices {
+  const { documents, clock } = own;
+  return {
+    ...own,
+    replies:
+      options.replies ??
+      createReplyCache({ remote: null, clock, timers: realTimers, memoryBytesMax: 64 * 1024 * 1024, channels: [] }),
+    ...(options.leases ? { leases: options.leases } : {}),
+    ...(options.headersToMetadata ? { headersToMetadata: options.headersToMetadata } : {}),
+    ...(options.tokens ? { tokens: options.tokens(documents) } : {}),
+    newId: randomUUID,
+    random: options.random ?? (() => 0),
+    headerPrefixes: prefixes,
+    countTokens: async (texts) => texts.join(' ').split(/\s+/).filter(Boolean).length,
+    settingNames,
+    isProvider: (id) => providers.has(id),
+    forwardedHeaders,
+    modelHeaders,
+    modelsInBody,
+    modelsInPath,
+    checkCustomHost: (url) => (url.startsWith('https://') ? null : 'must begin with https://'),
+    signAws: createSignAws(clock),
+    ...(options.contents ? { contents: options.contents } : {}),
+    fetch: options.fetch ?? serviceFetch(options.services ?? noServices, clock.now),
+  };
+}
+
+const prefixes = ['x-svc-', 'x-other-'];
+
+/** Opens nothing: documents of tests hold secrets and headers as plain JSON. */
+const resolver: Parameters<typeof composePipeline>[0]['resolver'] = {
+  openSecrets: (document) => secretsOf(document.secrets ?? '{"api_key":"sk-stored"}'),
+  openHeaders: ({ headers }) => JSON.parse(headers ?? '{}'),
+  openModelHeaders: ({ models }) => JSON.parse(models?.headers ?? '{}'),
+  parseBaseUrl(url) {
+    const parsed = new URL(url);
+    return { origin: parsed.origin, path: parsed.pathname.replace(/\/+$/, '') };
+  },
+};
+
+function addressIn(text: string) {
+  const url = new URL(text);
+  return { origin: url.origin, path: url.pathname + url.search };
 }
 
 /** `Services.fetch` as a gateway process has it. */
