@@ -19,6 +19,7 @@ const googleUpload = /^\/upload\/v\d[a-z0-9]*\//;
 /** An endpoint of the data plane, the control plane, a path reserved for the service, or nothing (404, 405). */
 export type Match = Endpoint | 'control-plane' | 'reserved' | 'not-found' | 'method-not-allowed';
 
+/** Finds the endpoint of a request. `path` has no query. */
 export function matchEndpoint(method: string, path: string): Match {
   // Cohere's own path. Its clients cannot be configured to use another one.
   if (path === '/v2/rerank') return find(method, '/rerank') ?? 'method-not-allowed';

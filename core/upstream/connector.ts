@@ -109,6 +109,7 @@ function guardedLookup(resolve: Resolve, judge: (address: string) => string | nu
   };
 }
 
+/** Returns the error for the first of these addresses that `judge` refuses; null if it refuses none. `judge` returns the reason or null. */
 export function refusalOf(
   hostname: string,
   addresses: readonly LookupAddress[],

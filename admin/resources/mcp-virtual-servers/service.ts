@@ -18,6 +18,7 @@ interface WorkspaceTenant {
 
 const listTimeoutDefaultMs = 5_000;
 
+/** Throws AB07 if an MCP server or virtual server of the workspace has the slug, AB02 for an unknown server, and AB01 for an invalid selection. */
 export async function createVirtualServer(
   change: Change,
   tenant: WorkspaceTenant,
@@ -51,6 +52,7 @@ export async function createVirtualServer(
   return row;
 }
 
+/** Changes the fields that were sent. Throws AB02 for an unknown server, and AB01 for an invalid selection. */
 export async function updateVirtualServer(
   change: Change,
   row: McpVirtualServer,

@@ -62,6 +62,7 @@ export function addDefaultCollection(change: Change, workspace: { readonly id: s
   addRow(change, { organisationId: workspace.organisationId, workspaceId: workspace.id }, 'Default', null, true);
 }
 
+/** Throws AB02 for an unknown parent, AB01 for one that is nested too deep, and AB08 for an archived workspace. */
 export async function createCollection(
   change: Change,
   tenant: Tenant,

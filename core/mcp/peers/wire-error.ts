@@ -14,6 +14,7 @@ export function toWire({ code, message, status, detail }: GatewayError): JsonObj
   return { code, message, status, detail };
 }
 
+/** Returns the error that another process sent; `internal` for any other value. */
 export function fromWire(value: JsonObject): GatewayError {
   const parsed = v.safeParse(wireError, value);
   if (!parsed.success) return new GatewayError('internal');

@@ -133,6 +133,7 @@ export function sessionNamed({ parts, ctx, call, server }: Work, { isOpening, ro
   throw sessionNotFound(call);
 }
 
+/** Returns the id of a session for its client. It holds the id of the session at the server, and is valid for this caller only. */
 export function sealSession({ parts, ctx, server }: Work, upstream: string): string {
   const state = { upstream, settings: server.fingerprint };
   return parts.sessionIds.seal(server.document.id, callerOf(ctx.identity as Identity, server), state);

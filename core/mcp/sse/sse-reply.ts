@@ -21,6 +21,7 @@ export interface EventReply {
   fail(thrown: unknown): AttemptReply;
 }
 
+/** `id`: id of the request, for its error; null for the stream of a session. */
 export function eventReply({ ctx, sink, options }: Pick<Work, 'ctx' | 'sink' | 'options'>, id: RpcId | null): EventReply {
   let isOpen = false;
   let isFull = false;
@@ -93,6 +94,10 @@ export interface ReadEvents {
 /** Characters of messages that may wait for their checks. Further ones are not sent, as to a client that reads slowly. */
 const waitingMax = 1024 * 1024;
 
+/**
+ * Passes messages of a server through the reader to the reply, in their order. Drops messages that cannot be checked, and those beyond
+ * `waitingMax`.
+ */
 export function sendRead(reply: Pick<EventReply, 'send'>, reader: MessageReader): ReadEvents {
   let last: Promise<void> | null = null;
   let waiting = 0;

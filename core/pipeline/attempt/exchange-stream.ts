@@ -13,6 +13,7 @@ export interface ExchangeStream {
   abort(): void;
 }
 
+/** Sends a call, and returns its response as a promise of the head and an iterable body. A body that is not read pauses the provider. */
 export function exchangeStream(sender: UpstreamSender, call: UpstreamCall): ExchangeStream {
   const chunks = new ChunkQueue(() => exchange.resume());
   let settle: { resolve(head: { status: number; headers: HeaderList }): void; reject(error: Error): void };

@@ -25,6 +25,7 @@ export const states: Readonly<Record<string, { readonly batch: string; readonly 
   JOB_STATE_EXPIRED: { batch: 'expired', tuning: 'failed' },
 };
 
+/** Creates a job in the project and location of the settings. Rejects with `upstream_status`. */
 export async function createJob(
   kind: JobKind,
   call: OperationCall,
@@ -40,6 +41,7 @@ export function readJob(kind: JobKind, call: OperationCall, services: StepServic
   return getJob(kind, idOf(call), 'id', call, services);
 }
 
+/** Cancels the job in the client's path, and returns it as it is then. */
 export async function cancelJob(kind: JobKind, call: OperationCall, services: StepServices): Promise<JsonObject> {
   requireGoogle(call);
   const path = `${pathOf(kind, idOf(call), 'id', call)}:cancel`;

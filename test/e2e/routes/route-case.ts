@@ -5,7 +5,7 @@ import type { Clients } from './clients.ts';
 export interface RouteCase {
   /** The client, and the purpose of the call. */
   readonly by: string;
-  /** Slug of a provider of `startRoutes`; absent = `oai`. */
+  /** Slug of the stored provider that is called; absent = `oai`. */
   readonly provider?: ProviderSlug;
   /** The provider's reply at its own path of the route (`{id}` filled with `id`), if it is not the default reply. */
   readonly reply?: object | BehaviourLike;

@@ -38,6 +38,7 @@ export interface Usage {
   raw: JsonObject | null;
 }
 
+/** Returns counts of zero, for adapters to replace those that the provider reports. */
 export function emptyUsage(): Usage {
   return {
     inputTokens: 0,

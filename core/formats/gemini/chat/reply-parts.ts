@@ -37,7 +37,7 @@ export interface PartsReader {
   callsTools(): boolean;
 }
 
-/** `Said` while it is being built. */
+/** A `ReplyMessage` while it is being built. */
 interface OpenMessage {
   content: string | null;
   reasoning: string;
@@ -47,6 +47,7 @@ interface OpenMessage {
   readonly blocks: BlockPiece[];
 }
 
+/** Reads the parts of the candidates of one reply or stream, in their order. */
 export function partsReader(call: OperationCall): PartsReader {
   /** State of the last block: its kind, or `sealed` if a signature has closed it. */
   let open: 'none' | 'thinking' | 'sealed' | 'text' | 'other' = 'none';
