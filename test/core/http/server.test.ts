@@ -3,7 +3,6 @@ import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ReplySink } from '../../../core/contract/values/http/http.ts';
-import { loadUws } from '../../../core/http/load-uws.ts';
 import { openRawClient, type RawReply, sha256 } from '../../support/clients/raw-client.ts';
 import { type Edge, type Handle, startEdge, uwsBinaries } from '../../support/edge/edge-server.ts';
 import { newGate } from '../../support/gate.ts';
@@ -13,12 +12,6 @@ import { until } from '../../support/until.ts';
 
 const pem = (name: string): string => fileURLToPath(new URL(`../../support/tls/${name}.pem`, import.meta.url));
 const request = (line: string, headers = ''): string => `${line} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`;
-
-describe('the server addon', () => {
-  it('is the newer core if npm could install it', async () => {
-    expect((await loadUws('auto', 65_536)).name).toBe(uwsBinaries[0]);
-  });
-});
 
 describe.each(uwsBinaries)('http server on %s', (binary) => {
   const edges: Edge[] = [];
