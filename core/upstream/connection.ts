@@ -60,6 +60,11 @@ export class Connection {
     this.#attempt?.cancel();
   }
 
+  /** True while an attempt to connect waits for name servers. */
+  get isResolving(): boolean {
+    return this.#attempt?.isResolving?.() ?? false;
+  }
+
   /** True if another request can be sent on this socket. */
   get reusable(): boolean {
     return this.socket !== null && !this.socket.destroyed;

@@ -33,6 +33,8 @@ export type Connect = (options: BuildConnector.Options, callback: BuildConnector
 export interface Attempt {
   /** Abandons the attempt. The callback gets an error if it has not been called yet. */
   cancel(): void;
+  /** True until the name of the host is resolved. Absent: the host is not resolved here. */
+  isResolving?(): boolean;
 }
 
 /**
@@ -64,7 +66,11 @@ export function createConnector(target: ConnectTarget, options: ConnectorOptions
       refused = refusal(`connected to ${socket.remoteAddress}: ${error}`);
       socket.destroy(refused);
     });
-    return { cancel: () => socket.destroy(givenUp) };
+    let isResolved = isIP(hostname.replace(/^\[|\]$/g, '')) !== 0;
+    socket.once('lookup', () => {
+      isResolved = true;
+    });
+    return { cancel: () => socket.destroy(givenUp), isResolving: () => !isResolved };
   };
 }
 

@@ -191,7 +191,7 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
     const { connectMs, firstByteMs, idleMs, totalMs } = this.#call.timeouts;
     if (this.#phase !== 'body' && nowMs >= this.#firstByteAtMs) return requestTimeout(firstByteMs);
     if (nowMs >= this.#totalAtMs) return requestTimeout(totalMs);
-    if (this.#phase === 'connect') return notReached(connectMs);
+    if (this.#phase === 'connect') return notReached(connectMs, this.#connection?.isResolving ?? false);
     return new GatewayError('request_timeout', { message: `The provider sent nothing for ${idleMs}ms`, waitedMs: idleMs });
   }
 

@@ -27,8 +27,8 @@ export function toUpstreamError(error: unknown, phase: Phase): GatewayError {
 }
 
 /** No connection was established in time. The client sees the limit too; `detail` makes the call appear in the log with its host. */
-export function notReached(ms: number): GatewayError {
-  const detail = `no connection within ${ms} ms`;
+export function notReached(ms: number, isResolving: boolean): GatewayError {
+  const detail = isResolving ? `no reply of the name servers within ${ms} ms` : `no connection within ${ms} ms`;
   return new GatewayError('upstream_connect', { message: `The provider could not be reached within ${ms}ms`, detail });
 }
 

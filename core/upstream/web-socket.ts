@@ -98,7 +98,7 @@ export function openWebSocket(
   failLater(
     connectMs,
     () => phase === 'connect',
-    () => notReached(connectMs),
+    () => notReached(connectMs, attempt?.isResolving?.() ?? false),
   );
   failLater(
     firstByteMs,

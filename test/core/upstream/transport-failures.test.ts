@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { UpstreamTransport } from '../../../core/contract/provider/upstream.ts';
+import { parseTrustedHosts } from '../../../core/contract/values/addresses/outbound-url.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { localTransport, noTimeouts, send } from './outgoing-call.ts';
@@ -64,16 +65,25 @@ describe('a provider that cannot be reached', () => {
     expect(body.piped).toBe(false);
   });
 
-  it('is upstream_connect if the connection times out', async () => {
-    // A resolver that never replies represents every way in which connecting can hang.
+  it('is upstream_connect if name servers do not reply in time', async () => {
     const local = localTransport({ resolve: () => {} });
     const timeouts = { ...noTimeouts, connectMs: 60, firstByteMs: 60_000 };
     const sent = send(local, { origin: 'http://slow.example', timeouts });
     expect(await sent.error).toMatchObject({
       code: 'upstream_connect',
       message: 'The provider could not be reached within 60ms',
-      detail: 'no connection within 60 ms',
+      detail: 'no reply of the name servers within 60 ms',
     });
+    await local.close();
+  });
+
+  it.each(['localhost', '127.0.0.1'])('is upstream_connect if the connection to %s takes too long', async (host) => {
+    const silent = await rawUpstreamOfTest(async () => {});
+    const timeouts = { ...noTimeouts, connectMs: 300, firstByteMs: 60_000 };
+    // The server does not reply to the TLS handshake.
+    const local = localTransport({ trusted: parseTrustedHosts([host, '127.0.0.1']) });
+    const sent = send(local, { origin: silent.origin.replace('http://127.0.0.1', `https://${host}`), timeouts });
+    expect(await sent.error).toMatchObject({ code: 'upstream_connect', detail: 'no connection within 300 ms' });
     await local.close();
   });
 });
