@@ -46,8 +46,8 @@ export async function replaceEncryptionKey(database: Database, keys: EncryptionK
 }
 
 /**
- * Seals the data keys of an organisation with ENCRYPTION_KEY, and adds a new one. Whoever has a copy of the database and the previous
- * key knows the existing data keys, and must not be able to open what is stored from now on.
+ * Seals the data keys of an organisation with ENCRYPTION_KEY, and adds a new one: a copy of the database and the previous key reveal the
+ * existing data keys, and must not open what is stored from now on.
  */
 async function sealAgain(tx: EntityManager, keys: EncryptionKeys, organisationId: string): Promise<number> {
   const { encryptionKey } = keys;

@@ -52,7 +52,7 @@ describe('files of secrets', () => {
     expect(prepareKeys(env)).toEqual({ DATA_DIR: env.DATA_DIR, ENCRYPTION_KEY: key, CLUSTER_KEY: key });
   });
 
-  it('of connections are read again by each process that the supervisor starts, which has the content of the start too', () => {
+  it('DATABASE_URL_FILE is read again by each process that the supervisor starts, which also has the content of the first start', () => {
     const file = fileWith('postgresql://user:one@host/db');
     const env = readSecretFiles({ DATABASE_URL_FILE: file });
     writeFileSync(file, 'postgresql://user:two@host/db\n');
