@@ -22,7 +22,7 @@ const folders = {
   leases: ['db', 'audit', 'http', 'limits', 'mail', 'pricing'],
   openapi: ['http'],
   telemetry: ['db', 'define-resource\\.ts'],
-  analytics: ['db', 'clickhouse', 'define-resource\\.ts'],
+  analytics: ['db', 'clickhouse', 'pricing', 'define-resource\\.ts'],
   scim: ['http'],
   announce: ['db', 'publish', rows],
   access: ['db', 'http', 'publish', 'announce', rows],

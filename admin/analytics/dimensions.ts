@@ -31,3 +31,14 @@ export const dimensionSources: Readonly<Record<Dimension, DimensionSource>> = ta
 
 /** `<expression> as <column>` of every dimension, for rows of `request_records` with the alias `r`. */
 export const dimensionsInSql = dimensions.map((name) => `${table[name].sql} as ${name}`).join(', ');
+
+/** Members of a response that no client received, by the dimension that they replace. */
+const ofCall: Partial<Record<Dimension, string>> = { provider: 'provider', provider_slug: 'providerSlug', model: 'model' };
+
+/** The same for such responses, as `call`; null: the request itself. */
+export const dimensionsOfCalls = dimensions
+  .map((name) => {
+    const { sql } = table[name];
+    return `${ofCall[name] ? `case when d.call is null then ${sql} else d.call->>'${ofCall[name]}' end` : sql} as ${name}`;
+  })
+  .join(', ');

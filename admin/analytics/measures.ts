@@ -7,6 +7,8 @@ import type { RequestRecord } from '../../core/contract/plugin/record/record.ts'
 export interface Measure {
   of(record: RequestRecord, costNano: number, savedNano: number): number;
   readonly sql: string;
+  /** Set for sums in which each call of a request counts: the part of a response that no client received, whose JSON is the argument. */
+  readonly callSql?: (call: string) => string;
 }
 
 /**
@@ -21,6 +23,7 @@ const costNanoMax = 1e15;
 export const isCountedInSql = `r.record->'clientSpan'->>'callId' is null`;
 
 const field = (name: string) => `least((r.record->>'${name}')::numeric, ${amountMax})::bigint`;
+const callField = (call: string, name: string) => `least((${call}->>'${name}')::numeric, ${amountMax})::bigint`;
 const durationUs = `least(round((r.record->>'durationMs')::numeric * 1000), ${amountMax})::bigint`;
 const isHit = `r.record->>'cacheStatus' in ('HIT', 'SEMANTIC HIT')`;
 const savedNano = `least(coalesce(r.saved_nano, 0), ${costNanoMax})`;
@@ -38,13 +41,19 @@ const table = {
     of: (_, costNano) => Math.min(costNano, costNanoMax),
     // `least` ignores null: without the inner coalesce an unknown cost would be the maximum.
     sql: `least(coalesce(r.cost_micro_usd::numeric * 1000 + r.cost_nano_rest, 0), ${costNanoMax})::bigint`,
+    callSql: (call) => `least(coalesce((${call}->>'costNano')::numeric, 0), ${costNanoMax})::bigint`,
   },
   /** Every kind of input, as in logs. */
   input_tokens: {
     of: (record) => bounded(record.inputTokens) + bounded(record.cacheReadTokens) + bounded(record.cacheWriteTokens),
     sql: `${field('inputTokens')} + ${field('cacheReadTokens')} + ${field('cacheWriteTokens')}`,
+    callSql: (call) => ['inputTokens', 'cacheReadTokens', 'cacheWriteTokens'].map((name) => callField(call, name)).join(' + '),
   },
-  output_tokens: { of: (record) => bounded(record.outputTokens), sql: field('outputTokens') },
+  output_tokens: {
+    of: (record) => bounded(record.outputTokens),
+    sql: field('outputTokens'),
+    callSql: (call) => callField(call, 'outputTokens'),
+  },
   duration_us: { of: ({ durationMs }) => bounded(Math.round(durationMs * 1000)), sql: durationUs },
   cache_hits: { of: (record) => (isHitOf(record) ? 1 : 0), sql: `case when ${isHit} then 1 else 0 end` },
   semantic_hits: {
@@ -80,6 +89,18 @@ export const measures: readonly Measure[] = Object.values(table);
 /** `<expression> as <column>` of every measure, for rows of `request_records` with the alias `r`. */
 export const measuresInSql = Object.entries(table)
   .map(([name, { sql }]) => `${sql} as ${name}`)
+  .join(', ');
+
+/**
+ * The same for calls with the alias `r`: requests, whose `call` is null, without the responses that no client received, and such responses.
+ */
+export const measuresOfCallsInSql = Object.entries<Measure>(table)
+  .map(([name, { sql, callSql }]) => {
+    if (!callSql) return `case when r.call is null then ${sql} else 0 end as ${name}`;
+    const others = `(select coalesce(sum(${callSql('d')}), 0) from jsonb_array_elements(r.record->'discarded') d)`;
+    return `case when r.call is not null then ${callSql('r.call')} when r.record->'discarded' is null then ${sql}
+      else greatest(0, ${sql} - ${others})::bigint end as ${name}`;
+  })
   .join(', ');
 
 function bounded(amount: number): number {

@@ -5,6 +5,7 @@ import { type DimensionSource, dimensionSources, dimensions } from './dimensions
 import { dayGrains, type Grain, liveGrains, quarterGrains, quarterMs, weekGrains, weekMs } from './grains.ts';
 import { binOf } from './latency-bins.ts';
 import { type Measure, measures } from './measures.ts';
+import { usageByCall } from './usage-by-call.ts';
 
 /** Counts are packed: `bin * binFactor + count`. */
 export const binFactor = 4_294_967_296;
@@ -86,13 +87,42 @@ export class RollupBatch {
     const { organisationId, durationMs, retryAttemptCount } = record;
     const createdMs = Date.parse(record.createdAt);
     if (organisationId === null || Number.isNaN(createdMs) || !isCounted(record)) return;
-    for (let at = 0; at < sources.length; at++) this.#values[at] = (sources[at] as DimensionSource).of(record);
-    for (let at = 0; at < measures.length; at++)
-      this.#amounts[at] = sign * (measures[at] as Measure).of(record, costNano ?? 0, savedNano);
-    const latency = binOf(durationMs) * binFactor + sign;
     const retries = record.outcome === 'success' ? retryAttemptCount : 0;
+    const counts = {
+      latency: binOf(durationMs) * binFactor + sign,
+      retries: retries > 0 ? retries * binFactor + sign : null,
+    };
     const families = this.#familiesOf(createdMs);
     if (families !== liveFamilies) this.#late.add(organisationId);
+    if (record.discarded === undefined) {
+      this.#read(record, costNano ?? 0, savedNano, sign);
+      return this.#count(families, organisationId, createdMs, sign, counts);
+    }
+    const { own, others } = usageByCall(record, costNano ?? 0);
+    this.#read(own.record, own.costNano, savedNano, sign);
+    this.#count(families, organisationId, createdMs, sign, counts);
+    for (const call of others) {
+      this.#read(call.record, call.costNano, 0, sign);
+      for (let at = 0; at < measures.length; at++) if ((measures[at] as Measure).callSql === undefined) this.#amounts[at] = 0;
+      this.#count(families, organisationId, createdMs, sign, null);
+    }
+  }
+
+  /** Sets the values and amounts of one request or call. */
+  #read(record: RequestRecord, costNano: number, savedNano: number, sign: 1 | -1): void {
+    for (let at = 0; at < sources.length; at++) this.#values[at] = (sources[at] as DimensionSource).of(record);
+    for (let at = 0; at < measures.length; at++)
+      this.#amounts[at] = sign * (measures[at] as Measure).of(record, costNano, savedNano);
+  }
+
+  /** Adds the values and amounts that were read to the sums of all grains. `counts`: packed counts of the request; null for a further call of it. */
+  #count(
+    families: readonly Family[],
+    organisationId: string,
+    createdMs: number,
+    sign: 1 | -1,
+    counts: { readonly latency: number; readonly retries: number | null } | null,
+  ): void {
     for (let at = 0; at < families.length; at++) {
       const family = families[at] as Family;
       if (family.required !== -1 && this.#values[family.required] === null) continue;
@@ -100,9 +130,9 @@ export class RollupBatch {
       if (sign === 1) widen(sums, createdMs);
       for (let one = 0; one < this.#amounts.length; one++)
         sums.amounts[one] = (sums.amounts[one] as number) + (this.#amounts[one] as number);
-      if (!family.grain.hasCounts) continue;
-      sums.latency.push(latency);
-      if (retries > 0) sums.retries.push(retries * binFactor + sign);
+      if (!family.grain.hasCounts || counts === null) continue;
+      sums.latency.push(counts.latency);
+      if (counts.retries !== null) sums.retries.push(counts.retries);
     }
   }
 
@@ -110,12 +140,6 @@ export class RollupBatch {
     if (windowStartMs(createdMs, quarterMs) + quarterMs > this.#nowMs) return liveFamilies;
     if (windowStartMs(createdMs, dayMs) + dayMs > this.#nowMs) return familiesOfQuarters;
     return windowStartMs(createdMs, weekMs) + weekMs > this.#nowMs ? familiesOfDays : familiesOfWeeks;
-  }
-
-  /** Replaces the cost of a request that is counted already. */
-  addCost(record: RequestRecord, { from, to }: { readonly from: number | null; readonly to: number | null }): void {
-    this.add(record, to);
-    this.add(record, from, 0, -1);
   }
 
   /**

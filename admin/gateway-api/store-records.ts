@@ -54,10 +54,10 @@ export function createRecordStore(
     const further = [...savedCalls.filter((call) => call !== null), ...records.flatMap(discardedCallsOf)];
     const pricingOf = await readPricing(em, [...records, ...further]);
     const rows = records.map((record, at): RecordRow => {
-      const { costNanoUsd, source } = priceWhole(record, pricingOf);
+      const { costNanoUsd, source, record: priced } = priceWhole(record, pricingOf);
       const call = savedCalls[at];
       const saved = call ? priceRecord(call, pricingOf(call)).costNanoUsd : null;
-      return { id: record.id, cost: costNanoUsd, source, record, ...(saved === null ? undefined : { saved }) };
+      return { id: record.id, cost: costNanoUsd, source, record: priced, ...(saved === null ? undefined : { saved }) };
     });
     let first = begin;
     const insertAll = async (some: readonly RecordRow[], text?: string) => {
@@ -68,7 +68,8 @@ export function createRecordStore(
     };
     const storeAll = async (): Promise<Stored> => {
       try {
-        const inserted = await insertAll(rows, json);
+        const isSent = rows.every(({ record }, at) => record === sent[at]);
+        const inserted = await insertAll(rows, isSent ? json : undefined);
         return { inserted, duplicates: rows.length - inserted, refused: [] };
       } catch (error) {
         if (isOfBatch(error) || error instanceof AdminError) throw error;

@@ -1,4 +1,4 @@
-import { isCounted, type MediaRecord, type RequestRecord } from '../../core/contract/plugin/record/record.ts';
+import { type DiscardedCall, isCounted, type MediaRecord, type RequestRecord } from '../../core/contract/plugin/record/record.ts';
 import { totalTokens } from '../../core/contract/values/models/usage.ts';
 import { costOf } from './cost.ts';
 import { partsByModel } from './parts-by-model.ts';
@@ -48,14 +48,25 @@ export function priceRecord(record: RequestRecord, own: IntegrationPricing | nul
  * Returns the cost of a request with that of the responses that no client received. Each has the price of its own provider and model, and costs
  * something whatever the outcome of the request is.
  */
-export function priceWhole(record: RequestRecord, pricingOf: (call: PricedCall) => IntegrationPricing | null): RecordPrice {
-  if (record.discarded === undefined) return priceRecord(record, pricingOf(record));
-  const calls = [deliveredCallOf(record), ...discardedCallsOf(record)];
-  const prices = calls.map((call) => priceRecord(call, pricingOf(call)));
-  const known = prices.filter(({ costNanoUsd }) => costNanoUsd !== null);
-  if (known.length === 0) return prices[0] as RecordPrice;
-  const source = known.find((price) => price.source !== null)?.source ?? null;
-  return { costNanoUsd: known.reduce((sum, { costNanoUsd }) => sum + (costNanoUsd ?? 0), 0), source };
+export function priceWhole(record: RequestRecord, pricingOf: (call: PricedCall) => IntegrationPricing | null): WholePrice {
+  if (record.discarded === undefined) return { ...priceRecord(record, pricingOf(record)), record };
+  const own = deliveredCallOf(record);
+  const price = priceRecord(own, pricingOf(own));
+  const others = discardedCallsOf(record).map((call) => priceRecord(call, pricingOf(call)));
+  const discarded = record.discarded.map(({ costNano: _, ...call }, at): DiscardedCall => {
+    const costNano = others[at]?.costNanoUsd ?? null;
+    return costNano === null ? call : { ...call, costNano };
+  });
+  const known = [price, ...others].filter(({ costNanoUsd }) => costNanoUsd !== null);
+  if (known.length === 0) return { ...price, record: { ...record, discarded } };
+  const source = known.find((one) => one.source !== null)?.source ?? null;
+  const costNanoUsd = known.reduce((sum, one) => sum + (one.costNanoUsd ?? 0), 0);
+  return { costNanoUsd, source, record: { ...record, discarded } };
+}
+
+/** Price of a request with the record, in which each discarded response has its cost. */
+export interface WholePrice extends RecordPrice {
+  readonly record: RequestRecord;
 }
 
 /** The members that price settings are found by. */
@@ -68,7 +79,7 @@ export function discardedCallsOf(record: RequestRecord): RequestRecord[] {
 }
 
 /** Returns the record without the usage of responses that no client received. */
-function deliveredCallOf({ discarded = [], ...record }: RequestRecord): RequestRecord {
+export function deliveredCallOf({ discarded = [], ...record }: RequestRecord): RequestRecord {
   const left = <Name extends TokenCount>(name: Name): number =>
     Math.max(0, record[name] - discarded.reduce((sum, call) => sum + call[name], 0));
   const media = record.media && discarded.reduce<MediaRecord>((rest, call) => mediaWithout(rest, call.media), record.media);

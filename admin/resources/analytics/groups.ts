@@ -41,15 +41,15 @@ export const orders: Readonly<Record<ColumnName, string | null>> = {
   requests: 'g.requests',
   cost: 'g.cost_nano',
   total_tokens: 'g.input_tokens + g.output_tokens',
-  avg_tokens: '(g.input_tokens + g.output_tokens) / g.requests',
-  avg_input_tokens: 'g.input_tokens / g.requests',
-  avg_output_tokens: 'g.output_tokens / g.requests',
-  avg_latency: 'g.duration_us / g.requests',
+  avg_tokens: '(g.input_tokens + g.output_tokens) / nullif(g.requests, 0)',
+  avg_input_tokens: 'g.input_tokens / nullif(g.requests, 0)',
+  avg_output_tokens: 'g.output_tokens / nullif(g.requests, 0)',
+  avg_latency: 'g.duration_us / nullif(g.requests, 0)',
   p95_latency: null,
   p99_latency: null,
-  success_rate: '(g.requests - g.errors) / g.requests',
+  success_rate: '(g.requests - g.errors) / nullif(g.requests, 0)',
   error_count: 'g.errors',
-  cache_hit_rate: 'g.cache_hits / g.requests',
+  cache_hit_rate: 'g.cache_hits / nullif(g.requests, 0)',
   last_seen: 'g.last_at',
   first_seen: 'g.first_at',
 };
@@ -86,14 +86,15 @@ export async function readGroups(
   const { text, values, isRollups } = sourceOf(selection, by, { withCounts, inBuckets: false });
   const names = by.map((_, at) => `v${at}`);
   const [limit, offset] = order === null ? [sortedMax, 0] : [page.limit, page.offset];
-  const ordered = `order by ${order === null ? '' : `${order} ${page.order}, `}${names.map((name) => `${name} nulls last`).join(', ')}`;
+  const ordered = `order by ${order === null ? '' : `${order} ${page.order} nulls last, `}${names.map((name) => `${name} nulls last`).join(', ')}`;
   const selected = ['total', ...names, ...Object.keys(summed)].map((name) => `g.${name}`).join(', ');
   const { collected, unnested } = isRollups ? countsOfRollups : countsOfRecords;
   const rows = await em.execute<GroupRow[]>(
     `with summed as (
        select ${by.map((name, at) => `s.${name} as v${at}`).join(', ')}, ${Object.values(summed).join(', ')}
          ${withCounts ? `, array_agg(${collected}) as collected` : ''}
-       from (${text}) s ${isKnown ? `where s.${by[0]} is not null` : ''} group by ${names.join(', ')} having sum(s.requests) > 0),
+       from (${text}) s ${isKnown ? `where s.${by[0]} is not null` : ''} group by ${names.join(', ')}
+         having sum(s.requests) > 0 or sum(s.cost_nano) > 0 or sum(s.input_tokens) > 0 or sum(s.output_tokens) > 0),
      page as materialized (select g.*, count(*) over ()::float8 as total from summed g ${ordered} limit ? offset ?)
      select ${selected} ${withCounts ? `, (${binsIn(unnested)}) as bins` : ''} from page g ${ordered}`,
     [...values, limit, offset],
@@ -129,8 +130,11 @@ const countsOfRollups = {
   collected: 's.ctid',
   unnested: 'select unnest(r.latency) as packed from unnest(g.collected) at(id) join usage_rollups r on r.ctid = at.id',
 };
-/** A record has one count. */
-const countsOfRecords = { collected: 's.latency[1]', unnested: 'select unnest(g.collected) as packed' };
+/** A record has one count, and a response that no client received has none. */
+const countsOfRecords = {
+  collected: 's.latency[1]',
+  unnested: 'select packed from unnest(g.collected) packed where packed is not null',
+};
 
 /** Returns a query of the number of requests in each bin, as an object. */
 const binsIn = (packed: string) =>

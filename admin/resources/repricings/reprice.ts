@@ -63,19 +63,22 @@ async function repriceBatch(
   );
   const changed = rows.flatMap(({ id, at, record, cost_micro_usd, cost_nano_rest }) => {
     const before = cost_micro_usd === null ? null : toNanoUsd(cost_micro_usd, cost_nano_rest);
-    const { costNanoUsd: cost, source } = priceWhole(record, pricingOf);
-    return cost === before ? [] : [{ id, at, cost, source, record, before }];
+    const { costNanoUsd: cost, source, record: priced } = priceWhole(record, pricingOf);
+    return cost === before ? [] : [{ id, at, cost, source, record: priced, before, recordBefore: record }];
   });
   await writeCosts(tx, changed);
   // An interrupted call is billed everything that was reserved for it, whatever its price.
   const settled = changed.filter(({ record }) => record.outcome !== 'interrupted');
   await settleRecords(
     tx,
-    settled.map(({ record, cost, before }) => ({ record, cost, before: { record, cost: before } })),
+    settled.map(({ record, cost, before, recordBefore }) => ({ record, cost, before: { record: recordBefore, cost: before } })),
     nowMs,
   );
   const batch = new RollupBatch(nowMs);
-  for (const { record, before, cost } of changed) batch.addCost(record, { from: before, to: cost });
+  for (const { record, before, cost, recordBefore } of changed) {
+    batch.add(record, cost);
+    batch.add(recordBefore, before, 0, -1);
+  }
   await applyRollups(tx, batch);
   if (isCopied) await queueCopies(tx, changed);
   const last = rows.at(-1);
@@ -109,15 +112,22 @@ function readRecords(tx: EntityManager, job: Repricing): Promise<Stored[]> {
 
 async function writeCosts(
   tx: EntityManager,
-  rows: readonly { readonly id: string; readonly at: string; readonly cost: number | null; readonly source: string | null }[],
+  rows: readonly {
+    readonly id: string;
+    readonly at: string;
+    readonly cost: number | null;
+    readonly source: string | null;
+    readonly record: RequestRecord;
+  }[],
 ): Promise<void> {
   if (rows.length === 0) return;
   await executeBound(
     tx,
     `update request_records r set cost_micro_usd = sent.cost / 1000, cost_nano_rest = coalesce(sent.cost % 1000, 0),
-       price_source = sent.source
-     from jsonb_to_recordset($1::jsonb) as sent(id uuid, at timestamptz, cost bigint, source text)
+       price_source = sent.source,
+       record = case when sent.discarded is null then r.record else jsonb_set(r.record, '{discarded}', sent.discarded) end
+     from jsonb_to_recordset($1::jsonb) as sent(id uuid, at timestamptz, cost bigint, source text, discarded jsonb)
      where r.id = sent.id and r.created_at = sent.at`,
-    [JSON.stringify(rows.map(({ id, at, cost, source }) => ({ id, at, cost, source })))],
+    [JSON.stringify(rows.map(({ id, at, cost, source, record }) => ({ id, at, cost, source, discarded: record.discarded })))],
   );
 }

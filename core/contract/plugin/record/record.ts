@@ -166,6 +166,8 @@ const discardedCall = v.object({
   model: v.nullable(v.string()),
   ...usageEntries,
   rawUsage: v.nullable(v.record(v.string(), v.unknown())),
+  /** Whole nano-USD, set by the control plane. Absent if the price is unknown, and in records of earlier versions. */
+  costNano: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0))),
 });
 export type DiscardedCall = v.InferOutput<typeof discardedCall>;
 
