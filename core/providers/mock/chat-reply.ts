@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import type { MockBehaviour } from './model-name.ts';
+import { numberIn } from './number-in.ts';
 import { exampleOf } from './schema-example.ts';
 
 /** Content of the mock's reply to one request, before it becomes a plain or streamed reply. */
@@ -29,7 +30,7 @@ export function replyTo(body: JsonObject, behaviour: MockBehaviour): MockContent
     return { text: '', toolCalls, finishReason: 'tool_calls', usage: usageOf(behaviour, promptText, words) };
   }
   const whole = behaviour.json ? JSON.stringify(jsonFor(body.response_format, content)) : content;
-  const limit = Number(body.max_completion_tokens ?? body.max_tokens ?? Number.POSITIVE_INFINITY);
+  const limit = numberIn(body.max_completion_tokens ?? body.max_tokens) ?? Number.POSITIVE_INFINITY;
   const text = behaviour.json ? whole : firstWords(whole, limit);
   return {
     text,

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../contract/values/json/json.ts';
 import { textOf, wordCount } from './chat-reply.ts';
+import { numberIn } from './number-in.ts';
 
 /** Returns the reply to an embeddings request: unit vectors that depend on the text alone, `dimensions` long (default 8). */
 export function embeddingReply(body: JsonObject, model: string, withUsage: boolean): JsonObject {
   const inputs = inputsOf(body.input);
-  const dimensions = Math.min(4096, Math.max(1, Math.floor(Number(body.dimensions ?? 8)) || 8));
+  const dimensions = Math.min(4096, Math.max(1, Math.floor(numberIn(body.dimensions) ?? 8) || 8));
   const data = inputs.map((input, index) => {
     const vector = vectorOf(input, dimensions);
     const asBase64 = body.encoding_format === 'base64';

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { referenced } from '../../contract/values/json/json-pointer.ts';
+import { numberIn } from './number-in.ts';
 
 /**
  * Returns a simple value that a JSON Schema allows, so that typed clients can read the mock's reply. Supports the keywords of
@@ -24,7 +25,9 @@ function valueFor(schema: unknown, text: string, root: JsonObject, depth: number
     return Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, valueFor(inner, text, root, depth + 1)]));
   }
   if (type === 'array') {
-    return Array.from({ length: Math.max(1, Number(schema.minItems) || 1) }, () => valueFor(schema.items, text, root, depth + 1));
+    return Array.from({ length: Math.max(1, numberIn(schema.minItems) || 1) }, () =>
+      valueFor(schema.items, text, root, depth + 1),
+    );
   }
   if (type === 'string') return text;
   if (type === 'integer' || type === 'number') return typeof schema.minimum === 'number' ? schema.minimum : 1;

@@ -30,6 +30,10 @@ describe('mock replies', () => {
     expect(events.at(-2)?.data).toMatchObject({ choices: [], usage: plain.json().usage as object });
   });
 
+  it('ignore a maximum of tokens that is an object without a text form', () => {
+    expect(play({ model: 'echo', messages: hello, max_tokens: { toString: 1 } }).recording.status).toBe(200);
+  });
+
   it('have no token counts in a stream by default, and never with usage=none', () => {
     expect(play({ model: 'echo', messages: hello, stream: true }).recording.text()).not.toContain('usage');
     expect(play({ model: 'echo;usage=none', messages: hello }).recording.json()).not.toHaveProperty('usage');
