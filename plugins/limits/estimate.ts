@@ -2,6 +2,7 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { makesImages, type PassedRequest, repliesWithTokens } from '../../core/contract/plugin/requests/passed-traffic.ts';
 import { imageParams, sentParams } from '../../core/contract/plugin/requests/sent-params.ts';
 import type { ModelRates } from '../../core/contract/protocol/limits/leases.ts';
+import type { OperationName } from '../../core/contract/provider/provider.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { imageRate } from '../../core/contract/values/models/image-rate.ts';
 import { serviceTierOf, totalTokens, type Usage, unitsPerCallMax } from '../../core/contract/values/models/usage.ts';
@@ -25,16 +26,65 @@ const charactersPerToken = 3;
 const attachmentTokens = 1_000;
 const depthMax = 32;
 
-const writesText: ReadonlySet<string> = new Set(['chatComplete', 'complete', 'messages', 'createModelResponse']);
-const promptKeys = ['system', 'instructions', 'messages', 'prompt', 'input', 'tools', 'contents'] as const;
+/** Members that hold the text of a prompt in the formats of clients and providers. Providers are sent unknown members too. */
+const promptKeys: readonly string[] = ['system', 'instructions', 'messages', 'prompt', 'input', 'tools', 'contents'];
 const chatMaximum = ['max_completion_tokens', 'max_tokens'];
-const maximumKeys: Readonly<Record<string, readonly string[]>> = {
-  chatComplete: chatMaximum,
-  complete: ['max_tokens'],
-  messages: ['max_tokens'],
-  createModelResponse: ['max_output_tokens'],
-  passed: [...chatMaximum, 'max_output_tokens'],
+
+/** `prompt`: members of the request that a model reads. `maximum`: members that limit what it writes; null: it writes no text. */
+interface TokenKeys {
+  readonly prompt: readonly string[];
+  readonly maximum: readonly string[] | null;
+}
+
+const readsOnly: TokenKeys = { prompt: promptKeys, maximum: null };
+const writes = (...maximum: string[]): TokenKeys => ({ prompt: promptKeys, maximum });
+
+/**
+ * Each operation is listed, so that the compiler asks for those of a new one: without keys, limits of tokens and cost reserve too little until
+ * its record is settled.
+ */
+const tokenKeys: Readonly<Record<OperationName, TokenKeys>> = {
+  chatComplete: writes(...chatMaximum),
+  complete: { prompt: [...promptKeys, 'suffix'], maximum: ['max_tokens'] },
+  embed: readsOnly,
+  messages: writes('max_tokens'),
+  messagesCountTokens: readsOnly,
+  createModelResponse: writes('max_output_tokens'),
+  getModelResponse: readsOnly,
+  deleteModelResponse: readsOnly,
+  listResponseInputItems: readsOnly,
+  cancelModelResponse: readsOnly,
+  countResponseInputTokens: readsOnly,
+  // A model writes the compacted conversation. No member limits its length.
+  compactModelResponse: writes(),
+  createSpeech: readsOnly,
+  createTranscription: readsOnly,
+  createTranslation: readsOnly,
+  imageGenerate: readsOnly,
+  imageEdit: readsOnly,
+  imageVariation: readsOnly,
+  moderate: readsOnly,
+  rerank: { prompt: [...promptKeys, 'query', 'documents'], maximum: null },
+  ocr: readsOnly,
+  // OpenAI names the text of a decision `input`, others `state`.
+  createDecision: { prompt: [...promptKeys, 'state', 'questions'], maximum: null },
+  uploadFile: readsOnly,
+  listFiles: readsOnly,
+  retrieveFile: readsOnly,
+  retrieveFileContent: readsOnly,
+  deleteFile: readsOnly,
+  createBatch: readsOnly,
+  listBatches: readsOnly,
+  retrieveBatch: readsOnly,
+  getBatchOutput: readsOnly,
+  cancelBatch: readsOnly,
+  createFinetune: readsOnly,
+  listFinetunes: readsOnly,
+  retrieveFinetune: readsOnly,
+  cancelFinetune: readsOnly,
 };
+/** Keys of requests without an operation. `passed` of the request has the tokens of their input. */
+const ofPassed = writes(...chatMaximum, 'max_output_tokens');
 const countKeys = ['n', 'best_of', 'prompt'] as const;
 const imageKeys = ['n', 'quality', 'size'] as const;
 const attachments: ReadonlySet<string> = new Set(['data', 'url', 'image_url', 'file_data', 'b64_json']);
@@ -47,10 +97,11 @@ export function estimateTokens(ctx: RequestContext): TokenEstimate {
   // The handler has estimated the message.
   if (ctx.agent) return { input: ctx.usage?.inputTokens ?? 0, output: outputDefault, isStated: false };
   const { params } = ctx;
+  const { prompt, maximum } = keysOf(ctx);
   let input = 0;
-  if (params) for (const key of promptKeys) input += tokensIn(params[key], key, 0);
+  if (params) for (const key of prompt) input += tokensIn(params[key], key, 0);
   input = Math.ceil(input);
-  if (ctx.endpoint?.operation && !writesText.has(ctx.endpoint.operation)) return { input, output: 0, isStated: true };
+  if (maximum === null) return { input, output: 0, isStated: true };
   const stated = maximumOf(ctx);
   if (stated) return { input, output: stated, isStated: true };
   const open = ctx.endpoint?.operation ? { openModel: ctx.model } : undefined;
@@ -65,12 +116,16 @@ function passedTokens(ctx: RequestContext, { inputTokens: input }: PassedRequest
   return { input, output: outputDefault, isStated: false, openModel: ctx.model };
 }
 
+function keysOf({ endpoint }: RequestContext): TokenKeys {
+  return endpoint?.operation ? tokenKeys[endpoint.operation] : ofPassed;
+}
+
 /**
  * Returns the largest output that a target may be asked for: providers differ in which of two members they read, and targets change members.
  * Null if it has no limit.
  */
 function maximumOf(ctx: RequestContext): number | null {
-  const keys = maximumKeys[ctx.endpoint?.operation ?? 'passed'] ?? [];
+  const keys = keysOf(ctx).maximum ?? [];
   const sent = sentParams(ctx, ctx.plan.targets, [...keys, ...countKeys]);
   const each = sent.map((params) => {
     const stated = keys.map((key) => params[key] ?? undefined).filter((value) => value !== undefined);
