@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 /** A row of the table. */
 export interface StoredReply {
   readonly sealed: Uint8Array;
+  readonly createdAtMs: number;
   readonly expiresAtMs: number;
 }
 
@@ -75,9 +76,9 @@ export function createRecentReplies(bytesMax: number): RecentReplies {
     },
   };
 
-  function keep(key: string, { sealed, expiresAtMs }: StoredReply, generation: number): void {
+  function keep(key: string, { sealed, createdAtMs, expiresAtMs }: StoredReply, generation: number): void {
     // A copy: the bytes may be a part of a larger buffer, such as the body of a request, which would stay in memory.
-    memory.set(key, { sealed: Uint8Array.from(sealed), expiresAtMs, generation });
+    memory.set(key, { sealed: Uint8Array.from(sealed), createdAtMs, expiresAtMs, generation });
   }
 
   function overtake(key: string): void {

@@ -22,6 +22,7 @@ import { readBytes } from '../../http/request/read-body.ts';
 import { validate } from '../../http/request/validate.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { createClaims } from './claims.ts';
+import { latestCreation } from './latest-creation.ts';
 import { createRecentReplies, type StoredReply } from './recent-replies.ts';
 import { createVectorIndex } from './vector-index.ts';
 
@@ -32,17 +33,23 @@ const storedBytesMax = cachedBytesMax + 2 * lineBytesMax + vectorDimensionsMax *
 const ttlMsMax = 25_923_000_000;
 
 const storeStatement = `insert into cached_replies
-    (workspace_id, digest, organisation_id, sealed, bytes, expires_at, namespace, model, endpoint, partition, vector)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+    (workspace_id, digest, organisation_id, sealed, bytes, created_at, expires_at, namespace, model, endpoint, partition, vector)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
   on conflict (workspace_id, digest) do update
-  set sealed = excluded.sealed, bytes = excluded.bytes, created_at = now(), expires_at = excluded.expires_at,
+  set sealed = excluded.sealed, bytes = excluded.bytes, created_at = excluded.created_at, expires_at = excluded.expires_at,
       namespace = excluded.namespace, model = excluded.model, endpoint = excluded.endpoint,
       partition = excluded.partition, vector = excluded.vector, seq = excluded.seq`;
 
 const findStatement = {
   name: 'find_cached_reply',
-  text: 'select sealed, expires_at from cached_replies where workspace_id = ? and digest = ?',
+  text: 'select sealed, created_at, expires_at from cached_replies where workspace_id = ? and digest = ?',
 };
+
+interface Row {
+  readonly sealed: Uint8Array;
+  readonly created_at: Date | string;
+  readonly expires_at: Date | string;
+}
 
 /**
  * Bytes of entries in memory in front of the embedded database, whose statements wait for each other. With PostgreSQL, other control planes
@@ -80,13 +87,15 @@ export function createCachedReplies({ database, clock, settings }: AdminServices
     const sealed = bytes.subarray(line.dimensions * 4);
     if (sealed.length === 0 || (partition !== null && vector.length === 0)) throw invalid('body: the entry is not complete');
     const key = keyOf(workspaceId, digest);
-    const expiresAtMs = clock.now() + Math.min(line.ttl_ms, ttlMsMax);
+    const createdAtMs = clock.now();
+    const expiresAtMs = createdAtMs + Math.min(line.ttl_ms, ttlMsMax);
     const values = [
       ...[workspaceId, digest, line.organisation_id, Buffer.from(sealed), sealed.length],
-      ...[new Date(expiresAtMs), line.namespace, line.model, line.endpoint],
+      ...[new Date(createdAtMs), new Date(expiresAtMs), line.namespace, line.model, line.endpoint],
       ...(partition === null ? [null, null] : [partition, sealBytes(vectorKey, vector, key)]),
     ];
-    await recent.store(key, line.generation, { sealed, expiresAtMs }, () => executeBound(database.em(), storeStatement, values));
+    const stored = { sealed, createdAtMs, expiresAtMs };
+    await recent.store(key, line.generation, stored, () => executeBound(database.em(), storeStatement, values));
     claims.end(key, line.holder);
     return c.json({});
   });
@@ -144,13 +153,16 @@ export function createCachedReplies({ database, clock, settings }: AdminServices
 
   async function findReply({ workspace_id: workspaceId, digest, generation }: InferOutput<typeof findQuestion>) {
     const found = await recent.find(keyOf(workspaceId, digest), generation, () => readReply(workspaceId, digest));
-    const ttlMs = found === null ? 0 : found.expiresAtMs - clock.now();
-    return found !== null && ttlMs > 0 ? { sealed: found.sealed, ttlMs } : null;
+    const nowMs = clock.now();
+    if (found === null || found.expiresAtMs <= nowMs || found.createdAtMs > latestCreation(nowMs)) return null;
+    return { sealed: found.sealed, ttlMs: found.expiresAtMs - nowMs };
   }
 
   async function readReply(workspaceId: string, digest: string): Promise<StoredReply | null> {
-    const [row] = await database.ask<{ sealed: Uint8Array; expires_at: Date | string }>(findStatement, [workspaceId, digest]);
-    return row ? { sealed: row.sealed, expiresAtMs: new Date(row.expires_at).getTime() } : null;
+    const [row] = await database.ask<Row>(findStatement, [workspaceId, digest]);
+    if (!row) return null;
+    const [createdAtMs, expiresAtMs] = [row.created_at, row.expires_at].map((at) => new Date(at).getTime()) as [number, number];
+    return { sealed: row.sealed, createdAtMs, expiresAtMs };
   }
 }
 

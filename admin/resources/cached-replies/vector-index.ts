@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { EntityManager } from '../../db/open-database.ts';
+import { latestCreation } from './latest-creation.ts';
 import { Partition } from './partition.ts';
 
 interface NearestQuestion {
@@ -81,8 +82,9 @@ export function createVectorIndex(
 
 async function readRow(em: EntityManager, { workspaceId, partition, nowMs }: NearestQuestion, digest: string) {
   const [row] = await em.execute<{ sealed: Uint8Array; expires_at: Date | string }[]>(
-    'select sealed, expires_at from cached_replies where workspace_id = ? and digest = ? and partition = ? and expires_at > ?',
-    [workspaceId, digest, partition, new Date(nowMs)],
+    `select sealed, expires_at from cached_replies
+      where workspace_id = ? and digest = ? and partition = ? and expires_at > ? and created_at <= ?`,
+    [workspaceId, digest, partition, new Date(nowMs), new Date(latestCreation(nowMs))],
   );
   return row ? { sealed: row.sealed, ttlMs: Math.max(1, new Date(row.expires_at).getTime() - nowMs) } : null;
 }

@@ -108,6 +108,14 @@ describe.each(ruleDatabases)('cached replies, on %s', (database) => {
       expect((await similar(plane, 'ends', [1, 0])).line).toEqual({ state: 'none' });
     });
 
+    it('never returns an entry that was stored before the clock was set back', async () => {
+      await store(plane, { digest: 'ahead', partition: 'back', vector: [1, 0] });
+      expect((await similar(plane, 'back', [1, 0])).line).toMatchObject({ digest: 'ahead' });
+      nowMs -= 600_000;
+      expect((await similar(plane, 'back', [1, 0])).line).toEqual({ state: 'none' });
+      nowMs += 600_000;
+    });
+
     it('rejects vectors that are no floats, and entries without their vector', async () => {
       const line = { workspace_id: plane.workspaceId, partition: 'p', min_score: 0.9 };
       await expect(send('similar', line, new Uint8Array(3))).rejects.toThrow('400');
@@ -130,6 +138,7 @@ describe.each(ruleDatabases)('cached replies, on %s', (database) => {
       const purged = { resource: 'workspaces', action: 'purge-cache', events: [`workspace ${plane.workspaceId} upsert`] };
       await expectChange(plane, () => plane.ask('DELETE', cachePath()), purged);
       await store(plane, { digest: 'a', namespace: 'team' });
+      nowMs += 1;
       await store(plane, { digest: 'b', partition: 'p', vector: [1] });
       const list = await plane.ask('GET', `${cachePath()}/entries`);
       expect(list.body).toMatchObject({ object: 'list', total: 2 });

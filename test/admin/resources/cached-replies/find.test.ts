@@ -6,6 +6,7 @@ import { type Gate, newGate } from '../../../support/gate.ts';
 
 interface Row {
   readonly sealed: Uint8Array;
+  readonly created_at: Date;
   readonly expires_at: Date;
 }
 
@@ -29,7 +30,7 @@ beforeEach(() => {
   replies = createCachedReplies(services as unknown as AdminServices);
 });
 
-const row: Row = { sealed: Buffer.from('sealed'), expires_at: new Date(60_000) };
+const row: Row = { sealed: Buffer.from('sealed'), created_at: new Date(0), expires_at: new Date(60_000) };
 const asked = { workspace_id: '6f1d2c58-5a3e-4a43-9d6a-2f3f8f1f3c11', digest: 'd' };
 const find = async (holder: string, waitMs = 0) =>
   unframe(await replies.find(frame({ ...asked, holder, generation: 0, wait_ms: waitMs }, null))).line;
@@ -73,4 +74,13 @@ it('serves no reply that has expired', async () => {
   const asks = find('holder');
   reads[0]?.open([{ ...row, expires_at: new Date(0) }]);
   expect(await asks).toEqual({ state: 'claimed' });
+});
+
+it.each([
+  ['serves a reply of a control plane whose clock is a few seconds ahead', 4_000, 'hit'],
+  ['serves no reply that was stored before the clock was set back', 600_000, 'claimed'],
+])('%s', async (_what, createdAtMs, state) => {
+  const asks = find('holder');
+  reads[0]?.open([{ ...row, created_at: new Date(createdAtMs), expires_at: new Date(createdAtMs + 60_000) }]);
+  expect(await asks).toMatchObject({ state });
 });

@@ -4,6 +4,7 @@ import { newGate } from '../../../support/gate.ts';
 
 const replyOf = (text: string, bytes = 0): StoredReply => ({
   sealed: Buffer.concat([Buffer.from(text), Buffer.alloc(bytes)]),
+  createdAtMs: 0,
   expiresAtMs: 1_000,
 });
 const textOf = (stored: StoredReply | null) => stored && Buffer.from(stored.sealed).toString();
