@@ -4,11 +4,12 @@ import { AdminError } from '../../../http/errors.ts';
 import { runTask } from './openapi-tasks.ts';
 import type { FromOpenApiThread, ToOpenApiThread } from './run-openapi-task.ts';
 
-/** The thread that reads OpenAPI documents: see `run-openapi-task.ts`. It runs one task after another. */
+/** The thread that reads OpenAPI documents: see `run-openapi-task.ts`. It sends `ready`, and then runs one task after another. */
 
 const port = parentPort;
 if (!port) throw new Error('this module runs in a thread');
 port.on('message', ({ name, input }: ToOpenApiThread) => port.postMessage(resultOf(name, input)));
+port.postMessage('ready');
 
 function resultOf(name: ToOpenApiThread['name'], input: string): FromOpenApiThread {
   try {

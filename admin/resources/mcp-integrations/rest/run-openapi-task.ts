@@ -17,7 +17,7 @@ export type FromOpenApiThread =
   | { readonly invalid: string }
   | { readonly failure: string };
 
-/** Maximum milliseconds of one task, the start of the thread included. */
+/** Maximum milliseconds of one task. The start of the thread does not count: on a busy machine it alone takes seconds. */
 const taskMs = 4_000;
 /** Maximum milliseconds of a request that runs tasks: it may wait for others. */
 export const openApiDeadlineMs = 12_000;
@@ -28,7 +28,13 @@ const idleMs = 10_000;
 /** A document of 1 MiB takes up to 120 MiB while YAML is parsed. */
 const resourceLimits = { maxOldGenerationSizeMb: 256 };
 
-let thread: Worker | null = null;
+interface Thread {
+  readonly worker: Worker;
+  /** Resolves when the thread has loaded its modules. Rejects if it cannot. */
+  readonly ready: Promise<unknown>;
+}
+
+let thread: Thread | null = null;
 let idle: NodeJS.Timeout | undefined;
 let tasks = 0;
 let last: Promise<unknown> = Promise.resolve();
@@ -57,10 +63,9 @@ async function run(task: ToOpenApiThread, timeoutMs: number): Promise<string> {
   clearTimeout(idle);
   thread ??= start();
   const used = thread;
-  used.ref();
-  used.postMessage(task);
-  const reply = await replyOf(used, timeoutMs);
-  used.unref();
+  used.worker.ref();
+  const reply = await replyOf(used, task, timeoutMs);
+  used.worker.unref();
   if (reply === null) {
     end();
     throw invalid(
@@ -73,10 +78,12 @@ async function run(task: ToOpenApiThread, timeoutMs: number): Promise<string> {
   return reply.output;
 }
 
-/** Returns the next message of the thread; null if there is none in time, or if the thread ends because it has no memory left. */
-async function replyOf(used: Worker, timeoutMs: number): Promise<FromOpenApiThread | null> {
+/** Returns the reply of the thread; null if there is none in time, or if the thread ends because it has no memory left. */
+async function replyOf({ worker, ready }: Thread, task: ToOpenApiThread, timeoutMs: number): Promise<FromOpenApiThread | null> {
   try {
-    const [reply] = await once(used, 'message', { signal: AbortSignal.timeout(timeoutMs) });
+    await ready;
+    worker.postMessage(task);
+    const [reply] = await once(worker, 'message', { signal: AbortSignal.timeout(timeoutMs) });
     return reply as FromOpenApiThread;
   } catch (thrown) {
     const { name, code } = thrown as NodeJS.ErrnoException;
@@ -86,15 +93,15 @@ async function replyOf(used: Worker, timeoutMs: number): Promise<FromOpenApiThre
   }
 }
 
-function start(): Worker {
+function start(): Thread {
   const entry = new URL(`./openapi-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
-  const started = new Worker(entry, { name: 'OpenAPI documents', resourceLimits });
+  const worker = new Worker(entry, { name: 'OpenAPI documents', resourceLimits });
   // `once` rejects with errors during a task. Without a listener an error between two tasks would end the process.
-  started.on('error', () => {});
-  return started;
+  worker.on('error', () => {});
+  return { worker, ready: once(worker, 'message') };
 }
 
 function end(): void {
-  void thread?.terminate();
+  void thread?.worker.terminate();
   thread = null;
 }
