@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../core/contract/values/log/log.ts';
+import type { DatabaseProblem } from './database-problem.ts';
 
 export interface OutageLog extends Log {
+  /** Returns the problem of the database's disk, which reads do not show; null if no write has failed recently. */
+  diskProblem(): DatabaseProblem | null;
   /** Ends the check for the end of an outage. */
   close(): void;
 }
-
-export type DatabaseProblem = 'unreachable' | 'read-only' | 'disk-full' | 'disk-failed';
 
 const descriptions: Readonly<Record<DatabaseProblem, string>> = {
   unreachable: 'the database cannot be reached. Check DATABASE_URL and the database',
@@ -109,6 +110,7 @@ export function createOutageLog(
     error: (fields, message) => {
       if (admit(fields)) log.error(fields, message);
     },
+    diskProblem: () => (checksWithDiskProblem > 0 ? diskProblem : null),
     close() {
       closing.abort();
       if (minute) clearTimeout(minute);

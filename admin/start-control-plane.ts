@@ -23,6 +23,7 @@ import { createApp } from './app.ts';
 import { createBackgroundWork } from './background-work.ts';
 import { type FirstKeys, firstStart, givenKeys } from './bootstrap/first-start.ts';
 import { createClickHouse } from './clickhouse/clickhouse.ts';
+import type { DatabaseProblem } from './database-problem.ts';
 import { type Database, openDatabase } from './db/open-database.ts';
 import type { NewRecord } from './define-resource.ts';
 import { createReadDocument } from './gateway-api/read-document.ts';
@@ -42,7 +43,7 @@ import { authenticate } from './identity/authenticate.ts';
 import { startJobRunner } from './jobs/job-runner.ts';
 import { createMailer } from './mail/mailer.ts';
 import { createObjectStore, tryObjectStore } from './object-store/create-object-store.ts';
-import { createOutageLog, type DatabaseProblem } from './outage-log.ts';
+import { createOutageLog } from './outage-log.ts';
 import { createOutboundFetch } from './outbound-fetch.ts';
 import { connectNats } from './publish/nats-publisher.ts';
 import { startRelay } from './publish/relay.ts';
@@ -159,7 +160,9 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
         const problem = await problemOf(database);
         return {
           reasons: [...(stopping ? [shutdown] : []), ...(problem === 'unreachable' ? [databaseAway] : [])],
-          warnings: [...(problem === 'read-only' ? [readOnly] : []), ...(shipper?.failure() ? [copiesWait] : [])],
+          warnings: [warningOf(problem ?? log.diskProblem()), shipper?.failure() ? copiesWait : null].filter(
+            (text) => text !== null,
+          ),
         };
       },
       exportContents: requestExport.contents,
@@ -242,8 +245,13 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
 
 const shutdown = { dependency: 'shutdown', message: 'This control plane is shutting down' };
 const databaseAway = { dependency: 'database', message: 'The database does not respond. Check DATABASE_URL and the database' };
-const readOnly =
-  'The database is read-only, such as a standby. Changes and calls with budgets get 503, and records wait on gateways. Check that DATABASE_URL names the primary';
+const writesFail = 'Changes and calls with budgets get 503, and records wait on gateways';
+const warnings: Readonly<Partial<Record<DatabaseProblem, string>>> = {
+  'read-only': `The database is read-only, such as a standby. ${writesFail}. Check that DATABASE_URL names the primary`,
+  'disk-full': `The disk of the database is full. ${writesFail}. Free space there`,
+  'disk-failed': `The disk of the database is read-only or fails. ${writesFail}. Check it`,
+};
+const warningOf = (problem: DatabaseProblem | null) => (problem && warnings[problem]) ?? null;
 const copiesWait = 'ClickHouse (ANALYTICS_URL) does not reply; records wait in the database';
 
 /** Null: the database works. A read-only database still serves what gateways load. */

@@ -138,7 +138,7 @@ const routes: Readonly<Record<string, ServiceRoute>> = {
           type: 'array',
           items: text,
           description:
-            'Failures although requests are served, such as a read-only database; absent if there are none; sent by the control plane',
+            'Failures although requests are served, such as a full disk of the database; absent if there are none; sent by the control plane',
         },
         gateways: {
           type: 'object',

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
+import type { DatabaseProblem } from '../../admin/database-problem.ts';
 import { failureFields } from '../../admin/failure-fields.ts';
-import { createOutageLog, type DatabaseProblem } from '../../admin/outage-log.ts';
+import { createOutageLog } from '../../admin/outage-log.ts';
 import { newMemoryLog } from '../support/fakes/memory-log.ts';
 
 const refused = { ...failureFields(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })) };
@@ -44,11 +45,13 @@ describe('log of an outage of the database', () => {
       expect(full.reason).toBe(`the disk of the database is ${problem}`);
       log.error(full, 'admin request failed');
       await vi.waitFor(() => expect(memory.lines.at(-1)?.message).toMatch(/^the disk of the database is /));
+      expect(log.diskProblem()).toMatch(/^disk-/);
       for (let at = 0; at < 50; at++) log.error(full, 'admin request failed');
       await vi.waitFor(() =>
         expect(memory.lines.at(-1)).toMatchObject({ message: 'the database works again', fields: { omitted: 50 } }),
       );
       expect(memory.lines.length).toBe(3);
+      expect(log.diskProblem()).toBeNull();
       log.close();
     },
   );

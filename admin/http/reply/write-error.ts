@@ -1,5 +1,6 @@
 import { OptimisticLockError, UniqueConstraintViolationException } from '@mikro-orm/core';
 import { ClickHouseError } from '../../clickhouse/clickhouse.ts';
+import { type DatabaseProblem, problemOfError } from '../../database-problem.ts';
 import { ConnectionsBusy } from '../../db/tenant-turns.ts';
 import { isDatabaseAway } from '../../is-database-away.ts';
 import { ObjectStoreError } from '../../object-store/object-store.ts';
@@ -7,6 +8,14 @@ import { TooManyRequests } from '../caller/rate-limit.ts';
 import { AdminError } from '../errors.ts';
 
 const busyText = 'Requests of this organisation hold its share of the database connections (DB_POOL_SIZE). Try again shortly';
+
+/** Messages of the database quote rows and paths, so replies name only the kind of the problem. */
+const databaseTexts: Readonly<Record<DatabaseProblem, string>> = {
+  unreachable: 'The database cannot be reached',
+  'read-only': 'The database is read-only, such as a standby',
+  'disk-full': 'The disk of the database is full',
+  'disk-failed': 'The disk of the database is read-only or fails',
+};
 
 /** Converts any thrown value to the error for the caller. Unknown errors become 500 without their text. */
 export function toAdminError(thrown: unknown): AdminError {
@@ -21,7 +30,7 @@ export function toAdminError(thrown: unknown): AdminError {
   if (thrown instanceof ClickHouseError && thrown.isTemporary)
     return new AdminError('AB10', 'ClickHouse (ANALYTICS_URL) does not reply in time. Try again shortly');
   if (thrown instanceof ConnectionsBusy) return new AdminError('AB10', busyText);
-  if (isDatabaseAway(thrown)) return new AdminError('AB10', 'The database cannot be reached. Try again shortly');
+  if (isDatabaseAway(thrown)) return new AdminError('AB10', `${databaseTexts[problemOfError(thrown)]}. Try again shortly`);
   return new AdminError('AB04', 'Something went wrong');
 }
 

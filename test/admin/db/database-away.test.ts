@@ -130,11 +130,12 @@ describe.skipIf(postgresMissing !== null)('an unavailable database', () => {
     for (const reply of refused) expectAway(reply);
   });
 
+  const ready = async () => {
+    const reply = await fetch(`${plane.url}/ready`);
+    return { status: reply.status, warnings: ((await reply.json()) as { warnings?: string[] }).warnings };
+  };
+
   it('causes 200 with a warning at /ready while it is read-only, because documents of gateways are still served', async () => {
-    const ready = async () => {
-      const reply = await fetch(`${plane.url}/ready`);
-      return { status: reply.status, warnings: ((await reply.json()) as { warnings?: string[] }).warnings };
-    };
     await database.setReadOnly(true);
     try {
       await proxy.cut();
@@ -143,7 +144,9 @@ describe.skipIf(postgresMissing !== null)('an unavailable database', () => {
         expect(await ready()).toEqual({ status: 200, warnings: [expect.stringMatching(/^The database is read-only/)] });
       }, 5_000);
       expect((await plane.internal('GET', '/changes?after=0')).status).toBe(200);
-      expectAway(await create('read-only'));
+      const refused = await create('read-only');
+      expectAway(refused);
+      expect(refused.body.data.message).toBe('The database is read-only, such as a standby. Try again shortly');
     } finally {
       await database.setReadOnly(false);
       await proxy.cut();
@@ -151,4 +154,25 @@ describe.skipIf(postgresMissing !== null)('an unavailable database', () => {
     }
     await vi.waitFor(async () => expect(await ready()).toEqual({ status: 200, warnings: undefined }), 5_000);
   });
+
+  // The last tests: the warning stays for 10 s after the last write that failed.
+  it.each([
+    ['53100', 'could not extend file', 'The disk of the database is full'],
+    ['58030', 'could not write to file "base/5/2619": Input/output error', 'The disk of the database is read-only or fails'],
+    ['42501', 'could not open file "base/5/2619": Read-only file system', 'The disk of the database is read-only or fails'],
+  ])(
+    'with the error %s causes a 503 that names the disk, and a warning at /ready, although reads succeed',
+    async (code, text, expected) => {
+      const em = () => plane.control.services.database.em();
+      await em().execute(`create function fail() returns trigger language plpgsql as $$
+      begin raise exception '${text}' using errcode = '${code}'; end $$`);
+      await em().execute('create trigger full_disk before insert on configs execute function fail()');
+      const refused = await create('disk');
+      await em().execute('drop function fail cascade');
+      expectAway(refused);
+      expect(refused.body.data.message).toBe(`${expected}. Try again shortly`);
+      expect(await ready()).toEqual({ status: 200, warnings: [expect.stringMatching(new RegExp(`^${expected}\\. Changes`))] });
+      expect((await plane.ask('GET', '/configs')).status).toBe(200);
+    },
+  );
 });
