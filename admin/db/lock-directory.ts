@@ -1,7 +1,8 @@
-import { open, readFile, rm } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { folderMark, isFolderMarkAlive } from '../../config/process-mark.ts';
+import { messageOf } from '../../core/contract/values/errors/message-of.ts';
 
 /** Lock on the embedded database, held while a process uses it. */
 export interface DirectoryLock {
@@ -31,15 +32,15 @@ export async function lockDirectory(file: string, waitMs = 10_000): Promise<Dire
   }
 }
 
+/** Returns false if the file exists. A file that stays empty on a full disk is taken over by the next start. */
 async function create(file: string, content: string): Promise<boolean> {
   try {
-    const handle = await open(file, 'wx', 0o600);
-    await handle.writeFile(content);
-    await handle.close();
+    await writeFile(file, content, { flag: 'wx', mode: 0o600 });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
+    // Node names no file for a failed write.
+    throw new Error(`DATA_DIR: cannot write ${file} (${messageOf(error)})`, { cause: error });
   }
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { lockDirectory } from '../../../admin/db/lock-directory.ts';
+import { hasSmallDisk, runOnSmallDisk } from '../../support/processes/small-disk.ts';
 
 let directory: string;
 let file: string;
@@ -34,4 +35,12 @@ it('directory lock: is taken over from an ended process, also if its id belongs 
     expect((await readFile(file, 'utf8')).startsWith(`${process.pid} `)).toBe(true);
     await lock.release();
   }
+});
+
+it.skipIf(!hasSmallDisk)('directory lock: on a full disk the error names DATA_DIR and the file', () => {
+  const module = join(import.meta.dirname, '../../../admin/db/lock-directory.ts');
+  const lock = `import(process.env.MODULE).then((it) => it.lockDirectory(process.env.DISK + '/pgdata.lock')).catch((error) => console.log(error.message))`;
+  const fill = 'dd if=/dev/zero of="$DISK/full" bs=64k 2>/dev/null';
+  const { stdout } = runOnSmallDisk(`${fill}; "$NODE" -e "$LOCK"`, { MODULE: module, LOCK: lock });
+  expect(stdout).toMatch(/^DATA_DIR: cannot write .*\/pgdata\.lock \(ENOSPC: .*\)\n$/);
 });
