@@ -43,12 +43,12 @@ const reply = async (slug: string, body: unknown) => {
   const { status, text, headers } = await client.post(slug, body);
   return { status, message: messageOf(text), trace: headers.get('x-svc-trace-id') };
 };
-/** Calls a tool until the guardrail denies the call. */
+/** Calls a tool until the guardrail denies the call. A control plane that needs more than 3 s for a look-up, as on a busy machine, causes a 503 first. */
 const denied = (slug: string, body: unknown) =>
   until(
     async () => {
       const got = await reply(slug, body);
-      return got.message.error && got;
+      return got.message.error?.code === -32446 && got;
     },
     { what: 'a denial' },
   );
@@ -58,7 +58,7 @@ describe('a guardrail for MCP tools', () => {
     const id = await save(words('forbidden'));
     const { slug } = (await gateway.admin.get(`/guardrails/${id}`)).body;
     await client.addServer('named', upstream.url, { configurations: { input_guardrails: [slug], output_guardrails: [slug] } });
-    expect((await reply('named', echo('forbidden'))).message.error).toMatchObject({ code: -32446, data: { guardrail_id: id } });
+    expect((await denied('named', echo('forbidden'))).message.error.data).toMatchObject({ guardrail_id: id });
     expect((await reply('named', echo('a word'))).message.result.content[0].text).toBe('a word');
   });
 
