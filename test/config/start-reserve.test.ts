@@ -20,12 +20,15 @@ const program = `
   seen.freed = free();
   writeFileSync(DISK + '/start', Buffer.alloc(100_000));
   keepStartReserve(DISK, 0);
-  seen.keptOfFullDisk = reserved() > 0.8 * 1024 * 1024 && free() === 0;
+  seen.keptOfFullDisk = reserved() > 0.5 * 1024 * 1024;
+  seen.leftForRecords = free() >= 256 * 1024;
+  keepStartReserve(DISK, 1);
+  seen.leftByTwoSlots = free() >= 256 * 1024;
   console.log(JSON.stringify(seen));
 `;
 
 describe.skipIf(!hasSmallDisk)('the reserve for a start', () => {
-  it('is freed if the disk is full, and taken again', () => {
+  it('is freed if the disk is full, and taken again except for the space that records need', () => {
     const { stdout } = runOnSmallDisk('"$NODE" --input-type=module --eval "$PROGRAM"', { PROGRAM: program });
     expect(JSON.parse(stdout)).toEqual({
       keptWithSpace: 1024 * 1024,
@@ -33,6 +36,8 @@ describe.skipIf(!hasSmallDisk)('the reserve for a start', () => {
       ofAnotherSlot: 0,
       freed: 1024 * 1024,
       keptOfFullDisk: true,
+      leftForRecords: true,
+      leftByTwoSlots: true,
     });
   });
 });
