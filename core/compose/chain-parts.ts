@@ -44,6 +44,7 @@ export function chainParts({ settings, log, clock, state, outbound, journal, wor
     limits: settings,
     keys: {
       apiKeyPeppers: pepperReader(settings, state.apiKeyPepper),
+      hasApiKeyPepper: () => state.apiKeyPepper() !== null || state.keyCheck.isOver(),
       jobCredentialKey: deriveKey(settings.clusterKey, keyPurposes.jobCredential),
       oauthTokenKey: deriveKey(settings.clusterKey, keyPurposes.oauthToken),
     },

@@ -12,6 +12,8 @@ export interface KeyCheck {
   issue(): string | null;
   /** True if this gateway cannot verify any caller's key. It then rejects requests. */
   blocks(): boolean;
+  /** True once the keys were compared and match. */
+  isOver(): boolean;
   stop(): void;
 }
 
@@ -38,6 +40,7 @@ const issues = {
  */
 export async function startKeyCheck({ fetch, settings, keepApiKeyPepper, timers, log }: KeyCheckOptions): Promise<KeyCheck> {
   let issue: string | null = null;
+  let isOver = false;
   let stopped = false;
   let cancel = (): void => {};
 
@@ -67,7 +70,8 @@ export async function startKeyCheck({ fetch, settings, keepApiKeyPepper, timers,
       if (issue === null) log.info({}, 'the keys of this gateway match the control plane');
       else log.error({ reason: issue }, 'a key of this gateway does not match the control plane; the gateway is not ready');
     }
-    if (found !== null && !stopped) cancel = timers.after(againMs, () => void look());
+    isOver = found === null;
+    if (!isOver && !stopped) cancel = timers.after(againMs, () => void look());
   }
 
   await look();
@@ -75,6 +79,7 @@ export async function startKeyCheck({ fetch, settings, keepApiKeyPepper, timers,
     issue: () => issue,
     // With the wrong cluster key documents from the last known good still serve.
     blocks: () => issue === issues.encryption,
+    isOver: () => isOver,
     stop() {
       stopped = true;
       cancel();

@@ -28,6 +28,8 @@ import { createTokenGate } from './token-gate.ts';
 export interface AuthKeys {
   /** Returns the pepper of the keyed digests of API keys or, until it is known, every possible one. */
   readonly apiKeyPeppers: () => readonly Uint8Array[];
+  /** False as long as another pepper than these is possible, so that no key can be called invalid; absent: they are certain. */
+  readonly hasApiKeyPepper?: () => boolean;
   /** Verifies the credentials of the control plane's jobs; absent: jobs cannot call. */
   readonly jobCredentialKey?: Uint8Array;
   /** Proves access tokens of OAuth clients; absent: none is accepted. */
@@ -131,6 +133,7 @@ function createHooks(services: CoreServices, keys: AuthKeys): CoreHooks {
     if (!document) throw refused(ctx, failures, unknownKeyReason);
     // Limits guesses of one key from many addresses. Credentials that were verified before are not affected.
     if (failures.isOver(key.id)) throw new GatewayError('too_many_failures', { retryAfterMs: 60_000 });
+    if (verdict.state === 'invalid' && keys.hasApiKeyPepper?.() === false) throw notVerified();
     if (verdict.state === 'invalid') {
       failures.count(key.id);
       throw refused(ctx, failures, unknownKeyReason);
@@ -187,6 +190,11 @@ function verdictOf(key: ParsedApiKey, stored: StoredKey | null, peppers: readonl
     if (verdict.state !== 'invalid') break;
   }
   return verdict;
+}
+
+function notVerified(): GatewayError {
+  const detail = 'the control plane has not sent the pepper of API keys yet';
+  return new GatewayError('unavailable', { detail, retryAfterMs: 1000 });
 }
 
 function msOf(iso: string | null | undefined): number | null {

@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -78,6 +80,30 @@ describe('a gateway whose key is not that of the control plane', () => {
       expect(await call(origin)).toBe(503);
     }),
   );
+
+  it('a gateway replies 503 instead of 401 before its first comparison with the control plane', async () => {
+    const proxy = createServer((given, reply) => {
+      if (given.url === '/internal/v1/key-check') {
+        reply.writeHead(503).end();
+        return;
+      }
+      const { method, headers } = given;
+      given.pipe(
+        request(`${main.controlPlaneUrl}${given.url}`, { method, headers }, (got) =>
+          got.pipe(reply.writeHead(got.statusCode ?? 0)),
+        ),
+      );
+    }).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    // As after a replacement of ENCRYPTION_KEY: the digests of API keys need the pepper of the first one.
+    const keys = { ENCRYPTION_KEY: other(), CONTROL_PLANE_URL: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` };
+    await withGateway(keys, async (origin) => {
+      expect((await readiness(origin)).status).toBe(200);
+      expect(await call(origin)).toBe(503);
+    });
+    proxy.close();
+    proxy.closeAllConnections();
+  });
 
   it('with the right keys it is ready and serves', () =>
     withGateway({}, async (origin) => {
