@@ -12,7 +12,7 @@ const failures: Readonly<Partial<Record<ErrorCode, string>>> = {
 
 /**
  * Returns the services of adapters that sign with tokens. Tokens are not shared with other services, because only some may use the
- * identity of the machine. If a token endpoint does not respond, `fetch` rejects with `unavailable`, so that clients, logs and connection
+ * identity of the machine. If a token endpoint does not respond, `fetch` rejects with `token_unavailable`, so that clients, logs and connection
  * tests do not take it for the provider.
  */
 export function createSignServices(options: TokenFetchOptions): SignServices {
@@ -30,7 +30,7 @@ function named(error: unknown, { url, metadata }: Parameters<TokenFetch['fetch']
   if (failure === undefined) return error;
   const { message, detail } = error as GatewayError;
   const endpoint = metadata ? 'The metadata service of this machine' : 'The token endpoint of the provider';
-  return new GatewayError('unavailable', {
+  return new GatewayError('token_unavailable', {
     message: `${endpoint} ${failure}`,
     detail: `${URL.parse(url)?.origin}: ${detail ?? message}`,
     cause: error,

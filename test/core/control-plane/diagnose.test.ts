@@ -54,7 +54,7 @@ describe('diagnosis of a gateway error', () => {
       /not from a trusted authority/,
     ],
     [['request_timeout', {}], 'configurations.aws_region', /in time/],
-    [['unavailable', { message: 'The token endpoint of the provider could not be reached' }], 'key', /token endpoint/],
+    [['token_unavailable', { message: 'The token endpoint of the provider could not be reached' }], 'key', /token endpoint/],
     [['invalid_custom_host', {}], 'configurations.aws_region', /is not allowed/],
     [['invalid_provider', { message: 'no such' }], 'ai_provider_id', /no such/],
     [

@@ -23,12 +23,12 @@ it.each([
   gateway.script(failWith(new GatewayError(code, detail === null ? {} : { detail })));
   const reply = await gateway.send(request);
   const message = `The metadata service of this machine ${failure}`;
-  expect([reply.status, reply.json.error]).toMatchObject([503, { message, code: 'unavailable' }]);
+  expect([reply.status, reply.json.error]).toMatchObject([503, { message, code: 'token_unavailable' }]);
   expect(gateway.calls).toHaveLength(1);
   expect(gateway.logs).toMatchObject([
     {
       message: 'the credential of a provider could not be fetched',
-      fields: { code: 'unavailable', provider: 'cloud', reason: `http://169.254.169.254: ${reason}` },
+      fields: { code: 'token_unavailable', provider: 'cloud', reason: `http://169.254.169.254: ${reason}` },
     },
   ]);
   expect(reply.text).not.toContain(reason);
@@ -73,4 +73,23 @@ it('tokens: the wait for one shortens the time limit of the call', async () => {
   gateway.script(late, replyWith(200, { choices: [] }));
   const reply = await gateway.send({ ...request, headers: { 'x-svc-request-timeout': '1500' } });
   expect([reply.status, gateway.calls.map((call) => call.timeouts.firstByteMs)]).toEqual([200, [10_000, 900]]);
+});
+
+it('tokens: a target whose token endpoint does not respond opens its circuit', async () => {
+  const gateway = gatewayOf('azure-openai', managed);
+  const strategy = { mode: 'fallback', cb_config: { failure_threshold: 2, cooldown_interval: 30_000 } };
+  gateway.addConfig('pc-main', { strategy, targets: [{ provider: '@cloud' }, { provider: '@one' }] });
+  gateway.script((call, handler) =>
+    call.origin.includes('169.254.169.254')
+      ? failWith(new GatewayError('upstream_connect', { detail: 'EHOSTUNREACH: no route' }))(call, handler)
+      : replyWith(200, { choices: [] })(call, handler),
+  );
+  const calls: number[] = [];
+  for (let sent = 0; sent < 4; sent += 1) {
+    const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-main' }, body: { model: 'm', messages: [] } });
+    expect([reply.status, reply.header('x-svc-last-used-option-index')]).toEqual([200, 'config.targets[1]']);
+    calls.push(gateway.calls.length);
+  }
+  // Two calls for tokens, then none.
+  expect(calls).toEqual([2, 4, 5, 6]);
 });

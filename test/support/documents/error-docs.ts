@@ -57,6 +57,8 @@ const gatewayActions: Readonly<Record<ErrorCode, string>> = {
     'Wait for `retry-after`. Add gateway processes, or raise the setting that the message names. If the log names `EMFILE`, raise the limit of open files.',
   unavailable: 'Retry. Check `/ready` and the log: control plane, spool or keys.',
   secret_unavailable: 'Test the integration: the reply names the reference and the reason.',
+  token_unavailable:
+    'Retry. The log has the address and the reason: check that gateways reach the token endpoint or metadata service.',
   draining: 'Retry: another process serves the request.',
   internal: 'Report it with the `x-request-id` of the reply. The log has the cause.',
 };

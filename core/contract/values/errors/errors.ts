@@ -104,6 +104,8 @@ export const errorTable = {
     'service_unavailable',
     'A credential of the provider cannot be read from its secret manager',
   ),
+  // Of the provider like its own failures, so that circuits open.
+  token_unavailable: row(503, 'upstream', true, 'service_unavailable', 'A token for the provider cannot be fetched'),
   draining: row(503, 'gateway', true, 'service_unavailable', 'This gateway is shutting down. Try again'),
   internal: row(500, 'gateway', false, 'internal_error', 'Something went wrong'),
 } as const satisfies Record<string, ErrorRow>;
