@@ -47,8 +47,7 @@ const textKeys: Readonly<Record<OperationName, { readonly input: Keys; readonly 
   ocr: { input: null, output: ['pages', 'document_annotation'] },
   // OpenAI names the text of a decision `input`, others `state`.
   createDecision: { input: ['state', 'input'], output: null },
-  // Files are not read when they are uploaded. Lines of batches are checked one by one.
-  // `uploadBody` reads them.
+  // The names and texts that `uploadBody` reads. Lines of batches are checked one by one.
   uploadFile: { input: ['files'], output: null },
   listFiles: noText,
   retrieveFile: noText,

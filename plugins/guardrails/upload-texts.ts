@@ -23,8 +23,19 @@ export async function uploadBody(ctx: RequestContext): Promise<JsonObject | null
     files.push(text);
     if (startsJson.test(text) && text.includes('\\')) files.push(await ctx.inTurns(unescapeSteps(text)));
   }
-  const fields = form.filter(({ filename }) => filename === null).map((part) => [part.name, partText(part)]);
-  return { ...Object.fromEntries(fields), files };
+  const fields = fieldsOf(form);
+  return { ...fields, files: [...(fields.files ?? []), ...files] };
+}
+
+/** The texts of each field, because a provider could read the first or the last of two. */
+function fieldsOf(form: readonly FormPart[]): Record<string, string[]> {
+  const fields: Record<string, string[]> = Object.create(null);
+  for (const part of form) {
+    if (part.filename !== null) continue;
+    fields[part.name] ??= [];
+    fields[part.name]?.push(partText(part));
+  }
+  return fields;
 }
 
 /** The text of a file. Null for one that is no text, such as an image: as in messages, checks do not read it. */
@@ -42,10 +53,10 @@ const startsJson = /^\s*[[{"]/;
 const stepChars = 256 * 1024;
 
 /** Returns JSON with its escapes replaced by what they stand for, so that words in it are whole. */
-function* unescapeSteps(text: string): Generator<void, string> {
+export function* unescapeSteps(text: string): Generator<void, string> {
   const pieces: string[] = [];
   for (let at = 0; at < text.length; ) {
-    const end = afterEscapes(text, at + stepChars);
+    const end = endOfStep(text, at);
     pieces.push(text.slice(at, end).replace(escapes, unescaped));
     at = end;
     yield;
@@ -53,12 +64,21 @@ function* unescapeSteps(text: string): Generator<void, string> {
   return pieces.join('');
 }
 
-/** Returns the next index behind a comma or a line end, which no escape contains. */
-function afterEscapes(text: string, from: number): number {
-  let at = from;
-  while (at < text.length && text[at - 1] !== ',' && text[at - 1] !== '\n') at++;
-  return at;
+/** Returns the end of a step that begins outside of an escape, so that no escape is cut. */
+function endOfStep(text: string, from: number): number {
+  const end = from + stepChars;
+  if (end >= text.length) return text.length;
+  let last = end - 1;
+  while (text[last] !== '\\' && last > end - escapeChars) last--;
+  if (text[last] !== '\\') return end;
+  let run = last;
+  while (run > from && text[run - 1] === '\\') run--;
+  // Of a run of backslashes, each second one is escaped.
+  return (last - run) % 2 === 1 ? end : last;
 }
+
+/** `\u0041` */
+const escapeChars = 6;
 
 const escapes = /\\(?:u([0-9a-fA-F]{4})|([^u]))/g;
 const characters: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };

@@ -5,10 +5,9 @@ import type { BytesReply } from '../../contract/provider/provider.ts';
 import { type FormPart, partText } from '../../contract/values/bodies/form.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
+import { boundaryOf, countParts, partsMax } from './form-framing.ts';
 
-const partsMax = 1000;
 const fieldBytesMax = 1024 * 1024;
-const partHeaderBytesMax = 16 * 1024;
 const sliceBytes = 64 * 1024;
 
 /** Maximum bytes of a form that are searched for its text fields. */
@@ -16,19 +15,19 @@ export const formHeadBytes = 64 * 1024;
 
 /**
  * Returns the parts of a `multipart/form-data` body (RFC 7578) in their order. Throws `bad_request` for another body, one that is cut
- * short, more than 1,000 parts, a part header over 16 KiB or a text field over 1 MiB.
+ * short or that parsers read in different ways, more than 1,000 parts, a part header over 16 KiB or a text field over 1 MiB.
  */
 export async function parseForm(bytes: Uint8Array, contentType: string): Promise<FormPart[]> {
   const parts: FormPart[] = [];
   const parser = openParser(contentType, parts);
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const count = partsIn(body, contentType);
   let failed = false;
   await new Promise<void>((resolve, reject) => {
     const fail = (why: string): void => {
       failed = true;
       reject(unreadable(why));
     };
-    checkPartHeaders(body, fail);
     parser.on('finish', resolve);
     parser.on('error', (error: Error) => fail(error.message));
     parser.on('partsLimit', () => fail(`more than ${partsMax} parts`));
@@ -37,23 +36,18 @@ export async function parseForm(bytes: Uint8Array, contentType: string): Promise
     if (!failed) parser.end();
   }).finally(() => parser.removeAllListeners());
   if (parts.length === 0 && bytes.length > 0) throw unreadable('no parts');
+  // The parser skips parts that it cannot read.
+  if (parts.length !== count) throw unreadable('the header of a part cannot be read');
   return parts;
 }
 
-/**
- * Fails for a part whose header is longer than `partHeaderBytesMax`. The parser would truncate the header and accept the part.
- */
-function checkPartHeaders(body: Buffer, fail: (why: string) => void): void {
-  const boundary = body.subarray(0, Math.max(0, body.indexOf('\r\n')));
-  if (boundary.length < 3) return;
-  let part = 1;
-  for (let at = 0; at !== -1 && part <= partsMax; at = body.indexOf(boundary, at + boundary.length), part++) {
-    const from = at + boundary.length;
-    if (body[from] === 0x2d && body[from + 1] === 0x2d) return;
-    const header = body.subarray(from, from + partHeaderBytesMax + 4);
-    if (header.length >= partHeaderBytesMax && !header.includes('\r\n\r\n')) {
-      return fail(`the header of part ${part} is longer than ${partHeaderBytesMax} bytes`);
-    }
+function partsIn(body: Buffer, contentType: string): number {
+  const boundary = boundaryOf(contentType);
+  if (boundary === null) throw unreadable('the content type needs one boundary');
+  try {
+    return countParts(body, boundary);
+  } catch (thrown) {
+    throw unreadable((thrown as Error).message);
   }
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RequestBody } from '../../../core/contract/values/http/http.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { createHarness, type Harness, replyWith, type Script } from '../../../core/test-kit/pipeline-harness.ts';
+import { unescapeSteps } from '../../../plugins/guardrails/upload-texts.ts';
 
 interface File {
   readonly text: string | Uint8Array;
@@ -120,4 +121,13 @@ it('passes the file to a provider with another form of uploads', async () => {
   expect((await upload({ text: 'forbidden', fields: [['purpose', 'fine-tune']] }, contains(), { gateway })).sink.status).toBe(
     446,
   );
+});
+
+it('reads escapes of JSON in steps of one size, also without commas and line ends', () => {
+  const text = `["${'\\u0041\\\\\\"'.repeat(100_000)}"]`;
+  const steps = unescapeSteps(text);
+  let count = 0;
+  let next = steps.next();
+  for (; !next.done; next = steps.next()) count++;
+  expect([count, next.value === `["${'A\\"'.repeat(100_000)}"]`]).toEqual([4, true]);
 });
