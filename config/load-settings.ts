@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import * as v from 'valibot';
 import { bodyMemoryDefault } from './body-memory-default.ts';
+import { isIdentityUrl } from './identity-url.ts';
 import { memoryBytes } from './memory-bytes.ts';
 import type { Settings } from './settings.ts';
 import { type Setting, type SettingKey, type SettingValues, settingsTable } from './settings-table.ts';
@@ -71,6 +72,10 @@ function conflicts(values: Values): string[] {
   }
   if (values.countryHeader && values.trustedProxies === null) {
     issues.push(issue('countryHeader', 'TRUSTED_PROXIES is not set, so the header of no proxy is trusted'));
+  }
+  // Without MACHINE_IDENTITY nothing calls it, so a platform may set any other endpoint.
+  if (values.machineIdentity && values.identityEndpoint && !isIdentityUrl(values.identityEndpoint)) {
+    issues.push(issue('identityEndpoint', `got ${JSON.stringify(shown(values.identityEndpoint))}`));
   }
   if (values.otelContent === 'span_only' && values.logBodies === 'off') {
     issues.push(issue('otelContent', 'LOG_BODIES is off, so there is no content to export'));

@@ -1,5 +1,6 @@
+import { identityUrlExpected } from '../identity-url.ts';
 import { flag, listOf, text, wholeNumber } from '../setting-types.ts';
-import { bytes, derived, list, lowerCase, milliseconds, row } from './kinds.ts';
+import { bytes, derived, list, lowerCase, milliseconds, optional, row } from './kinds.ts';
 
 /** Header names except those of credentials, because metadata is stored and shown. */
 const metadataHeaderPattern =
@@ -91,6 +92,22 @@ export const providers = {
     'false',
     'Whether stored providers and secret references of every organisation may authenticate with this machine’s cloud identity (managed identity, instance role, workload token).',
     flag(),
+  ),
+  identityEndpoint: optional(
+    'IDENTITY_ENDPOINT',
+    'URL of the managed identity, which Azure App Service, Functions, Container Apps and Azure Arc set. Used if MACHINE_IDENTITY is true.',
+    text(/^\S+$/, identityUrlExpected),
+  ),
+  identityHeader: optional(
+    'IDENTITY_HEADER',
+    'Secret of IDENTITY_ENDPOINT, which Azure App Service, Functions and Container Apps set.',
+    text(/^[\x21-\x7e]+$/, 'visible ASCII characters'),
+    { secret: true },
+  ),
+  imdsEndpoint: optional(
+    'IMDS_ENDPOINT',
+    'Set by Azure Arc: without IDENTITY_HEADER, IDENTITY_ENDPOINT is that of Azure Arc. The value is not used.',
+    text(/^\S+$/, 'a URL'),
   ),
   secretReferenceTtlSeconds: row(
     'SECRET_REFERENCE_TTL_SECONDS',

@@ -5,8 +5,9 @@ import { GatewayError } from '../contract/values/errors/errors.ts';
 import type { HeaderList } from '../contract/values/http/http.ts';
 import { textOrNull } from '../contract/values/json/json.ts';
 import { isPromise, type Maybe } from '../contract/values/maybe.ts';
+import { managedToken } from './azure-managed-identity.ts';
 import { requireShownTo } from './machine-token.ts';
-import { askForToken, postForToken } from './oauth-token.ts';
+import { postForToken } from './oauth-token.ts';
 import { tokenKey } from './token-cache.ts';
 
 /**
@@ -30,7 +31,6 @@ const publicCloud: AzureCloud = {
   authority: 'https://login.microsoftonline.com',
   scope: 'https://cognitiveservices.azure.com/.default',
 };
-const metadataUrl = 'http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01';
 /** Audience of tokens that serve as an application's credential (federated credentials). */
 const exchangeAudience = 'api://AzureADTokenExchange';
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
@@ -120,13 +120,6 @@ export function identityToken(
       const form = grant(clientId, scope, { client_assertion_type: assertionType, client_assertion: assertion });
       return postForToken(services, tokenUrl(authority, tenant), form, `${who} error`);
     });
-}
-
-/** https://learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token */
-function managedToken(who: string, services: SignServices, resource: string, clientId: string | null): Promise<Token> {
-  const query = `&resource=${encodeURIComponent(resource)}${clientId === null ? '' : `&client_id=${encodeURIComponent(clientId)}`}`;
-  const request = { url: metadataUrl + query, method: 'GET', headers: ['metadata', 'true'], body: null, metadata: true } as const;
-  return askForToken(services, { ...request, headers: [...request.headers] }, `${who} error`);
 }
 
 /**

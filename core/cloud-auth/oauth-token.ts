@@ -2,7 +2,7 @@ import type { SignServices, Token, TokenRequest } from '../contract/provider/sig
 import { Secret } from '../contract/values/credentials/secret.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { headerValuePattern } from '../contract/values/http/http.ts';
-import { isText, type JsonObject, parseObject } from '../contract/values/json/json.ts';
+import { isObject, isText, type JsonObject, parseObject } from '../contract/values/json/json.ts';
 
 /** Lifetime in seconds if the server sends none (RFC 6749 §5.1 only recommends that it does). */
 const lifetimeSeconds = 300;
@@ -29,10 +29,14 @@ export function postForToken(
   );
 }
 
-/** Like `postForToken`, for any request whose reply is `{access_token, expires_in}`. */
+/** Like `postForToken`, for any request whose reply is `{access_token}` with `expires_in` or `expires_on`. */
 export async function askForToken(services: SignServices, request: TokenRequest, who: string): Promise<Token> {
   const askedAtMs = services.now();
-  const reply = await services.fetch(request);
+  return tokenOf(await services.fetch(request), askedAtMs, who);
+}
+
+/** Returns the token in a reply to a request of this time. Throws GatewayError as `postForToken` does. */
+export function tokenOf(reply: Awaited<ReturnType<SignServices['fetch']>>, askedAtMs: number, who: string): Token {
   const body = parseObject(reply.body);
   const token = body?.access_token;
   if (reply.status < 200 || reply.status >= 300) throw refusal(reply.status, body, who);
@@ -43,16 +47,21 @@ export async function askForToken(services: SignServices, request: TokenRequest,
     const message = `${who}: the token endpoint replied with an access_token that no header can have`;
     throw new GatewayError('upstream_invalid', { message });
   }
-  const seconds = Number(body?.expires_in);
-  return {
-    value: new Secret(token),
-    expiresAtMs: askedAtMs + 1000 * (Number.isFinite(seconds) && seconds > 0 ? seconds : lifetimeSeconds),
-  };
+  return { value: new Secret(token), expiresAtMs: endOf(body as JsonObject, askedAtMs) };
+}
+
+/** Azure's App Service and Container Apps send only `expires_on`, in seconds since the epoch. */
+function endOf({ expires_in: lifetime, expires_on: end }: JsonObject, askedAtMs: number): number {
+  const [seconds, endMs] = [Number(lifetime), 1000 * Number(end)];
+  if (Number.isFinite(seconds) && seconds > 0) return askedAtMs + 1000 * seconds;
+  return Number.isFinite(endMs) && endMs > askedAtMs ? endMs : askedAtMs + 1000 * lifetimeSeconds;
 }
 
 /** Statuses below 500 mean that the credentials are not accepted. The same status decides about retries and fallbacks. */
 function refusal(status: number, body: JsonObject | null, who: string): GatewayError {
-  const reasons = [body?.error, body?.error_description].filter(isText);
+  // Endpoints of managed identities send `message` or an object instead.
+  const nested = isObject(body?.error) ? body.error.message : body?.message;
+  const reasons = [body?.error, body?.error_description ?? nested].filter(isText);
   // Only the first line: the rest is trace ids and time stamps.
   const words = reasons.join(': ').split(/[\r\n]/, 1)[0] as string;
   return new GatewayError('upstream_status', {

@@ -2,7 +2,13 @@ import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { rootCertificates } from 'node:tls';
 import type { buildConnector as BuildConnector } from 'undici';
-import { checkAddress, checkHost, isMetadataAddress, type TrustedHosts } from '../contract/values/addresses/outbound-url.ts';
+import {
+  checkAddress,
+  checkHost,
+  isMetadataAddress,
+  isPublicAddress,
+  type TrustedHosts,
+} from '../contract/values/addresses/outbound-url.ts';
 import { isTrustedName } from '../contract/values/addresses/trusted-hosts.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { type Resolve, resolveWithDns, resolveWithSystem } from './resolve-name.ts';
@@ -26,6 +32,8 @@ export interface ConnectTarget {
   readonly internal: boolean;
   /** True for the metadata service of the machine's cloud. Only metadata addresses are then allowed. */
   readonly metadata?: boolean;
+  /** True for the identity endpoint that the operator's environment names. With `metadata`, all addresses that are not public are then allowed. */
+  readonly identity?: boolean;
 }
 
 export type Connect = (options: BuildConnector.Options, callback: BuildConnector.Callback) => Attempt;
@@ -75,8 +83,9 @@ export function createConnector(target: ConnectTarget, options: ConnectorOptions
 }
 
 /** Returns a function that returns the reason why an address must not be connected to, or null. */
-export function judgeOf({ hostname, port, internal, metadata = false }: ConnectTarget, trusted: TrustedHosts) {
+export function judgeOf({ hostname, port, internal, metadata = false, identity }: ConnectTarget, trusted: TrustedHosts) {
   return (address: string): string | null => {
+    if (metadata && identity) return isPublicAddress(address) ? 'expected the address of an identity endpoint' : null;
     if (metadata) return isMetadataAddress(address) ? null : 'expected the address of a metadata service';
     return internal ? null : checkAddress(address, hostname, port, trusted);
   };

@@ -24,6 +24,8 @@ export interface TransportOptions extends ConnectorOptions {
   readonly proxy?: EgressProxy | null;
   /** Allows calls of `metadataTenant` to reach the metadata services of clouds; default false. */
   readonly machineIdentity?: boolean;
+  /** Origin of the identity endpoint, which `metadataTenant` may then call too; default none. */
+  readonly identityOrigin?: string | null;
   /** The entry of this installation in `cdn-loop` of every call to others; absent: none. */
   readonly loopMark?: string;
   /** Time for which an idle connection is kept. Default 30 s. */
@@ -71,11 +73,12 @@ export function createTransport(options: TransportOptions): UpstreamTransport {
     const url = safeParseOrigin(call.origin);
     if (url === null) return new GatewayError('invalid_custom_host', { detail: `not an origin: ${call.origin}` });
     const metadata = call.tenant === metadataTenant;
-    if (metadata && !(options.machineIdentity === true && metadataOrigins.includes(call.origin))) {
+    const identity = metadata && call.origin === options.identityOrigin;
+    if (metadata && !(options.machineIdentity === true && (identity || metadataOrigins.includes(call.origin)))) {
       return new GatewayError('forbidden', { detail: `the metadata tenant called ${call.origin}` });
     }
     const target = {
-      metadata,
+      ...{ metadata, identity },
       hostname: url.hostname.replace(/^\[|\]$/g, ''),
       port: url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port),
       internal: call.tenant === internalTenant && internal.has(url.origin),

@@ -62,6 +62,9 @@ describe('loadSettings', () => {
       countryHeader: null,
       trustedCustomHosts: [],
       machineIdentity: false,
+      identityEndpoint: null,
+      identityHeader: null,
+      imdsEndpoint: null,
       blockInlineConfig: false,
       bootstrapBlockInlineConfig: true,
       headersToMetadata: [],
@@ -262,6 +265,30 @@ describe('loadSettings', () => {
     expect(issuesOf({ ENCRYPTION_KEY_PREVIOUS: keys.ENCRYPTION_KEY })).toEqual([
       'ENCRYPTION_KEY_PREVIOUS: equals ENCRYPTION_KEY, expected the earlier key',
     ]);
+  });
+
+  it.each([
+    ['http://127.0.0.1:41741/MSI/token/', true],
+    ['http://169.254.129.3:8081/msi/token', true],
+    ['http://172.16.0.4:8081/msi/token', true],
+    ['http://localhost:42356/msi/token', true],
+    ['http://[::1]:40342/metadata/identity/oauth2/token', true],
+    ['https://127.0.0.1:2377/metadata/identity/oauth2/token', false],
+    ['http://identity.example.com/token', false],
+    ['http://8.8.8.8/token', false],
+    ['http://[2606:4700::1111]/token', false],
+    ['http://user:secret@127.0.0.1/token', false],
+    ['http://127.0.0.1/token?resource=x', false],
+    ['127.0.0.1:8081', false],
+  ])('accepts an IDENTITY_ENDPOINT of this machine or its own network only: %s', (url, isValid) => {
+    const issues = issuesOf({ MACHINE_IDENTITY: 'true', IDENTITY_ENDPOINT: url });
+    const text =
+      'expected an http URL without user, query and fragment, of localhost or a loopback, link-local or private address';
+    expect(issues).toEqual(
+      isValid ? [] : [expect.stringContaining(`IDENTITY_ENDPOINT: got "${url.replace(/user:secret/, '***')}", ${text}`)],
+    );
+    // A platform may set an endpoint of another kind, which is not used.
+    expect(issuesOf({ IDENTITY_ENDPOINT: url })).toEqual([]);
   });
 
   it('rejects credentials in a URL that is not sent with them, without repeating them', () => {

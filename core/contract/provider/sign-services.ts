@@ -12,7 +12,7 @@ export interface SignServices extends TokenFetch {
 export interface TokenFetch {
   /**
    * Makes one HTTP exchange over the gateway's own connector and returns the whole reply (≤ 1 MiB). With `metadata` it may call
-   * the cloud's instance metadata addresses, if the deployment allows it. All other calls to them are rejected. Rejects with
+   * the cloud's instance metadata addresses and `identityEndpoint`, if the deployment allows it. All other calls to them are rejected. Rejects with
    * GatewayError.
    */
   fetch(request: TokenRequest): Promise<{ readonly status: number; readonly headers: HeaderList; readonly body: Uint8Array }>;
@@ -23,9 +23,21 @@ export interface TokenFetch {
    * deployment allows it, and the provider is a stored one. False or absent: `metadata` requests are rejected.
    */
   readonly machineIdentity?: boolean;
+  /** The endpoint of the managed identity, if the platform of this machine has one and `machineIdentity` is true. */
+  readonly identityEndpoint?: IdentityEndpoint | null;
   /** Returns true if the deployment lists the host of this origin, by name or address. Absent: no host is listed. */
   trusts?(origin: string): boolean;
 }
+
+/**
+ * The endpoint from which Azure App Service, Functions, Container Apps (`header`) or Azure Arc (`keyFolder`) return tokens of the managed
+ * identity. It comes from the environment of this process. Requests with `metadata` may call its origin, which is closed to all others.
+ */
+export type IdentityEndpoint = { readonly url: string } & (
+  | { readonly header: Secret }
+  /** Folder of the files whose content Azure Arc requires as proof. */
+  | { readonly keyFolder: string }
+);
 
 export interface TokenRequest {
   readonly url: string;

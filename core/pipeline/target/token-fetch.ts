@@ -1,4 +1,4 @@
-import type { TokenFetch } from '../../contract/provider/sign-services.ts';
+import type { IdentityEndpoint, TokenFetch } from '../../contract/provider/sign-services.ts';
 import { metadataOrigins, metadataTenant, type UpstreamTransport } from '../../contract/provider/upstream.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { readWholeReply } from '../attempt/whole-reply.ts';
@@ -13,6 +13,8 @@ export interface TokenFetchOptions {
   readonly now: () => number;
   /** True allows calls to the machine's metadata service and use of its identity; default false. */
   readonly machineIdentity?: boolean;
+  /** Endpoint of the managed identity, for calls with `machineIdentity`; default none. */
+  readonly identityEndpoint?: IdentityEndpoint | null;
   /** Origins that the deployment trusts; default none. */
   readonly trusts?: (origin: string) => boolean;
   /** Maximum milliseconds of the whole exchange. Default 10,000. */
@@ -29,18 +31,20 @@ const timeoutMsDefault = 10_000;
  * without redirects.
  */
 export function createTokenFetch(options: TokenFetchOptions): TokenFetch {
+  const { machineIdentity = false } = options;
+  const identityEndpoint = machineIdentity ? (options.identityEndpoint ?? null) : null;
+  const identityOrigin = identityEndpoint === null ? null : new URL(identityEndpoint.url).origin;
   return {
-    now: options.now,
-    machineIdentity: options.machineIdentity ?? false,
+    ...{ now: options.now, machineIdentity, identityEndpoint },
     trusts: options.trusts ?? (() => false),
     async fetch(request) {
-      if (request.metadata && !options.machineIdentity) {
+      if (request.metadata && !machineIdentity) {
         throw new GatewayError('forbidden', {
           message: 'The identity of this machine can be used by stored providers only, and only if MACHINE_IDENTITY is true',
         });
       }
       const { timeoutMs = options.timeoutMs ?? timeoutMsDefault } = request;
-      const { origin, path } = request.metadata ? metadataUrl(request.url) : options.parseUrl(request.url);
+      const { origin, path } = request.metadata ? metadataUrl(request.url, identityOrigin) : options.parseUrl(request.url);
       return readWholeReply(
         options.transport,
         {
@@ -59,10 +63,13 @@ export function createTokenFetch(options: TokenFetchOptions): TokenFetch {
   };
 }
 
-/** A metadata request goes to one of the known services, even if settings or environment name another. */
-function metadataUrl(text: string): { origin: string; path: string } {
+/**
+ * A metadata request goes to one of the known services or to the identity endpoint, even if settings or other variables of the environment
+ * name another.
+ */
+function metadataUrl(text: string, identityOrigin: string | null): { origin: string; path: string } {
   const url = URL.parse(text);
-  if (url === null || !metadataOrigins.includes(url.origin)) {
+  if (url === null || !(metadataOrigins.includes(url.origin) || url.origin === identityOrigin)) {
     throw new GatewayError('forbidden', {
       message: 'Expected the address of a cloud metadata service',
       detail: text.slice(0, 200),
