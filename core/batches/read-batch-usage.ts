@@ -43,7 +43,10 @@ export async function readBatchUsage(asked: BatchUsageQuestion, options: BatchUs
     sender: senderOf(resolved, options.transport),
     ownStore: null,
     countTokens: async (texts) => roughTokens(texts),
-    sign: (call) => adapter.sign?.(call, settings, credentials, options.sign),
+    sign: async (call) => {
+      await adapter.sign?.(call, settings, credentials, options.sign);
+      return timeouts;
+    },
     caller: null,
     isLeft: () => options.signal.aborted,
     body: () => nothing(),

@@ -3,7 +3,7 @@ import type { Target } from '../contract/plugin/plan.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import { CapturedBytes, type CapturedExchange } from '../contract/plugin/record/content-capture.ts';
 import type { OutgoingCall, StepReply, StepServices } from '../contract/provider/provider.ts';
-import type { UpstreamSender } from '../contract/provider/upstream.ts';
+import type { UpstreamSender, UpstreamTimeouts } from '../contract/provider/upstream.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http/http.ts';
 import { isPromise, type Maybe } from '../contract/values/maybe.ts';
@@ -90,7 +90,11 @@ export async function runAttempt(
     if (resolved.adapter.sign && !isStepwise) {
       unsigned = true;
       const signed = signedCall(outgoing, (call) => signCall(ctx, call, resolved, dispatcher));
-      outgoing = isPromise(signed) ? await signedInTime(signed, outgoing.call.timeouts, clock, dispatcher.timers) : signed;
+      if (isPromise(signed)) {
+        const timeouts = await signedInTime(signed, outgoing.call.timeouts, clock, dispatcher.timers);
+        outgoing = await signed;
+        outgoing = { ...outgoing, call: { ...outgoing.call, timeouts } };
+      } else outgoing = signed;
       unsigned = false;
     }
     // No call is sent if the client has disconnected during a hook or a token request.
@@ -178,8 +182,8 @@ export interface StepTransport {
   /** Sends the calls to the service's own store. */
   readonly ownStore: UpstreamSender;
   readonly clock: Clock;
-  /** Signs one of the calls in place, if the provider requires it. */
-  sign(call: OutgoingCall): Maybe<void>;
+  /** Signs one of the calls in place, if the provider requires it, within its time limits. Returns what remains of them. */
+  sign(call: OutgoingCall, timeouts: UpstreamTimeouts): Maybe<UpstreamTimeouts>;
   countTokens: StepServices['countTokens'];
 }
 
@@ -187,11 +191,15 @@ export interface StepTransport {
 const countMs = 2000;
 
 function stepTransport(ctx: RequestContext, resolved: ResolvedTarget, dispatcher: Dispatcher): StepTransport {
-  const { ownStore, services } = dispatcher;
+  const { ownStore, services, timers } = dispatcher;
+  const { clock } = services;
   const sender = hidingSender(senderOf(resolved, dispatcher.transport), resolved);
   return {
-    ...{ sender, ownStore, clock: services.clock },
-    sign: (call) => signCall(ctx, call, resolved, dispatcher),
+    ...{ sender, ownStore, clock },
+    sign(call, timeouts) {
+      const signing = signCall(ctx, call, resolved, dispatcher);
+      return isPromise(signing) ? signedInTime(signing, timeouts, clock, timers) : timeouts;
+    },
     countTokens: (texts) => services.countTokens(texts, countMs, ctx.identity?.workspaceId).catch(() => roughTokens(texts)),
   };
 }

@@ -2,28 +2,31 @@ import type { UpstreamTimeouts } from '../../contract/provider/upstream.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { Clock } from '../../contract/values/time/clock.ts';
 import type { Timers } from '../../contract/values/time/timers.ts';
-import { type Outgoing, within } from './outgoing-call.ts';
+import { within } from './outgoing-call.ts';
 
 /**
- * Waits for the credential of a call as a part of its time limit, and shortens the limits of the call by the time waited. Rejects with
+ * Waits for the credential of a call as a part of its time limit. Returns the limits of the call without the time waited. Rejects with
  * `request_timeout` when the limit is over. The request for the credential continues, because other calls may wait for it too.
  */
 export async function signedInTime(
-  signing: Promise<Outgoing>,
-  { firstByteMs }: UpstreamTimeouts,
+  signing: Promise<unknown>,
+  timeouts: UpstreamTimeouts,
   clock: Clock,
   timers: Timers,
-): Promise<Outgoing> {
-  if (firstByteMs === 0) return signing;
+): Promise<UpstreamTimeouts> {
+  const { firstByteMs } = timeouts;
   const beganMs = clock.elapsed();
+  if (firstByteMs === 0) {
+    await signing;
+    return timeouts;
+  }
   let cancel = (): void => {};
   const expiry = new Promise<never>((_, reject) => {
     cancel = timers.after(firstByteMs, () => reject(timedOut(firstByteMs)));
   });
   try {
-    const outgoing = await Promise.race([signing, expiry]);
-    const { call } = outgoing;
-    return { ...outgoing, call: { ...call, timeouts: within(call.timeouts, firstByteMs - (clock.elapsed() - beganMs)) } };
+    await Promise.race([signing, expiry]);
+    return within(timeouts, firstByteMs - (clock.elapsed() - beganMs));
   } finally {
     cancel();
   }

@@ -91,10 +91,11 @@ export function openSteps(given: StepOptions): Steps {
       headers,
       body: fixed,
     };
-    if (!request.withoutCredential) await given.sign(signed);
+    const timeouts = request.withoutCredential ? call.timeouts : await given.sign(signed, call.timeouts);
+    if (given.isLeft()) throw new GatewayError('client_closed');
     const upstream: UpstreamCall = {
       ...call,
-      ...signed,
+      ...{ ...signed, timeouts },
       body: fixed ?? (request.body ? bodyOf(request.body as AsyncIterable<Uint8Array>, request.bodyBytes ?? -1) : null),
     };
     const exchange = exchangeStream(given.sender, upstream);

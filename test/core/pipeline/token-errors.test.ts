@@ -93,3 +93,56 @@ it('tokens: a target whose token endpoint does not respond opens its circuit', a
   // Two calls for tokens, then none.
   expect(calls).toEqual([2, 4, 5, 6]);
 });
+
+const vertex = { vertex_auth_type: 'wif', vertex_region: 'us-central1', vertex_project_id: 'p' };
+/** A request of an operation that consists of exchanges. */
+const job = { method: 'GET', path: '/v1/fine_tuning/jobs/7', body: undefined };
+const jobHeaders = { 'x-svc-provider': '@cloud', 'x-svc-request-timeout': '1500' };
+
+it('tokens: an operation of several exchanges ends after its time limit while its token is fetched', async () => {
+  const delays: number[] = [];
+  const timers = {
+    after(delayMs: number, callback: () => void) {
+      delays.push(delayMs);
+      setImmediate(callback);
+      return () => {};
+    },
+  };
+  const gateway = gatewayOf('vertex-ai', vertex, { timers });
+  gateway.script(() => {});
+  const reply = await gateway.send({ ...job, headers: jobHeaders });
+  const message = 'Request exceeded the timeout sent in the request: 1500ms';
+  expect([reply.status, reply.json.error]).toMatchObject([408, { message, code: 'request_timeout' }]);
+  expect([delays, gateway.calls.map((call) => call.tenant)]).toEqual([[1500], ['svc-metadata']]);
+});
+
+it('tokens: the wait for one shortens the time limit of an exchange', async () => {
+  let nowMs = 0;
+  const gateway = gatewayOf('vertex-ai', vertex, { elapsed: () => nowMs });
+  gateway.script(
+    (call, handler) => {
+      nowMs += 600;
+      return replyWith(200, token)(call, handler);
+    },
+    replyWith(404, { error: { message: 'no such job' } }),
+  );
+  const reply = await gateway.send({ ...job, headers: jobHeaders });
+  expect([reply.status, gateway.calls.map((call) => call.timeouts.firstByteMs)]).toEqual([404, [10_000, 900]]);
+});
+
+it('tokens: no exchange begins if the client disconnects while its token is fetched', async () => {
+  const gateway = gatewayOf('vertex-ai', vertex);
+  let leave = (): void => {};
+  gateway.script((call, handler) => {
+    leave();
+    return replyWith(200, token)(call, handler);
+  });
+  await gateway.send({
+    ...{ ...job, headers: jobHeaders },
+    prepare: (sink) => {
+      leave = () => sink.leave();
+    },
+  });
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  expect(gateway.calls.map((call) => call.tenant)).toEqual(['svc-metadata']);
+});

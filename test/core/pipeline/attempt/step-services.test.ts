@@ -25,7 +25,7 @@ const stepsOver = (status: number, resolved = {} as StepOptions['resolved'], sen
     sender,
     ownStore: sender,
     countTokens: async () => 0,
-    sign: () => undefined,
+    sign: (_call, timeouts) => timeouts,
     caller: { organisationId: 'o', workspaceId: 'w', keyId: 'k', userId: null } as StepOptions['caller'],
     isLeft: () => false,
     body: async function* () {},
