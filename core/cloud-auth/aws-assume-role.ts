@@ -1,5 +1,6 @@
 import type { SignServices } from '../contract/provider/sign-services.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
+import { retryAfterMs } from '../contract/values/http/retry-after.ts';
 import { awsOrigin } from './aws-region.ts';
 import type { SessionTag } from './aws-session-tags.ts';
 import { type AwsIdentity, awsSigned } from './aws-sign.ts';
@@ -61,7 +62,7 @@ function stsBody(fields: Readonly<Record<string, string>>): string {
 }
 
 /** The reply is a small XML document whose values need no unescaping: keys, base64 and a date. */
-function identityIn(reply: { readonly status: number; readonly body: Uint8Array }): AwsIdentity {
+function identityIn(reply: Awaited<ReturnType<SignServices['fetch']>>): AwsIdentity {
   const text = Buffer.from(reply.body).toString('utf8');
   const read = (name: string): string | null => new RegExp(`<${name}>([^<]*)</${name}>`).exec(text)?.[1]?.trim() || null;
   if (reply.status !== 200) {
@@ -71,6 +72,7 @@ function identityIn(reply: { readonly status: number; readonly body: Uint8Array 
       // The full STS message names the account and its users, so it goes to the log only.
       message: `The AWS role could not be assumed: ${code}`,
       detail: read('Message') ?? text.slice(0, 500),
+      retryAfterMs: retryAfterMs(reply.headers) ?? undefined,
     });
   }
   const [accessKeyId, secretAccessKey, sessionToken] = ['AccessKeyId', 'SecretAccessKey', 'SessionToken'].map(read);

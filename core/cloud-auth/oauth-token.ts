@@ -2,7 +2,10 @@ import type { SignServices, Token, TokenRequest } from '../contract/provider/sig
 import { Secret } from '../contract/values/credentials/secret.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { headerValuePattern } from '../contract/values/http/http.ts';
+import { retryAfterMs } from '../contract/values/http/retry-after.ts';
 import { isObject, isText, type JsonObject, parseObject } from '../contract/values/json/json.ts';
+
+type TokenReply = Awaited<ReturnType<SignServices['fetch']>>;
 
 /** Lifetime in seconds if the server sends none (RFC 6749 §5.1 only recommends that it does). */
 const lifetimeSeconds = 300;
@@ -36,10 +39,10 @@ export async function askForToken(services: SignServices, request: TokenRequest,
 }
 
 /** Returns the token in a reply to a request of this time. Throws GatewayError as `postForToken` does. */
-export function tokenOf(reply: Awaited<ReturnType<SignServices['fetch']>>, askedAtMs: number, who: string): Token {
+export function tokenOf(reply: TokenReply, askedAtMs: number, who: string): Token {
   const body = parseObject(reply.body);
   const token = body?.access_token;
-  if (reply.status < 200 || reply.status >= 300) throw refusal(reply.status, body, who);
+  if (reply.status < 200 || reply.status >= 300) throw refusal(reply, body, who);
   if (typeof token !== 'string' || token === '') {
     throw new GatewayError('upstream_invalid', { message: `${who}: the token endpoint replied without an access_token` });
   }
@@ -58,7 +61,7 @@ function endOf({ expires_in: lifetime, expires_on: end }: JsonObject, askedAtMs:
 }
 
 /** Statuses below 500 mean that the credentials are not accepted. The same status decides about retries and fallbacks. */
-function refusal(status: number, body: JsonObject | null, who: string): GatewayError {
+function refusal({ status, headers }: TokenReply, body: JsonObject | null, who: string): GatewayError {
   // Endpoints of managed identities send `message` or an object instead.
   const nested = isObject(body?.error) ? body.error.message : body?.message;
   const reasons = [body?.error, body?.error_description ?? nested].filter(isText);
@@ -67,5 +70,6 @@ function refusal(status: number, body: JsonObject | null, who: string): GatewayE
   return new GatewayError('upstream_status', {
     status: status >= 400 ? status : 502,
     message: `${who}: the token endpoint replied with ${status}${words === '' ? '' : `: ${words.slice(0, 500)}`}`,
+    retryAfterMs: retryAfterMs(headers) ?? undefined,
   });
 }

@@ -347,7 +347,7 @@ function addResult(
     upstreamLastByteMs: lastByte,
     ok: reply.kind === 'upgraded' || (reply.kind !== 'error' && status >= 200 && status < 300),
     error,
-    retryAfterMs: reply.kind === 'plain' ? reply.retryAfterMs : null,
+    retryAfterMs: reply.kind === 'plain' ? reply.retryAfterMs : (error?.retryAfterMs ?? null),
     firstByteMs: streamedAtMs === null ? durationMs : Math.max(0, streamedAtMs - given.beganMs),
   });
 }

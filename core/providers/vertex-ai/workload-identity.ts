@@ -4,6 +4,7 @@ import { askForToken, postForToken } from '../../cloud-auth/oauth-token.ts';
 import type { SignServices, Token, TokenRequest } from '../../contract/provider/sign-services.ts';
 import { Secret } from '../../contract/values/credentials/secret.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { retryAfterMs } from '../../contract/values/http/retry-after.ts';
 import { isObject, parseObject } from '../../contract/values/json/json.ts';
 import { type CredentialFile, type ExternalAccount, invalidFile } from './credential-file.ts';
 import { scope } from './service-account.ts';
@@ -59,11 +60,12 @@ async function subjectToken(file: ExternalAccount, services: SignServices): Prom
   if (source.url === undefined) throw invalidFile('credential_source: url or file is expected');
   const headers = Object.entries(source.headers ?? {}).flatMap(([name, value]) => [name.toLowerCase(), value]);
   const request: TokenRequest = { url: source.url, method: 'GET', headers, body: null };
-  const { status, body } = await services.fetch(isMetadata(source.url) ? { ...request, metadata: true } : request);
+  const { status, headers: sent, body } = await services.fetch(isMetadata(source.url) ? { ...request, metadata: true } : request);
   if (status !== 200) {
     throw new GatewayError('upstream_status', {
       message: `${who}: the source of the subject token replied with ${status}`,
       status,
+      retryAfterMs: retryAfterMs(sent) ?? undefined,
     });
   }
   return tokenIn(Buffer.from(body).toString('utf8'), file);
@@ -94,7 +96,7 @@ function tokenIn(text: string, file: ExternalAccount): string {
 /** https://cloud.google.com/iam/docs/reference/credentials/rest/v1/projects.serviceAccounts/generateAccessToken */
 async function impersonated(url: string, file: ExternalAccount, federated: Token, services: SignServices): Promise<Token> {
   const seconds = file.service_account_impersonation?.token_lifetime_seconds ?? 3_600;
-  const { status, body } = await services.fetch({
+  const { status, headers, body } = await services.fetch({
     url,
     method: 'POST',
     headers: ['content-type', 'application/json', 'authorization', `Bearer ${federated.value.reveal()}`],
@@ -111,6 +113,7 @@ async function impersonated(url: string, file: ExternalAccount, federated: Token
   throw new GatewayError('upstream_status', {
     message: `${who}: the service account cannot be impersonated (${status})${reason}`,
     status: status >= 400 ? status : 502,
+    retryAfterMs: retryAfterMs(headers) ?? undefined,
   });
 }
 

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
+import { findHeader } from '../../../core/contract/values/http/http.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { errorReply } from '../../../core/http/write-error.ts';
 import { createHarness, failWith, providerDocument, replyWith, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 
 const managed = { azure_auth_mode: 'managed', azure_resource_name: 'r', azure_deployment_id: 'd' };
@@ -145,4 +147,32 @@ it('tokens: no exchange begins if the client disconnects while its token is fetc
   });
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
   expect(gateway.calls.map((call) => call.tenant)).toEqual(['svc-metadata']);
+});
+
+it('tokens: the delay that a token endpoint requests with its 429 reaches the client', async () => {
+  const gateway = gatewayOf('azure-openai', managed, { errorReply });
+  gateway.script(replyWith(429, { error: 'throttled' }, ['retry-after', '17']));
+  const reply = await gateway.send(request);
+  expect([reply.status, findHeader(reply.headers, 'retry-after')]).toEqual([429, '17']);
+});
+
+it('tokens: a retry waits for the delay that a token endpoint requests', async () => {
+  const delays: number[] = [];
+  const timers = {
+    after(delayMs: number, callback: () => void) {
+      delays.push(delayMs);
+      setImmediate(callback);
+      return () => {};
+    },
+  };
+  const gateway = gatewayOf('azure-openai', managed, { timers });
+  gateway.script(
+    replyWith(429, { error: 'throttled' }, ['retry-after', '17']),
+    replyWith(200, token),
+    replyWith(200, { choices: [] }),
+  );
+  const retry = { attempts: 1, on_status_codes: [429], use_retry_after_header: true };
+  const reply = await gateway.send({ ...request, headers: { 'x-svc-config': JSON.stringify({ retry }) } });
+  expect(reply.status).toBe(200);
+  expect(delays).toContain(17_000);
 });
