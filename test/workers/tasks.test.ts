@@ -176,6 +176,10 @@ describe('check-schema', () => {
     expect(() => checkSchema({ schema: { allOf }, json: null })).toThrow('at most 10000 instructions together');
   });
 
+  it('rejects asynchronous schemas, whose checks would pass every value', () => {
+    expect(() => checkSchema({ schema: { $async: true, type: 'object' }, json: '1' })).toThrow('$async is not supported');
+  });
+
   it('matches patterns of a schema in linear time', () => {
     const pattern = { type: 'string', pattern: '^(a+)+$' };
     expect(checkSchema({ schema: pattern, json: JSON.stringify(`${'a'.repeat(5000)}b`) })).toHaveLength(1);

@@ -33,12 +33,17 @@ export function compile(schema: Readonly<Record<string, unknown>>): ValidateFunc
   const key = JSON.stringify(schema);
   const known = compiled.get(key);
   if (known) return known;
+  // Such a schema would return a promise for each value, which is neither true nor false.
+  if (schema.$async) throw new Error('$async is not supported');
   const { Ajv2020 } = library();
   const validate = new Ajv2020({
     allErrors: true,
     strict: false,
     validateFormats: false,
-    code: { regExp: linearPatterns() },
+    // Ajv prints the code that it made of an invalid schema, up to megabytes.
+    logger: false,
+    // Optimising takes quadratic time: seconds for 16 KB of `oneOf`.
+    code: { regExp: linearPatterns(), optimize: false },
   }).compile(schema);
   compiled.set(key, validate);
   return validate;
