@@ -8,7 +8,9 @@ import { textOf } from '../../contract/values/text/utf8.ts';
 import type { Outgoing } from '../attempt/outgoing-call.ts';
 
 /** Operations whose replies consist of tokens. */
-const estimated: ReadonlySet<string> = new Set(['chatComplete', 'complete', 'embed', 'messages', 'createModelResponse']);
+const estimated: ReadonlySet<string> = new Set([
+  ...['chatComplete', 'complete', 'embed', 'messages', 'createModelResponse', 'compactModelResponse'],
+]);
 
 /** True if the tokens of a reply without counts must be estimated. */
 function isEstimated(ctx: RequestContext): boolean {

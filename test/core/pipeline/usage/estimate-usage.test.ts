@@ -78,6 +78,12 @@ describe('usage of a request whose client disconnects', () => {
     expect(record).toMatchObject({ outcome: 'aborted', ...prompt, outputTokens: 0 });
   });
 
+  it('before a compacted conversation counts the input', async () => {
+    const compact = { path: '/v1/responses/compact', body: { model: '@one/gpt-5', input: 'x'.repeat(40) } };
+    const record = await recordOf(createHarness(), (leave) => [() => setImmediate(leave)], compact);
+    expect(record).toMatchObject({ outcome: 'aborted', ...prompt, outputTokens: 0 });
+  });
+
   it('in the middle of the reply counts the received text', async () => {
     const record = await recordOf(createHarness(), (leave) => [
       (_call, handler) => {
