@@ -2,6 +2,9 @@ import * as v from 'valibot';
 import type { Secret } from '../../contract/values/credentials/secret.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 
+/** Hosts of Google's services. */
+export const googleHosts = /^([a-z0-9-]+\.)+googleapis\.com$/;
+
 const text = v.pipe(v.string(), v.minLength(1));
 
 const serviceAccount = v.looseObject({
@@ -78,10 +81,35 @@ function parse(json: string): CredentialFile | string {
     return 'expected the JSON of a credential file';
   }
   const parsed = v.safeParse(schema, given);
-  if (parsed.success) return parsed.output;
+  if (parsed.success) return sourceProblem(parsed.output) ?? parsed.output;
   const [issue] = parsed.issues;
   const path = issue.path?.map((step) => String(step.key)).join('.') ?? '';
   return path === '' || path === 'type' ? `type: ${issue.message}` : `${path}: expected text`;
+}
+
+/**
+ * Returns the reason why a workload identity cannot be used, or null. The file comes from a tenant. Subject tokens grant access to any
+ * recipient, so they are sent only to Google's own services. Container orchestrators store tokens below two folders, and a file must not make
+ * the gateway read any other file.
+ */
+function sourceProblem(file: CredentialFile): string | null {
+  if (file.type !== 'external_account') return null;
+  const { executable, environment_id: environment, file: path, url } = file.credential_source;
+  if (executable !== undefined) return 'credential_source.executable: not supported. Use url or file';
+  if (environment !== undefined) return 'credential_source.environment_id: AWS as a source is not supported. Use url or file';
+  if (path === undefined && url === undefined) return 'credential_source: url or file is expected';
+  if (path !== undefined && (!/^\/(var\/)?run\/(secrets|service-account)\/[\w./-]+$/.test(path) || path.includes('..'))) {
+    return 'credential_source.file: a token below /var/run/secrets or /var/run/service-account is expected';
+  }
+  for (const field of ['token_url', 'service_account_impersonation_url'] as const) {
+    if (file[field] !== undefined && !isOfGoogle(file[field])) return `${field}: an https address of googleapis.com is expected`;
+  }
+  return null;
+}
+
+function isOfGoogle(url: string): boolean {
+  const { protocol, hostname, username } = URL.parse(url) ?? {};
+  return protocol === 'https:' && username === '' && googleHosts.test(hostname ?? '');
 }
 
 /** Returns the project named in a file, or null. */

@@ -6,17 +6,16 @@ import { Secret } from '../../contract/values/credentials/secret.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { retryAfterMs } from '../../contract/values/http/retry-after.ts';
 import { isObject, parseObject } from '../../contract/values/json/json.ts';
-import { type CredentialFile, type ExternalAccount, invalidFile } from './credential-file.ts';
+import { type CredentialFile, type ExternalAccount, googleHosts, invalidFile } from './credential-file.ts';
 import { scope } from './service-account.ts';
 
 const who = 'vertex-ai error';
-const googleHosts = /^([a-z0-9-]+\.)+googleapis\.com$/;
 const metadataHost = 'http://metadata.google.internal/computeMetadata/v1';
 
 /**
  * Returns a token for a workload with an external identity (https://google.aip.dev/auth/4117). Google's token service exchanges
- * the subject token. If the file names a service account, the result is exchanged for a token of that account. The file comes
- * from a tenant, so both requests go to Google only. Sources on this machine (files, the metadata service of its cloud) are used
+ * the subject token. If the file names a service account, the result is exchanged for a token of that account. `readCredentialFile`
+ * has checked that both requests go to Google only. Sources on this machine (files, the metadata service of its cloud) are used
  * only if the deployment allows its machine identity.
  */
 export async function workloadToken(file: ExternalAccount, services: SignServices): Promise<Token> {
@@ -28,10 +27,10 @@ export async function workloadToken(file: ExternalAccount, services: SignService
     subject_token_type: file.subject_token_type,
     subject_token: await subjectToken(file, services),
   };
-  const federated = await postForToken(services, ofGoogle(file.token_url, 'token_url'), form, who);
+  const federated = await postForToken(services, file.token_url, form, who);
   const impersonation = file.service_account_impersonation_url;
   if (impersonation === undefined) return federated;
-  return impersonated(ofGoogle(impersonation, 'service_account_impersonation_url'), file, federated, services);
+  return impersonated(impersonation, file, federated, services);
 }
 
 /** Requests the token of the machine's own service account, on Google's cloud. */
@@ -53,9 +52,6 @@ export async function machineProject(services: SignServices): Promise<Token> {
 
 async function subjectToken(file: ExternalAccount, services: SignServices): Promise<string> {
   const source = file.credential_source;
-  if (source.executable !== undefined) throw invalidFile('credential_source.executable: not supported. Use url or file');
-  if (source.environment_id !== undefined)
-    throw invalidFile('credential_source.environment_id: AWS as a source is not supported');
   if (source.file !== undefined) return tokenIn(await fileText(source.file, services), file);
   if (source.url === undefined) throw invalidFile('credential_source: url or file is expected');
   const headers = Object.entries(source.headers ?? {}).flatMap(([name, value]) => [name.toLowerCase(), value]);
@@ -74,10 +70,6 @@ async function subjectToken(file: ExternalAccount, services: SignServices): Prom
 /** Reads the file on each call, because orchestrators replace these tokens while they run. */
 async function fileText(path: string, services: SignServices): Promise<string> {
   requireLent(services);
-  // Container orchestrators store tokens below these folders. A tenant's file must not make the gateway read any other file.
-  if (!/^\/(var\/)?run\/(secrets|service-account)\/[\w./-]+$/.test(path) || path.includes('..')) {
-    throw invalidFile('credential_source.file: a token below /var/run/secrets or /var/run/service-account is expected');
-  }
   try {
     return await readFile(path, 'utf8');
   } catch (thrown) {
@@ -115,13 +107,6 @@ async function impersonated(url: string, file: ExternalAccount, federated: Token
     status: status >= 400 ? status : 502,
     retryAfterMs: retryAfterMs(headers) ?? undefined,
   });
-}
-
-/** Subject tokens grant access to any recipient, so they are sent only to Google's own services, even if a file names another address. */
-function ofGoogle(url: string, field: string): string {
-  const { protocol, hostname, username } = URL.parse(url) ?? {};
-  if (protocol === 'https:' && username === '' && googleHosts.test(hostname ?? '')) return url;
-  throw invalidFile(`${field}: an https address of googleapis.com is expected`);
 }
 
 /** True for a file whose subject token is on this machine. Such a file is not a secret, so possession proves nothing. */

@@ -65,6 +65,12 @@ describe('each declared provider setting', () => {
   );
 });
 
+/** A credential file of Google Cloud for workload identity federation. */
+const federated = (more: object) => ({
+  ...{ type: 'external_account', audience: 'a', subject_token_type: 'urn:ietf:params:oauth:token-type:jwt' },
+  ...{ credential_source: { url: 'https://idp.example.com/token' }, ...more },
+});
+
 describe('settings that would fail at call time', () => {
   let plane: Plane;
   beforeAll(async () => {
@@ -80,6 +86,31 @@ describe('settings that would fail at call time', () => {
       'vertex-ai',
       { vertex_service_account_json: { type: 'robot' } },
       /configurations\.vertex_service_account_json: type: expected/,
+    ],
+    [
+      'vertex-ai',
+      { vertex_service_account_json: federated({ credential_source: { environment_id: 'aws1' } }) },
+      /configurations\.vertex_service_account_json: credential_source\.environment_id: AWS as a source is not supported/,
+    ],
+    [
+      'vertex-ai',
+      { vertex_service_account_json: federated({ credential_source: { executable: { command: 'token' } } }) },
+      /credential_source\.executable: not supported\. Use url or file/,
+    ],
+    [
+      'vertex-ai',
+      { vertex_service_account_json: federated({ credential_source: {} }) },
+      /credential_source: url or file is expected/,
+    ],
+    [
+      'vertex-ai',
+      { vertex_service_account_json: federated({ credential_source: { file: '/etc/passwd' } }) },
+      /credential_source\.file: a token below/,
+    ],
+    [
+      'vertex-ai',
+      { vertex_service_account_json: federated({ token_url: 'https://sts.example.com' }) },
+      /token_url: an https address of googleapis\.com/,
     ],
     [
       'azure-openai',
