@@ -34,10 +34,22 @@ export async function machineIdentity(
   const { AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: relative, AWS_CONTAINER_CREDENTIALS_FULL_URI: full } = environment;
   if (relative || full) {
     const url = relative ? `${containerHost}${relative}` : (full as string);
-    const reply = await ask(services, { url, method: 'GET', headers: await containerHeaders(environment), body: null });
+    const request: TokenRequest = { url, method: 'GET', headers: await containerHeaders(environment), body: null };
+    const reply = await ask(services, request).catch((error) => Promise.reject(namingVariable(error, url)));
     return identityOf(jsonOf(reply));
   }
   return instanceIdentity(services);
+}
+
+/** The gate of metadata services refuses other addresses as `forbidden`. That is an error of the deployment, not of the client. */
+function namingVariable(error: unknown, url: string): unknown {
+  if (!(error instanceof GatewayError) || error.code !== 'forbidden') return error;
+  const expected = 'expected a URL of 169.254.170.2, 169.254.170.23 or [fd00:ec2::23]';
+  return new GatewayError('unavailable', {
+    message: 'This machine has no AWS identity',
+    detail: `AWS_CONTAINER_CREDENTIALS_FULL_URI: got ${url.slice(0, 200)}, ${expected}`,
+    cause: error,
+  });
 }
 
 /** The token of the pod identity agent; read each time, because it is replaced while the pod lives. */

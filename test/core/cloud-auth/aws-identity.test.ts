@@ -6,11 +6,13 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { awsIdentity } from '../../../core/cloud-auth/aws-identity.ts';
 import { machineIdentity } from '../../../core/cloud-auth/aws-machine-identity.ts';
 import { createTokenCaches } from '../../../core/cloud-auth/token-cache.ts';
+import { createSignServices } from '../../../core/compose/sign-services.ts';
 import type { SignServices, TokenRequest } from '../../../core/contract/provider/sign-services.ts';
 import { Secret } from '../../../core/contract/values/credentials/secret.ts';
 import { findHeader } from '../../../core/contract/values/http/http.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { awsSettings } from '../../../core/provider-settings/aws.ts';
+import { createTransport } from '../../../core/upstream/transport.ts';
 import { until } from '../../support/until.ts';
 
 type Reply = { status: number; body: string };
@@ -267,6 +269,28 @@ describe('the machine identity on AWS', () => {
     expect(asked).toMatchObject([
       { url: 'http://169.254.170.23/v1/credentials', headers: ['authorization', 'pod-token'], metadata: true },
     ]);
+  });
+
+  it('is missing if the container endpoint is not one of AWS, and the log names the variable', async () => {
+    const transport = createTransport({ trusted: [], machineIdentity: true });
+    onTestFinished(() => transport.close());
+    const parseUrl = () => ({ origin: '', path: '' });
+    const services = createSignServices({ transport, parseUrl, now: Date.now, machineIdentity: true });
+    for (const uri of ['http://127.0.0.1:9911/credentials', 'https://credentials.example.com/', 'nowhere']) {
+      const environment = { AWS_CONTAINER_CREDENTIALS_FULL_URI: uri };
+      await expect(machineIdentity(services, 'us-east-1', environment)).rejects.toMatchObject({
+        ...{ code: 'unavailable', status: 503, message: 'This machine has no AWS identity' },
+        detail: expect.stringContaining(`AWS_CONTAINER_CREDENTIALS_FULL_URI: got ${uri}, expected a URL of 169.254.170.2`),
+      });
+    }
+  });
+
+  it('comes from the identity agent of a pod over IPv6', async () => {
+    const { services, asked } = fakeServices(() => ({ status: 200, body: lent() }), true);
+    const uri = 'http://[fd00:ec2::23]/v1/credentials';
+    const environment = { AWS_CONTAINER_CREDENTIALS_FULL_URI: uri, AWS_CONTAINER_AUTHORIZATION_TOKEN: 'pod-token' };
+    expect(await machineIdentity(services, 'us-east-1', environment)).toEqual(identity);
+    expect(asked).toMatchObject([{ url: uri, headers: ['authorization', 'pod-token'] }]);
   });
 
   it('comes from the token service for the web identity token of a service account', async () => {
