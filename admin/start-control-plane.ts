@@ -136,10 +136,12 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       ? null
       : connectNats(settings.natsUrl, deriveKey(settings.clusterKey, keyPurposes.changeNotice), log, natsUrlReader(settings));
   try {
-    const { apiKeyPepper, auditKey } = await readKeptKeys(database.em(), settings);
-    const firstKeys = await firstStart(settings, { database, vault, apiKeyPepper, auditKey, log });
+    const ofFirstStart = await readKeptKeys(database.em(), settings);
+    const firstKeys = await firstStart(settings, { database, vault, ...ofFirstStart, log });
     // After the first start, which changes no existing data: a first start that fails stores no key.
     await checkKeys(database.em(), settings);
+    // Another process with the two keys in the other order may have filled the database meanwhile.
+    const { apiKeyPepper, auditKey } = await readKeptKeys(database.em(), settings);
     await logReplacement(database.em(), settings, log);
     const publish = (notice: ChangeNotice) => {
       deps.publish?.(notice);
