@@ -32,7 +32,7 @@ export async function checkKeys(em: EntityManager, keys: Keys): Promise<void> {
 export async function checkEncryptionKey(em: EntityManager, keys: EncryptionKeys): Promise<Uint8Array> {
   const key = await requireEncryptionKey(em, keys);
   if ((await find(em, 'ENCRYPTION_KEY')) === null) await add(em, 'ENCRYPTION_KEY', key);
-  await requireDataKeys(em, keys);
+  await requireDataKeys(em, keys, key);
   return requireEncryptionKey(em, keys);
 }
 
@@ -106,14 +106,17 @@ async function keyOfOldest(em: EntityManager, keys: EncryptionKeys): Promise<Uin
 /** Maximum number of rows that an error lists. */
 const listedMax = 10;
 
-async function requireDataKeys(em: EntityManager, keys: EncryptionKeys): Promise<void> {
+async function requireDataKeys(em: EntityManager, keys: EncryptionKeys, current: Uint8Array): Promise<void> {
   const earlier = await dataKeysOfEarlierKeys(em, keys);
   const lost = earlier.filter((row) => openDataKey(keys, row) === null);
   if (lost.length === 0) return;
   const listed = lost.slice(0, listedMax).map(({ id, organisationId }) => `${id} (organisation ${organisationId})`);
   throw new StartError(
-    `ENCRYPTION_KEY: cannot decrypt ${counted(lost.length, 'data key')} (table data_keys), which an earlier key has sealed: ` +
+    `ENCRYPTION_KEY: cannot decrypt ${counted(lost.length, 'data key')} (table data_keys), which another key has sealed: ` +
       `${listed.join(', ')}${lost.length > listedMax ? ', …' : ''}. ` +
-      'Set ENCRYPTION_KEY_PREVIOUS to that key and run `npm run encryption-key`, which seals them with ENCRYPTION_KEY',
+      (current === keys.encryptionKey
+        ? 'Set ENCRYPTION_KEY_PREVIOUS to that key and run `npm run encryption-key`, which seals them with ENCRYPTION_KEY'
+        : 'A run of `npm run encryption-key` with that key was interrupted. Set ENCRYPTION_KEY to the key of that run, and ' +
+          'ENCRYPTION_KEY_PREVIOUS to the key of the database, and run the command again'),
   );
 }

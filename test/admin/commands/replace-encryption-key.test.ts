@@ -135,7 +135,7 @@ describe.each(ruleDatabases)('npm run encryption-key, on %s', (name) => {
       return old;
     });
     await expect(starts(after)).rejects.toThrow(
-      `ENCRYPTION_KEY: cannot decrypt 1 data key (table data_keys), which an earlier key has sealed: ${rows?.id} (organisation ${other})`,
+      `ENCRYPTION_KEY: cannot decrypt 1 data key (table data_keys), which another key has sealed: ${rows?.id} (organisation ${other})`,
     );
     await withPlane(both, async (plane) => expect(linesOf(plane)).toMatchObject([{ level: 'warn' }]));
     expect(await replace(both)).toEqual({ dataKeys: 1, organisations: 1, isRepeated: true });
@@ -206,6 +206,10 @@ describe.each(ruleDatabases)('npm run encryption-key, on %s', (name) => {
       await expect(opened(after)).rejects.toThrow('ENCRYPTION_KEY: cannot decrypt the data key');
       await expect(starts(after)).rejects.toThrow(/^ENCRYPTION_KEY: cannot decrypt/);
       await expect(starts(before)).rejects.toThrow(`(organisation ${tenants[0]})`);
+      // A run with a third key cannot continue, and the error names the keys of the run that can.
+      await expect(replace({ ...both, encryptionKey: newKey() })).rejects.toThrow(
+        'Set ENCRYPTION_KEY to the key of that run, and ENCRYPTION_KEY_PREVIOUS to the key of the database',
+      );
       expect(await replace(both)).toEqual({ dataKeys: 2, organisations: 2, isRepeated: false });
       expect(await opened(after)).toEqual(expected);
       expect(await opened(both)).toEqual(expected);
