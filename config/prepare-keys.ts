@@ -22,6 +22,7 @@ export function prepareKeys(given: Environment): Environment {
   const dataDir = resolve(env.DATA_DIR?.trim() || settingsTable.dataDir.default || '.');
   const filled: Record<string, string | undefined> = { ...env };
   const lost: string[] = [];
+  let earlier: string | null = null;
   try {
     makeFolder(dataDir);
     // Both are checked before either is written, so that a failed start does not leave a single key.
@@ -34,7 +35,10 @@ export function prepareKeys(given: Environment): Environment {
           `restore the file, set ${name}, or move the folder away to start with empty data`,
       );
     }
-    if (lost.length === 0) for (const { name, file } of missing) filled[name] = readOrCreate(join(dataDir, file));
+    if (lost.length === 0) {
+      for (const { name, file } of missing) filled[name] = readOrCreate(join(dataDir, file));
+      earlier = readEarlier(env, filled, dataDir);
+    }
   } catch (error) {
     throw new SettingsError(
       [`DATA_DIR: got ${JSON.stringify(dataDir)}, expected a folder that this process can write (${(error as Error).message})`],
@@ -42,7 +46,6 @@ export function prepareKeys(given: Environment): Environment {
     );
   }
   if (lost.length > 0) throw new SettingsError(lost);
-  const earlier = readEarlier(env, filled, dataDir);
   if (earlier !== null) filled[previousKey.name] = earlier;
   const unusable = (earlier === null ? missing : [...missing, previousKey]).filter(
     ({ name, type }) => !v.is(type.schema, filled[name]),

@@ -70,4 +70,10 @@ describe('a generated ENCRYPTION_KEY', () => {
     expect(start).toThrow(`ENCRYPTION_KEY_PREVIOUS: the file ${previous} contains no valid key`);
     expect(start).not.toThrow('hunter2');
   });
+
+  it('names DATA_DIR if the file of an earlier key cannot be read', () => {
+    prepareKeys({ DATA_DIR: dataDir });
+    mkdirSync(previous);
+    expect(() => prepareKeys({ DATA_DIR: dataDir })).toThrow(/^DATA_DIR: got ".*", expected a folder .*\(EISDIR: /);
+  });
 });
