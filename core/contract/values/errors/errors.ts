@@ -104,7 +104,7 @@ export const errorTable = {
     'service_unavailable',
     'A credential of the provider cannot be read from its secret manager',
   ),
-  // Of the provider like its own failures, so that circuits open.
+  // The source is the provider, so that circuits count the error.
   token_unavailable: row(503, 'upstream', true, 'service_unavailable', 'A token for the provider cannot be fetched'),
   draining: row(503, 'gateway', true, 'service_unavailable', 'This gateway is shutting down. Try again'),
   internal: row(500, 'gateway', false, 'internal_error', 'Something went wrong'),
