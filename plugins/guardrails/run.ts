@@ -99,8 +99,9 @@ export function runGuardrails(
   // Most configs have one scope.
   const subjects: ReadSubject[] = [];
   const subjectOf = (check: PreparedCheck, side: Side): ReadSubject => {
-    for (const known of subjects) if (known.scope === check.scope) return known;
-    const subject = toSubject(ctx, side, body, check.scope, facts);
+    const read = factsFor(check, facts);
+    for (const known of subjects) if (known.scope === check.scope && known.address === read.address) return known;
+    const subject = toSubject(ctx, side, body, check.scope, read);
     subjects.push(subject);
     return subject;
   };
@@ -108,7 +109,7 @@ export function runGuardrails(
     if (isUnread && !check.readsNoText) return cannotRun(check, guardrail, unreadText, clock);
     if (!check.isChained) return runCheck(check, guardrail, subjectOf(check, guardrail.side), facts, clock);
     const result = after(chain, (current) =>
-      runCheck(check, guardrail, toSubject(ctx, guardrail.side, current, check.scope, facts), facts, clock),
+      runCheck(check, guardrail, toSubject(ctx, guardrail.side, current, check.scope, factsFor(check, facts)), facts, clock),
     );
     chain = after(chain, (current) => after(result, (done) => done.body ?? current));
     return result;
@@ -124,6 +125,13 @@ export function runGuardrails(
   return after(all(pending), (results) => after(chain, (changed) => ({ results, body: changed })));
 }
 
+/** On a typed route, texts in the address are not part of the message whose form a check demands: they can neither meet nor miss it. */
+function factsFor({ demandsForm }: PreparedCheck, facts: BodyFacts): BodyFacts {
+  return demandsForm && facts.operation !== null && facts.address !== undefined ? { ...facts, address: noTexts } : facts;
+}
+
+const noTexts: readonly TextPart[] = [];
+
 function isJudged({ readsNoText, demandsForm }: PreparedCheck, { isReadable, isFile }: BodyFacts): boolean {
   return readsNoText || (isReadable && !(isFile && demandsForm));
 }
@@ -138,6 +146,7 @@ interface ReadSubject extends Subject {
   readonly scope: Scope;
   /** True: the body is nested too deeply, so that it has no texts here. */
   readonly isUnread: boolean;
+  readonly address: readonly TextPart[] | undefined;
 }
 
 /** Checks of a guardrail begin together, so it takes as long as the slowest; those in a chain also wait for the ones before. */
@@ -169,6 +178,7 @@ function toSubject(
   return {
     scope,
     isUnread,
+    address,
     ctx,
     side,
     body,

@@ -58,4 +58,11 @@ describe('guardrails of a typed route', () => {
     expect(await ask(`${route}?q=to%20ada@example.com`, redacts, chat)).toEqual([446, 0]);
     expect((await ask(`${route}?q=to%20ada`, redacts, chat))[0]).toBe(200);
   });
+
+  it('is judged by the form of its messages, not by texts in the query', async () => {
+    const demands = { 'default.contains': { words: ['approved'], operator: 'any' }, deny: true };
+    const isWord = { 'default.regexMatch': { rule: '^[a-z]+$' }, deny: true };
+    expect(await ask(`${route}?q=it+is+approved`, demands, chat)).toEqual([446, 0]);
+    expect(await ask(`${route}?include[]=usage`, isWord, chat)).toEqual([200, 1]);
+  });
 });
