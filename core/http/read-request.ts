@@ -42,7 +42,8 @@ export function compileRequestRules(
     ['transfer-encoding', transferEncoding],
     [passedNetworks, passed],
   ]);
-  for (const name of ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key']) kinds.set(name, kinds.size);
+  // Providers could read the body by the other of two types.
+  for (const name of ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'content-type']) kinds.set(name, kinds.size);
   let kindsCount = kinds.size;
   for (const name of ['api-key', 'config', 'provider', 'virtual-key']) {
     // One kind for all prefixes, so that two keys under different prefixes count as duplicates.

@@ -53,6 +53,7 @@ const refusedByUs: [what: string, bytes: string, status: number, param: string |
     'x-svc-virtual-key',
     'x-other-api-key',
     'x-other-config',
+    'content-type',
   ].map((name): [string, string, number, string] => [`${name} twice`, get(`${name}: a\r\nb: c\r\n${name}: a\r\n`), 400, name]),
   ['its own entry in cdn-loop', get('CDN-Loop: a; b=1\r\nCDN-Loop: c, svc-gateway-1\r\n'), 508, null],
   ['a key under two prefixes', get('x-svc-api-key: a\r\nx-other-api-key: b\r\n'), 400, 'x-other-api-key'],
