@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { leasesBody } from '../../core/contract/protocol/limits/leases.ts';
+import { issueText } from '../../core/contract/values/errors/input-issues.ts';
 import { invalid } from '../http/errors.ts';
 import type { AdminServices } from '../http/route.ts';
 import { endHolders, grantLeases } from './ledger.ts';
@@ -17,7 +18,7 @@ export async function serveLeases(
     throw invalid('body: not valid JSON');
   }
   const parsed = v.safeParse(leasesBody, body, { abortEarly: true });
-  if (!parsed.success) throw invalid(`${v.getDotPath(parsed.issues[0]) ?? 'body'}: ${parsed.issues[0].message}`);
+  if (!parsed.success) throw invalid(issueText(parsed.issues[0], 'body'));
   const { asks, holder, endedHolders } = parsed.output;
   await endHolders(database, endedHolders);
   const grants = await grantLeases(database, asks, clock.now(), holder);

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { EntityLimits } from '../contract/plugin/context.ts';
 import { budgetTypes, rateTypes, rateUnits } from '../contract/protocol/limits/limit-kinds.ts';
+import { pathOf, reasonOf } from '../contract/values/errors/input-issues.ts';
 import type { JsonObject } from '../contract/values/json/json.ts';
 import { plainAddress } from '../contract/values/text/email-address.ts';
 import { invalid, skewSeconds, subjectOf } from './read-token.ts';
@@ -35,7 +36,9 @@ const claims = v.object({
   scopes: v.optional(scopeNames),
   defaults: v.optional(
     v.object({
-      config_id: v.optional(v.nullable(v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{0,255}$/, 'the slug or id of a config')))),
+      config_id: v.optional(
+        v.nullable(v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{0,255}$/, 'the slug or id of a config is expected'))),
+      ),
       metadata: v.optional(
         v.pipe(
           v.record(text(128), v.pipe(v.string(), v.maxLength(128))),
@@ -81,7 +84,7 @@ export function readClaims(payload: JsonObject, keyId: string, nowMs: number): C
   if (!parsed.success) {
     const [issue] = parsed.issues;
     // The text never contains the value, because it is part of replies and the audit trail.
-    throw invalid(`the claim ${v.getDotPath(issue) ?? ''} is invalid: expected ${issue.expected ?? issue.message}`);
+    throw invalid(`the claim ${pathOf(issue, 'payload')} is invalid: ${reasonOf(issue)}`);
   }
   const sent = parsed.output;
   const workspace = sent.svc_workspace ?? sent.workspace_slug;

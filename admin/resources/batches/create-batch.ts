@@ -1,12 +1,13 @@
 import * as v from 'valibot';
 import { ownFilePrefix, ownStoreProvider } from '../../../core/contract/provider/own-store.ts';
+import { issueText, pathOf } from '../../../core/contract/values/errors/input-issues.ts';
 import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import { newId } from '../../db/new-id.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { addJob } from '../../jobs/add-job.ts';
 import { findFile, managerOf } from '../files/find-file.ts';
 import type { Owner } from '../files/owner.ts';
-import { badField } from '../files/store-error.ts';
+import { badField, StoreError } from '../files/store-error.ts';
 import { type Batch, batches } from './entity.ts';
 import { createBatchBody, createRequest } from './schema.ts';
 
@@ -21,7 +22,7 @@ export async function createBatch(services: AdminServices, owner: Owner, sent: u
   const parsed = v.safeParse(createBatchBody, request.batch);
   if (!parsed.success) {
     const [issue] = parsed.issues;
-    throw badField(v.getDotPath(issue) ?? 'body', issue.message);
+    throw new StoreError(400, issueText(issue, 'body', createBatchBody), pathOf(issue, 'body'));
   }
   const body = parsed.output;
   if (!body.input_file_id.startsWith(ownFilePrefix)) {

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { issueText, pathOf } from '../../../core/contract/values/errors/input-issues.ts';
 import { lineTooLong, textLines } from '../../../core/contract/values/text/text-lines.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { readFileBytes } from '../files/file-bytes.ts';
@@ -96,8 +97,8 @@ function parseLine(text: string, number: number, batch: Batch, seen: Set<string>
   }
   const parsed = v.safeParse(batchLine, value);
   if (!parsed.success) {
-    const path = v.getDotPath(parsed.issues[0]) ?? null;
-    return issue('invalid_request', `${path ?? 'line'}: ${parsed.issues[0].message}`, path);
+    const [first] = parsed.issues;
+    return issue('invalid_request', issueText(first, 'line'), pathOf(first, '') || null);
   }
   const { custom_id: customId, url, body } = parsed.output;
   if (url !== batch.endpoint)

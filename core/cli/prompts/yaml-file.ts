@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import * as v from 'valibot';
 import { type Document, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
+import { isUnknownKey, pathOf, reasonOf } from '../../contract/values/errors/input-issues.ts';
 
 /** An error at a line of a file. */
 export class FileError extends Error {
@@ -36,7 +37,7 @@ export async function readYamlFile<Content>(
     throw new FileError(
       shown,
       lineOf(keys),
-      `${v.getDotPath(issue) ?? 'file'}: ${issue.expected === 'never' ? 'unknown member' : issue.message}`,
+      `${pathOf(issue, 'file')}: ${isUnknownKey(issue) ? 'unknown member' : reasonOf(issue)}`,
     );
   }
   return { path: shown, content: parsed.output, lineOf };

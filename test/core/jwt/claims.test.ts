@@ -144,15 +144,15 @@ describe('the defaults claim', () => {
   });
 
   it.each([
-    [{ defaults: 'x' }, 'defaults'],
-    [{ defaults: { config_id: 7 } }, 'defaults.config_id'],
-    [{ defaults: { config_id: '../xxx' } }, 'defaults.config_id'],
-    [{ defaults: { metadata: { team: 7 } } }, 'defaults.metadata.team'],
-    [{ defaults: { metadata: { team: 'x'.repeat(129) } } }, 'defaults.metadata.team'],
-  ])('is rejected as %j, naming the claim without its value', async (claims, path) => {
+    [{ defaults: 'x' }, 'defaults is invalid: expected object, received string'],
+    [{ defaults: { config_id: 7 } }, 'defaults.config_id is invalid: expected string, received number'],
+    [{ defaults: { config_id: '../xxx' } }, 'defaults.config_id is invalid: the slug or id of a config is expected'],
+    [{ defaults: { metadata: { team: 7 } } }, 'defaults.metadata.team is invalid: expected string, received number'],
+    [{ defaults: { metadata: { team: 'x'.repeat(129) } } }, 'defaults.metadata.team is invalid: at most 128 characters'],
+  ])('is rejected as %j, naming the claim without its value', async (claims, text) => {
     const error = await test.refusal(test.sign(claims));
     expect(error.status).toBe(401);
-    expect(error.message).toContain(path);
+    expect(error.message).toContain(`the claim ${text}`);
     expect(error.message).not.toContain('xxx');
   });
 });
@@ -176,11 +176,11 @@ describe('the limits claim', () => {
 
   it.each([
     [{ usage_limits: { type: 'cost', credit_limit: 1 } }, 'usage_limits'],
-    [{ usage_limits: [{ type: 'requests', credit_limit: 1 }] }, 'usage_limits.0.type'],
-    [{ usage_limits: [{ type: 'cost', credit_limit: -1 }] }, 'usage_limits.0.credit_limit'],
-    [{ usage_limits: [{ type: 'cost', credit_limit: 1, status: 'asleep' }] }, 'usage_limits.0.status'],
-    [{ rate_limits: [{ type: 'requests', unit: 'rpy', value: 1 }] }, 'rate_limits.0.unit'],
-    [{ rate_limits: [{ type: 'requests', unit: 'rpm', value: 1.5 }] }, 'rate_limits.0.value'],
+    [{ usage_limits: [{ type: 'requests', credit_limit: 1 }] }, 'usage_limits[0].type'],
+    [{ usage_limits: [{ type: 'cost', credit_limit: -1 }] }, 'usage_limits[0].credit_limit'],
+    [{ usage_limits: [{ type: 'cost', credit_limit: 1, status: 'asleep' }] }, 'usage_limits[0].status'],
+    [{ rate_limits: [{ type: 'requests', unit: 'rpy', value: 1 }] }, 'rate_limits[0].unit'],
+    [{ rate_limits: [{ type: 'requests', unit: 'rpm', value: 1.5 }] }, 'rate_limits[0].value'],
     [{ rate_limits: [1, 2].map((value) => ({ type: 'requests', unit: 'rpm', value })) }, 'rate_limits'],
   ])('is rejected if malformed: %j', async (claims, path) => {
     const error = await test.refusal(test.sign(claims));

@@ -92,6 +92,17 @@ describe.each(ruleDatabases)('files and batches of the service, on %s', (name) =
     expect([batch.status, batch.errors?.data?.at(-1)?.code]).toEqual(['failed', code]);
   });
 
+  it('own batches: an invalid line is reported with its field and what is expected', async () => {
+    const { method: _, ...unnamed } = line('a');
+    const lines = [unnamed, { ...line('b'), custom_id: 7 }, 7];
+    const batch = await ended((await create((await upload(lines.map((one) => JSON.stringify(one)).join('\n'))).id)).id);
+    expect(batch.errors?.data?.map(({ message, param }) => [param, message])).toEqual([
+      ['method', 'method: required'],
+      ['custom_id', 'custom_id: expected string, received number'],
+      [null, 'line: expected object, received number'],
+    ]);
+  });
+
   const nested = (depth: number) =>
     jsonl([line('x')]).replace('"content":"x"', () => `"content":${'['.repeat(depth)}${']'.repeat(depth)}`);
 
@@ -266,6 +277,15 @@ describe.each(ruleDatabases)('files and batches of the service, on %s', (name) =
       status: 400,
       param: 'provider_options.model',
     });
+    for (const [wrong, param, text] of [
+      [{ ...provided, input_file_id: undefined }, 'input_file_id', 'input_file_id: required'],
+      [{ ...provided, input_file_id: 7 }, 'input_file_id', 'input_file_id: expected string, received number'],
+      [{ ...provided, metadata: { team: 'x'.repeat(513) } }, 'metadata.team', 'metadata.team: at most 512 characters'],
+      [{ ...provided, endpont: 'x' }, 'endpont', 'endpont: unknown key; did you mean endpoint?'],
+    ] as const) {
+      const message = expect.stringMatching(new RegExp(`${text.replace('?', '\\?')}$`));
+      await expect(client.batches.create(wrong as never)).rejects.toMatchObject({ status: 400, param, message });
+    }
     await expect(create('file-of-a-provider')).rejects.toMatchObject({ status: 400, param: 'input_file_id' });
     await expect(create(file.id, { 'x-svc-api-key': 'no', 'x-svc-provider': gateway.workspaceKey })).rejects.toMatchObject({
       status: 400,

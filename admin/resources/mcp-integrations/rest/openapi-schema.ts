@@ -4,16 +4,12 @@ import { oneOf } from '../../../../core/contract/values/text/one-of.ts';
 const text = v.string('a text is expected');
 const flag = v.optional(v.boolean('true or false is expected'));
 const object = v.record(text, v.unknown(), 'an object is expected');
-const isRequired = 'required';
 
 /** The members of an OpenAPI document that tools are made of. All others are ignored. */
 export const openApiDocument = v.looseObject(
   {
     openapi: v.pipe(text, v.regex(/^3\.[12](\.|$)/, 'OpenAPI 3.0, 3.1 or 3.2, or Swagger 2.0, is expected')),
-    info: v.looseObject(
-      { title: v.optional(text, ''), version: v.optional(text, ''), description: v.optional(text) },
-      isRequired,
-    ),
+    info: v.looseObject({ title: v.optional(text, ''), version: v.optional(text, ''), description: v.optional(text) }),
     servers: v.optional(
       v.array(
         v.looseObject({ url: text, variables: v.optional(v.record(text, v.looseObject({ default: text }))) }),
@@ -57,5 +53,5 @@ export type OpenApiParameter = v.InferOutput<typeof openApiParameter>;
 export const openApiBody = v.looseObject({
   description: v.optional(text),
   required: flag,
-  content: v.record(text, v.looseObject({ schema: v.optional(v.union([object, v.boolean()])) }), isRequired),
+  content: v.record(text, v.looseObject({ schema: v.optional(v.union([object, v.boolean()])) })),
 });

@@ -1,6 +1,7 @@
 import { upgrade } from '@scalar/openapi-upgrader';
 import * as v from 'valibot';
 import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml';
+import { pathOf, reasonOf } from '../../../../core/contract/values/errors/input-issues.ts';
 import { messageOf } from '../../../../core/contract/values/errors/message-of.ts';
 import { isObject, type JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { isStorable } from '../../../../core/contract/values/json/storable-json.ts';
@@ -22,8 +23,8 @@ export function readOpenApi(sent: string | JsonObject): OpenApiDocument {
   const parsed = v.safeParse(openApiDocument, upgraded(value));
   if (parsed.success) return requireFew(parsed.output);
   const [issue] = parsed.issues;
-  const path = (issue.path ?? []).map(({ key }) => `.${String(key)}`).join('');
-  throw invalid(`${documentField}${path}: ${issue.received === 'undefined' ? 'required' : issue.message}`);
+  const path = [documentField, pathOf(issue, '')].filter(Boolean).join('.');
+  throw invalid(`${path}: ${reasonOf(issue)}`);
 }
 
 /** Throws AB01 for more operations than a reply can list without a delay of other requests. */

@@ -6,6 +6,7 @@ import {
   type RestOperation,
   type RestParameter,
 } from '../../../../core/contract/protocol/mcp/mcp-rest.ts';
+import { pathOf, reasonOf } from '../../../../core/contract/values/errors/input-issues.ts';
 import { isObject } from '../../../../core/contract/values/json/json.ts';
 import type { ListedOperation } from './list-operations.ts';
 import {
@@ -173,6 +174,6 @@ function parsed<T>(schema: v.GenericSchema<unknown, T>, value: unknown, path: st
   const found = v.safeParse(schema, value);
   if (found.success) return found.output;
   const [issue] = found.issues;
-  const at = [path, v.getDotPath(issue)].filter(Boolean).join('.');
-  throw new OperationError(`${at === '' ? '' : `${at}: `}${issue.received === 'undefined' ? 'required' : issue.message}`);
+  const at = [path, pathOf(issue, '')].filter(Boolean).join('.');
+  throw new OperationError(`${at === '' ? '' : `${at}: `}${reasonOf(issue)}`);
 }

@@ -22,7 +22,9 @@ describe('a document', () => {
     ['no info', { openapi: '3.1.0', paths: {} }, 'document.info: required'],
     ['no paths', { openapi: '3.1.0', info: {} }, 'document.paths: required'],
     ['a relative path', documentOf({ pets: {} }), 'document.paths.pets: a path begins with /'],
-    ['a server without a URL', documentOf({}, { servers: [{}] }), 'document.servers.0.url: required'],
+    ['info of another type', documentOf({}, { info: 5 }), 'document.info: expected object, received number'],
+    ['a server without a URL', documentOf({}, { servers: [{}] }), 'document.servers[0].url: required'],
+    ['a server of another type', documentOf({}, { servers: [5] }), 'document.servers[0]: expected object, received number'],
     ['U+0000', documentOf({}, { info: { title: 'a\0' } }), 'document: a text contains U+0000'],
     [
       'many levels',
@@ -185,6 +187,12 @@ describe('an operation', () => {
     ],
     ['a circle', { parameters: [{ $ref: '#/paths/~1pets/get/parameters/0' }] }, 'refers to itself'],
     ['a parameter without a name', { parameters: [{ in: 'query' }] }, 'parameters[0].name: required'],
+    ['a parameter of another type', { parameters: [null] }, 'parameters[0]: expected object, received null'],
+    [
+      'a schema of another type',
+      { parameters: [{ ...inPath, schema: 5 }] },
+      'parameters[0].schema: expected object or boolean, received number',
+    ],
     [
       'an unknown place',
       { parameters: [{ name: 'a', in: 'body' }] },

@@ -89,6 +89,7 @@ describe('npm run prompts', () => {
     write('prompts/pp-c.yaml', 'name: C\ntext: hi\nmodle: gpt-5\n');
     write('prompts/pp-d.yaml', 'name: D\ntext: [unclosed\n');
     write('prompts/pp-e.yaml', 'name: E\n');
+    write('prompts/pp-f.yaml', 'name: F\ntext: 7\n');
     const { code, lines } = await run('apply');
     expect(code).toBe(2);
     expect(lines).toEqual([
@@ -97,6 +98,7 @@ describe('npm run prompts', () => {
       'prompts/pp-c.yaml:3: modle: unknown member',
       expect.stringMatching(/^prompts\/pp-d\.yaml:\d: /),
       'prompts/pp-e.yaml:1: file: one of messages, text and raw is expected',
+      'prompts/pp-f.yaml:2: text: expected string, received number',
     ]);
     for (const name of ['pp-b', 'pp-c', 'pp-d', 'pp-e']) rmSync(join(folder, `prompts/${name}.yaml`));
     rmSync(join(folder, 'partials/pp-a.yaml'));
