@@ -80,6 +80,8 @@ export interface AdminRoute {
   readonly protocol?: ReplyProtocol;
   /** Set on `POST` routes whose repeated requests run again, also with the same `idempotency-key`, because they change nothing or store nothing twice. */
   readonly runsAgain?: true;
+  /** Set on `PUT`, `PATCH` and `DELETE` routes that never call `match`, because what they change has no version. */
+  readonly hasNoVersion?: true;
   /** Action of the audit entry: `create`, `update`, … */
   readonly action: string;
   readonly query: v.GenericSchema;

@@ -14,7 +14,14 @@ import { RawReply } from './reply/raw-reply.ts';
 import { unusedHeader, unusedSettings } from './reply/unused-settings.ts';
 import { errorReply, toAdminError } from './reply/write-error.ts';
 import { readJsonBody } from './request/read-body.ts';
-import { matchRevision, namesOf, type ReadCall, readCall, workspaceOfUnchecked } from './request/read-call.ts';
+import {
+  matchRevision,
+  namesOf,
+  type ReadCall,
+  readCall,
+  requireNoCondition,
+  workspaceOfUnchecked,
+} from './request/read-call.ts';
 import { readPath } from './request/read-query.ts';
 import { RequestAudit } from './request-audit.ts';
 import type { AdminCall, AdminRoute, AdminServices, Write } from './route.ts';
@@ -87,6 +94,8 @@ class RouteCall {
   readonly #services: AdminServices;
   readonly #c: Context;
   #caller: Actor | null = null;
+  /** True after `match`. */
+  #hasMatched = false;
   /** The body as sent, before it is checked. */
   #sent: unknown;
 
@@ -218,7 +227,10 @@ class RouteCall {
       unused: (...paths) => {
         this.#unused.push(...paths);
       },
-      match: (revision) => matchRevision(request.header('if-match'), revision),
+      match: (revision) => {
+        this.#hasMatched = true;
+        matchRevision(request.header('if-match'), revision);
+      },
       claim: async (tx) => repeat?.claim(tx),
       release: async () => repeat?.release(),
       write: async (work) => {
@@ -236,6 +248,7 @@ class RouteCall {
             change.about(row);
           };
           const result = await work({ ...change, about });
+          if (!this.#hasMatched) requireNoCondition(request.header('if-match'));
           const item = itemOf(rows.at(-1), workspaceId);
           if (item === null) return result;
           await change.tx.flush();

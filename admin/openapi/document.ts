@@ -121,7 +121,8 @@ function operationOf(route: AdminRoute | PublicRoute, shared: SharedSchemas, hea
   const hasOAuthErrors = !('scopes' in route) && route.hasOAuthErrors === true;
   const ofOAuth = hasOAuthErrors ? oauthReplies : {};
   const runsOnce = route.method === 'POST' && 'scopes' in route && !route.runsAgain;
-  const replying: Replying = { method: route.method, isPublic, hasBody: route.body !== null, runsOnce };
+  const hasVersion = 'scopes' in route && route.method !== 'GET' && route.method !== 'POST' && !route.hasNoVersion;
+  const replying: Replying = { method: route.method, isPublic, hasBody: route.body !== null, runsOnce, hasVersion };
   const query = route.query === undefined ? [] : queryParameters(route.query, operationId, shared);
   const reply = describe(route.reply, 'output', `${operationId}Reply`, shared);
   const also = route.alsoProduces ? { [route.alsoProduces]: { schema: { type: 'string' } } } : {};
@@ -193,7 +194,7 @@ function inQuery(schema: JsonSchema): JsonSchema {
   return isFreeText ? { ...schema, pattern: noControlCharacters.requirement.source } : schema;
 }
 
-function headerParameters({ method, isPublic, runsOnce }: Replying): Parameter[] {
+function headerParameters({ isPublic, runsOnce, hasVersion }: Replying): Parameter[] {
   const header = (name: string, description: string): Parameter => ({
     name,
     in: 'header',
@@ -203,9 +204,9 @@ function headerParameters({ method, isPublic, runsOnce }: Replying): Parameter[]
   });
   if (isPublic) return [];
   if (runsOnce) return [header('idempotency-key', 'A request with the same key is executed once in 24 hours')];
-  return method === 'GET' || method === 'POST'
-    ? []
-    : [header('if-match', 'The `etag` of the expected version; if another version is current, the reply is 412')];
+  return hasVersion
+    ? [header('if-match', 'The `etag` of the expected version; if another version is current, the reply is 412')]
+    : [];
 }
 
 function bodyOf(

@@ -10,6 +10,8 @@ export interface Replying {
   readonly hasBody: boolean;
   /** True if a request with an `idempotency-key` is executed once. */
   readonly runsOnce: boolean;
+  /** True if `if-match` is compared with the version of the item. */
+  readonly hasVersion: boolean;
 }
 
 /** Body of every refusal of the control plane. */
@@ -50,11 +52,7 @@ const failures: Readonly<Record<string, readonly [status: number, text: string, 
   ],
   MethodNotAllowed: [405, 'The path has no such method; `allow` lists its methods (AB01)', always],
   Conflict: [409, 'The name or slug is taken, other items depend on it, or it was changed in the meantime (AB07)', changes],
-  Changed: [
-    412,
-    '`if-match` does not match the current version (AB12)',
-    ({ method }) => changes({ method }) && method !== 'POST',
-  ],
+  Changed: [412, '`if-match` does not match the current version (AB12)', ({ hasVersion }) => hasVersion],
   BodyTooLarge: [413, 'The body is larger than 1 MiB (AB01)', ({ hasBody, method }) => hasBody || method !== 'GET'],
   TargetTooLong: [414, 'The path and query are longer than 8,192 bytes (AB01)', always],
   KeyReused: [422, 'The `idempotency-key` was used for another request (AB01)', ({ runsOnce }) => runsOnce],

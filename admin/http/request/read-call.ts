@@ -72,6 +72,12 @@ export function matchRevision(wanted: string | undefined, revision: number): voi
     throw new AdminError('AB12', 'if-match: the item has changed since this version. Read it again');
 }
 
+/** Throws AB01 for an `if-match` that nothing was compared with: the change must not happen as if the condition were met. */
+export function requireNoCondition(wanted: string | undefined): void {
+  if (wanted !== undefined && wanted.trim() !== '*')
+    throw invalid('if-match: this request changes nothing that has a version. Leave the header out');
+}
+
 /** Returns true if a list of entity tags names the revision. SCIM has weak tags: a revision identifies the item either way. */
 export function namesRevision(tags: string, revision: number): boolean {
   return tags.split(',').some((tag) => tag.trim().replace(/^W\//, '') === `"${revision}"`);

@@ -56,6 +56,7 @@ export const agentIntegrationDetailRoutes: readonly AdminRoute[] = [
     ...shared,
     method: 'PUT',
     path: `${item}/skills`,
+    hasNoVersion: true,
     summary: 'Enable and disable skills in the cards of all servers of an agent integration',
     scopes: ['agent_integration_skills.update'],
     action: 'update-skills',

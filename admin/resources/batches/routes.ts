@@ -11,6 +11,7 @@ export const batchRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'PUT',
     path: '/batches/:id',
+    hasNoVersion: true,
     summary: 'Record which file holds the output of a batch of a provider',
     reply: v.strictObject({ id: v.string(), object: v.literal('batch'), internal_output_file_id: v.nullable(v.string()) }),
     scopes: ['completions.write'],

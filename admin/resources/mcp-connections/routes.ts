@@ -63,6 +63,7 @@ export const mcpConnectionRoutes: readonly AdminRoute[] = [
   defineRoute({
     ...shared,
     method: 'DELETE',
+    hasNoVersion: true,
     summary: 'Delete the connection of a user to an MCP server with its tokens. Without `user_id`, that of the caller',
     action: 'delete',
     query: removeQuery,

@@ -33,6 +33,7 @@ export const toolApprovalRoutes: readonly AdminRoute[] = [
   defineRoute({
     ...shared,
     method: 'PUT',
+    hasNoVersion: true,
     summary: 'Approve tools of an MCP integration as displayed, or withdraw approvals',
     scopes: scopes('update'),
     action: 'approve-tools',

@@ -46,6 +46,7 @@ export const mcpCapabilityRoutes: readonly AdminRoute[] = [
     ...shared,
     method: 'PUT',
     path: `${item}/capabilities`,
+    hasNoVersion: true,
     summary: 'Enable and disable capabilities for every server of an MCP integration',
     scopes: scopes('update'),
     action: 'update-capabilities',

@@ -60,6 +60,7 @@ export const oauthGrantRoutes: readonly AdminRoute[] = [
     ...shared,
     method: 'DELETE',
     path: '/oauth/grants/:grantId',
+    hasNoVersion: true,
     summary: 'End the access of an OAuth client that the signed-in user gave',
     action: 'revoke',
     reply: v.strictObject({ success: v.literal(true) }),

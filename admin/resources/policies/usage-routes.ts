@@ -146,6 +146,7 @@ export const usagePolicyRoutes: readonly AdminRoute[] = [
     ...shared,
     method: 'PUT',
     path: `${item}/entities/:entityId/reset`,
+    hasNoVersion: true,
     summary: 'Set a counter of a usage limit policy to zero',
     scopes: ['policies.update'],
     action: 'reset',

@@ -151,6 +151,7 @@ export const reconciliationRoutes: readonly AdminRoute[] = [
     ...shared,
     method: 'DELETE',
     path: '/ledger/reconciliations/:reconciliationId',
+    hasNoVersion: true,
     summary: 'Delete a reconciliation',
     scopes: ['organisation_integrations.update'],
     action: 'delete',

@@ -100,6 +100,7 @@ export const scimWorkspaceRoutes: readonly AdminRoute[] = [
     ...ofMappings,
     method: 'DELETE',
     path: '/scim/workspaces/:scimWorkspaceGroupId',
+    hasNoVersion: true,
     scopes: ['organisation_settings.update'],
     action: 'delete',
     summary: 'Unlink a group from a workspace; members stay',

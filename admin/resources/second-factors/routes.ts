@@ -86,6 +86,7 @@ export const secondFactorRoutes: readonly AdminRoute[] = [
     ...ofOneself,
     method: 'DELETE',
     path: '/auth/second-factors/:factorId',
+    hasNoVersion: true,
     action: 'delete',
     summary: 'Remove one of your second factors; requires the password',
     reply: nothing,
@@ -121,6 +122,7 @@ export const secondFactorRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'DELETE',
     path: '/admin/users/:userId/second-factors',
+    hasNoVersion: true,
     scopes: ['organisation_users.update'],
     tenant: 'organisation',
     resource: 'second_factors',

@@ -38,6 +38,7 @@ export const workspaceExclusionRoutes: readonly AdminRoute[] = (['input', 'outpu
     ...shared,
     method: 'PUT',
     path: `/workspace-exclusions/${kind}-guardrails`,
+    hasNoVersion: true,
     scopes: ['organisation_exclusions.update'],
     action: 'update',
     summary: `Exclude workspaces from the organisation's ${kind} guardrails, or include them again`,

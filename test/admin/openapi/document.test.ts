@@ -91,6 +91,8 @@ describe('the API description', () => {
     expect(names('post', '/configs')).toContain('idempotency-key');
     expect(names('post', '/logs/{id}/replay')).toContain('idempotency-key');
     expect(names('post', '/guardrails/test')).not.toContain('idempotency-key');
+    expect(names('delete', '/workspaces/{workspaceId}/cache')).not.toContain('if-match');
+    expect(Object.keys(document.paths['/workspaces/{workspaceId}/cache']?.delete?.responses ?? {})).not.toContain('412');
     expect(names('put', '/configs/{slug}')).toEqual(expect.arrayContaining(['slug', 'if-match']));
     expect(Object.keys(document.paths['/configs/{slug}']?.put?.responses ?? {})).toEqual(
       expect.arrayContaining(['200', '400', '401', '403', '404', '409', '405', '412', '413', '414', '429', '431', '500', '503']),

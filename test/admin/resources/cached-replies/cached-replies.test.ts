@@ -165,6 +165,10 @@ describe.each(ruleDatabases)('cached replies, on %s', (database) => {
       const generation = async () =>
         (await plane.internal('GET', `/documents/workspace/${plane.workspaceId}`)).body.document.cacheGeneration as number;
       const before = await generation();
+      // Entries have no version that the condition could name, so nothing is removed.
+      const conditional = () => plane.ask('DELETE', `${cachePath()}/entries/one`, { headers: { 'if-match': '"1"' } });
+      const { body } = await expectRefusal(plane, conditional, 400, 'AB01', true);
+      expect(body.data.message).toBe('if-match: this request changes nothing that has a version. Leave the header out');
       await expectChange(plane, () => plane.ask('DELETE', `${cachePath()}/entries/one`), {
         ...{ resource: 'workspaces', action: 'purge-cache-entry', events: [`workspace ${plane.workspaceId} upsert`] },
       });
