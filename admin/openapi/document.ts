@@ -63,6 +63,8 @@ export interface Parameter {
 }
 
 const unversioned = ['/v1', '/v2', '/'].map((url) => ({ url }));
+/** Servers of paths that providers also have below `/v1`. */
+const sharedServers = [{ url: '/v2' }, { url: '/v1', description: 'Only with an organisation key or a session' }];
 
 /** Version of the API. It differs from that of the package, because clients choose their code by it. */
 const apiVersion = '2.0.0';
@@ -82,9 +84,8 @@ export function openApiDocument(
     const path = templateOf(route.path);
     paths[path] ??= {};
     const operation = operationOf(route, shared, settings.headerPrefix);
-    paths[path][route.method.toLowerCase()] = unversionedOAuthPaths.has(path)
-      ? { ...operation, servers: unversioned }
-      : operation;
+    const servers = unversionedOAuthPaths.has(path) ? unversioned : route.resource === 'deployments' ? sharedServers : null;
+    paths[path][route.method.toLowerCase()] = servers ? { ...operation, servers } : operation;
   }
   const others = [...dataPlaneOperations(settings.headerPrefix), ...serviceOperations(), ...pageOperations()];
   for (const [method, path, operation] of others) {

@@ -237,6 +237,10 @@ describe('the API description', () => {
     for (const route of [...adminRoutes, ...publicRoutes]) {
       const isShared = isAdminCall({ path: `/v1${route.path}`, header: () => 'Bearer svc_admin_' }, new Map());
       if (!isShared) expect(matchEndpoint(route.method, `/v1${route.path}`), route.path).toBe('control-plane');
+      // Keys of a workspace reach a provider at shared paths below /v1.
+      const operation = document.paths[route.path.replace(/:(\w+)/g, '{$1}')]?.[route.method.toLowerCase()];
+      expect(operation?.servers?.[0]?.url === '/v2', route.path).toBe(isShared);
+      expect(matchEndpoint(route.method, `/v2${route.path}`), route.path).toBe('control-plane');
     }
     for (const [method, path] of [...serviceOperations(), ...pageOperations()]) {
       expect(matchEndpoint(method.toUpperCase(), `/v1${path}`), path).toBe('control-plane');
