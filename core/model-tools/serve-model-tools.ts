@@ -64,6 +64,8 @@ class ToolRequest {
   readonly #sink: ReplySink;
   readonly #id: string;
   readonly #headers: HeaderList;
+  /** The workspace of the caller; null until one of the requests has found it. */
+  #owner: string | null = null;
   /** Requests without a complete reply. */
   readonly #running = new Set<InnerSink>();
   #heldBytes = 0;
@@ -145,6 +147,7 @@ class ToolRequest {
       if (this.#sink.aborted || this.#late !== null) throw new GatewayError('client_closed');
       const inner = new InnerSink({
         onGrow: (bytes) => this.#hold(bytes),
+        countFor: (owner) => this.#countFor(owner),
         done: (reply) => {
           this.#running.delete(inner);
           if (reply.status !== 0) resolve(reply);
@@ -199,6 +202,14 @@ class ToolRequest {
   /** Ends all requests, as their client has disconnected or the time is over. */
   #leave(error?: GatewayError): void {
     for (const inner of [...this.#running]) inner.leave(error);
+  }
+
+  /** Counts all requests that the gateway makes as the one of the client. */
+  #countFor(owner: string): boolean {
+    if (this.#owner !== null) return true;
+    if (this.#sink.countFor?.(owner) === false) return false;
+    this.#owner = owner;
+    return true;
   }
 
   #hold(bytes: number): void {

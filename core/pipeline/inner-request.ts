@@ -55,6 +55,8 @@ export interface InnerSinkOptions {
   readonly stream?: InnerStream;
   /** Called before bytes are collected. May throw, which cuts the reply. */
   readonly onGrow?: (bytes: number) => void;
+  /** See `ReplySink.countFor`. Absent: the request counts to no workspace. */
+  readonly countFor?: (owner: string) => boolean;
 }
 
 /** Collects the reply to a request by the gateway. */
@@ -116,6 +118,10 @@ export class InnerSink implements ReplySink {
     if (this.#isStreamed) return this.#options.stream?.write(chunk) ?? true;
     this.#collect(chunk);
     return true;
+  }
+
+  countFor(owner: string): boolean {
+    return this.#options.countFor?.(owner) ?? true;
   }
 
   onDrain(callback: () => void): void {

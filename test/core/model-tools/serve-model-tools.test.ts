@@ -14,6 +14,9 @@ interface Served {
   readonly sink: FakeSink;
   readonly memory: BodyMemory;
   readonly requests: InboundRequest[];
+  /** Results of `countFor` of each request, and the workspaces to which the request of the client was counted. */
+  readonly counted: unknown[];
+  readonly owners: string[];
   /** Ends the time of the request. */
   expire(): void;
 }
@@ -41,13 +44,16 @@ interface Options {
 function serve(model: Reply, options: Options = {}): Served {
   const memory = new BodyMemory(1024 * 1024);
   const requests: InboundRequest[] = [];
-  const sink = new FakeSink();
+  const counted: unknown[] = [];
+  const owners: string[] = [];
+  const sink = Object.assign(new FakeSink(), { countFor: (owner: string) => owners.push(owner) > 0 });
   let models = 0;
   let expire = (): void => {};
   const handle = withModelTools({
     match: matchEndpoint,
     async handle(request, inner) {
       requests.push(request);
+      counted.push(inner.countFor?.('ws-1'));
       const body = JSON.parse(Buffer.from(await request.body.bytes(1_000_000)).toString()) as JsonObject;
       if (request.path.endsWith('/responses')) return model(body, inner, ++models);
       const result =
@@ -77,7 +83,7 @@ function serve(model: Reply, options: Options = {}): Served {
     body: { model: 'm', input: 'hi', stream: options.stream ?? false, tools, ...options.more },
   };
   handle(fakeRequest(request, 'key-1'), sink);
-  return { sink, memory, requests, expire: () => expire() };
+  return { sink, memory, requests, counted, owners, expire: () => expire() };
 }
 
 describe('the loop of model and tools', () => {
@@ -137,6 +143,12 @@ describe('the loop of model and tools', () => {
     await sink.done;
     const tools = [{ type: 'function', name: 'city__weather' }, own];
     expect(choices).toEqual(['required', 'auto'].map((mode) => ({ type: 'allowed_tools', mode, tools })));
+  });
+
+  it('counts once to the open requests of its workspace', async () => {
+    const { sink, counted, owners } = serve(callingModel, { tokensMax: 10 });
+    await sink.done;
+    expect([counted, owners]).toEqual([[true, true, true, true], ['ws-1']]);
   });
 
   it('shortens long results', async () => {
