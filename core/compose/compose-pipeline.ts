@@ -90,7 +90,7 @@ export function composePipeline(parts: PipelineParts): Handle {
   };
   providerCalls.start(options);
   const { prefixes, memory, timers, errorReply, modelTools: limits } = parts;
-  const { newId } = services;
+  const { newId, tasks } = services;
   const handle = createHandler(options);
-  return withModelTools({ handle, match: matchEndpoint, limits, prefixes, bodies, memory, timers, newId, errorReply });
+  return withModelTools({ handle, match: matchEndpoint, limits, prefixes, bodies, memory, timers, newId, errorReply, tasks });
 }

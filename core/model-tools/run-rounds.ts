@@ -1,6 +1,7 @@
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { type JsonObject, parseObject } from '../contract/values/json/json.ts';
 import type { InnerReply } from '../pipeline/inner-request.ts';
+import type { CheckValue } from './check-values.ts';
 import { callTool, listTools, type SendMessage } from './tool-calls.ts';
 import type { Conversation, NamedServer, RoundStream, ToolCall, ToolFormat, ToolResult } from './tool-format.ts';
 
@@ -18,6 +19,7 @@ const callsMax = 32;
 export interface RoundParts {
   readonly limits: RoundLimits;
   readonly send: SendMessage;
+  readonly check: CheckValue;
   /** Calls the model. A successful stream goes to `onEvent`, and the body of its reply is empty. */
   callModel(body: JsonObject, onEvent: ((event: JsonObject) => void) | null): Promise<InnerReply>;
   /** Sends events to the client. */
@@ -68,7 +70,7 @@ function wholeReply({ status, body }: InnerReply): JsonObject | null {
 
 /** Calls the tools that a reply asks for, all at a time. */
 async function callTools(
-  { send }: RoundParts,
+  { send, check }: RoundParts,
   conversation: Conversation,
   reply: JsonObject,
   isLast: boolean,
@@ -79,7 +81,7 @@ async function callTools(
     calls.map((call, index) => {
       if (isLast) return refuse('The tool was not called: the limit of the request is reached');
       if (index >= callsMax) return refuse(`The tool was not called: more than ${callsMax} calls at once`);
-      return callTool(send, call);
+      return callTool(send, check, call);
     }),
   );
   return { calls, results };

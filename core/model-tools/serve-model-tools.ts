@@ -1,3 +1,4 @@
+import type { TaskRunner } from '../contract/plugin/services/worker-tasks.ts';
 import type { OperationName } from '../contract/provider/provider.ts';
 import type { BodyMemory } from '../contract/values/bodies/body-memory.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
@@ -11,6 +12,7 @@ import { decodedRequest } from '../pipeline/request/decoded-body.ts';
 import { JsonLimits } from '../pipeline/request/json-limits.ts';
 import type { BodyLimits } from '../pipeline/request/read-body.ts';
 import type { Handle, PipelineOptions } from '../pipeline/run.ts';
+import { createValueCheck } from './check-values.ts';
 import { asksForServers, clientHeaders } from './client-headers.ts';
 import { messagesFormat } from './messages-format.ts';
 import { modelEvents } from './model-events.ts';
@@ -28,6 +30,7 @@ export interface ModelToolParts {
   readonly memory?: BodyMemory | undefined;
   readonly timers: Timers;
   readonly newId: () => string;
+  readonly tasks: TaskRunner;
   readonly errorReply: PipelineOptions['errorReply'];
 }
 
@@ -120,6 +123,7 @@ class ToolRequest {
     });
     const round = {
       limits: this.#parts.limits,
+      check: createValueCheck(this.#parts.tasks, () => this.#owner ?? undefined),
       send: (to: string, sent: HeaderList, message: Uint8Array) => this.#send(to, sent, message, null),
       callModel: (model: JsonObject, onEvent: ((event: JsonObject) => void) | null) =>
         this.#send(path, own, Buffer.from(JSON.stringify(model)), onEvent),

@@ -7,6 +7,7 @@ import { framesOf } from '../contract/values/text/event-frames.ts';
 import { dataOf, isEventStream } from '../contract/values/text/event-text.ts';
 import { textOf } from '../contract/values/text/utf8.ts';
 import type { InnerReply } from '../pipeline/inner-request.ts';
+import type { CheckValue } from './check-values.ts';
 import type { ModelTool, NamedServer, ToolCall, ToolResult } from './tool-format.ts';
 import { modelName } from './tool-names.ts';
 
@@ -44,6 +45,7 @@ async function toolsOf(send: SendMessage, { slug, path, allows }: NamedServer): 
         ...{ name: modelName(slug, tool.name), server: slug, tool: tool.name },
         description: typeof tool.description === 'string' ? tool.description : '',
         inputSchema: functionSchema(isObject(tool.inputSchema) ? tool.inputSchema : {}),
+        outputSchema: isObject(tool.outputSchema) ? tool.outputSchema : null,
       });
     }
     cursor = message.result.nextCursor;
@@ -68,17 +70,32 @@ function listError(slug: string, path: string, status: number, message: JsonObje
   });
 }
 
-/** Calls a tool. Failures are results too, so that the model can react to them. */
-export async function callTool(send: SendMessage, { tool, sent }: ToolCall): Promise<ToolResult> {
+/**
+ * Calls a tool. Failures are results too, so that the model can react to them. Arguments that break the schema of the tool are not sent, and a
+ * result that breaks it does not reach the model.
+ */
+export async function callTool(send: SendMessage, check: CheckValue, { tool, sent }: ToolCall): Promise<ToolResult> {
   const named = sent.trim() === '' ? {} : parseObject(sent);
   if (named === null) return { text: 'The arguments are not a JSON object', isError: true };
+  const mismatch = await check('inputSchema', tool.inputSchema, named);
+  if (mismatch !== null) return { text: `The tool was not called. ${mismatch}`, isError: true };
   const { status, message } = await request(send, tool.server, 'tools/call', { name: tool.tool, arguments: named });
   if (!isObject(message.result)) {
     const error = isObject(message.error) ? message.error : message;
     const reason = isObject(error.data) && typeof error.data.reason === 'string' ? `: ${error.data.reason}` : '';
     return { text: `${errorText(error) ?? `The tool failed with status ${status}`}${reason}`, isError: true };
   }
-  return { text: shortened(textOfResult(message.result)), isError: message.result.isError === true };
+  if (message.result.isError === true) return { text: shortened(textOfResult(message.result)), isError: true };
+  const problem = await checkResult(check, tool, message.result);
+  if (problem !== null) return { text: `The tool was called, but its result is left out. ${problem}`, isError: true };
+  return { text: shortened(textOfResult(message.result)), isError: false };
+}
+
+/** Returns why a result breaks the schema of its tool; null if it does not, or the tool has no such schema. */
+async function checkResult(check: CheckValue, { outputSchema }: ModelTool, { structuredContent }: JsonObject) {
+  if (outputSchema === null) return null;
+  if (structuredContent === undefined) return 'The tool has an outputSchema, but the result has no structuredContent';
+  return check('outputSchema', outputSchema, structuredContent);
 }
 
 /** Returns the reply to a message; an empty message if there is none. */

@@ -22,6 +22,8 @@ export interface ModelTool {
   readonly tool: string;
   readonly description: string;
   readonly inputSchema: JsonObject;
+  /** Null: the server declares none. */
+  readonly outputSchema: JsonObject | null;
 }
 
 /** A call of a tool by the model. */

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { ValidateFunction } from 'ajv/dist/2020.js';
+import type { Ajv, Options, ValidateFunction } from 'ajv';
 import { LRUCache } from 'lru-cache';
 import { RE2JS } from 're2js';
 import type { SchemaError, SchemaInput } from '../../core/contract/plugin/services/worker-tasks.ts';
@@ -28,30 +28,65 @@ export function schemaSizeOf({ schema, json }: SchemaInput): number {
 
 const costly = /"(?:\$(?:ref|dynamicRef|recursiveRef)|pattern|patternProperties)"/;
 
-/** Returns the compiled schema. Throws with the keyword that is not valid. */
-export function compile(schema: Readonly<Record<string, unknown>>): ValidateFunction {
-  const key = JSON.stringify(schema);
+/** Returns the compiled schema. Throws with the keyword that is not valid. `isForeign`: see `leavePatterns`. */
+export function compile(schema: Readonly<Record<string, unknown>>, { isForeign = false } = {}): ValidateFunction {
+  const key = `${isForeign ? 'foreign ' : ''}${JSON.stringify(schema)}`;
   const known = compiled.get(key);
   if (known) return known;
   // Such a schema would return a promise for each value, which is neither true nor false.
   if (schema.$async) throw new Error('$async is not supported');
-  const { Ajv2020 } = library();
-  const validate = new Ajv2020({
+  const { $schema: dialect, ...rest } = schema;
+  const regExp = linearPatterns();
+  const ajv = new (libraryOf(dialect))({
     allErrors: true,
     strict: false,
     validateFormats: false,
     // Ajv prints the code that it made of an invalid schema, up to megabytes.
     logger: false,
     // Optimising takes quadratic time: seconds for 16 KB of `oneOf`.
-    code: { regExp: linearPatterns(), optimize: false },
-  }).compile(schema);
+    code: { regExp, optimize: false },
+  });
+  if (isForeign) leavePatterns(ajv, regExp);
+  const validate = ajv.compile(rest);
   compiled.set(key, validate);
   return validate;
 }
 
-/** Loads Ajv with the first schema. It takes 30 ms of CPU time, and most gateways check none. */
-function library(): typeof import('ajv/dist/2020.js') {
-  return createRequire(import.meta.url)('ajv/dist/2020.js');
+/** Returns the class for a dialect: draft 2020-12 if the schema names none. Loads Ajv, which takes 30 ms of CPU time, when it is used first. */
+function libraryOf(dialect: unknown): new (options: Options) => Ajv {
+  const load = createRequire(import.meta.url);
+  if (dialect === undefined || isDialect(dialect, 'draft/2020-12')) {
+    return (load('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')).Ajv2020;
+  }
+  if (isDialect(dialect, 'draft/2019-09')) return (load('ajv/dist/2019.js') as typeof import('ajv/dist/2019.js')).Ajv2019;
+  if (isDialect(dialect, 'draft-07')) return (load('ajv') as typeof import('ajv')).Ajv;
+  throw new Error(`$schema: ${String(dialect).slice(0, 100)} is not supported. Use draft 2020-12, 2019-09 or draft-07`);
+}
+
+function isDialect(uri: unknown, draft: string): boolean {
+  return typeof uri === 'string' && new RegExp(`^https?://json-schema\\.org/${draft}/schema#?$`).test(uri);
+}
+
+/**
+ * Leaves each `pattern` that RE2 cannot match, such as one with look-ahead, to the server: libraries for schemas write them for common formats, and
+ * the authors are not users of the gateway. The rest of the schema is checked.
+ */
+function leavePatterns(ajv: Ajv, regExp: (pattern: string) => { test(text: string): boolean }): void {
+  ajv.removeKeyword('pattern');
+  ajv.addKeyword({
+    keyword: 'pattern',
+    type: 'string',
+    schemaType: 'string',
+    error: { message: ({ schema }) => `must match pattern ${JSON.stringify(schema)}` },
+    compile(pattern: string) {
+      try {
+        const { test } = regExp(pattern);
+        return test;
+      } catch {
+        return () => true;
+      }
+    },
+  });
 }
 
 /** Maximum size of all patterns of a schema together, in instructions. Compiling them takes up to 30 ms. */

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import type { TaskName, WorkerTasks } from '../../core/contract/plugin/services/worker-tasks.ts';
 import type { Task } from '../pool.ts';
 import checkSchema, { schemaSizeOf } from './check-schema.ts';
+import checkToolValue, { toolValueSizeOf } from './check-tool-value.ts';
 import findPii from './find-pii.ts';
 import findWords, { wordStepsOf } from './find-words.ts';
 import matchPattern, { stepsOf } from './match-pattern.ts';
@@ -34,6 +35,11 @@ export const tasks: { readonly [Name in TaskName]: Task<WorkerTasks[Name]['input
     file: taskFile('check-schema'),
     inline: { sizeMax: 8192, sizeOf: schemaSizeOf, run: checkSchema },
     // References of a short schema can take exponential time.
+    isUnbounded: true,
+  },
+  'check-tool-value': {
+    file: taskFile('check-tool-value'),
+    inline: { sizeMax: 8192, sizeOf: toolValueSizeOf, run: checkToolValue },
     isUnbounded: true,
   },
   'find-pii': {

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { BodyMemory } from '../../../core/contract/values/bodies/body-memory.ts';
 import type { InboundRequest, ReplySink } from '../../../core/contract/values/http/http.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
@@ -8,6 +8,12 @@ import { errorReply } from '../../../core/http/write-error.ts';
 import { withModelTools } from '../../../core/model-tools/serve-model-tools.ts';
 import { modelName } from '../../../core/model-tools/tool-names.ts';
 import { FakeSink, fakeRequest } from '../../../core/test-kit/fake-exchange.ts';
+import { createGatewayTasks } from '../../../workers/gateway-tasks.ts';
+
+const poolOf = (taskMs: number) =>
+  createGatewayTasks({ threads: 1, queueMax: 10, taskMs, memoryMegabytes: 256, log: { warn: () => {} } });
+const [pool, hurried] = [poolOf(30_000), poolOf(300)];
+afterAll(() => Promise.all([pool.close(), hurried.close()]));
 
 /** The loop of model and tools over a path that the test serves. */
 interface Served {
@@ -36,6 +42,8 @@ interface Options {
   readonly tokensMax?: number;
   readonly stream?: boolean;
   readonly path?: string;
+  readonly inputSchema?: JsonObject;
+  readonly tasks?: typeof pool;
   readonly tool?: (sink: ReplySink) => void;
   /** Further members of the request. */
   readonly more?: JsonObject;
@@ -58,7 +66,7 @@ function serve(model: Reply, options: Options = {}): Served {
       if (request.path.endsWith('/responses')) return model(body, inner, ++models);
       const result =
         body.method === 'tools/list'
-          ? { tools: [{ name: 'weather' }] }
+          ? { tools: [{ name: 'weather', inputSchema: options.inputSchema }] }
           : { content: [{ type: 'text', text: 'x'.repeat(300_000) }] };
       if (body.method === 'tools/call' && options.tool) return options.tool(inner);
       inner.send(200, json, JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
@@ -75,6 +83,7 @@ function serve(model: Reply, options: Options = {}): Served {
     },
     newId: () => 'id-1',
     errorReply,
+    tasks: options.tasks ?? pool,
   });
   const tools = [{ type: 'mcp', server_label: '@svc-mcp/city' }];
   const request = {
@@ -221,6 +230,57 @@ describe('the loop of model and tools', () => {
     );
     await sink.done;
     expect(sink.text).toMatch(/^event: response\.created\n.*\n\nevent: error\ndata: .*\n\n$/);
+  });
+});
+
+describe('the schema of a tool', () => {
+  /** The output of a call with the arguments `{"to": "a!"}`, and the paths of the requests. */
+  async function outputOf(inputSchema: JsonObject, tasks = pool): Promise<{ output: string; paths: string[] }> {
+    let input: JsonObject[] = [];
+    const calls = [{ ...call('a'), arguments: '{"to":"a!"}' }];
+    const model: Reply = (body, inner, count) => {
+      input = body.input as JsonObject[];
+      inner.send(200, json, JSON.stringify(response(count === 1 ? calls : [])));
+    };
+    const done = (inner: ReplySink) => {
+      inner.send(200, json, JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [{ type: 'text', text: 'done' }] } }));
+    };
+    const { sink, requests } = serve(model, { inputSchema, tool: done, tasks });
+    await sink.done;
+    return { output: String(input.at(-1)?.output), paths: requests.map(({ path }) => path) };
+  }
+  const to = (schema: JsonObject): JsonObject => ({ type: 'object', properties: { to: schema } });
+  const levels = Array.from({ length: 40 }, (_, i) => [`d${i}`, { allOf: Array(2).fill({ $ref: `#/$defs/d${i + 1}` }) }]);
+  const exponential = { ...to({ $ref: '#/$defs/d0' }), $defs: { ...Object.fromEntries(levels), d40: { type: 'string' } } };
+
+  it.each<[string, JsonObject, string]>([
+    ['is invalid', to({ type: 'text' }), 'schema is invalid: data/properties/to/type'],
+    ['has a reference to nothing', to({ $ref: '#/$defs/a' }), "can't resolve reference #/$defs/a"],
+    ['has an unknown dialect', { $schema: 'http://json-schema.org/draft-04/schema#' }, 'draft-04/schema# is not supported'],
+    ['is too long', to({ description: 'a'.repeat(300_000) }), 'it has more than 262144 characters'],
+    ['takes exponential time', exponential, 'the check needs too much time or memory'],
+  ])('prevents every call of the tool if it %s', async (_, schema, reason) => {
+    const { output, paths } = await outputOf(schema, schema === exponential ? hurried : pool);
+    expect(output).toMatch(/^The tool was not called\. The inputSchema of the tool cannot be used: /);
+    expect(output).toContain(reason);
+    expect(paths).toEqual(['/city/mcp', '/v1/responses', '/v1/responses']);
+  });
+
+  const long = { ...to({ type: 'number' }), description: 'a'.repeat(5_000) };
+  const draft07 = { $schema: 'http://json-schema.org/draft-07/schema#', ...to({ type: 'number' }) };
+  it.each<[string, JsonObject, string]>([
+    ['is long', long, '/to must be number'],
+    ['is of draft-07', draft07, '/to must be number'],
+    ['has a pattern', to({ pattern: '^[a-z]+$' }), '/to must match pattern "^[a-z]+$"'],
+    ['lists values', to({ enum: ['b', 'c'] }), '/to must be equal to one of the allowed values: ["b","c"]'],
+  ])('is met by each call, also if it %s', async (_, schema, error) => {
+    const { output } = await outputOf(schema);
+    expect(output).toBe(`The tool was not called. The inputSchema of the tool is not met: ${error}`);
+  });
+
+  it('leaves patterns with look-ahead to the server', async () => {
+    expect((await outputOf(to({ type: 'string', pattern: '^(?!b)[a-z]+$' }))).output).toBe('done');
+    expect((await outputOf(to({ type: 'number', pattern: '^(?!b)[a-z]+$' }))).output).toContain('/to must be number');
   });
 });
 

@@ -13,6 +13,8 @@ export interface ListedToolsServer {
   hangs: boolean;
   /** The error of every call; null: calls succeed. */
   callError: { readonly code: number; readonly message: string } | null;
+  /** The result of every call; null: its name and arguments. */
+  callResult: JsonObject | null;
   /** Leaves the next call of a tool without a reply. Resolves when it arrives, with the end of its connection. */
   holdCall(): Promise<{ readonly closed: Promise<unknown> }>;
   close(): Promise<void>;
@@ -46,6 +48,7 @@ export async function startListedTools(tools: JsonObject[], options: { stateless
     received: [],
     hangs: false,
     callError: null,
+    callResult: null,
     holdCall: () =>
       new Promise((resolve) => {
         held = resolve;
@@ -63,6 +66,7 @@ export async function startListedTools(tools: JsonObject[], options: { stateless
     if (method === 'tools/list') return { tools: server.tools, ...complete };
     if (method === 'tools/call') {
       const { name, arguments: sent = {} } = params;
+      if (server.callResult !== null) return { ...server.callResult, ...complete };
       return { content: [{ type: 'text', text: JSON.stringify({ name, arguments: sent }) }], ...complete };
     }
     if (stateless && method === 'server/discover') {

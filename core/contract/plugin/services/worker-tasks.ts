@@ -13,6 +13,8 @@ export interface WorkerTasks {
   'measure-pattern': { readonly input: Pick<PatternSearch, 'pattern' | 'flags'>; readonly output: PatternReach };
   /** Errors of a JSON value against a JSON Schema, draft 2020-12. */
   'check-schema': { readonly input: SchemaInput; readonly output: readonly SchemaError[] };
+  /** Errors of arguments or of a result of a tool against the schema that its server declares. */
+  'check-tool-value': { readonly input: SchemaInput; readonly output: ToolValueVerdict };
   /** Personal data in texts that belong together, in the order of the texts. */
   'find-pii': { readonly input: PiiInput; readonly output: Found };
   /** Secrets in texts that belong together, in the order of the texts. */
@@ -164,6 +166,13 @@ export interface SchemaError {
   /** JSON pointer. */
   readonly path: string;
   readonly message: string;
+}
+
+export interface ToolValueVerdict {
+  /** The reason why the value cannot be checked, such as an invalid schema; null: it was checked. */
+  readonly problem: string | null;
+  /** The first errors, each with its JSON pointer. Empty: the value matches. */
+  readonly errors: readonly string[];
 }
 
 export type TaskName = keyof WorkerTasks;
