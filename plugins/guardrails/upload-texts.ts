@@ -73,11 +73,11 @@ function endOfStep(text: string, from: number): number {
   if (text[last] !== '\\') return end;
   let run = last;
   while (run > from && text[run - 1] === '\\') run--;
-  // Of a run of backslashes, each second one is escaped.
+  // The second of two backslashes begins no escape.
   return (last - run) % 2 === 1 ? end : last;
 }
 
-/** `\u0041` */
+/** Length of the longest escape, such as `\u0041`. */
 const escapeChars = 6;
 
 const escapes = /\\(?:u([0-9a-fA-F]{4})|([^u]))/g;

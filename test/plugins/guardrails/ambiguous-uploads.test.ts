@@ -73,7 +73,7 @@ describe.each(['/v1/files', '/v1/proxy/files'])('uploads to %s that a provider c
     expect([sink.status, sent]).toEqual([446, '']);
   });
 
-  it('but not other headers, empty parts and line ends around the form', async () => {
+  it('a form with other headers, empty parts and line ends around it is not ambiguous and passes', async () => {
     const more = '\r\ncontent-type: text/plain; charset=UTF-8\r\ncontent-transfer-encoding: binary\r\nx-more: 1';
     const form = `\r\n${asData}${field('empty', '')}${file('', more)}${file('fine', `; filename*=UTF-8''a.txt`)}${end}\r\n`;
     const { sink, sent } = await send(form, { path });
