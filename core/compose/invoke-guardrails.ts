@@ -17,7 +17,7 @@ import {
   textCharsMax,
 } from '../contract/protocol/control-plane-calls/guardrail-checks.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
-import { issueText, pathOf } from '../contract/values/errors/input-issues.ts';
+import { invalidBody } from '../contract/values/errors/invalid-body.ts';
 import type { InboundRequest } from '../contract/values/http/http.ts';
 import { loadGuardrails } from '../pipeline/plan/saved-guardrails.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
@@ -38,11 +38,7 @@ type Parts = Pick<PipelineOptions, 'match' | 'plans' | 'services' | 'prefixes'>;
  */
 export async function replyToInvocation(parts: Parts, asking: RequestContext): Promise<Reply> {
   const parsed = v.safeParse(question, asking.params);
-  if (!parsed.success) {
-    const errors = parsed.issues.map((issue) => issueText(issue, 'body'));
-    const param = pathOf(parsed.issues[0], 'body');
-    throw new GatewayError('bad_request', { message: errors[0] as string, errors, param });
-  }
+  if (!parsed.success) throw invalidBody(parsed.issues, question);
   const { guardrails, side, text, model } = parsed.output;
   const identity = asking.identity as Identity;
   const ctx = contextOf(parts, asking.request, model ?? null);

@@ -3,7 +3,7 @@ import { RequestContext } from '../contract/plugin/context.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import type { Endpoint } from '../contract/plugin/requests/endpoint.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
-import { issueText, pathOf } from '../contract/values/errors/input-issues.ts';
+import { invalidBody } from '../contract/values/errors/invalid-body.ts';
 import { findHeader, type HeaderList, type InboundRequest } from '../contract/values/http/http.ts';
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { encode } from '../pipeline/attempt/outgoing-body.ts';
@@ -20,7 +20,7 @@ const object = v.custom<JsonObject>(isObject, 'must be an object');
 
 const question = v.strictObject({
   /** Slug of a saved config, or a config. Absent: the config for requests of this key without the config header. */
-  config: v.optional(v.union([v.pipe(text(255), v.minLength(1)), object])),
+  config: v.optional(v.union([v.pipe(text(255), v.minLength(1)), object], 'the slug of a config or a config is expected')),
   request: v.optional(
     v.strictObject({
       method: v.optional(v.pipe(v.string(), v.regex(/^[A-Z]{3,7}$/)), 'POST'),
@@ -45,11 +45,7 @@ export async function explainConfig(options: PipelineOptions, asking: RequestCon
     throw new GatewayError('body_too_large', { message });
   }
   const parsed = v.safeParse(question, asking.params);
-  if (!parsed.success) {
-    const errors = parsed.issues.map((issue) => issueText(issue, 'body'));
-    const param = pathOf(parsed.issues[0], 'body');
-    throw new GatewayError('bad_request', { message: errors[0] as string, errors, param });
-  }
+  if (!parsed.success) throw invalidBody(parsed.issues, question);
   const ctx = contextOf(options, asking, parsed.output);
   await chooseConfig(options, ctx);
   await adoptPlan(ctx, options);

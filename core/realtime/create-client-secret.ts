@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { RequestContext } from '../contract/plugin/context.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
-import { issueTexts, pathOf } from '../contract/values/errors/input-issues.ts';
+import { invalidBody } from '../contract/values/errors/invalid-body.ts';
 import { credentialHeaders } from '../contract/values/http/credential-headers.ts';
 import { findHeader, type HeaderList, type InboundRequest } from '../contract/values/http/http.ts';
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
@@ -86,8 +86,7 @@ function readOlder(ctx: RequestContext): v.InferOutput<typeof question> {
 function parse<Schema extends v.GenericSchema>(schema: Schema, { params }: RequestContext): v.InferOutput<Schema> {
   const parsed = v.safeParse(schema, params);
   if (parsed.success) return parsed.output;
-  const errors = issueTexts(parsed.issues, 'body', schema);
-  throw new GatewayError('bad_request', { message: errors[0] as string, errors, param: pathOf(parsed.issues[0], 'body') });
+  throw invalidBody(parsed.issues, schema);
 }
 
 /**
