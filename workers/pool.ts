@@ -75,6 +75,12 @@ interface Job {
   isDue: boolean;
 }
 
+/**
+ * Options of Node for a thread. Piscina would load tasks with `require`, and Node aborts the whole process if a thread is ended while it does that
+ * with a module: V8 is asked about a graph that is not instantiated. Without `require` for modules Piscina imports them.
+ */
+const execArgv = [...process.execArgv.filter((flag) => flag.startsWith('--import=')), '--no-experimental-require-module'];
+
 /** Length of an input that takes milliseconds in every task, in characters and bytes. */
 const shortLengthMax = 64 * 1024;
 
@@ -92,6 +98,7 @@ export function createWorkerPool<Given extends Tasks>(tasks: Given, options: Wor
     // Nothing reads the two histograms that Piscina would create and fill. Creating them takes half a millisecond.
     recordTiming: false,
     resourceLimits: { maxOldGenerationSizeMb: memoryMegabytes },
+    execArgv,
   });
   // Piscina reports a thread that ends between two tasks by this event. Without a listener the process would end.
   piscina.on('error', (error: unknown) => log.warn({ reason: nameOf(error) }, 'a worker thread ended'));

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createWorkerPool, type Task, type WorkerPoolOptions } from '../../workers/pool.ts';
 import double from './tasks/double.ts';
 import type misbehave from './tasks/misbehave.ts';
+import type requiresModules from './tasks/requires-modules.ts';
 import type waitFor from './tasks/wait-for.ts';
 
 type Way = Parameters<typeof misbehave>[0];
@@ -11,6 +12,7 @@ const threaded = <Input, Output>(name: string): Task<Input, Output> => ({ file: 
 const tasks = {
   double: { file: fileOf('double'), inline: { sizeMax: 10, sizeOf: (value: number) => value, run: double } },
   misbehave: threaded<Way, number>('misbehave'),
+  'requires-modules': threaded<null, ReturnType<typeof requiresModules>>('requires-modules'),
   'wait-for': threaded<SharedArrayBuffer, ReturnType<typeof waitFor>>('wait-for'),
   'wait-long': { ...threaded<SharedArrayBuffer, ReturnType<typeof waitFor>>('wait-for'), isUnbounded: true as const },
 };
@@ -56,6 +58,10 @@ describe('worker pool', () => {
     await expect(failing).rejects.toMatchObject({ code: 'internal', detail: `worker task misbehave: ${reason}` });
     expect(await next).toBe(24);
     expect(pool.counts.get('misbehave')).toMatchObject({ failed: 1 });
+  });
+
+  it('imports tasks: Node aborts the process if a thread ends while it requires a module', async () => {
+    expect(await poolOf().run('requires-modules', null)).toBe(false);
   });
 
   it('names no input in the error of a task', async () => {

@@ -14,16 +14,16 @@ interface Asked {
   url: string;
   headers: IncomingHttpHeaders;
 }
-type Answer = (response: ServerResponse, asked: Asked) => void;
+type Respond = (response: ServerResponse, asked: Asked) => void;
 
 const nowMs = 1_760_000_000_000;
 
 /** Starts an endpoint on this machine. `servicesOf` opens the gate for it alone. */
-async function startEndpoint(answer: Answer) {
+async function startEndpoint(respond: Respond) {
   const asked: Asked[] = [];
   const server = createServer(({ url = '', headers }, response) => {
     asked.push({ url, headers });
-    answer(response, { url, headers });
+    respond(response, { url, headers });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -15,7 +15,7 @@ it.each([
     [seconds + 1, 'MISS'],
   ] as const) {
     let now = 1_000_000;
-    const gateway = createHarness({ now: () => now });
+    const gateway = createHarness({ now: () => now, elapsed: () => now });
     const document = gateway.documents.get(`workspace ${workspaceId}`) as WorkspaceDocument;
     const others = { blockInlineConfig: false, debugLog: true, userKeyMetadata: false, userKeyMetadataOverride: false };
     gateway.documents.set(`workspace ${workspaceId}`, { ...document, settings: { ...others, cacheTtlSeconds } });

@@ -152,7 +152,7 @@ describe('cache control headers', () => {
       [61_000, 'MISS'],
     ] as const) {
       let now = 1_000_000;
-      const gateway = createHarness({ now: () => now });
+      const gateway = createHarness({ now: () => now, elapsed: () => now });
       const headers = { ...cached, 'cache-control': 'max-age=60' };
       await ask(gateway, headers);
       now += passedMs;
