@@ -65,15 +65,19 @@ const keyLimits = {
   rateLimits: [{ type: 'requests' as const, unit: 'rpd' as const, value: 1e12 }],
 };
 
-function start(document: ReturnType<typeof documentOf> | null, key = {}) {
-  const leases = startLeases({
+/** Leases of a holder on a ledger of its own. */
+function newLeases() {
+  return startLeases({
     fetch: newFakeLedger().fetch,
     clock: realClock,
     log: newMemoryLog(),
     newId: randomUUID,
     ...firstHolder,
   });
-  const harness = createHarness({ leases, key });
+}
+
+function start(document: ReturnType<typeof documentOf> | null, key = {}) {
+  const harness = createHarness({ leases: newLeases(), key });
   const workspace = `workspace ${workspaceId}`;
   if (document) {
     harness.documents.set(workspace, { ...(harness.documents.get(workspace) as object), hasPolicies: true });
@@ -118,13 +122,7 @@ for (const [at, [name]] of scenarios.entries()) {
 }
 
 const text = JSON.stringify(documentOf(count, 1));
-const leases = startLeases({
-  fetch: newFakeLedger().fetch,
-  clock: realClock,
-  log: newMemoryLog(),
-  newId: randomUUID,
-  ...firstHolder,
-});
+const leases = newLeases();
 const steps = { parse: [] as number[], validate: [] as number[], compile: [] as number[] };
 for (let round = 0; round < 10; round++) {
   const marks = [performance.now()];

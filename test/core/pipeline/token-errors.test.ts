@@ -48,7 +48,8 @@ it('tokens: the log has the reason of a role that could not be assumed, which th
   expect(gateway.logs).toMatchObject([{ fields: { code: 'upstream_status', reason: 'role a may not assume role x' } }]);
 });
 
-it('tokens: a request ends after its time limit while its token is fetched', async () => {
+/** Timers that end in the next turn of the event loop, and their delays in milliseconds. */
+function fastTimers() {
   const delays: number[] = [];
   const timers = {
     after(delayMs: number, callback: () => void) {
@@ -57,6 +58,11 @@ it('tokens: a request ends after its time limit while its token is fetched', asy
       return () => {};
     },
   };
+  return { delays, timers };
+}
+
+it('tokens: a request ends after its time limit while its token is fetched', async () => {
+  const { delays, timers } = fastTimers();
   const gateway = gatewayOf('azure-openai', managed, { timers });
   gateway.script(() => {});
   const reply = await gateway.send({ ...request, headers: { 'x-svc-request-timeout': '1500' } });
@@ -102,14 +108,7 @@ const job = { method: 'GET', path: '/v1/fine_tuning/jobs/7', body: undefined };
 const jobHeaders = { 'x-svc-provider': '@cloud', 'x-svc-request-timeout': '1500' };
 
 it('tokens: an operation of several exchanges ends after its time limit while its token is fetched', async () => {
-  const delays: number[] = [];
-  const timers = {
-    after(delayMs: number, callback: () => void) {
-      delays.push(delayMs);
-      setImmediate(callback);
-      return () => {};
-    },
-  };
+  const { delays, timers } = fastTimers();
   const gateway = gatewayOf('vertex-ai', vertex, { timers });
   gateway.script(() => {});
   const reply = await gateway.send({ ...job, headers: jobHeaders });
@@ -157,14 +156,7 @@ it('tokens: the delay that a token endpoint requests with its 429 reaches the cl
 });
 
 it('tokens: a retry waits for the delay that a token endpoint requests', async () => {
-  const delays: number[] = [];
-  const timers = {
-    after(delayMs: number, callback: () => void) {
-      delays.push(delayMs);
-      setImmediate(callback);
-      return () => {};
-    },
-  };
+  const { delays, timers } = fastTimers();
   const gateway = gatewayOf('azure-openai', managed, { timers });
   gateway.script(
     replyWith(429, { error: 'throttled' }, ['retry-after', '17']),
