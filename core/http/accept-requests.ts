@@ -4,6 +4,7 @@ import { BodyIntake } from '../contract/values/bodies/body-intake.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { findHeaders } from '../contract/values/http/http.ts';
 import { FairShares } from '../contract/values/sharing/fair-shares.ts';
+import { OpenItems } from '../contract/values/sharing/open-items.ts';
 import { replyBuiltIn } from './built-in-routes.ts';
 import { compileCors } from './cors.ts';
 import { PartBudget } from './part-budget.ts';
@@ -30,7 +31,7 @@ export interface RequestParts {
 export interface AcceptedRequests {
   onRequest(res: HttpResponse, req: HttpRequest): void;
   onUpgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void;
-  readonly open: ReadonlySet<UwsReplySink>;
+  readonly open: OpenItems<UwsReplySink>;
   /** Closes each connection after its reply from now on. */
   leave(): void;
   /** Replies 503 `draining` to requests from now on, and closes their connections. */
@@ -53,7 +54,7 @@ export function acceptRequests(options: HttpServerOptions, parts: RequestParts):
   const closesWithoutBody = parts.acceptsEmptyNames && settings.keepAliveWithoutBody === 'auto';
   const formatOf = options.formatOf ?? defaultFormatOf;
   const intake = options.intake ?? new BodyIntake();
-  const open = new Set<UwsReplySink>();
+  const open = new OpenItems<UwsReplySink>();
   /** Open requests of each workspace, and of the control plane. */
   const shares = new FairShares();
 
@@ -63,7 +64,8 @@ export function acceptRequests(options: HttpServerOptions, parts: RequestParts):
     draining: false,
     anchor: parts.anchor,
     replyOver(sink: UwsReplySink): void {
-      open.delete(sink);
+      open.remove(sink.openIndex);
+      sink.openIndex = -1;
       if (sink.owner !== null) shares.add(sink.owner, -1);
       if (sink.body !== null) {
         uploads.end(sink);
@@ -72,7 +74,7 @@ export function acceptRequests(options: HttpServerOptions, parts: RequestParts):
       parts.replyEnded();
     },
     countFor(sink: UwsReplySink, owner: string): boolean {
-      if (!open.has(sink)) return true;
+      if (sink.openIndex < 0) return true;
       const free = settings.requestsInFlightMax - open.size + 1;
       if (shares.exceeds(owner, 1, free)) return false;
       shares.add(owner, 1);
@@ -94,7 +96,7 @@ export function acceptRequests(options: HttpServerOptions, parts: RequestParts):
     }
     const sink = new UwsReplySink(edge, res, request.method === 'HEAD');
     if (context !== null) sink.offer = readWebSocketOffer(request, context);
-    open.add(sink);
+    sink.openIndex = open.add(sink);
     res.onAborted(() => sink.abort());
     if (request.bodyLength !== 0) receiveBody(request, sink, res);
     else sink.closeAfter = closesWithoutBody || !request.hasLength;

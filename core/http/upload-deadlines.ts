@@ -1,3 +1,4 @@
+import { OpenItems } from '../contract/values/sharing/open-items.ts';
 import type { UwsReplySink } from './write-reply.ts';
 
 const sweepMs = 500;
@@ -16,8 +17,8 @@ export class UploadDeadlines {
   readonly #sweeper: NodeJS.Timeout;
   /** Time of the last sweep. It is precise enough for body deadlines and saves reading the clock for each request. */
   #sweptAtMs = performance.now();
-  /** Replies whose request body is still arriving, with the deadline of the body, in order of arrival. */
-  readonly #receiving = new Map<UwsReplySink, number>();
+  /** Replies whose request body is still arriving. */
+  readonly #receiving = new OpenItems<UwsReplySink>();
 
   constructor(times: UploadTimes) {
     this.#times = times;
@@ -27,12 +28,15 @@ export class UploadDeadlines {
   }
 
   begin(sink: UwsReplySink): void {
-    this.#receiving.set(sink, this.#sweptAtMs + this.#times.bodyTimeoutMs + this.#sweepEveryMs);
+    sink.uploadDeadlineMs = this.#sweptAtMs + this.#times.bodyTimeoutMs + this.#sweepEveryMs;
+    sink.uploadIndex = this.#receiving.add(sink);
   }
 
   /** The body is complete, or its reply is. Safe to call again. */
   end(sink: UwsReplySink): void {
-    this.#receiving.delete(sink);
+    if (sink.uploadIndex < 0) return;
+    this.#receiving.remove(sink.uploadIndex);
+    sink.uploadIndex = -1;
   }
 
   close(): void {
@@ -41,10 +45,10 @@ export class UploadDeadlines {
 
   #sweep(): void {
     this.#sweptAtMs = performance.now();
-    for (const sink of this.#receiving.keys()) sink.body?.sweep(this.#sweptAtMs, this.#times.stallMs);
-    for (const [sink, deadline] of this.#receiving) {
-      if (deadline > this.#sweptAtMs) return;
-      this.#receiving.delete(sink);
+    for (const sink of this.#receiving) {
+      sink.body?.sweep(this.#sweptAtMs, this.#times.stallMs);
+      if (sink.uploadDeadlineMs > this.#sweptAtMs) continue;
+      this.end(sink);
       sink.expire();
     }
   }

@@ -49,6 +49,12 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
   extraHeaders: HeaderList | null = null;
   /** The owner whose open requests this one counts to; null before it is known. See `countFor`. */
   owner: string | null = null;
+  /** Index among the open replies of the server; -1 before and after. */
+  openIndex = -1;
+  /** Index among the bodies that are arriving; -1 before and after. */
+  uploadIndex = -1;
+  /** Time at which the body must be complete, of `performance.now()`. */
+  uploadDeadlineMs = 0;
   /** Set by the server when the request asks for a WebSocket. */
   offer: WebSocketOffer | null = null;
 

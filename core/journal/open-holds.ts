@@ -4,6 +4,7 @@ import * as v from 'valibot';
 import { type CallHold, interruptedRecord } from '../contract/plugin/record/call-hold.ts';
 import { type RequestRecord, requestRecord } from '../contract/plugin/record/record.ts';
 import { isObject, parseObject } from '../contract/values/json/json.ts';
+import { OpenEntries } from '../contract/values/sharing/open-entries.ts';
 import { LineBuffer } from './line-buffer.ts';
 import { findSegments, namesIn } from './segment.ts';
 
@@ -22,7 +23,7 @@ export class OpenHolds {
   readonly #directory: string;
   readonly #now: () => number;
   readonly #bytesMax: number;
-  readonly #open = new Map<string, CallHold>();
+  readonly #open = new OpenEntries<string, CallHold>();
   /** Holds and ids of ended calls of this turn. They are encoded when they are written, after the calls have been sent. */
   #gathered: (CallHold | string)[] = [];
   readonly #lines = new LineBuffer(linesBytes);

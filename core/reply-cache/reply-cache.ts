@@ -11,6 +11,7 @@ import {
 } from '../contract/protocol/cached-replies.ts';
 import type { NoticeChannel } from '../contract/protocol/notices/notice-channel.ts';
 import { readNotice } from '../contract/protocol/notices/read-notice.ts';
+import { OpenEntries } from '../contract/values/sharing/open-entries.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import type { Timers } from '../contract/values/time/timers.ts';
 import type { RemoteReplies } from './remote-replies.ts';
@@ -59,7 +60,7 @@ export function createReplyCache(options: ReplyCacheOptions): RunningReplyCache 
     perf: { now: () => clock.elapsed() },
     ttlResolution: 0,
   });
-  const flights = new Map<string, Flight>();
+  const flights = new OpenEntries<string, Flight>();
   for (const channel of channels) channel.listen(receive);
 
   return {

@@ -17,7 +17,8 @@ const modelsMax = 5_000;
  */
 export class OpenOutputs {
   readonly #sizes = new LRUCache<string, number>({ max: modelsMax });
-  readonly #calls = new WeakMap<LeaseAccount, Set<object>>();
+  /** Number of calls that spend from an account. */
+  readonly #calls = new WeakMap<LeaseAccount, number>();
 
   /** Returns the output tokens to reserve: about the largest output among recent calls of the workspace to this model. */
   sizeOf(workspaceId: string, model: string | null): number {
@@ -31,21 +32,18 @@ export class OpenOutputs {
     this.#sizes.set(name, Math.max(leastOutput, Math.min(outputTokens, mostOutput), Math.floor(known * (1 - shrinkBy))));
   }
 
-  /** Registers a call that spends from this account until `leave`. */
-  enter(account: LeaseAccount, call: object): void {
-    const calls = this.#calls.get(account);
-    if (calls) calls.add(call);
-    else this.#calls.set(account, new Set([call]));
+  /** Counts a call that spends from this account until `leave`. */
+  enter(account: LeaseAccount): void {
+    this.#calls.set(account, this.callsOf(account) + 1);
   }
 
-  /** True if no other call spends from this account. */
-  isAlone(account: LeaseAccount, call: object): boolean {
-    const calls = this.#calls.get(account);
-    return calls === undefined || calls.size === (calls.has(call) ? 1 : 0);
+  /** Returns the number of calls that spend from this account. */
+  callsOf(account: LeaseAccount): number {
+    return this.#calls.get(account) ?? 0;
   }
 
-  leave(account: LeaseAccount, call: object): void {
-    this.#calls.get(account)?.delete(call);
+  leave(account: LeaseAccount): void {
+    this.#calls.set(account, this.callsOf(account) - 1);
   }
 }
 

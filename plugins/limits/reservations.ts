@@ -106,7 +106,7 @@ export class Reservations {
     const { account, isBudget, unit } = meter;
     if (!isBudget || unit === 'requests' || this.#tokens === null) return account.take(least, most);
     const rest = (): Maybe<number> => {
-      if (least >= most || !this.#outputs.isAlone(account, this)) return refused;
+      if (least >= most || !this.#isAlone(account)) return refused;
       this.#enter(account);
       return account.take(least, most);
     };
@@ -121,9 +121,14 @@ export class Reservations {
   }
 
   #enter(account: LeaseAccount): void {
-    if (this.#ctx.ended) return;
-    this.#outputs.enter(account, this);
+    if (this.#ctx.ended || this.#entered.has(account)) return;
+    this.#outputs.enter(account);
     this.#entered.add(account);
+  }
+
+  /** True if no other call spends from this account. */
+  #isAlone(account: LeaseAccount): boolean {
+    return this.#outputs.callsOf(account) === (this.#entered.has(account) ? 1 : 0);
   }
 
   /** Leaves the budgets of which this call holds nothing, because another call may use their rest. */
@@ -131,7 +136,7 @@ export class Reservations {
     const held = new Set([...this.own, ...this.ofTarget].map(({ meter }) => meter.account));
     for (const account of this.#entered) {
       if (held.has(account)) continue;
-      this.#outputs.leave(account, this);
+      this.#outputs.leave(account);
       this.#entered.delete(account);
     }
   }
@@ -199,7 +204,7 @@ export class Reservations {
   /** Returns all unused units to their leases, and adds the used ones to the record. */
   settle(outcome: Outcome): void {
     const ctx = this.#ctx;
-    for (const account of this.#entered) this.#outputs.leave(account, this);
+    for (const account of this.#entered) this.#outputs.leave(account);
     this.#entered.clear();
     const openModel = this.#tokens?.openModel;
     if (openModel !== undefined && outcome.kind === 'success' && ctx.usage !== null)
