@@ -17,6 +17,7 @@ import { joinSession } from './join-session.ts';
 import { lockDirectory } from './lock-directory.ts';
 import { type AskPrepared, createAskPrepared } from './prepared.ts';
 import { readPasswordAgain } from './read-password-again.ts';
+import { refuseConnections } from './refuse-connections.ts';
 import { requireChannelBinding } from './require-channel-binding.ts';
 import { applyRowLevelSecurity, type TenantSession } from './row-level-security.ts';
 import { migrationLockWaitMs, patiently, runMigrations } from './run-migrations.ts';
@@ -140,7 +141,9 @@ async function openServer(url: string, options: PoolOptions, tables: Tables, log
   const { MikroORM } = await import('@mikro-orm/postgresql');
   const prepared = createAskPrepared(log, () => orm.em.fork().execute('select 1'));
   const bind = requiresChannelBinding(url) ? requireChannelBinding : () => {};
+  let refuse: () => Promise<void> = async () => {};
   const onPoolCreated = (pool: unknown) => {
+    refuse = refuseConnections(pool);
     bind(pool);
     if (file !== null) readPasswordAgain(pool, file, log);
     guardPool(pool);
@@ -176,7 +179,10 @@ async function openServer(url: string, options: PoolOptions, tables: Tables, log
     ask: prepared.ask,
     em: () => orm.em.fork(),
     emOf: (organisationId) => tenantFork(orm, sessionOf, organisationId),
-    close: () => orm.close(true),
+    close: async () => {
+      await refuse();
+      await orm.close(true);
+    },
   };
 }
 

@@ -9,6 +9,13 @@ export interface WrappedKey {
   readonly wrapped: string;
 }
 
+/** None of the keys of this control plane has sealed the data key: ENCRYPTION_KEY was replaced on another one. */
+export class DataKeyError extends Error {
+  constructor({ id, organisationId }: Pick<WrappedKey, 'id' | 'organisationId'>) {
+    super(`ENCRYPTION_KEY: cannot decrypt the data key ${id} of organisation ${organisationId}`);
+  }
+}
+
 /** Returns the plain data key; null if none of the keys sealed it. */
 export function openDataKey(keys: EncryptionKeys, row: WrappedKey): Uint8Array | null {
   for (const key of keysToTry(keys)) {

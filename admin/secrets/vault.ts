@@ -4,7 +4,7 @@ import type { EncryptionKeys } from '../../core/contract/protocol/credentials/en
 import { seal, sealBytes, unseal, unsealBytes } from '../../core/contract/values/credentials/secret.ts';
 import { newId } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
-import { openDataKey, wrapDataKey } from './data-key.ts';
+import { DataKeyError, openDataKey, wrapDataKey } from './data-key.ts';
 import { dataKeys } from './entity.ts';
 import { requireEncryptionKey } from './key-checks.ts';
 
@@ -23,7 +23,7 @@ export interface Vault {
   /** Creates the first data key of an organisation; once, when the organisation is created. */
   addDataKey(tx: EntityManager, organisationId: string): Promise<void>;
   seal(em: EntityManager, context: SealContext, plain: string): Promise<string>;
-  /** Throws if the value was moved, changed, or sealed under another master key. */
+  /** Throws if the value was moved or changed, and DataKeyError if it was sealed under another master key. */
   open(em: EntityManager, context: SealContext, sealed: string): Promise<string>;
   /** Like `seal`, for large values: the key version in four bytes, then the sealed bytes. */
   sealBytes(em: EntityManager, context: SealContext, plain: Uint8Array): Promise<Uint8Array>;
@@ -43,7 +43,7 @@ export function createVault(keys: EncryptionKeys): Vault {
     const where = version === null ? { organisationId } : { organisationId, version };
     const row = await em.findOneOrFail(dataKeys, where, { orderBy: { version: 'desc' } });
     const key = openDataKey(keys, row);
-    if (key === null) throw new Error(`ENCRYPTION_KEY: cannot decrypt the data key ${row.id} of organisation ${organisationId}`);
+    if (key === null) throw new DataKeyError(row);
     const found = { version: row.version, key };
     opened.set(name, found, { ttl: version === null ? newestKnownMs : 0 });
     return found;

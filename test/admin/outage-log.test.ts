@@ -40,13 +40,24 @@ describe('log of an outage of the database', () => {
     'a disk of the database that is %s: one line at the beginning and one at the end, although reads succeed',
     async (problem, code, text) => {
       const memory = newMemoryLog();
-      const log = createOutageLog(memory, async () => null, 5);
+      let checks = 0;
+      let endWait = () => {};
+      const logged = new Promise<void>((resolve) => {
+        endWait = resolve;
+      });
+      // The outage lasts ten checks. All but the first wait until the failures are logged.
+      const check = async () => {
+        if (++checks > 1) await logged;
+        return null;
+      };
+      const log = createOutageLog(memory, check, 5);
       const full = failureFields(Object.assign(new Error(text), { code, severity: 'ERROR' }));
       expect(full.reason).toBe(`the disk of the database is ${problem}`);
       log.error(full, 'admin request failed');
       await vi.waitFor(() => expect(memory.lines.at(-1)?.message).toMatch(/^the disk of the database is /));
       expect(log.diskProblem()).toMatch(/^disk-/);
       for (let at = 0; at < 50; at++) log.error(full, 'admin request failed');
+      endWait();
       await vi.waitFor(() =>
         expect(memory.lines.at(-1)).toMatchObject({ message: 'the database works again', fields: { omitted: 50 } }),
       );

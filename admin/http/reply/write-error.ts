@@ -4,10 +4,13 @@ import { type DatabaseProblem, problemOfError } from '../../database-problem.ts'
 import { ConnectionsBusy } from '../../db/tenant-turns.ts';
 import { isDatabaseAway } from '../../is-database-away.ts';
 import { ObjectStoreError } from '../../object-store/object-store.ts';
+import { DataKeyError } from '../../secrets/data-key.ts';
 import { TooManyRequests } from '../caller/rate-limit.ts';
 import { AdminError } from '../errors.ts';
 
 const busyText = 'Requests of this organisation hold its share of the database connections (DB_POOL_SIZE). Try again shortly';
+
+const keyText = 'This control plane does not have the ENCRYPTION_KEY of the database. Its operator must set it';
 
 /** Messages of the database quote rows and paths, so replies name only the kind of the problem. */
 const databaseTexts: Readonly<Record<DatabaseProblem, string>> = {
@@ -29,6 +32,8 @@ export function toAdminError(thrown: unknown): AdminError {
     return new AdminError('AB10', 'The object store (OBJECT_STORE) cannot be reached. Try again shortly');
   if (thrown instanceof ClickHouseError && thrown.isTemporary)
     return new AdminError('AB10', 'ClickHouse (ANALYTICS_URL) does not reply in time. Try again shortly');
+  // Another control plane has replaced the key since this one has started.
+  if (thrown instanceof DataKeyError) return new AdminError('AB10', keyText);
   if (thrown instanceof ConnectionsBusy) return new AdminError('AB10', busyText);
   if (isDatabaseAway(thrown)) return new AdminError('AB10', `${databaseTexts[problemOfError(thrown)]}. Try again shortly`);
   return new AdminError('AB04', 'Something went wrong');

@@ -7,6 +7,7 @@ import { auditEntries } from '../../../admin/audit/entity.ts';
 import { verifyChain } from '../../../admin/audit/verify-chain.ts';
 import { type Replacement, replaceEncryptionKey } from '../../../admin/commands/replace-encryption-key.ts';
 import { type Database, openDatabase } from '../../../admin/db/open-database.ts';
+import { toAdminError } from '../../../admin/http/reply/write-error.ts';
 import { readKeptKeys } from '../../../admin/secrets/kept-keys.ts';
 import { createVault, type SealContext } from '../../../admin/secrets/vault.ts';
 import { startControlPlane } from '../../../admin/start-control-plane.ts';
@@ -203,7 +204,9 @@ describe.each(ruleDatabases)('npm run encryption-key, on %s', (name) => {
       const kept = await withDatabase((database) => readKeptKeys(database.em(), both));
       expect(kept).toEqual(await withDatabase((database) => readKeptKeys(database.em(), before)));
       expect(await opened(both)).toEqual(expected);
-      await expect(opened(after)).rejects.toThrow('ENCRYPTION_KEY: cannot decrypt the data key');
+      const refused = await opened(after).catch((thrown: Error) => thrown);
+      expect(refused).toMatchObject({ message: expect.stringContaining('ENCRYPTION_KEY: cannot decrypt the data key') });
+      expect(toAdminError(refused)).toMatchObject({ status: 503, message: expect.stringContaining('ENCRYPTION_KEY') });
       await expect(starts(after)).rejects.toThrow(/^ENCRYPTION_KEY: cannot decrypt/);
       await expect(starts(before)).rejects.toThrow(`(organisation ${tenants[0]})`);
       // A run with a third key cannot continue, and the error names the keys of the run that can.
