@@ -31,6 +31,13 @@ export function compileNumbers<Item>(names: MemberNames<Item>): (lines: LineBuff
   return new Function('bytes', `const ${constants}; return (lines, item) => { ${calls} };`)(bytes);
 }
 
+/** Compiles a function that returns the members that are not undefined as JSON, each behind a comma. */
+export function compileText<Item>(names: MemberNames<Item>): (item: Item) => string {
+  const member = (name: string) =>
+    `if (item.${name} !== undefined) text += item.${name} === null ? ',"${name}":null' : ',"${name}":' + JSON.stringify(item.${name});`;
+  return new Function('item', `let text = ''; ${names.map(member).join(' ')} return text;`) as (item: Item) => string;
+}
+
 function compile<Compiled>(parameters: string, expression: string): Compiled {
   return new Function(`return (${parameters}) => ${expression};`)();
 }

@@ -12,6 +12,7 @@ import {
   checkNames,
   guardrailNames,
   numberNames,
+  onlyNulls,
   rareMembers,
   timeNames,
 } from './record-parts.ts';
@@ -32,6 +33,7 @@ const names = {
   attempts: named('attempts'),
   durationMs: named('durationMs'),
   noMembers: Buffer.from('{}'),
+  onlyNulls: Buffer.from(onlyNulls),
   end: Buffer.from('}\n'),
 };
 
@@ -61,8 +63,8 @@ export class RecordEncoder {
     const rawUsage = record.rawUsage === null ? 'null' : JSON.stringify(record.rawUsage);
     const metadata = isEmptyObject(record.metadata) ? '' : JSON.stringify(record.metadata);
     const quoted = id.length + traceId.length + createdAt.length + path.length + clientAddress.length;
-    const texts = rawUsage.length + metadata.length;
-    lines.reserve(ownBytes + caller.length + call.length + rare.length + 6 * quoted + 3 * texts);
+    const texts = rawUsage.length + metadata.length + rare.length;
+    lines.reserve(ownBytes + caller.length + call.length + 6 * quoted + 3 * texts);
     lines.part(names.id);
     lines.string(id);
     lines.part(names.traceId);
@@ -87,7 +89,8 @@ export class RecordEncoder {
       addTimes(lines, record.times);
       lines.enclose(start, '{', '}');
     }
-    lines.part(rare);
+    if (rare === onlyNulls) lines.part(names.onlyNulls);
+    else lines.text(rare);
     if (record.guardrails !== undefined) this.#addGuardrails(lines, record.guardrails);
     this.#addAttempts(lines, record.attempts);
     lines.part(names.end);

@@ -1,6 +1,6 @@
 import type { GuardrailRecord } from '../contract/plugin/guardrails/guardrail-result.ts';
 import { type AttemptRecord, type RequestRecord, type RequestTimes, requestRecord } from '../contract/plugin/record/record.ts';
-import { compileAllAre, type MemberNames } from './compile-members.ts';
+import { compileAllAre, compileText, type MemberNames } from './compile-members.ts';
 
 type Names = MemberNames<RequestRecord>;
 
@@ -52,13 +52,12 @@ export const checkNames: MemberNames<GuardrailRecord['checks'][number]> = ['id',
 
 const hasOnlyNulls = compileAllAre<RequestRecord>(null, nullNames);
 const hasNoRareMember = compileAllAre<RequestRecord>(undefined, rareNames);
-const rareOrNullNames = [...nullNames, ...rareNames];
-const onlyNulls = Buffer.from(nullNames.map((name) => `,"${name}":null`).join(''));
+const rareText = compileText<RequestRecord>([...nullNames, ...rareNames]);
+
+/** The result of `rareMembers` for most records. */
+export const onlyNulls = nullNames.map((name) => `,"${name}":null`).join('');
 
 /** Returns the members that are null or absent in most records, each behind a comma. */
-export function rareMembers(record: RequestRecord): Uint8Array {
-  if (hasOnlyNulls(record) && hasNoRareMember(record)) return onlyNulls;
-  let members = '';
-  for (const name of rareOrNullNames) if (record[name] !== undefined) members += `,"${name}":${JSON.stringify(record[name])}`;
-  return Buffer.from(members);
+export function rareMembers(record: RequestRecord): string {
+  return hasOnlyNulls(record) && hasNoRareMember(record) ? onlyNulls : rareText(record);
 }
