@@ -10,8 +10,8 @@ const settings: ReadonlySet<string> = new Set([
 /** Characters of ids, names and verbs in a path. */
 const plain = /^[\w.:@=,~+$!*()-]*$/;
 
-/** The first part of the path of a text in the address: a member that no body has, because checks cannot change an address. */
-export const ofAddress = '?';
+/** The first part of the path of a text in the address or in a file: a member that no body has, because checks cannot change either. */
+export const notInBody = '?';
 
 /**
  * Returns the texts in the address of a request: values of its query, and parts of a path that passes through with characters that no id has. A single
@@ -34,7 +34,7 @@ export function addressTexts({ endpoint, query }: Pick<RequestContext, 'endpoint
         .map(decoded)
         .filter((part) => !plain.test(part)),
     );
-  return texts.filter((text) => text !== '').map((text, index) => ({ text, path: [ofAddress, index] }));
+  return texts.filter((text) => text !== '').map((text, index) => ({ text, path: [notInBody, index] }));
 }
 
 function decoded(part: string): string {

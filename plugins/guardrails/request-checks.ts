@@ -11,13 +11,14 @@ import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { after, type Maybe } from '../../core/contract/values/maybe.ts';
 import { textOf } from '../../core/contract/values/text/utf8.ts';
 import { BatchGuard } from './batch-guard.ts';
+import type { TextPart } from './every-text.ts';
 import { type Compiled, type Guardrails, noGuardrails, toGuardrails } from './guardrail-lists.ts';
 import { denialOf, isDenied, mayDeny } from './hook-results.ts';
 import { deny, type RequestStates, type State, softReplyOf } from './request-state.ts';
-import { type GuardrailResult, runGuardrails, unreadable } from './run.ts';
+import { factsOf, type GuardrailResult, runGuardrails, unreadable } from './run.ts';
 import { SessionGuard } from './session/session-guard.ts';
 import { textMembers } from './texts.ts';
-import { uploadBody } from './upload-texts.ts';
+import { textsInForm, uploadBody } from './upload-texts.ts';
 
 /** Runs start hooks and the guardrails of requests, of sessions and of batches. */
 export class RequestChecks {
@@ -189,7 +190,9 @@ export class RequestChecks {
     state.isDenied = false;
     if (isUpload(ctx)) return uploadBody(ctx).then((files) => this.#checkBody(ctx, guardrails, files, targetPath));
     const body = ctx.endpoint?.operation === null ? passedBody(ctx) : (ctx.params ?? {});
-    return this.#checkBody(ctx, guardrails, body, targetPath);
+    const files = textsInForm(ctx);
+    if (files === undefined) return this.#checkBody(ctx, guardrails, body, targetPath);
+    return files.then((texts) => this.#checkBody(ctx, guardrails, body, targetPath, texts));
   }
 
   #checkBody(
@@ -197,12 +200,14 @@ export class RequestChecks {
     { first, later }: Guardrails,
     body: JsonObject | null,
     targetPath: string | null,
+    files?: readonly TextPart[],
   ): Maybe<Reply | undefined> {
     const state = this.#states.of(ctx);
     const earlier = state.before;
-    this.#states.runLater(ctx, later, body, targetPath);
+    const facts = factsOf(ctx, (first[0] ?? later[0])?.side ?? 'input', files);
+    this.#states.runLater(ctx, later, body, targetPath, facts);
     if (first.length === 0) return undefined;
-    return after(runGuardrails(first, ctx, body, this.#services.clock), ({ results, body: changed }) => {
+    return after(runGuardrails(first, ctx, body, this.#services.clock, facts), ({ results, body: changed }) => {
       state.before = earlier.length === 0 ? results : [...earlier, ...results];
       this.#states.record(ctx, results, targetPath);
       if (ctx.params !== null && body !== null && changed !== body) {

@@ -7,7 +7,7 @@ import type { Clock } from '../../core/contract/values/time/clock.ts';
 import type { BatchGuard } from './batch-guard.ts';
 import type { Guardrail } from './compile.ts';
 import { denialText, deniedResults, isDenied, recordResults } from './hook-results.ts';
-import { type GuardrailResult, runGuardrails } from './run.ts';
+import { type BodyFacts, type GuardrailResult, runGuardrails } from './run.ts';
 import type { SessionGuard } from './session/session-guard.ts';
 import { softDenialOf } from './soft-denial.ts';
 import type { StreamWindow } from './window/stream-window.ts';
@@ -107,9 +107,15 @@ export class RequestStates {
   }
 
   /** Runs guardrails that nothing waits for. Results that come after the record was written are logged. */
-  runLater(ctx: RequestContext, guardrails: readonly Guardrail[], body: JsonObject | null, targetPath: string | null): void {
+  runLater(
+    ctx: RequestContext,
+    guardrails: readonly Guardrail[],
+    body: JsonObject | null,
+    targetPath: string | null,
+    facts?: BodyFacts,
+  ): void {
     if (guardrails.length === 0) return;
-    const done = runGuardrails(guardrails, ctx, body, this.#services.clock);
+    const done = runGuardrails(guardrails, ctx, body, this.#services.clock, facts);
     if (isPromise(done)) void done.then(({ results }) => this.record(ctx, results, targetPath));
     else this.record(ctx, done.results, targetPath);
   }

@@ -13,6 +13,7 @@ import type { Guardrail, PreparedCheck } from './compile.ts';
 import type { TextPart } from './every-text.ts';
 import { hasText, hasTokenIds, isPassed, type Scope, textParts } from './texts.ts';
 import { toolTexts } from './tool-texts.ts';
+import { whyUnread } from './upload-texts.ts';
 
 /** The result of one guardrail. */
 export interface GuardrailResult {
@@ -55,13 +56,16 @@ export interface BodyFacts {
   readonly isFixed: boolean;
   /** Texts beside the body: those in the address. */
   readonly address?: readonly TextPart[];
+  /** Texts of the files in a form that is no upload. */
+  readonly files?: readonly TextPart[];
   /** True: the texts are those of an uploaded file, which has no form that a check could demand. */
   readonly isFile?: true;
   /** Set if the body belongs to a call of an MCP tool. */
   readonly tool?: ToolSide;
 }
 
-function factsOf(ctx: RequestContext, side: Side): BodyFacts {
+/** Returns the facts about the body of a request or of its reply. `files`: the texts of files in its form. */
+export function factsOf(ctx: RequestContext, side: Side, files?: readonly TextPart[]): BodyFacts {
   const operation = ctx.endpoint?.operation ?? null;
   const isStart = side === 'start';
   if (side === 'input' && isUpload(ctx)) return uploadFacts(ctx);
@@ -72,6 +76,7 @@ function factsOf(ctx: RequestContext, side: Side): BodyFacts {
     isReadable: isStart || hasText(ctx, side),
     isFixed: isStart || operation === null,
     ...(side === 'input' && (ctx.query !== '' || isPassed(ctx)) ? { address: addressTexts(ctx) } : {}),
+    ...(files === undefined ? {} : { files }),
   };
 }
 
@@ -100,13 +105,14 @@ export function runGuardrails(
   const subjects: ReadSubject[] = [];
   const subjectOf = (check: PreparedCheck, side: Side): ReadSubject => {
     const read = factsFor(check, facts);
-    for (const known of subjects) if (known.scope === check.scope && known.address === read.address) return known;
+    for (const known of subjects)
+      if (known.scope === check.scope && known.address === read.address && known.files === read.files) return known;
     const subject = toSubject(ctx, side, body, check.scope, read);
     subjects.push(subject);
     return subject;
   };
   const run = (check: PreparedCheck, guardrail: Guardrail): Maybe<CheckResult> => {
-    if (isUnread && !check.readsNoText) return cannotRun(check, guardrail, unreadText, clock);
+    if (isUnread && !check.readsNoText) return cannotRun(check, guardrail, facts.isFile ? whyUnread(ctx) : unreadText, clock);
     if (!check.isChained) return runCheck(check, guardrail, subjectOf(check, guardrail.side), facts, clock);
     const result = after(chain, (current) =>
       runCheck(check, guardrail, toSubject(ctx, guardrail.side, current, check.scope, factsFor(check, facts)), facts, clock),
@@ -125,12 +131,14 @@ export function runGuardrails(
   return after(all(pending), (results) => after(chain, (changed) => ({ results, body: changed })));
 }
 
-/** On a typed route, texts in the address are not part of the message whose form a check demands: they can neither meet nor miss it. */
+/**
+ * Files, and on a typed route texts in the address, are not part of the message whose form a check demands: they can neither meet nor miss it.
+ */
 function factsFor({ demandsForm }: PreparedCheck, facts: BodyFacts): BodyFacts {
-  return demandsForm && facts.operation !== null && facts.address !== undefined ? { ...facts, address: noTexts } : facts;
+  const { operation, address, files } = facts;
+  if (!demandsForm || (address === undefined && files === undefined)) return facts;
+  return { ...facts, address: operation === null ? address : undefined, files: undefined };
 }
-
-const noTexts: readonly TextPart[] = [];
 
 function isJudged({ readsNoText, demandsForm }: PreparedCheck, { isReadable, isFile }: BodyFacts): boolean {
   return readsNoText || (isReadable && !(isFile && demandsForm));
@@ -147,6 +155,7 @@ interface ReadSubject extends Subject {
   /** True: the body is nested too deeply, so that it has no texts here. */
   readonly isUnread: boolean;
   readonly address: readonly TextPart[] | undefined;
+  readonly files: readonly TextPart[] | undefined;
 }
 
 /** Checks of a guardrail begin together, so it takes as long as the slowest; those in a chain also wait for the ones before. */
@@ -165,7 +174,7 @@ function toSubject(
   side: Side,
   body: JsonObject,
   scope: Scope,
-  { operation, requestType, model, address, tool }: BodyFacts,
+  { operation, requestType, model, address, files, tool }: BodyFacts,
 ): ReadSubject {
   let inBody: readonly TextPart[] | null = [];
   // A call with a body that cannot be read is refused by the caller.
@@ -173,12 +182,13 @@ function toSubject(
   else if (side !== 'start') inBody = textPartsOrNull(operation, side, body, scope);
   const isUnread = inBody === null;
   inBody ??= [];
-  const parts = address === undefined ? inBody : [...address, ...inBody];
+  const parts = address === undefined && files === undefined ? inBody : [...(address ?? []), ...(files ?? []), ...inBody];
   const texts = tool ? parts.filter(({ kind }) => kind === undefined) : parts;
   return {
     scope,
     isUnread,
     address,
+    files,
     ctx,
     side,
     body,

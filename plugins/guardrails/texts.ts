@@ -2,7 +2,7 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { managesOnly } from '../../core/contract/plugin/requests/passed-traffic.ts';
 import type { OperationName } from '../../core/contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
-import { addressTexts, ofAddress } from './address-texts.ts';
+import { addressTexts, notInBody } from './address-texts.ts';
 import { fileTexts } from './encoded-texts.ts';
 import { everyText, notText, type Path, type TextPart } from './every-text.ts';
 
@@ -211,14 +211,14 @@ export function hasTokenIds(operation: OperationName | null, { prompt, input }: 
 
 /**
  * Returns a copy of the body with each part replaced by the text of the same index. A changed number becomes a text. Throws Error for a changed text
- * of the address.
+ * of the address or of a file.
  */
 export function withTexts(body: JsonObject, parts: readonly TextPart[], texts: readonly string[]): JsonObject {
   const changes = parts.flatMap(({ text, path, kind, encoded }, index) => {
     const next = texts[index];
     return next === undefined || next === text ? [] : [{ path, kind, next: encoded?.(next) ?? next }];
   });
-  if (changes.some(({ path }) => path[0] === ofAddress)) throw new Error('A text in the address cannot be changed');
+  if (changes.some(({ path }) => path[0] === notInBody)) throw new Error('A text in the address or in a file cannot be changed');
   const values = changes.filter(({ kind }) => kind !== 'name');
   // Names change last, the deepest first: a name is part of the paths below it.
   const names = changes.filter(({ kind }) => kind === 'name').sort((one, other) => other.path.length - one.path.length);

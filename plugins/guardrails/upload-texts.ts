@@ -1,30 +1,65 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import { uploadsBatch } from '../../core/contract/plugin/requests/uploads.ts';
+import { isPartial, uploadsBatch } from '../../core/contract/plugin/requests/uploads.ts';
 import { type FormPart, partText } from '../../core/contract/values/bodies/form.ts';
+import { isMultipartForm } from '../../core/contract/values/http/media-types.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { notInBody } from './address-texts.ts';
 import { textOfFile } from './encoded-texts.ts';
+import type { TextPart } from './every-text.ts';
 
 /**
  * Returns an upload as checks read it: its fields, and in `files` the names of its files and their texts. Lines of a batch are read when the batch is
- * created. Null: the form cannot be read. Rejects with `overloaded`.
+ * created. Null: the upload cannot be read. Rejects with `overloaded`.
  */
 export async function uploadBody(ctx: RequestContext): Promise<JsonObject | null> {
   const { form } = ctx;
-  if (form === null) return ctx.request.body.length === 0 ? {} : null;
-  const files: string[] = [];
+  if (form === null || isPartial(ctx)) return ctx.request.body.length === 0 ? {} : null;
   const isBatch = uploadsBatch(form);
-  for (const part of form) {
-    if (part.filename === null) continue;
-    files.push(part.filename);
-    if (isBatch) continue;
+  const files = form.filter(isFile);
+  if (files.length === 0 && !isBatch) return null;
+  const names = files.flatMap(({ filename, otherNames = [] }) => [filename as string, ...otherNames]);
+  const fields = fieldsOf(form);
+  return { ...fields, files: [...(fields.files ?? []), ...names, ...(isBatch ? [] : await textsOf(ctx, files))] };
+}
+
+/** Returns the reason why an upload cannot be read, and the remedy. */
+export function whyUnread(ctx: RequestContext): string {
+  const { form, formError } = ctx;
+  const remedy = 'or set failOnError of the check to false';
+  if (isPartial(ctx) || !isMultipartForm(ctx.request.header('content-type') ?? ''))
+    return `Guardrails read a file only if one multipart/form-data form contains it. Upload it whole with POST /files, ${remedy}`;
+  if (form !== null) return `The form has no file. Send the file as a part with a filename, ${remedy}`;
+  if (formError !== null) return formError;
+  return (
+    'Guardrails cannot read a form above FORM_BUFFER_MAX. For a batch, send the field purpose=batch before the file, and nothing after the file. ' +
+    `For another file, raise FORM_BUFFER_MAX ${remedy}`
+  );
+}
+
+/**
+ * Returns the texts of the files in a form that is no upload: a provider could read a file as the field of its name. Checks cannot change them.
+ * Undefined: there are none. Rejects with `overloaded`.
+ */
+export function textsInForm(ctx: RequestContext): Promise<readonly TextPart[]> | undefined {
+  const files = ctx.form?.filter(isFile) ?? [];
+  if (!files.some((file) => textOf(file) !== null)) return undefined;
+  return textsOf(ctx, files).then((texts) => texts.map((text, index) => ({ text, path: [notInBody, index] })));
+}
+
+function isFile({ filename }: FormPart): boolean {
+  return filename !== null;
+}
+
+async function textsOf(ctx: RequestContext, files: readonly FormPart[]): Promise<readonly string[]> {
+  const texts: string[] = [];
+  for (const part of files) {
     const text = textOf(part);
     if (text === null) continue;
     ctx.holdBytes(part.body.length);
-    files.push(text);
-    if (startsJson.test(text) && text.includes('\\')) files.push(await ctx.inTurns(unescapeSteps(text)));
+    texts.push(text);
+    if (startsJson.test(text) && text.includes('\\')) texts.push(await ctx.inTurns(unescapeSteps(text)));
   }
-  const fields = fieldsOf(form);
-  return { ...fields, files: [...(fields.files ?? []), ...files] };
+  return texts;
 }
 
 /** The texts of each field, because a provider could read the first or the last of two. */
@@ -39,8 +74,8 @@ function fieldsOf(form: readonly FormPart[]): Record<string, string[]> {
 }
 
 /** The text of a file. Null for one that is no text, such as an image: as in messages, checks do not read it. */
-function textOf({ filename, contentType, body }: FormPart): string | null {
-  const type = textNames.test(filename ?? '') ? 'text/plain' : contentType;
+function textOf({ filename, otherNames = [], contentType, body }: FormPart): string | null {
+  const type = [filename ?? '', ...otherNames].some((name) => textNames.test(name)) ? 'text/plain' : contentType;
   return textOfFile(body, type);
 }
 

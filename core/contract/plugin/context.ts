@@ -162,12 +162,12 @@ export class RequestContext {
   passedParams: JsonObject | null = null;
   /** The facts about the price of a pass-through request; null on other routes and for requests that run no model. */
   passed: PassedRequest | null = null;
-  /**
-   * A streamed body from its beginning, whose first bytes were inspected; null if they were not, or if the body is buffered.
-   */
+  /** A streamed body from its beginning, whose first bytes were inspected; null if they were not, or if the body is buffered. */
   peekedBody: RequestBody | null = null;
   /** The parts of a multipart body; its text fields are in `params` too. Null for every other body, and for forms that stream. */
   form: readonly FormPart[] | null = null;
+  /** The reason why the form of an upload, or one that passes through, cannot be read. */
+  formError: string | null = null;
   /** A form too large to buffer: its known fields, and its byte stream. */
   streamedForm: StreamedForm | null = null;
   /** The limit that bodies held for this request count against; null if nothing is counted. `heldBytes` is their size. */

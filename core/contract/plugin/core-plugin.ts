@@ -46,7 +46,7 @@ export interface CoreHooks extends Hooks<RequestContext, Target> {
   onBatch?(ctx: RequestContext, target: Target): CheckBatchLine | null;
   /** True: the plugin needs the parsed body of pass-through routes in `ctx.passedParams`. */
   readonly readsParams?: boolean;
-  /** True: the plugin needs the files of uploads in `ctx.form`. */
+  /** True: the plugin needs the files of uploads, and of forms that pass through, in `ctx.form`. */
   readonly readsUploads?: boolean;
   /** Returns true for requests whose streams are held until they are complete, like `reads.response: 'body'`. */
   holdsStream?(ctx: RequestContext): boolean;

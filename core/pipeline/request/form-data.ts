@@ -5,6 +5,7 @@ import type { BytesReply } from '../../contract/provider/provider.ts';
 import { type FormPart, partText } from '../../contract/values/bodies/form.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
+import { fileNamesIn } from './file-names.ts';
 import { boundaryOf, countParts, partsMax } from './form-framing.ts';
 
 const fieldBytesMax = 1024 * 1024;
@@ -21,7 +22,8 @@ export async function parseForm(bytes: Uint8Array, contentType: string): Promise
   const parts: FormPart[] = [];
   const parser = openParser(contentType, parts);
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const count = partsIn(body, contentType);
+  const names: (readonly string[])[] = [];
+  partsIn(body, contentType, (header) => names.push(fileNamesIn(header)));
   let failed = false;
   await new Promise<void>((resolve, reject) => {
     const fail = (why: string): void => {
@@ -37,15 +39,20 @@ export async function parseForm(bytes: Uint8Array, contentType: string): Promise
   }).finally(() => parser.removeAllListeners());
   if (parts.length === 0 && bytes.length > 0) throw unreadable('no parts');
   // The parser skips parts that it cannot read.
-  if (parts.length !== count) throw unreadable('the header of a part cannot be read');
-  return parts;
+  if (parts.length !== names.length) throw unreadable('the header of a part cannot be read');
+  return parts.map((part, index) => withNames(part, names[index] as readonly string[]));
 }
 
-function partsIn(body: Buffer, contentType: string): number {
+function withNames(part: FormPart, names: readonly string[]): FormPart {
+  const otherNames = part.filename === null ? [] : names.filter((name) => name !== part.filename);
+  return otherNames.length === 0 ? part : { ...part, otherNames };
+}
+
+function partsIn(body: Buffer, contentType: string, onHeader: (header: Buffer) => void): void {
   const boundary = boundaryOf(contentType);
   if (boundary === null) throw unreadable('the content type needs one boundary');
   try {
-    return countParts(body, boundary);
+    countParts(body, boundary, onHeader);
   } catch (thrown) {
     throw unreadable((thrown as Error).message);
   }

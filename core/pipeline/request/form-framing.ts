@@ -11,11 +11,11 @@ export function boundaryOf(contentType: string): string | null {
 }
 
 /**
- * Counts the parts of a form, or of its first bytes, whose headers are complete. Throws Error for a form that parsers read in different ways, so that a
+ * Counts the parts of a form, or of its first bytes, whose headers are complete, and calls `onHeader` with the header of each. Throws Error for a form that parsers read in different ways, so that a
  * provider could find what the gateway misses: bytes before the first part or after the last one, and headers that the parser truncates, skips or
  * decodes.
  */
-export function countParts(body: Buffer, boundary: string): number {
+export function countParts(body: Buffer, boundary: string, onHeader?: (header: Buffer) => void): number {
   const delimiter = Buffer.from(`\r\n--${boundary}`);
   let at = beginsWith(body, delimiter.subarray(2)) ? -2 : 0;
   if (at === 0 && !beginsWith(body, delimiter)) throw new Error('it does not begin with its boundary');
@@ -35,6 +35,7 @@ export function countParts(body: Buffer, boundary: string): number {
     if (at !== -1 && at < start + length + headerEnd.length) throw failed('has no end');
     const why = whyAmbiguous(header.toString('latin1', 0, length));
     if (why !== null) throw failed(why);
+    onHeader?.(header.subarray(0, length));
     if (at === -1) return parts + 1;
   }
 }
@@ -53,8 +54,15 @@ function whyAmbiguous(header: string): string | null {
   const [disposition = '', ...others] = lines.match(/^content-disposition[ \t]*:.*$/gim) ?? [];
   if (others.length > 0 || disposition.match(/;[ \t]*name[ \t]*[*=]/gi)?.length !== 1)
     return 'needs one content-disposition with one name';
+  if (fileNames(disposition).some((name, index, all) => all.indexOf(name) < index) || /;[ \t]*filename\*\d/i.test(disposition))
+    return 'has a file name twice or in pieces';
   if (encoded.test(lines)) return 'has a content-transfer-encoding: send the bytes as they are';
   return otherCharset.test(lines) ? 'has a charset other than UTF-8' : null;
+}
+
+/** The names of the parameters with a file name: `filename`, `filename*` or both. */
+function fileNames(disposition: string): readonly string[] {
+  return Array.from(disposition.matchAll(/;[ \t]*(filename\*?)[ \t]*=/gi), ([, name = '']) => name.toLowerCase());
 }
 
 const encoded = /^content-transfer-encoding[ \t]*:(?![ \t]*(?:7bit|8bit|binary)[ \t]*$)/im;

@@ -173,21 +173,27 @@ async function peekParams(ctx: RequestContext, limits: BodyLimits): Promise<void
       if (!isForm) return;
     }
   }
-  ctx.passedParams = isForm ? await formParams(head, type, ctx.body !== null) : jsonParams(head, limits.jsonValuesMax);
+  ctx.passedParams = isForm ? await formParams(ctx, head, type) : jsonParams(head, limits.jsonValuesMax);
 }
 
-/** A text field may follow a file of any size. Uploads of files have no fields for checks, and forms above the limit are streamed. */
+/** A text field may follow a file of any size. Forms that only manage resources have no fields for checks, and forms above the limit are streamed. */
 function readFormBytes({ endpoint, request, plan }: RequestContext, { formBytesMax }: BodyLimits): number {
   const isRead = !managesOnly(endpoint?.proxyPath ?? '') || (plan.readsUploads && isUpload({ endpoint, request }));
   return isRead && request.body.length <= formBytesMax ? formBytesMax : formHeadBytes;
 }
 
-async function formParams(head: Uint8Array, contentType: string, isWhole: boolean): Promise<JsonObject | null> {
+/** Returns the fields of a form. Fills `ctx.form` of a whole one if the plan judges files. Rejects with `overloaded`. */
+async function formParams(ctx: RequestContext, head: Uint8Array, contentType: string): Promise<JsonObject | null> {
+  const isWhole = ctx.body !== null;
+  const readsFiles = isWhole && ctx.plan.readsUploads;
+  // The parser copies large files.
+  if (readsFiles) ctx.holdBytes(head.length);
   try {
-    return paramsOfForm(
-      await (isWhole ? parseForm(head, contentType) : fieldsInHead(head.subarray(0, formHeadBytes), contentType)),
-    );
-  } catch {
+    const parts = isWhole ? await parseForm(head, contentType) : await fieldsInHead(head.subarray(0, formHeadBytes), contentType);
+    if (readsFiles) ctx.form = parts;
+    return paramsOfForm(parts);
+  } catch (thrown) {
+    ctx.formError = (thrown as Error).message;
     return null;
   }
 }

@@ -9,13 +9,13 @@ import { peekBody } from './peek-body.ts';
 import type { BodyLimits } from './read-body.ts';
 
 /**
- * Fills `ctx.form` of an upload, for a plan that judges its files. The bytes are sent unchanged. Of a form above `formBytesMax`, the form is the text
+ * Fills `ctx.form` of an upload, for a plan that judges its files, unless it was filled with the parameters. The bytes are sent unchanged. Of a form above `formBytesMax`, the form is the text
  * fields in its first 64 KiB if they state the purpose `batch` and the file follows; it must be the last part. A form that cannot be read has no
  * parts. Rejects with the error of the body, or `overloaded`.
  */
 export async function readUpload(ctx: RequestContext, { formBytesMax, streamedBytesMax }: BodyLimits): Promise<void> {
   const { body } = ctx.request;
-  if (body.length === 0 || !isUpload(ctx)) return;
+  if (body.length === 0 || ctx.form !== null || ctx.formError !== null || !isUpload(ctx)) return;
   const type = ctx.request.header('content-type') ?? '';
   if (!isMultipartForm(type)) return;
   if (ctx.body !== null) return void (await readForm(ctx, ctx.body, type));
@@ -33,8 +33,9 @@ async function readForm(ctx: RequestContext, body: Uint8Array, type: string): Pr
   ctx.holdBytes(body.length);
   try {
     ctx.form = await parseForm(body, type);
-  } catch {
+  } catch (thrown) {
     // The provider replies with its own error, unless a guardrail denies what it cannot read.
+    ctx.formError = (thrown as Error).message;
   }
 }
 

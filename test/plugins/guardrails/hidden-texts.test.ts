@@ -213,8 +213,8 @@ describe('pass-through requests that run no model', () => {
   });
 
   it.each([
-    ['POST', '/v1/proxy/files'],
     ['POST', '/v1/vector_stores'],
+    ['POST', '/v1/proxy/vector_stores/v/files'],
     ['GET', '/v1/files/f/parts'],
     ['GET', '/v1/proxy/models'],
   ])('%s %s manages files and models and is not checked', async (method, path) => {

@@ -5,6 +5,8 @@ export interface FormPart {
   readonly name: string;
   /** Null for a text field. */
   readonly filename: string | null;
+  /** Other names of the file that a parser could read: in `filename*`, or without escapes. Absent: there are none. */
+  readonly otherNames?: readonly string[];
   /** As sent; null if the part has none. */
   readonly contentType: string | null;
   /** A view into the request's bytes: read it, do not keep or change it. */
