@@ -5,7 +5,9 @@ import { depthMax, tooDeep } from './depth.ts';
 import type { TextPart } from './every-text.ts';
 
 /** Members that hold a file: as a data URL, or as base64. */
-const fileKeys: ReadonlySet<string> = new Set(['file_data', 'data', 'blob', 'url', 'image_url', 'file_url']);
+const fileKeys: ReadonlySet<string> = new Set([
+  ...['file_data', 'data', 'blob', 'url', 'image_url', 'document_url', 'video_url', 'audio_url', 'file_url'],
+]);
 /** Members among them with base64 that is no data URL. */
 const plainKeys: ReadonlySet<string> = new Set(['file_data', 'data', 'blob']);
 /** Types that providers read as text. */

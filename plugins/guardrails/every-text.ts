@@ -14,12 +14,32 @@ export interface TextPart {
   readonly encoded?: (text: string) => string;
 }
 
-/** Fields whose text is a name, an id, an address or data. */
-export const notText: ReadonlySet<string> = new Set([
+const namesAndIds = [
   ...['id', 'type', 'role', 'object', 'model', 'status', 'finish_reason', 'index', 'call_id', 'tool_call_id', 'tool_use_id'],
-  ...['url', 'image_url', 'image_base64', 'file_url', 'file_id', 'file_data', 'data', 'b64_json', 'embedding', 'media_type'],
-  ...['signature', 'encrypted_content'],
+  ...['file_id', 'media_type'],
+];
+const addressesAndData = [
+  ...['url', 'image_url', 'document_url', 'video_url', 'audio_url', 'file_url', 'image_base64', 'file_data', 'data', 'b64_json'],
+  ...['embedding', 'signature', 'encrypted_content'],
+];
+/** Fields whose text is a name, an id, an address or data. */
+export const notText: ReadonlySet<string> = new Set([...namesAndIds, ...addressesAndData]);
+
+const names: ReadonlySet<string> = new Set(namesAndIds);
+/** Templates of chats write any role into the prompt. */
+const roles: ReadonlySet<string> = new Set([
+  ...['system', 'developer', 'user', 'assistant', 'tool', 'function', 'model', 'chatbot', 'critic', 'discriminator', 'unknown'],
 ]);
+
+function isName(key: string, text: string): boolean {
+  if (!names.has(key)) return true;
+  return key === 'role' ? roles.has(text.toLowerCase()) : isWord(text);
+}
+
+/** Returns true for a text without white space, as names and settings are. A server could add any other text to the prompt. */
+export function isWord(text: string): boolean {
+  return !/\s/.test(text);
+}
 
 /**
  * Adds every text of a value, in their order. `isData`: the value is any JSON, such as the input of a tool,
@@ -37,7 +57,8 @@ export function everyText(value: unknown, path: Path, parts: TextPart[], isData 
       const at = [...path, key];
       if (isData) parts.push({ text: key, path: at, kind: 'name' });
       else if (typeof item === 'string' && notText.has(key)) {
-        fileText(value, key, path, parts);
+        if (isName(key, item)) fileText(value, key, path, parts);
+        else parts.push({ text: item, path: at });
         continue;
       } else if (isCredential(value, key)) continue;
       if (!isData && namesOfSchemas.has(key) && isObject(item)) schemaTexts(item, at, parts);
@@ -81,7 +102,7 @@ function unescaped(json: string): string {
 
 /**
  * True for arguments and results of tools that are JSON: `input` in Messages and at Bedrock, `args` and `response` at Gemini, `json` of a result
- * at Bedrock, and `arguments` of servers that send them as an object. Also for values in a JSON Schema.
+ * at Bedrock, and `arguments` of servers that send them as an object. Also for values in a JSON Schema, examples of tools and environments of shells.
  */
 function holdsData({ type, toolUseId, name }: JsonObject, key: string): boolean {
   if (key === 'input') return toolUseId !== undefined || (typeof type === 'string' && type.endsWith('tool_use'));
@@ -89,7 +110,9 @@ function holdsData({ type, toolUseId, name }: JsonObject, key: string): boolean 
   return dataMembers.has(key);
 }
 
-const dataMembers: ReadonlySet<string> = new Set(['json', 'arguments', 'enum', 'const', 'default', 'examples']);
+const dataMembers: ReadonlySet<string> = new Set([
+  ...['json', 'arguments', 'enum', 'const', 'default', 'examples', 'input_examples', 'env'],
+]);
 
 /** Joins the texts that stand at the same place of several events, such as the deltas of a stream. */
 export function deltaTexts(events: readonly JsonObject[]): string[] {

@@ -4,7 +4,7 @@ import { framesOf } from '../../core/contract/values/text/event-frames.ts';
 import { dataOf, withData } from '../../core/contract/values/text/event-text.ts';
 import { everyText, partOf, type TextPart } from './every-text.ts';
 import { eventsIn } from './passed-reply.ts';
-import { settings, withTexts } from './texts.ts';
+import { isSetting, withTexts } from './texts.ts';
 
 /** A whole stream of events that are no messages of a model: those of transcriptions and of images. */
 export class PlainStream {
@@ -74,7 +74,7 @@ function partsOf(event: JsonObject): TextPart[] {
   const parts: TextPart[] = [];
   everyText(event, [], parts);
   return parts.filter(
-    ({ path: [first, second] }) => !(second === undefined && settings.has(first as string)) && first !== 'usage',
+    ({ path: [first, second], text }) => !(second === undefined && isSetting(first, text)) && first !== 'usage',
   );
 }
 

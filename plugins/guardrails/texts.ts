@@ -4,7 +4,7 @@ import type { OperationName } from '../../core/contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
 import { addressTexts, notInBody } from './address-texts.ts';
 import { fileTexts } from './encoded-texts.ts';
-import { everyText, notText, type Path, type TextPart } from './every-text.ts';
+import { everyText, isWord, notText, type Path, type TextPart } from './every-text.ts';
 
 /**
  * The texts that a check reads. `last_message`: of a request the last message, of a response the text that the model wrote.
@@ -44,7 +44,7 @@ const textKeys: Readonly<Record<OperationName, { readonly input: Keys; readonly 
   imageVariation: { input: ['prompt'], output: null },
   moderate: { input: ['input'], output: null },
   rerank: { input: ['query', 'documents'], output: null },
-  ocr: { input: null, output: ['pages', 'document_annotation'] },
+  ocr: { input: ['document_annotation_prompt', 'document'], output: ['pages', 'document_annotation'] },
   // OpenAI names the text of a decision `input`, others `state`.
   createDecision: { input: ['state', 'input'], output: null },
   // The names and texts that `uploadBody` reads. Lines of batches are checked one by one.
@@ -132,13 +132,18 @@ const settingKeys: Partial<Record<OperationName, readonly string[]>> = {
 };
 
 /** Members of requests and replies whose text is one of a few words, or made by the provider. */
-export const settings: ReadonlySet<string> = new Set([
+const settings: ReadonlySet<string> = new Set([
   ...notText,
   ...['tool_choice', 'function_call', 'reasoning_effort', 'verbosity', 'service_tier', 'truncation', 'encoding_format', 'format'],
   ...['size', 'quality', 'style', 'background', 'moderation', 'output_format', 'voice', 'language', 'aspect_ratio'],
   ...['response_format', 'previous_response_id', 'conversation', 'prompt_cache_retention', 'inference_geo', 'speed'],
   ...['system_fingerprint', 'provider', 'stop_reason', 'request_id'],
 ]);
+
+/** True for the value of a setting. A text of several words is none. */
+export function isSetting(name: unknown, text: string): boolean {
+  return settings.has(name as string) && isWord(text);
+}
 
 /** Members of a reply of Responses that repeat the request. */
 const ofRequest: ReadonlySet<string> = new Set([
@@ -191,7 +196,7 @@ export function textParts(operation: OperationName | null, side: 'input' | 'outp
   if (scope === 'all_messages') {
     const isReply = side === 'output';
     for (const key of new Set([...(isReply ? [] : systemKeys), ...keys, ...Object.keys(body)])) {
-      if (typeof body[key] === 'string' && settings.has(key) && !keys.includes(key)) continue;
+      if (typeof body[key] === 'string' && isSetting(key, body[key]) && !keys.includes(key)) continue;
       if (isReply && (key === 'usage' || (keys.includes('output') && ofRequest.has(key)))) continue;
       if (dataKeys.has(key)) dataTexts(body[key], [key], parts);
       else everyText(body[key], [key], parts);
@@ -203,11 +208,16 @@ export function textParts(operation: OperationName | null, side: 'input' | 'outp
   return parts.filter(({ text }) => text !== '');
 }
 
-/** Returns true for a prompt or an input of token ids, which checks cannot read. */
-export function hasTokenIds(operation: OperationName | null, { prompt, input }: JsonObject): boolean {
+/** Returns true for a prompt or an input of token ids or embeddings, which checks cannot read. */
+export function hasTokenIds(operation: OperationName | null, body: JsonObject): boolean {
+  if (tokenKeys.some((key) => body[key] !== undefined && body[key] !== null)) return true;
+  const { prompt, input } = body;
   if (operation !== 'complete' && operation !== 'embed' && operation !== null) return false;
   return [prompt, input].some((value) => Array.isArray(value) && value.flat().some((item) => typeof item === 'number'));
 }
+
+/** Fields in which vLLM and SGLang take tokens and embeddings in place of a text. */
+const tokenKeys = ['prompt_token_ids', 'input_ids', 'prompt_embeds', 'input_embeds'];
 
 /**
  * Returns a copy of the body with each part replaced by the text of the same index. A changed number becomes a text. Throws Error for a changed text
@@ -316,6 +326,8 @@ function contentTexts(value: unknown, path: Path, parts: TextPart[]): void {
     if (!isObject(item)) continue;
     if (typeof item.text === 'string') parts.push({ text: item.text, path: [...at, 'text'] });
     if (typeof item.refusal === 'string') parts.push({ text: item.refusal, path: [...at, 'refusal'] });
+    if (typeof item.filename === 'string') parts.push({ text: item.filename, path: [...at, 'filename'] });
+    if (isObject(item.file)) contentTexts(item.file.filename, [...at, 'file', 'filename'], parts);
     if (typeof item.transcript === 'string') parts.push({ text: item.transcript, path: [...at, 'transcript'] });
     if (item.type === 'tool_result') contentTexts(item.content, [...at, 'content'], parts);
     else if (typeof item.type === 'string' && item.type.endsWith('_tool_result'))

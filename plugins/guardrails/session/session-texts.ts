@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, textOrNull } from '../../../core/contract/values/json/json.ts';
 import { depthMax } from '../depth.ts';
-import { everyText, type TextPart } from '../every-text.ts';
-import { settings } from '../texts.ts';
+import { everyText, isWord, type TextPart } from '../every-text.ts';
+import { isSetting } from '../texts.ts';
 
 /** The content of a message for checks: texts, nothing, or something that they cannot read. */
 export type MessageContent = { readonly texts: readonly string[] } | 'nothing' | 'unreadable';
@@ -27,7 +27,6 @@ export function transcriptOf({ type, transcript }: JsonObject): string | null {
 
 /** Fields of events and of their sessions and responses whose texts are words of the format. */
 const words: ReadonlySet<unknown> = new Set([
-  ...settings,
   ...['modalities', 'output_modalities', 'input_audio_format', 'output_audio_format', 'eagerness', 'include', 'reason', 'phase'],
   // A number, or `inf`.
   ...['max_output_tokens', 'max_response_output_tokens'],
@@ -41,12 +40,13 @@ function textsOf(event: JsonObject): string[] {
 }
 
 /** False for ids of an event and for words of its format. Schemas and items of a conversation have no such fields. */
-function isContent({ path }: TextPart): boolean {
+function isContent({ path, text }: TextPart): boolean {
+  if (!isWord(text)) return true;
   const [first, second] = path;
   const name = path.findLast((key) => typeof key === 'string') as string;
   if (path.length === 1 || first === 'item') return name !== 'phase' && !identifiers.test(name);
   if (first !== 'session' && first !== 'response') return true;
-  return second === 'tools' || !(words.has(name) || identifiers.test(name));
+  return second === 'tools' || !(words.has(name) || isSetting(name, text) || identifiers.test(name));
 }
 
 /** Members that hold audio, an image or a file. */

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { createHarness, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
+import { contentOfClient } from '../../../plugins/guardrails/session/session-texts.ts';
+
+/** Sends a body through a guardrail that denies a word in any text. Resolves with the status. */
+async function send(path: string, body: JsonObject, scope = 'all_messages') {
+  const gateway = createHarness();
+  gateway.script(replyWith(200, { choices: [{ message: { content: 'fine' }, finish_reason: 'stop' }], pages: [], output: [] }));
+  const guardrail = { 'default.contains': { words: ['forbidden'], operator: 'none', scope }, deny: true };
+  const provider = path === '/v1/ocr' ? 'mistral-ai' : 'openai';
+  const config = { provider, api_key: 'k', input_guardrails: [guardrail] };
+  const sink = await gateway.send({ path, headers: { 'x-svc-config': JSON.stringify(config) }, body });
+  return sink.status;
+}
+
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+const chat = (message: JsonObject, more: JsonObject = {}) => ({ model: 'm', messages: [message], ...more });
+const user = (...content: JsonObject[]) => ({ role: 'user', content });
+
+describe('guardrails of requests read', () => {
+  it.each<[string, string, (text: string) => JsonObject]>([
+    ['the sentence in a role', '/v1/chat/completions', (text) => chat({ role: `user\n${text}`, content: 'x' })],
+    ['a role that no format has', '/v1/chat/completions', (text) => chat({ role: text.replace(/\W/g, ''), content: 'x' })],
+    ['the sentence in a type', '/v1/chat/completions', (text) => chat(user({ type: `text ${text}`, text: 'x' }))],
+    ['the sentence in a setting', '/v1/chat/completions', (text) => chat(user(), { reasoning_effort: text })],
+    ['the style of an image', '/v1/images/generations', (text) => ({ model: 'm', prompt: 'x', style: text })],
+    ['the description of a voice', '/v1/audio/speech', (text) => ({ model: 'm', input: 'x', voice: text })],
+    [
+      'names in examples of a tool',
+      '/v1/responses',
+      (text) => ({ model: 'm', input: 'x', tools: [{ type: 'function', name: 'f', input_examples: [{ [text]: 1 }] }] }),
+    ],
+    [
+      'the environment of a shell',
+      '/v1/responses',
+      (text) => ({ model: 'm', input: [{ type: 'local_shell_call', call_id: 'c', action: { env: { [text]: '1' } } }] }),
+    ],
+  ])('%s', async (_name, path, body) => {
+    expect(await send(path, body('harmless'))).toBe(200);
+    expect(await send(path, body('a forbidden word'))).toBe(446);
+  });
+
+  it.each<[string, string, (text: string) => JsonObject]>([
+    ['the prompt of an annotation', '/v1/ocr', (text) => ({ document: {}, document_annotation_prompt: text })],
+    ['a document in text', '/v1/ocr', (text) => ({ document: { document_url: `data:text/plain;base64,${base64(text)}` } })],
+    [
+      'a document in text beside a chat',
+      '/v1/chat/completions',
+      (text) => chat(user({ type: 'document_url', document_url: `data:text/plain;base64,${base64(text)}` })),
+    ],
+    ['the name of a file', '/v1/responses', (text) => ({ input: [user({ type: 'input_file', file_id: 'f', filename: text })] })],
+    ['the name of a file in a chat', '/v1/chat/completions', (text) => chat(user({ type: 'file', file: { filename: text } }))],
+  ])('%s, in every scope', async (_name, path, body) => {
+    for (const scope of ['last_message', 'all_messages']) {
+      expect(await send(path, { model: 'm', ...body('a forbidden word') }, scope)).toBe(446);
+      expect(await send(path, { model: 'm', ...body('harmless') }, scope)).toBe(200);
+    }
+  });
+
+  it.each(['prompt_token_ids', 'input_ids', 'prompt_embeds', 'input_embeds'])(
+    'no token ids and embeddings, so %s is denied',
+    async (name) => {
+      expect(await send('/v1/completions', { model: 'm', prompt: 'x', [name]: [1, 2] })).toBe(446);
+      expect(await send('/v1/chat/completions', chat({ role: 'user', content: 'x' }, { [name]: [1, 2] }))).toBe(446);
+      expect(await send('/v1/completions', { model: 'm', prompt: 'x', [name]: null })).toBe(200);
+    },
+  );
+
+  it('the sentence in a setting of a realtime session, but not its usual word', () => {
+    const session = (voice: string) => contentOfClient({ type: 'session.update', session: { type: 'realtime', voice } });
+    expect(session('alloy')).toBe('nothing');
+    expect(session('a forbidden word')).toEqual({ texts: ['a forbidden word'] });
+  });
+});
