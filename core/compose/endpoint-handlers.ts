@@ -1,4 +1,5 @@
 import { batchSteps } from '../batches/batch-steps.ts';
+import { uploadSteps } from '../batches/upload-steps.ts';
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import type { Endpoint } from '../contract/plugin/requests/endpoint.ts';
@@ -17,8 +18,8 @@ import { createClientSecret } from '../realtime/create-client-secret.ts';
 import { runSession } from '../realtime/run-session.ts';
 import { replyToInvocation } from './invoke-guardrails.ts';
 
-/** Steps around the attempts of operations that need more than one call to a provider. */
-export const attemptSteps: Dispatcher['stepsOf'] = { createBatch: batchSteps };
+/** Steps around the attempts of operations that need more than one call to a provider, or a check that depends on it. */
+export const attemptSteps: Dispatcher['stepsOf'] = { createBatch: batchSteps, uploadFile: uploadSteps };
 
 /** An endpoint with errors of its own: the MCP gateway, or that of A2A agents. */
 export interface ProtocolHandlers {

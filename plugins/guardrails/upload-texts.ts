@@ -14,7 +14,7 @@ import type { TextPart } from './every-text.ts';
 export async function uploadBody(ctx: RequestContext): Promise<JsonObject | null> {
   const { form } = ctx;
   if (form === null || isPartial(ctx)) return ctx.request.body.length === 0 ? {} : null;
-  const isBatch = uploadsBatch(form);
+  const isBatch = uploadsBatch(ctx.endpoint, form);
   const files = form.filter(isFile);
   if (files.length === 0 && !isBatch) return null;
   const names = files.flatMap(({ filename, otherNames = [] }) => [filename as string, ...otherNames]);
@@ -30,10 +30,8 @@ export function whyUnread(ctx: RequestContext): string {
     return `Guardrails read a file only if one multipart/form-data form contains it. Upload it whole with POST /files, ${remedy}`;
   if (form !== null) return `The form has no file. Send the file as a part with a filename, ${remedy}`;
   if (formError !== null) return formError;
-  return (
-    'Guardrails cannot read a form above FORM_BUFFER_MAX. For a batch, send the field purpose=batch before the file, and nothing after the file. ' +
-    `For another file, raise FORM_BUFFER_MAX ${remedy}`
-  );
+  const batch = 'For a batch, send POST /files with the field purpose=batch before the file, and nothing after the file';
+  return `Guardrails cannot read a form above FORM_BUFFER_MAX. ${batch}. For another file, raise FORM_BUFFER_MAX ${remedy}`;
 }
 
 /**

@@ -228,6 +228,8 @@ export interface Operation {
   fromBytes?(reply: BytesReply, call: OperationCall): JsonObject;
   /** True: replies that are neither JSON nor an event stream pass unread (audio, subtitles). */
   readonly passesBytes?: boolean;
+  /** True for uploads: the provider creates no batches of its files, whatever purpose a form states. */
+  readonly ignoresPurpose?: boolean;
   /** With `passesBytes`: JSON passes unread too, so that a file of any content and size streams. */
   readonly passesJson?: boolean;
   /** Absent, or null: the provider's event stream passes unchanged. */

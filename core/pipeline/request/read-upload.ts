@@ -46,7 +46,7 @@ async function readBatch(ctx: RequestContext, body: RequestBody, head: Uint8Arra
     const fields = await fieldsInHead(head, type);
     // The file is the one part that is not complete.
     const parts = fields.length + 1;
-    if (!uploadsBatch(fields) || countParts(Buffer.from(head), boundary) !== parts) return;
+    if (!uploadsBatch(ctx.endpoint, fields) || countParts(Buffer.from(head), boundary) !== parts) return;
     ctx.form = fields;
     ctx.peekedBody = endsWithFile(body, boundary, parts);
   } catch {

@@ -8,7 +8,7 @@ import { idOf } from '../../formats/stored/stored-files.ts';
  * `files-api-2025-04-14`: it selects an older form of the replies, whose lists Anthropic's SDKs do not follow.
  */
 export const files = {
-  uploadFile: { ...passed((call) => `/files${call.query ? `?${call.query}` : ''}`), serves: isNative },
+  uploadFile: { ...passed((call) => `/files${call.query ? `?${call.query}` : ''}`), serves: isNative, ignoresPurpose: true },
   listFiles: { ...passed((call) => `/files${call.query ? `?${call.query}` : ''}`), serves: isNative },
   retrieveFile: passed((call) => `/files/${idOf(call)}`),
   retrieveFileContent: { ...passed((call) => `/files/${idOf(call)}/content`), passesJson: true },

@@ -14,6 +14,7 @@ import { accountOperation, accountPage, askAccount, lastOf } from './account.ts'
  */
 export const uploadFile: Operation = {
   ...accountOperation(upload),
+  ignoresPurpose: true,
   serves: (client) => client.gatewayHeader('file-purpose') !== 'batch',
 };
 

@@ -89,9 +89,26 @@ describe('uploads that no guardrail can read', () => {
     const large = part(`${named('file')}; filename="a.jsonl"`, 'fine\n'.repeat(40_000));
     const denied = await send('/v1/files', formOf(large, part(named('purpose'), 'batch')), { formBytesMax: 100_000 });
     expect(denied).toMatchObject({ status: 446, calls: 0 });
-    expect(denied.text).toContain('send the field purpose=batch before the file');
+    expect(denied.text).toContain('send POST /files with the field purpose=batch before the file');
     expect(denied.text).toContain('raise FORM_BUFFER_MAX');
   });
+
+  it.each(['anthropic', 'fireworks-ai'])(
+    'a batch for %s is rejected, because no batch of this file is created',
+    async (provider) => {
+      const gateway = createHarness();
+      const config = { provider, api_key: 'k', fireworks_account_id: 'a', input_guardrails: [contains] };
+      const headers = {
+        'content-type': isForm,
+        'anthropic-version': '2023-06-01',
+        'x-svc-config': JSON.stringify(provider === 'anthropic' ? { ...config, fireworks_account_id: undefined } : config),
+      };
+      const body = formOf(part(named('purpose'), 'batch'), part(`${named('file')}; filename="a.jsonl"`, 'a forbidden word'));
+      const sink = await gateway.send({ path: '/v1/files', headers, body: Buffer.from(body) });
+      expect([sink.status, gateway.calls.length]).toEqual([400, 0]);
+      expect(sink.text).toContain(`purpose: ${provider} creates no batches of its files`);
+    },
+  );
 
   it('the denial of a form that parsers read in different ways has the reason', async () => {
     const denied = await send('/v1/files', formOf(part('content-type: text/plain', 'fine')));

@@ -67,6 +67,12 @@ const batch = [['purpose', 'batch']] as const;
 const utf16 = (text: string) => Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')]);
 const line = '{"messages":[{"role":"user","content":"a\\u0020forb\\u0069dden\\nword"}]}';
 
+const ofBatch: [string, File, JsonObject] = [
+  'lines of a batch, which are read when it is created',
+  { text: 'forbidden', fields: batch },
+  contains(),
+];
+
 describe.each(['/v1/files', '/v1/proxy/files'])('guardrails of requests on uploads to %s', (path) => {
   it.each<[string, File]>([
     ['plain text', { text: 'a forbidden word' }],
@@ -77,6 +83,8 @@ describe.each(['/v1/files', '/v1/proxy/files'])('guardrails of requests on uploa
     ['a name', { text: 'x', name: 'forbidden.pdf' }],
     ['a file before its fields', { text: 'a forbidden word', fieldsLast: true }],
     ['a file with two purposes', { text: 'forbidden', fields: [...batch, ['purpose', 'user_data']] }],
+    // A provider may have no purposes.
+    ...(path === '/v1/files' ? [] : [['a batch that passes through', { text: 'forbidden', fields: batch }] as [string, File]]),
   ])('deny %s', async (_name, file) => {
     const { sink, isWhole } = await upload(file, contains(), { path });
     expect([sink.status, isWhole]).toEqual([446, null]);
@@ -85,7 +93,7 @@ describe.each(['/v1/files', '/v1/proxy/files'])('guardrails of requests on uploa
   it.each<[string, File, JsonObject]>([
     ['a text that passes', { text: 'harmless' }, contains()],
     ['a file that is no text', { text: Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 0xff]), type: 'image/png' }, contains()],
-    ['lines of a batch, which are read when it is created', { text: 'forbidden', fields: batch }, contains()],
+    ...(path === '/v1/files' ? [ofBatch] : []),
     ['a text without the form that a check demands', { text: 'x' }, { 'default.endsWith': { suffix: '?' }, deny: true }],
     ['a denied text if nothing denies', { text: 'forbidden' }, contains({}, {})],
   ])('send the bytes of %s', async (_name, file, guardrail) => {
@@ -105,7 +113,8 @@ describe.each(['/v1/files', '/v1/proxy/files'])('guardrails of requests on uploa
       upload({ text, ...file }, contains(more), { path, gateway: createHarness({ formBytesMax: 100_000 }) });
     expect((await send({})).sink.status).toBe(446);
     expect(await send({}, { failOnError: false })).toMatchObject({ sink: { status: 200 }, isWhole: true });
-    expect(await send({ fields: batch })).toMatchObject({ sink: { status: 200 }, isWhole: true });
+    const ofBatch = await send({ fields: batch });
+    expect([ofBatch.sink.status, ofBatch.isWhole]).toEqual(path === '/v1/files' ? [200, true] : [446, null]);
   });
 });
 

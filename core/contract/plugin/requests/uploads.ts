@@ -31,8 +31,12 @@ const pathParam = /;[^/]*/g;
 /** Paths where a file is stored, also one that the provider reads from an address. Vector stores and containers take the ids of files. */
 const filePath = /(?<!\/(?:vector_stores|containers)\/[^/]+)\/files(?:\/+(?:upload|import)|:\w+)?\/*$/;
 
-/** True for the form of a file whose lines are read when a batch of them is created. No provider could find another purpose in it. */
-export function uploadsBatch(form: readonly FormPart[]): boolean {
+/**
+ * True for the form of a file whose lines are read when a batch of them is created. No provider could find another purpose in it. False for files that
+ * pass through, because their provider may have no purposes.
+ */
+export function uploadsBatch(endpoint: Upload['endpoint'], form: readonly FormPart[]): boolean {
+  if (endpoint?.operation !== 'uploadFile') return false;
   const purposes = form.filter(({ name }) => /^\W*purpose(?:\W|$)/i.test(name));
   return (
     purposes.some(({ name }) => name === 'purpose') &&
