@@ -30,23 +30,42 @@ export function fileTexts(value: unknown, path: TextPart['path'], parts: TextPar
 
 /** Adds the text of one member if it is a file in text, by its type or because its bytes are UTF-8, or if it is no base64. */
 export function fileText(holder: JsonObject, key: string, path: TextPart['path'], parts: TextPart[]): void {
-  const value = holder[key];
-  if (typeof value !== 'string' || value === '' || !fileKeys.has(key)) return;
-  const [head = '', type, isBase64] = dataUrl.exec(value) ?? [];
-  if (head === '' && !plainKeys.has(key)) return;
-  // Text as it is: the source of a document in plain text.
-  if (head === '' && holder.type === 'text') return;
-  if (head === '' && !base64.test(value)) {
-    parts.push({ text: value, path: [...path, key] });
+  const file = bytesOfFile(holder, key);
+  if (file === null) {
+    const value = holder[key];
+    // The source of a document in plain text is read as it is.
+    const isText = typeof value === 'string' && plainKeys.has(key) && holder.type !== 'text' && !dataUrl.test(value);
+    if (isText && !base64.test(value)) parts.push({ text: value, path: [...path, key] });
     return;
   }
-  const isEncoded = head === '' || isBase64 !== undefined;
-  const rest = value.slice(head.length);
-  const bytes = isEncoded ? Buffer.from(rest, 'base64') : Buffer.from(unescaped(rest));
-  const text = textOfFile(bytes, type ?? holder.media_type ?? holder.mimeType ?? holder.mime_type);
+  const { bytes, type, head, isEncoded } = file;
+  const text = textOfFile(bytes, type);
   if (text === null) return;
   const encoded = (text: string) => head + (isEncoded ? Buffer.from(text).toString('base64') : encodeURIComponent(text));
   parts.push({ text, path: [...path, key], encoded });
+}
+
+/** A file in a member: a data URL, or base64. */
+interface EncodedFile {
+  readonly bytes: Uint8Array;
+  /** Its media type, if it states one. */
+  readonly type: unknown;
+  /** The data URL before its data. */
+  readonly head: string;
+  readonly isEncoded: boolean;
+}
+
+/** Returns the file that a member holds; null if it holds none: an address, a text or nothing. */
+export function bytesOfFile(holder: JsonObject, key: string): EncodedFile | null {
+  const value = holder[key];
+  if (typeof value !== 'string' || value === '' || !fileKeys.has(key)) return null;
+  const [head = '', type, isBase64] = dataUrl.exec(value) ?? [];
+  // Text as it is: the source of a document in plain text.
+  if (head === '' && (!plainKeys.has(key) || holder.type === 'text' || !base64.test(value))) return null;
+  const isEncoded = head === '' || isBase64 !== undefined;
+  const rest = value.slice(head.length);
+  const bytes = isEncoded ? Buffer.from(rest, 'base64') : Buffer.from(unescaped(rest));
+  return { bytes, type: type ?? holder.media_type ?? holder.mimeType ?? holder.mime_type, head, isEncoded };
 }
 
 /** Returns the text of a file with this type, in UTF-8 or UTF-16. Null: it is no text. */

@@ -27,6 +27,7 @@ import { regexMatch } from './regex-match.ts';
 import { regexReplace } from './regex-replace.ts';
 import { requestParametersCheck } from './request-parameters.ts';
 import { requiredHeaders } from './required-headers.ts';
+import { unreadFiles } from './unread-files.ts';
 import { validUrls } from './valid-urls.ts';
 import { webhook } from './webhook.ts';
 
@@ -44,7 +45,7 @@ const list: readonly Check[] = [
     jsonKeys,
   ],
   ...[jsonSchema, jwt, log, modelRules, modelWhitelist, notNull, regexMatch, regexReplace, requestParametersCheck],
-  ...[requiredHeaders, requiredMetadataKeyPairs, requiredMetadataKeys, sentenceCount, validUrls, webhook, wordCount],
+  ...[requiredHeaders, requiredMetadataKeyPairs, requiredMetadataKeys, sentenceCount, unreadFiles, validUrls, webhook, wordCount],
   ...[gibberish, judge, language, moderateContent, pii, promptInjection, restorePii, secrets, ...partners],
 ];
 
