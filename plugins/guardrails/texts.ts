@@ -156,10 +156,24 @@ const namesOfTexts: ReadonlySet<string> = new Set([
   ...foreignKeys,
 ]);
 
-/** Returns the members of a request that checks can read; null if there are none. */
+/** Returns the members of a request that checks read in some scope, or cannot read; null if there are none. */
 export function textMembers(params: Readonly<JsonObject> | null): JsonObject | null {
-  const members = Object.entries(params ?? {}).filter(([name]) => namesOfTexts.has(name));
+  const members = Object.entries(params ?? {}).filter(
+    ([name, value]) => namesOfTexts.has(name) || tokenKeys.includes(name) || holdsText(name, value),
+  );
   return members.length === 0 ? null : Object.fromEntries(members);
+}
+
+function holdsText(name: string, value: unknown): boolean {
+  if (typeof value === 'string') return !isSetting(name, value);
+  const parts: TextPart[] = [];
+  try {
+    everyText(value, [name], parts);
+  } catch {
+    // It is nested too deeply.
+    return true;
+  }
+  return parts.length > 0;
 }
 
 /** Returns true if requests or responses of this endpoint have text for checks. */

@@ -212,6 +212,15 @@ describe('pass-through requests that run no model', () => {
     expect((await ask(path, '', config, reply('a word'), 'GET')).status).toBe(200);
   });
 
+  it.each(['/v1/proxy/datasets/d/query', '/v1/vector_stores/v/chat', '/v1/proxy/tunedModels/m:generateText'])(
+    '%s runs a model below a stored resource and is checked',
+    async (path) => {
+      const config = { input_guardrails: contains('last_message') };
+      expect((await ask(path, { prompt: 'a secret' }, config, ok)).status).toBe(446);
+      expect((await ask(path, { prompt: 'a word' }, config, ok)).status).toBe(200);
+    },
+  );
+
   it.each([
     ['POST', '/v1/vector_stores'],
     ['POST', '/v1/proxy/vector_stores/v/files'],

@@ -19,6 +19,9 @@ describe('texts that a target sets', () => {
     ['override_params', (text) => ({ override_params: { messages: said(text) } })],
     ['override_params with a field of another format', (text) => ({ override_params: { contents: [{ parts: [{ text }] }] } })],
     ['default_params', (text) => ({ default_params: { system_prompt: text } })],
+    ['a field of override_params that no format has', (text) => ({ override_params: { guided: { choice: [text] } } })],
+    ['a field of default_params that no format has', (text) => ({ default_params: { stop: text } })],
+    ['a setting of several words', (text) => ({ override_params: { reasoning_effort: text } })],
   ])('%s are checked', async (_name, paramsOf) => {
     for (const wrap of [(one: JsonObject) => one, (one: JsonObject) => ({ strategy: { mode: 'fallback' }, targets: [one] })]) {
       const config = (text: string) => ({ ...wrap({ provider: '@one', ...paramsOf(text) }), input_guardrails: none });
@@ -26,6 +29,12 @@ describe('texts that a target sets', () => {
       expect([denied.status, denied.sent]).toEqual([446, []]);
       expect((await ask(config('a word'))).status).toBe(200);
     }
+  });
+
+  it('token ids that a target sets cannot be checked', async () => {
+    const of = (override_params: JsonObject) => ({ provider: '@one', override_params, input_guardrails: none });
+    expect(await ask(of({ prompt_token_ids: [1, 2] }))).toEqual({ status: 446, sent: [] });
+    expect((await ask(of({ max_tokens: 2 }))).status).toBe(200);
   });
 
   it('a target whose own text would undo a replacement is denied', async () => {

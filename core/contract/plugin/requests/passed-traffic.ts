@@ -29,8 +29,12 @@ export function passedTraffic(method: string, path: string): PassedTraffic {
  * thread, or return texts that a model wrote.
  */
 export function managesOnly(path: string): boolean {
-  return managedWithoutTexts.test(path) && !countsTokens.test(path);
+  return managedWithoutTexts.test(path) && !countsTokens.test(path) && !mayRunModel.test(path);
 }
+
+/** Names of operations that servers with paths of their own have below a stored resource, such as `/datasets/{id}/query`. */
+const mayRunModel =
+  /[/:](?:runs?|chat|completions?|messages|responses|generate\w*|predict\w*|infer\w*|invoke|execute|exec|query|search|ask|answer\w*|embed\w*)\/*$/i;
 
 /** Classifies a WebSocket session by its path below `/v1`: OpenAI's realtime and Responses events and Gemini's live events state usage. */
 export function sessionTraffic(path: string): PassedTraffic {
