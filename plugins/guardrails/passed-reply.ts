@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { decodeBody } from '../../core/contract/values/bodies/content-decoder.ts';
 import { findHeader, type HeaderList } from '../../core/contract/values/http/http.ts';
 import { hasDuplicateKeys } from '../../core/contract/values/json/duplicate-keys.ts';
@@ -5,12 +6,12 @@ import { isObject, type JsonObject } from '../../core/contract/values/json/json.
 import { after, type Maybe } from '../../core/contract/values/maybe.ts';
 import { framesOf } from '../../core/contract/values/text/event-frames.ts';
 import { dataOf, isEventStream, linesOf } from '../../core/contract/values/text/event-text.ts';
-import { textOf } from '../../core/contract/values/text/utf8.ts';
+import { textOfFile } from './encoded-texts.ts';
 import { deltaTexts } from './every-text.ts';
 
 const decodedBytesMax = 64 * 1024 * 1024;
 
-/** Replies of these types have no text for checks. */
+/** Replies of these types have no text for checks, unless they are text nevertheless: some model servers declare no other type. */
 const withoutText = /^(?:audio|image|video|font)\/|^application\/(?:octet-stream|pdf|zip)\b/i;
 const readable = /^text\/|^application\/(?:[\w.+-]+\+)?json\b|^application\/(?:x-ndjson|jsonl)\b/i;
 
@@ -20,24 +21,42 @@ const readable = /^text\/|^application\/(?:[\w.+-]+\+)?json\b|^application\/(?:x
  */
 export function readPassedReply(headers: Readonly<HeaderList>, bytes: Uint8Array): Maybe<JsonObject | null> {
   const type = findHeader(headers as HeaderList, 'content-type') ?? '';
-  if (bytes.length === 0 || withoutText.test(type)) return {};
-  if (!readable.test(type)) return null;
-  return after(
-    decodeBody(bytes, findHeader(headers as HeaderList, 'content-encoding'), decodedBytesMax),
-    (decoded) => decoded && toBody(decoded, isEventStream(type)),
-  );
+  if (bytes.length === 0) return {};
+  const isMedia = withoutText.test(type);
+  if (!isMedia && !readable.test(type)) return null;
+  return after(decodeBody(bytes, findHeader(headers as HeaderList, 'content-encoding'), decodedBytesMax), (decoded) => {
+    if (decoded === null) return null;
+    return isMedia && !isUtf8(decoded) ? {} : toBody(decoded, isEventStream(type));
+  });
 }
 
 /** Null if an object has a name twice, because readers choose different values, or if an event is nested too deeply. */
 function toBody(bytes: Uint8Array, isEvents: boolean): JsonObject | null {
-  const text = textOf(bytes);
+  const text = textOfFile(bytes, 'text/plain') as string;
   const whole = parse(text);
-  if (whole !== undefined) return hasTwice(text, whole) ? null : isObject(whole) ? whole : { items: whole };
+  if (whole !== undefined) {
+    if (hasTwice(text, whole)) return null;
+    if (!isListOfChunks(whole)) return isObject(whole) ? whole : { items: whole };
+    const texts = textsOrNull(whole);
+    return texts && { texts };
+  }
   const read = eventsIn(text, isEvents);
-  if (read === null || read.events.length === 0) return read && { text: read.rest };
-  const texts = textsOrNull(read.events);
-  return texts && { texts, text: read.rest };
+  if (read === null) return null;
+  const { events, rest } = read;
+  // Events that are no JSON may continue a word too.
+  const joined = isEvents && rest.includes('\n') ? { joined: rest.replaceAll('\n', '') } : {};
+  const texts = events.length === 0 ? [] : textsOrNull(events);
+  return texts && { ...(texts.length === 0 ? {} : { texts }), text: rest, ...joined };
 }
+
+/** True for a stream of Gemini without `alt=sse`: a list whose items continue each other's texts. */
+function isListOfChunks(value: unknown): value is JsonObject[] {
+  return (
+    Array.isArray(value) && value.length > 0 && value.every((item) => isObject(item) && chunkMembers.some((name) => name in item))
+  );
+}
+
+const chunkMembers = ['candidates', 'usageMetadata', 'promptFeedback', 'error'];
 
 /** Returns the events or lines in JSON, and the other texts. Null if an object has a name twice. */
 export function eventsIn(text: string, isEvents: boolean): { events: JsonObject[]; rest: string } | null {

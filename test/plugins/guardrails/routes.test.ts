@@ -122,7 +122,8 @@ describe('pass-through routes', () => {
     ['unknown encoding', bytes(Buffer.from('{"a":"x"}'), 'rot13'), 446],
     ['broken gzip', bytes(Buffer.from('{"a":"x"}'), 'gzip'), 446],
     ['unknown type', replyWith(200, 'x', ['content-type', 'application/vnd.amazon.eventstream']), 446],
-    ['audio', replyWith(200, 'secret', ['content-type', 'audio/mpeg']), 200],
+    ['audio', bytes(Buffer.from('secret\xff', 'latin1'), 'identity', 'audio/mpeg'), 200],
+    ['text of a type for audio', replyWith(200, 'a secret', ['content-type', 'audio/mpeg']), 446],
     ['error of the provider', replyWith(500, { error: { message: 'a secret' } }), 500],
   ])('response: %s', async (_name, script, status) => {
     const asked = await ask({ output_guardrails: none() }, path, { x: 1 }, script);
@@ -314,9 +315,9 @@ describe('texts by scope', () => {
   });
 });
 
-function bytes(body: Uint8Array, encoding: string): Script {
+function bytes(body: Uint8Array, encoding: string, type = 'application/json'): Script {
   return (_call, handler) => {
-    handler.onHead(200, ['content-type', 'application/json', 'content-encoding', encoding]);
+    handler.onHead(200, ['content-type', type, 'content-encoding', encoding]);
     handler.onData(body);
     handler.onEnd();
   };
