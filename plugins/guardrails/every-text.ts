@@ -47,7 +47,8 @@ export function isWord(text: string): boolean {
  */
 export function everyText(value: unknown, path: Path, parts: TextPart[], isData = false): void {
   if (path.length > depthMax) throw tooDeep();
-  if (typeof value === 'string') parts.push({ text: argumentsKeys.has(path.at(-1) as string) ? unescaped(value) : value, path });
+  if (typeof value === 'string')
+    parts.push({ text: argumentsKeys.has(path.at(-1) as string) ? unescaped(value) : plainText(value), path });
   else if (isData && typeof value === 'number') parts.push({ text: String(value), path, kind: 'number' });
   else if (Array.isArray(value)) for (const [index, item] of value.entries()) everyText(item, [...path, index], parts, isData);
   else if (isObject(value)) {
@@ -90,6 +91,16 @@ const credentialsOfServers: ReadonlySet<string> = new Set(['authorization', 'aut
 
 /** JSON of arguments as a text, whole or in pieces. */
 const argumentsKeys: ReadonlySet<unknown> = new Set(['arguments', 'partial_json']);
+
+/**
+ * Returns a text as checks read it: JSON, such as the result of a tool, without escapes of characters. Many programs write all characters outside ASCII
+ * as escapes, and models read these.
+ */
+export function plainText(text: string): string {
+  return text.includes('\\u') && startsJson.test(text) ? unescaped(text) : text;
+}
+
+const startsJson = /^\s*[[{"]/;
 
 /** JSON text without the escapes that it does not need: programs that parse it read the characters. */
 function unescaped(json: string): string {

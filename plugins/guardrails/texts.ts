@@ -4,7 +4,7 @@ import type { OperationName } from '../../core/contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
 import { addressTexts, notInBody } from './address-texts.ts';
 import { fileTexts } from './encoded-texts.ts';
-import { everyText, isWord, notText, type Path, type TextPart } from './every-text.ts';
+import { everyText, isWord, notText, type Path, plainText, type TextPart } from './every-text.ts';
 
 /**
  * The texts that a check reads. `last_message`: of a request the last message, of a response the text that the model wrote.
@@ -292,7 +292,7 @@ function inputTexts(value: unknown, path: Path, scope: Scope, parts: TextPart[])
       continue;
     }
     // Providers ignore members that are not of their format, so none of these hides another.
-    if (typeof item.text === 'string') parts.push({ text: item.text, path: [...at, 'text'] });
+    if (typeof item.text === 'string') parts.push({ text: plainText(item.text), path: [...at, 'text'] });
     if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output')
       contentTexts(item.output, [...at, 'output'], parts);
     // Results of the tools of a provider, such as `shell_call_output`, have forms of their own.
@@ -306,7 +306,7 @@ function outputTexts(value: unknown, path: Path, parts: TextPart[]): void {
   for (const [index, item] of value.entries()) {
     if (!isObject(item)) continue;
     const at = [...path, index];
-    if (typeof item.text === 'string') parts.push({ text: item.text, path: [...at, 'text'] });
+    if (typeof item.text === 'string') parts.push({ text: plainText(item.text), path: [...at, 'text'] });
     // Providers of chat completions may repeat the text beside the message.
     if (isObject(item.message)) {
       contentTexts(item.message.content, [...at, 'message', 'content'], parts);
@@ -330,15 +330,15 @@ function dataTexts(value: unknown, path: Path, parts: TextPart[]): void {
 
 /** A text, or a list of texts and of parts with text. */
 function contentTexts(value: unknown, path: Path, parts: TextPart[]): void {
-  if (typeof value === 'string') parts.push({ text: value, path });
+  if (typeof value === 'string') parts.push({ text: plainText(value), path });
   // No format has it, but some servers accept it.
   else if (isObject(value)) everyText(value, path, parts);
   if (!Array.isArray(value)) return;
   for (const [i, item] of value.entries()) {
     const at = [...path, i];
-    if (typeof item === 'string') parts.push({ text: item, path: at });
+    if (typeof item === 'string') parts.push({ text: plainText(item), path: at });
     if (!isObject(item)) continue;
-    if (typeof item.text === 'string') parts.push({ text: item.text, path: [...at, 'text'] });
+    if (typeof item.text === 'string') parts.push({ text: plainText(item.text), path: [...at, 'text'] });
     if (typeof item.refusal === 'string') parts.push({ text: item.refusal, path: [...at, 'refusal'] });
     if (typeof item.filename === 'string') parts.push({ text: item.filename, path: [...at, 'filename'] });
     if (isObject(item.file)) contentTexts(item.file.filename, [...at, 'file', 'filename'], parts);

@@ -2,7 +2,7 @@ import type { ToolSide } from '../../core/contract/plugin/guardrails/tool-guard.
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { depthMax, tooDeep } from './depth.ts';
 import { fileText } from './encoded-texts.ts';
-import type { TextPart } from './every-text.ts';
+import { plainText, type TextPart } from './every-text.ts';
 
 /**
  * Returns every text of the arguments or the result of a tool, in their order. Empty texts are left out, and so is the data of images,
@@ -20,7 +20,7 @@ export function toolTexts(body: JsonObject, side: ToolSide): TextPart[] {
 function collect(value: unknown, path: (string | number)[], parts: TextPart[]): void {
   if (typeof value === 'number' && isData(path)) parts.push({ text: String(value), path: [...path], kind: 'number' });
   if (typeof value === 'string') {
-    if (value !== '') parts.push({ text: value, path: [...path] });
+    if (value !== '') parts.push({ text: plainText(value), path: [...path] });
     return;
   }
   if (typeof value !== 'object' || value === null) return;
