@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
 import { depthMax, tooDeep } from './depth.ts';
 import { fileText } from './encoded-texts.ts';
+import { withoutEscapes } from './json-escapes.ts';
 
 export type Path = readonly (string | number)[];
 
@@ -48,7 +49,7 @@ export function isWord(text: string): boolean {
 export function everyText(value: unknown, path: Path, parts: TextPart[], isData = false): void {
   if (path.length > depthMax) throw tooDeep();
   if (typeof value === 'string')
-    parts.push({ text: argumentsKeys.has(path.at(-1) as string) ? unescaped(value) : plainText(value), path });
+    parts.push({ text: argumentsKeys.has(path.at(-1) as string) ? withoutEscapes(value) : plainText(value), path });
   else if (isData && typeof value === 'number') parts.push({ text: String(value), path, kind: 'number' });
   else if (Array.isArray(value)) for (const [index, item] of value.entries()) everyText(item, [...path, index], parts, isData);
   else if (isObject(value)) {
@@ -97,19 +98,10 @@ const argumentsKeys: ReadonlySet<unknown> = new Set(['arguments', 'partial_json'
  * as escapes, and models read these.
  */
 export function plainText(text: string): string {
-  return text.includes('\\u') && startsJson.test(text) ? unescaped(text) : text;
+  return text.includes('\\u') && startsJson.test(text) ? withoutEscapes(text) : text;
 }
 
 const startsJson = /^\s*[[{"]/;
-
-/** JSON text without the escapes that it does not need: programs that parse it read the characters. */
-function unescaped(json: string): string {
-  return json.replace(/\\(?:u([0-9a-fA-F]{4})|[^u])/g, (sequence, hex: string | undefined) => {
-    if (hex === undefined) return sequence === '\\/' ? '/' : sequence;
-    const character = String.fromCharCode(Number.parseInt(hex, 16));
-    return /["\\\p{Cc}]/u.test(character) ? sequence : character;
-  });
-}
 
 /**
  * True for arguments and results of tools that are JSON: `input` in Messages and at Bedrock, `args` and `response` at Gemini, `json` of a result

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { OperationName } from '../../../core/contract/provider/provider.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { withoutEscapes } from '../../../plugins/guardrails/json-escapes.ts';
 import { type Scope, textParts, withTexts } from '../../../plugins/guardrails/texts.ts';
 import { toolTexts } from '../../../plugins/guardrails/tool-texts.ts';
 
@@ -48,4 +49,15 @@ describe('escapes in JSON texts are read as characters:', () => {
     const body = { messages: [{ role: 'user', content: 'C:\\users\\u0041' }] };
     expect(textParts('chatComplete', 'input', body, 'last_message')[0]?.text).toBe('C:\\users\\u0041');
   });
+});
+
+it.each([
+  ['\\u0041\\u00e9\\ud83d\\ude00', 'Aé😀'],
+  ['\\u0022 \\u005c \\u000a \\u0085', '\\u0022 \\u005c \\u000a \\u0085'],
+  ['\\\\u0041 \\\\\\u0041', '\\\\u0041 \\\\A'],
+  ['\\/ \\n \\" \\x', '/ \\n \\" \\x'],
+  ['\\u00 \\u00zz \\', '\\u00 \\u00zz \\'],
+  ['a text', 'a text'],
+])('%j is read as %j, which is the same JSON', (json, text) => {
+  expect(withoutEscapes(json)).toBe(text);
 });
