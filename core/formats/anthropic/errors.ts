@@ -42,5 +42,6 @@ export function streamError(data: JsonObject, provider: string): GatewayError {
     message: message === `${provider} error: status 500` ? `${provider} error: the stream failed` : message,
     status: statusOfType[type ?? ''] ?? 500,
     detail: type ?? undefined,
+    ...(isObject(data.error) ? { reported: data } : {}),
   });
 }

@@ -30,6 +30,7 @@ export function streamError(provider: string, error: JsonObject): GatewayError {
     status: code >= 400 && code <= 599 ? code : 500,
     ...(waitMs === null ? {} : { retryAfterMs: waitMs }),
     ...(type === null ? {} : { detail: type }),
+    reported: { error },
   });
 }
 

@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
-import type { Operation, OperationCall, ProviderAdapter } from '../../contract/provider/provider.ts';
+import type { Operation, OperationCall, ProviderAdapter, ProviderError } from '../../contract/provider/provider.ts';
 import { contextLengthCode } from '../../contract/values/errors/context-length.ts';
 import { errorTable, GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
 import { messagesErrorType } from '../../contract/values/errors/messages-errors.ts';
@@ -195,12 +195,22 @@ function parsedErrorOf(
   parsed: JsonObject | null,
   isShaped: boolean,
 ): ShapedError {
-  const { id } = adapter;
   const failure = adapter.error(status, parsed, headers);
-  const message = parsed || !isShaped ? failure.message : `Invalid response received from ${id}: ${excerpt(raw)}`;
+  const message = parsed || !isShaped ? failure.message : `Invalid response received from ${adapter.id}: ${excerpt(raw)}`;
   const error = new GatewayError('upstream_status', { status, message, retryAfterMs: failure.retryAfterMs ?? undefined });
+  return { error, text: errorText(ctx, adapter, headers, error, failure, parsed) };
+}
+
+function errorText(
+  ctx: RequestContext,
+  { id }: ProviderAdapter,
+  headers: HeaderList,
+  { status, message, code }: GatewayError,
+  failure: ProviderError,
+  parsed: JsonObject | null,
+): string {
   const isMessages = ctx.endpoint?.format === 'messages';
-  const type = isMessages ? messagesErrorType(status, failure.type) : (failure.type ?? errorTable[error.code].type);
+  const type = isMessages ? messagesErrorType(status, failure.type) : (failure.type ?? errorTable[code].type);
   const original = providerError(parsed);
   const body: JsonObject = {
     error: {
@@ -213,7 +223,31 @@ function parsedErrorOf(
     },
     provider: id,
   };
-  return { error, text: JSON.stringify(isMessages ? { type: 'error', ...body, request_id: requestIdOf(ctx, headers) } : body) };
+  return JSON.stringify(isMessages ? { type: 'error', ...body, request_id: requestIdOf(ctx, headers) } : body);
+}
+
+/**
+ * Returns an attempt that failed with an error in a response with a success status, such as the first event of a stream, as an error response
+ * with the same error. All other replies are returned unchanged.
+ */
+export function withReportedError(
+  ctx: RequestContext,
+  adapter: ProviderAdapter,
+  { operationCall }: Outgoing,
+  headers: HeaderList,
+  reply: AttemptReply,
+): AttemptReply {
+  if (reply.kind !== 'error' || reply.error.reported === null || operationCall === null) return reply;
+  const { error } = reply;
+  try {
+    const failure = adapter.error(error.status, error.reported, headers);
+    const body = Buffer.from(errorText(ctx, adapter, headers, error, failure, error.reported));
+    const shown = [...passedHeaders(headers, 'application/json'), ...retryAfterOf(error, headers)];
+    return plain({ status: error.status, headers, body }, shown, body, error, operationCall);
+  } catch {
+    // An error with objects where texts are expected.
+    return reply;
+  }
 }
 
 /** Anthropic's clients choose the class of an error by `details.error_code`. */

@@ -45,6 +45,7 @@ export function eventError({ event, data }: StreamEvent): GatewayError | null {
     message: message === 'bedrock error: status 500' ? `bedrock error: the stream failed (${event})` : message,
     status: statusOfException[event] ?? 500,
     detail: event,
+    reported: data,
   });
 }
 

@@ -29,5 +29,6 @@ export function endError(delta: JsonObject): GatewayError | null {
     message: `cohere error: ${delta.error}`,
     status: delta.finish_reason === 'TIMEOUT' ? 504 : 500,
     detail: String(delta.finish_reason ?? ''),
+    reported: { message: delta.error },
   });
 }

@@ -1,3 +1,5 @@
+import type { JsonObject } from '../json/json.ts';
+
 /**
  * Every error a caller of the gateway can see: one row per code. `npm run docs:errors` writes docs/errors.md from it.
  *
@@ -176,6 +178,8 @@ export interface ErrorExtras {
   readonly details?: Readonly<Record<string, string>>;
   /** Milliseconds after which a wait for the other side ended. */
   readonly waitedMs?: number;
+  /** Error that a provider reported in a response with a success status, as the body of an error response of that provider. */
+  readonly reported?: JsonObject;
 }
 
 /** Marks errors of this class. A process may load several copies of the package, each with a class of its own. */
@@ -195,6 +199,7 @@ export class GatewayError extends Error {
   readonly retryAfterMs: number | null;
   readonly details: Readonly<Record<string, string>> | null;
   readonly waitedMs: number | null;
+  readonly reported: JsonObject | null;
 
   constructor(code: ErrorCode, extras: ErrorExtras = {}) {
     const known = errorTable[code];
@@ -212,9 +217,10 @@ export class GatewayError extends Error {
     this.retryAfterMs = extras.retryAfterMs ?? null;
     this.details = extras.details ?? null;
     this.waitedMs = extras.waitedMs ?? null;
+    this.reported = extras.reported ?? null;
   }
 
-  /** Returns the same error with another message and parameter, without `waitedMs`, which the message now states if it matters. */
+  /** Returns the same error with another message and parameter, without `reported` and `waitedMs`, which the message now states if it matters. */
   renamed(message: string, param: string | null): GatewayError {
     const { code, status, errors, settings, allow, detail, retryAfterMs, details, cause } = this;
     return new GatewayError(code, {

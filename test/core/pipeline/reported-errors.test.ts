@@ -1,0 +1,68 @@
+import { expect, it } from 'vitest';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { createHarness, providerDocument, replyWith, type Script, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
+
+const refusal = { message: 'slow down', type: 'rate_limit_error', param: 'model', code: 'rate_limit_exceeded' };
+const { message: _message, ...fields } = refusal;
+const event = { ...fields, type: 'upstream_error' };
+const overload = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
+const exhausted = { code: 429, message: 'Quota exceeded.', status: 'RESOURCE_EXHAUSTED' };
+
+const cases: [string, string, string, Script, number, JsonObject][] = [
+  ['the first event of a stream', 'openai', '/v1/chat/completions', first({ error: refusal }), 429, fields],
+  ['the first event of a stream', 'openai', '/v1/responses', first({ ...refusal, type: 'error' }), 429, event],
+  [
+    'an accepted reply',
+    'openrouter',
+    '/v1/chat/completions',
+    replyWith(200, { error: refusal }, ['content-type', 'application/json', 'x-request-id', 'req_1']),
+    429,
+    fields,
+  ],
+  [
+    'the first event of a stream',
+    'anthropic',
+    '/v1/messages',
+    first(overload),
+    529,
+    { message: 'anthropic error: Overloaded', type: 'overloaded_error', param: null, code: null },
+  ],
+  [
+    'the first event of a stream',
+    'google',
+    '/v1/chat/completions',
+    first({ error: exhausted }),
+    429,
+    { message: 'google error: Quota exceeded.', type: 'RESOURCE_EXHAUSTED', param: null, code: null, provider_error: exhausted },
+  ],
+];
+
+it.each(cases)(
+  'an error in %s of %s on %s has the form of an error response',
+  async (where, type, path, script, status, error) => {
+    const gateway = createHarness();
+    gateway.documents.set(`provider ${workspaceId}/p`, providerDocument('p', type));
+    gateway.script(script);
+    const stream = where !== 'an accepted reply';
+    const body = { model: '@p/m', messages: [{ role: 'user', content: 'hello' }], input: 'hello', max_tokens: 9, stream };
+    const reply = await gateway.send({ path, body });
+    expect([reply.status, reply.json]).toMatchObject([status, { error, provider: type }]);
+    expect(reply.header('x-request-id')).toBe('req_1');
+    expect(reply.header('content-type')).toBe('application/json');
+  },
+);
+
+it('an error in the first event of a stream with objects where texts are expected is an error reply', async () => {
+  const gateway = createHarness();
+  gateway.script(first({ error: { message: { text: 'no' }, type: ['x'], code: {} } }));
+  const reply = await gateway.send({ body: { model: '@one/m', messages: [], stream: true } });
+  expect([reply.status, reply.json.error]).toMatchObject([502, { type: 'upstream_error', code: null }]);
+});
+
+function first(event: JsonObject): Script {
+  return (_call, handler) => {
+    handler.onHead(200, ['content-type', 'text/event-stream', 'x-request-id', 'req_1']);
+    handler.onData(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
+    handler.onEnd();
+  };
+}
