@@ -14,6 +14,7 @@ import { incoming } from './attempt/exchange-stream.ts';
 import { hidingSender } from './attempt/hide-credentials.ts';
 import { isHeld, type Judge, judgeError, judgeOf } from './attempt/judge-response.ts';
 import { type Outgoing, outgoingCall, signedCall } from './attempt/outgoing-call.ts';
+import { withReportedError } from './attempt/plain-reply.ts';
 import { addGatewayHeaders } from './attempt/reply-headers.ts';
 import { ReplyStream } from './attempt/reply-stream.ts';
 import { mayRetry } from './attempt/retry-wait.ts';
@@ -222,6 +223,9 @@ async function runSteps(
     const reply = await operation.steps(operationCall, steps.services);
     if (ctx.aborted) return clientClosed();
     return await sendStepReply(ctx, sink, resolved, outgoing, reply, given.clock, judge);
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError) || thrown.reported === null) throw thrown;
+    return withReportedError(ctx, resolved.adapter, outgoing, [], failedReply(thrown));
   } finally {
     steps.abort();
   }

@@ -227,8 +227,8 @@ function errorText(
 }
 
 /**
- * Returns an attempt that failed with an error in a response with a success status, such as the first event of a stream, as an error response
- * with the same error. All other replies are returned unchanged.
+ * Returns an attempt that failed with an error in a response with a success status, such as the first event of a stream, or in one of several
+ * exchanges as an error response with the same error. All other replies are returned unchanged.
  */
 export function withReportedError(
   ctx: RequestContext,

@@ -145,5 +145,6 @@ async function errorOf(resolved: ResolvedTarget, response: StepResponse): Promis
     status: response.status,
     message: parsed ? error.message : `${resolved.adapter.id} replied with status ${response.status}: ${excerpt(bytes)}`,
     retryAfterMs: error.retryAfterMs ?? undefined,
+    ...(parsed === null ? {} : { reported: parsed }),
   });
 }

@@ -59,6 +59,16 @@ it('an error in the first event of a stream with objects where texts are expecte
   expect([reply.status, reply.json.error]).toMatchObject([502, { type: 'upstream_error', code: null }]);
 });
 
+it('an error in one of several exchanges has the form of an error response', async () => {
+  const gateway = createHarness();
+  gateway.documents.set(`provider ${workspaceId}/p`, providerDocument('p', 'cohere'));
+  gateway.script(replyWith(429, refusal, ['content-type', 'application/json', 'retry-after', '9']));
+  const reply = await gateway.send({ method: 'GET', path: '/v1/batches', headers: { 'x-svc-provider': '@p' } });
+  const error = { message: 'cohere error: slow down', provider_error: refusal };
+  expect([reply.status, reply.json]).toMatchObject([429, { error, provider: 'cohere' }]);
+  expect(reply.header('retry-after')).toBe('9');
+});
+
 function first(event: JsonObject): Script {
   return (_call, handler) => {
     handler.onHead(200, ['content-type', 'text/event-stream', 'x-request-id', 'req_1']);

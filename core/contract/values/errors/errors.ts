@@ -178,7 +178,10 @@ export interface ErrorExtras {
   readonly details?: Readonly<Record<string, string>>;
   /** Milliseconds after which a wait for the other side ended. */
   readonly waitedMs?: number;
-  /** Error that a provider reported in a response with a success status, as the body of an error response of that provider. */
+  /**
+   * Error that a provider reported in a response with a success status, or in one of several exchanges of an operation, as the body of an error response
+   * of that provider.
+   */
   readonly reported?: JsonObject;
 }
 
