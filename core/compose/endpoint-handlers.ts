@@ -57,7 +57,7 @@ const handlers: Handlers = {
   createTranscriptionSession: replyOf(createClientSecret),
   explainConfig: replyOf(explainConfig),
   invokeGuardrails: replyOf(replyToInvocation),
-  listModels: replyOf((options, ctx) => listModels(ctx, options.dispatcher)),
+  listModels: (options, ctx) => listModels(ctx, options.dispatcher),
   listPromptVariables: replyOf(listPromptVariables),
   renderPrompt: replyOf(replyRendered),
 };

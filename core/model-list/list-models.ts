@@ -6,19 +6,30 @@ import { defaultPrefix } from '../contract/protocol/header-names.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import type { JsonObject } from '../contract/values/json/json.ts';
 import type { Maybe } from '../contract/values/maybe.ts';
+import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import type { Dispatcher } from '../pipeline/dispatch.ts';
 import { anthropicList, anthropicModel } from './anthropic-list.ts';
 import { type CatalogueModel, catalogueModels } from './catalogue.ts';
 import { pickModels } from './catalogue-query.ts';
 import { readModel } from './one-model.ts';
-import { type ProviderModel, readProviderModels } from './provider-models.ts';
+import { type ProviderModel, ProviderRefusal, readProviderModels } from './provider-models.ts';
 
 /**
  * Serves `GET /models`, and `GET /models/@<slug>/<model>` with one model. Returns the workspace's catalogue if neither headers nor
  * config name a provider, or if `fetch_integrated_models` is set. Otherwise returns the lists of the named providers, in OpenAI's
- * form. With the header `anthropic-version` the reply has Anthropic's form. Throws the errors of look-ups and providers.
+ * form. With the header `anthropic-version` the reply has Anthropic's form. An error response of a provider is the reply. Throws all other errors
+ * of look-ups and providers.
  */
-export async function listModels(ctx: RequestContext, dispatcher: Dispatcher): Promise<Reply> {
+export async function listModels(ctx: RequestContext, dispatcher: Dispatcher): Promise<AttemptReply> {
+  try {
+    return { kind: 'replaced', reply: await listReply(ctx, dispatcher) };
+  } catch (thrown) {
+    if (thrown instanceof ProviderRefusal) return thrown.reply;
+    throw thrown;
+  }
+}
+
+async function listReply(ctx: RequestContext, dispatcher: Dispatcher): Promise<Reply> {
   const isAnthropic = ctx.request.header('anthropic-version') !== undefined;
   const id = ctx.endpoint?.pathParams?.model;
   if (id !== undefined) {

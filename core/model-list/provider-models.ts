@@ -6,6 +6,7 @@ import { GatewayError, toGatewayError } from '../contract/values/errors/errors.t
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { hidingSender } from '../pipeline/attempt/hide-credentials.ts';
 import { addClientHeaders } from '../pipeline/attempt/outgoing-call.ts';
+import { errorReply, type FailedReply } from '../pipeline/attempt/plain-reply.ts';
 import { readWholeReply, type WholeReply } from '../pipeline/attempt/whole-reply.ts';
 import type { Dispatcher } from '../pipeline/dispatch.ts';
 import { isRefusal } from '../pipeline/target/refusal.ts';
@@ -22,12 +23,23 @@ export interface ProviderModel extends JsonObject {
   readonly provider: string;
 }
 
+/** Thrown for an error response of a provider. `reply` is the reply of the route. */
+export class ProviderRefusal extends GatewayError {
+  readonly reply: FailedReply;
+
+  constructor(reply: FailedReply) {
+    const { code, status, message, retryAfterMs } = reply.error;
+    super(code, { status, message, retryAfterMs: retryAfterMs ?? undefined });
+    this.reply = reply;
+  }
+}
+
 const replyBytesMax = 16 * 1024 * 1024;
 const pagesMax = 20;
 
 /**
  * Reads all models of a target's provider, page by page. Records one attempt in the context. Throws GatewayError:
- * `upstream_status` with the provider's message, `upstream_invalid`, and the errors of transport and target look-up.
+ * `ProviderRefusal`, `upstream_invalid`, and the errors of transport and target look-up.
  */
 export async function readProviderModels(ctx: RequestContext, target: Target, dispatcher: Dispatcher): Promise<ProviderModel[]> {
   const { clock } = dispatcher.services;
@@ -72,7 +84,7 @@ async function readPages(
   for (let page = 0; path !== null && page < pagesMax; page++) {
     const reply = await ask(ctx, target, resolved, path, dispatcher);
     if (ctx.aborted) throw new GatewayError('client_closed');
-    const { models: found, nextPath }: ModelPage = list.read(parse(reply, resolved));
+    const { models: found, nextPath }: ModelPage = list.read(parse(ctx, reply, resolved));
     models.push(...found);
     path = nextPath ?? null;
   }
@@ -101,20 +113,13 @@ async function ask(
   );
 }
 
-function parse(reply: WholeReply, { adapter }: ResolvedTarget): JsonObject {
+function parse(ctx: RequestContext, reply: WholeReply, { adapter }: ResolvedTarget): JsonObject {
+  if (reply.status < 200 || reply.status >= 300) throw new ProviderRefusal(errorReply(ctx, adapter, null, reply));
   let body: unknown = null;
   try {
     body = JSON.parse(Buffer.from(reply.body).toString('utf8'));
   } catch {
-    // Reported below, with the provider's message if its status is an error.
-  }
-  if (reply.status < 200 || reply.status >= 300) {
-    const error = adapter.error(reply.status, isObject(body) ? body : null, reply.headers);
-    throw new GatewayError('upstream_status', {
-      status: reply.status,
-      message: error.message,
-      retryAfterMs: error.retryAfterMs ?? undefined,
-    });
+    // Reported below.
   }
   if (isObject(body)) return body;
   // A few compatible servers (for example Together's) reply with the list alone.

@@ -15,7 +15,14 @@ export type AttemptReply =
   | UpgradedReply
   /** A plugin replied instead of the provider. */
   | { readonly kind: 'replaced'; readonly reply: Reply }
-  | { readonly kind: 'error'; readonly error: GatewayError };
+  | ErrorReply;
+
+export interface ErrorReply {
+  readonly kind: 'error';
+  readonly error: GatewayError;
+  /** Headers of the provider's response; absent if none was read. */
+  readonly headers?: HeaderList;
+}
 
 export interface StreamedReply {
   readonly kind: 'streamed';

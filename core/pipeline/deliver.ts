@@ -1,6 +1,5 @@
 import type { Outcome, RequestContext } from '../contract/plugin/context.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
-import type { WireFormat } from '../contract/plugin/requests/endpoint.ts';
 import { withClientPrefix } from '../contract/protocol/header-names.ts';
 import { GatewayError, reasonOf, wasCalled } from '../contract/values/errors/errors.ts';
 import { stackOf } from '../contract/values/errors/stack-of.ts';
@@ -9,6 +8,7 @@ import { isPromise } from '../contract/values/maybe.ts';
 import { addGatewayHeaders } from './attempt/reply-headers.ts';
 import { streamError } from './attempt/stream-error.ts';
 import type { AttemptReply, StreamedReply } from './attempt-reply.ts';
+import { errorFormatOf } from './error-format.ts';
 import { nameSvcOption } from './plan/name-svc-options.ts';
 import type { PipelineOptions } from './run.ts';
 import { countUsage } from './usage/estimate-usage.ts';
@@ -112,13 +112,6 @@ function kindOf(ctx: RequestContext, { status, isDenial }: Reply): Outcome['kind
   return isDenial === true && ctx.attempts.some(wasCalled) ? 'failed' : 'refused';
 }
 
-/** Routes that OpenAI's and Anthropic's clients share have no format of their own. Anthropic's send their header with every request. */
-function errorFormatOf({ endpoint, request }: RequestContext): WireFormat {
-  const format = endpoint?.format ?? 'plain';
-  const isShared = format === 'plain' || endpoint?.isStored === true;
-  return isShared && request.header('anthropic-version') !== undefined ? 'messages' : format;
-}
-
 /** The exit of everything that went wrong before the first byte. */
 export function refuse(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, thrown: GatewayError): void {
   const named = ctx.svcOptions === null ? explained(options, ctx, thrown) : nameSvcOption(thrown, ctx.svcOptions);
@@ -139,7 +132,9 @@ export function refuse(options: PipelineOptions, ctx: RequestContext, sink: Repl
         return sink.destroy();
       }
       if (replacement) return sendReply(options, ctx, sink, replacement);
-      const reply = options.endpoints.errorReply(ctx, error) ?? options.errorReply(error, errorFormatOf(ctx), ctx.traceId);
+      const reply =
+        options.endpoints.errorReply(ctx, error) ??
+        options.errorReply(error, errorFormatOf(ctx.endpoint, ctx.request), ctx.traceId);
       const headers = [...reply.headers];
       addGatewayHeaders(ctx, headers, reply.status, null);
       complete(

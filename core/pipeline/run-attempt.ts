@@ -108,7 +108,7 @@ export async function runAttempt(
     if (ctx.content !== null) ctx.content.exchange = isStepwise ? null : capturedExchange(ctx, outgoing);
     ctx.times.send();
     ctx.endBodyShare();
-    const attemptReply = await (isStepwise
+    const received = await (isStepwise
       ? runSteps(ctx, sink, resolved, outgoing, stepTransport(ctx, resolved, dispatcher), judge)
       : sendAttempt(ctx, sink, resolved, outgoing, {
           sender: senderOf(resolved, dispatcher.transport),
@@ -119,6 +119,11 @@ export async function runAttempt(
           isFinal: (status) => isFinal(ctx, given, status),
           allowModel: given.resolved.restrictsModels ? allow : null,
         }));
+    const { endpoint, request, traceId } = ctx;
+    const attemptReply =
+      received.kind === 'error'
+        ? withReportedError({ endpoint, request, traceId }, resolved.adapter, outgoing, received)
+        : received;
     steps?.afterSend(ctx, given, attemptReply);
     const judged = judge === null ? attemptReply : judge.whole(attemptReply, onLeft);
     const shown = judgeError(ctx, target, isPromise(judged) ? await judged : judged);
@@ -225,7 +230,7 @@ async function runSteps(
     return await sendStepReply(ctx, sink, resolved, outgoing, reply, given.clock, judge);
   } catch (thrown) {
     if (!(thrown instanceof GatewayError) || thrown.reported === null) throw thrown;
-    return withReportedError(ctx, resolved.adapter, outgoing, [], failedReply(thrown));
+    return failedReply(thrown);
   } finally {
     steps.abort();
   }

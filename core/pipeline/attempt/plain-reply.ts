@@ -8,6 +8,7 @@ import { isObject, type JsonObject, parseObject } from '../../contract/values/js
 import type { Maybe } from '../../contract/values/maybe.ts';
 import type { Usage } from '../../contract/values/models/usage.ts';
 import type { AttemptReply, PlainReply } from '../attempt-reply.ts';
+import { errorFormatOf } from '../error-format.ts';
 import { encodeSteps } from '../request/large-json/encode-steps.ts';
 import { stepBytes } from '../request/large-json/json-steps.ts';
 import { JsonStepError, parseSteps } from '../request/large-json/parse-steps.ts';
@@ -158,11 +159,21 @@ function streamReply(
   return plain(given, passed, translator ? Buffer.from(text) : body, null, call);
 }
 
-/** Returns the reply for an error response on a shaped route. */
-function errorReply(ctx: RequestContext, adapter: ProviderAdapter, call: OperationCall, given: WholeReply): AttemptReply {
+/** Returns the reply for an error response on a route whose replies have a shape of their own. */
+export function errorReply(
+  ctx: RequestContext,
+  adapter: ProviderAdapter,
+  call: OperationCall | null,
+  given: WholeReply,
+): FailedReply {
   const { error, text } = errorOf(ctx, adapter, given, true);
   const headers = [...passedHeaders(given.headers, 'application/json'), ...retryAfterOf(error, given.headers)];
-  return plain(given, headers, Buffer.from(text), error, call);
+  return { ...plain(given, headers, Buffer.from(text), error, call), error };
+}
+
+/** A reply with the error of a provider. */
+export interface FailedReply extends PlainReply {
+  readonly error: GatewayError;
 }
 
 /** Clients read the delay from a header. Gemini sends it in the body. */
@@ -201,15 +212,18 @@ function parsedErrorOf(
   return { error, text: errorText(ctx, adapter, headers, error, failure, parsed) };
 }
 
+/** The parts of a request that decide the form of an error. */
+type Client = Pick<RequestContext, 'endpoint' | 'request' | 'traceId'>;
+
 function errorText(
-  ctx: RequestContext,
+  client: Client,
   { id }: ProviderAdapter,
   headers: HeaderList,
   { status, message, code }: GatewayError,
   failure: ProviderError,
   parsed: JsonObject | null,
 ): string {
-  const isMessages = ctx.endpoint?.format === 'messages';
+  const isMessages = errorFormatOf(client.endpoint, client.request) === 'messages';
   const type = isMessages ? messagesErrorType(status, failure.type) : (failure.type ?? errorTable[code].type);
   const original = providerError(parsed);
   const body: JsonObject = {
@@ -223,7 +237,7 @@ function errorText(
     },
     provider: id,
   };
-  return JSON.stringify(isMessages ? { type: 'error', ...body, request_id: requestIdOf(ctx, headers) } : body);
+  return JSON.stringify(isMessages ? { type: 'error', ...body, request_id: requestIdOf(client, headers) } : body);
 }
 
 /**
@@ -231,17 +245,16 @@ function errorText(
  * exchanges as an error response with the same error. All other replies are returned unchanged.
  */
 export function withReportedError(
-  ctx: RequestContext,
+  client: Client,
   adapter: ProviderAdapter,
   { operationCall }: Outgoing,
-  headers: HeaderList,
   reply: AttemptReply,
 ): AttemptReply {
   if (reply.kind !== 'error' || reply.error.reported === null || operationCall === null) return reply;
-  const { error } = reply;
+  const { error, headers = [] } = reply;
   try {
     const failure = adapter.error(error.status, error.reported, headers);
-    const body = Buffer.from(errorText(ctx, adapter, headers, error, failure, error.reported));
+    const body = Buffer.from(errorText(client, adapter, headers, error, failure, error.reported));
     const shown = [...passedHeaders(headers, 'application/json'), ...retryAfterOf(error, headers)];
     return plain({ status: error.status, headers, body }, shown, body, error, operationCall);
   } catch {

@@ -116,8 +116,8 @@ function addRequestId(ctx: RequestContext, headers: HeaderList): void {
 }
 
 /** Returns the provider's id of a request, or the trace id. */
-export function requestIdOf(ctx: RequestContext, headers: HeaderList): string {
-  return findHeader(headers, 'request-id') ?? findHeader(headers, 'x-request-id') ?? ctx.traceId;
+export function requestIdOf({ traceId }: Pick<RequestContext, 'traceId'>, headers: HeaderList): string {
+  return findHeader(headers, 'request-id') ?? findHeader(headers, 'x-request-id') ?? traceId;
 }
 
 /**

@@ -21,7 +21,7 @@ import { hideCredentials, sendPassed } from './hide-credentials.ts';
 import { deniedResponse, isHeld, type Judge } from './judge-response.ts';
 import type { Outgoing } from './outgoing-call.ts';
 import { PassingEvents, wholeEnd } from './passing-events.ts';
-import { plainReply, withReportedError } from './plain-reply.ts';
+import { plainReply } from './plain-reply.ts';
 import { beginsWithEvent, contentLength, eventStreamType, isJson, isStream, withEventStreamType } from './reply-body.ts';
 import { addGatewayHeaders, passedHeaders } from './reply-headers.ts';
 import { ReplyStream } from './reply-stream.ts';
@@ -395,6 +395,6 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     // Another attempt may follow, and failed requests are free: what the provider bills is noted apart.
     if (reply.kind === 'error' && reply.error.code !== 'client_closed') this.#ctx.discardUsage();
     if (this.#load > smallLoad) this.#ctx.memory?.intake.leave(this);
-    this.#resolve(withReportedError(this.#ctx, this.#resolved.adapter, this.#outgoing, this.#headers, reply));
+    this.#resolve(reply.kind === 'error' ? { ...reply, headers: this.#headers } : reply);
   }
 }

@@ -29,3 +29,31 @@ describe('GET /models of a provider', () => {
     expect([status, calls]).toEqual([400, 0]);
   });
 });
+
+describe('an error of the provider of GET /models', () => {
+  const error = { message: 'Incorrect API key', type: 'invalid_request_error', code: 'invalid_api_key', param: null };
+  const shown = { ...error, message: 'openai error: Incorrect API key', provider_error: error };
+  const headers = ['content-type', 'application/json', 'x-request-id', 'req_1', 'request-id', 'req_1'];
+  const failed = async (more: Record<string, string>) => {
+    const harness = createHarness();
+    harness.script(replyWith(401, { error }, headers));
+    const all = { 'x-svc-provider': '@one', ...more };
+    const reply = await harness.send({ method: 'GET', path: '/v1/models', headers: all, body: '' });
+    return { reply, record: harness.records[0] };
+  };
+
+  it('has the form of every other error of a provider, and its request id', async () => {
+    const { reply, record } = await failed({});
+    expect([reply.status, reply.json, reply.header('x-request-id')]).toEqual([
+      401,
+      { error: shown, provider: 'openai' },
+      'req_1',
+    ]);
+    expect(record).toMatchObject({ status: 401, errorCode: 'upstream_status', outcome: 'failed' });
+  });
+
+  it('has the form of Anthropic for its clients', async () => {
+    const { reply } = await failed({ 'anthropic-version': '2023-06-01' });
+    expect(reply.json).toMatchObject({ type: 'error', error: { type: 'authentication_error' }, request_id: 'req_1' });
+  });
+});

@@ -33,6 +33,14 @@ it('provider errors: the client gets them whole, with the fields that every erro
   ]);
 });
 
+it('provider errors: clients of Anthropic get its form on routes that they share with those of OpenAI', async () => {
+  const gateway = createHarness();
+  gateway.script(replyWith(404, { error: { message: 'No such file', type: 'invalid_request_error' } }));
+  const headers = { 'x-svc-provider': '@one', 'anthropic-version': '2023-06-01' };
+  const reply = await gateway.send({ method: 'GET', path: '/v1/files/f', headers });
+  expect([reply.status, reply.json]).toMatchObject([404, { type: 'error', error: { type: 'not_found_error' } }]);
+});
+
 it('provider errors: fields beside the error are kept', async () => {
   const gateway = createHarness();
   const body = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' }, request_id: 'req_1' };

@@ -30,7 +30,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'core/journal/prepare-exchange.ts': ['anthropic', 'openai'],
   'core/model-list/list-models.ts': ['anthropic'],
   'core/pipeline/attempt/socket-protocols.ts': ['openai'],
-  'core/pipeline/deliver.ts': ['anthropic'],
+  'core/pipeline/error-format.ts': ['anthropic'],
   'core/realtime/create-client-secret.ts': ['openai'],
   'plugins/auth/credential.ts': ['anthropic'],
   'plugins/cache/key.ts': ['anthropic'],

@@ -1,0 +1,12 @@
+import type { Endpoint, WireFormat } from '../contract/plugin/requests/endpoint.ts';
+import type { InboundRequest } from '../contract/values/http/http.ts';
+
+/**
+ * Returns the format of an error reply. Routes that OpenAI's and Anthropic's clients share have no format of their own. Anthropic's send
+ * their header with every request.
+ */
+export function errorFormatOf(endpoint: Endpoint | null, request: InboundRequest): WireFormat {
+  const format = endpoint?.format ?? 'plain';
+  const isShared = format === 'plain' || endpoint?.isStored === true;
+  return isShared && request.header('anthropic-version') !== undefined ? 'messages' : format;
+}
