@@ -52,9 +52,10 @@ export function refuseError(id: string, response: JsonObject, member: string): J
   return response;
 }
 
-/** Returns the status of errors that clients wait for and repeat. */
+/** Returns the status of errors that clients wait for and repeat, and of those of the request, whose repetition fails again. */
 function statusOfWords(words: string): number | undefined {
   if (/rate_?limit|insufficient_quota/i.test(words)) return 429;
+  if (/invalid_request|invalid_prompt|context_length_exceeded/i.test(words)) return 400;
   return /overloaded/i.test(words) ? 503 : undefined;
 }
 

@@ -59,6 +59,19 @@ it('an error in the first event of a stream with objects where texts are expecte
   expect([reply.status, reply.json.error]).toMatchObject([502, { type: 'upstream_error', code: null }]);
 });
 
+it.each([
+  [{ message: 'flagged', code: 'invalid_prompt' }],
+  [{ message: 'bad', type: 'invalid_request_error' }],
+  [{ message: 'long', type: 'error', code: 'context_length_exceeded' }],
+])('an error of the request in the first event of a stream (%j) is a 400, which is not repeated', async (error) => {
+  const gateway = createHarness();
+  gateway.script(first({ error }), first({ error }));
+  const config = JSON.stringify({ provider: '@one', retry: { attempts: 1 } });
+  const body = { model: 'm', messages: [], stream: true };
+  const reply = await gateway.send({ headers: { 'x-svc-config': config }, body });
+  expect([reply.status, reply.header('x-svc-retry-attempt-count'), gateway.calls.length]).toEqual([400, '0', 1]);
+});
+
 it('an error in one of several exchanges has the form of an error response', async () => {
   const gateway = createHarness();
   gateway.documents.set(`provider ${workspaceId}/p`, providerDocument('p', 'cohere'));
