@@ -44,11 +44,13 @@ export function plainReply(
     return plain(reply, passedHeaders(headers, null), body, error, null);
   }
   if (!ok) return errorReply(ctx, adapter, operationCall, reply);
-  /** Returns the error for a response that could not be read. The provider bills it. */
+  /** Returns the error for a response that could not be read, which the provider bills, or in which the provider refused the call. */
   const unusable = (thrown: unknown): AttemptReply => {
-    if (ctx.usage === null) count(unfinishedUsage(ctx, outgoing, { usage: null, events: 0, body }), 0);
     // An adapter that gives a reason throws a GatewayError.
-    return { kind: 'error', error: toGatewayError(thrown, 'upstream_invalid') };
+    const error = toGatewayError(thrown, 'upstream_invalid');
+    const isRefused = error.reported !== null;
+    if (ctx.usage === null && !isRefused) count(unfinishedUsage(ctx, outgoing, { usage: null, events: 0, body }), 0);
+    return { kind: 'error', error };
   };
   try {
     if (operationCall.stream && isStream(headers, operation)) return streamReply(ctx, operation, operationCall, reply, count);
@@ -151,7 +153,8 @@ function streamReply(
   const error = reader.error?.() ?? (reader.complete() ? null : new GatewayError('stream_incomplete'));
   if (error) {
     const seen = { usage, events: events.count, body: null };
-    count(unfinishedUsage(ctx, { operation, operationCall: call }, seen), events.count);
+    const isRefused = error.reported !== null && events.count === 1;
+    count(isRefused ? usage : unfinishedUsage(ctx, { operation, operationCall: call }, seen), events.count);
     return { kind: 'error', error };
   }
   count(usage, events.count);

@@ -223,7 +223,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     try {
       // A provider that has received the request bills it, also if its response comes too late.
       const isLate = this.#status === 0 && error.code === 'request_timeout' && this.exchange?.sent !== false;
-      if (this.#isAccepted || isLate) this.#countUnfinished();
+      if (this.#isAccepted || isLate) this.#countUnfinished(error.reported !== null && !this.#sink.started);
     } catch {
       // A third-party adapter cannot read its usage. The attempt must end in any case, with its first error.
     }
@@ -374,13 +374,13 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     this.#settle(this.#streamed(error, lastEvents !== null, false));
   }
 
-  /** Notes the usage of a reply that did not reach its end. */
-  #countUnfinished(): void {
+  /** Notes the usage of a reply that did not reach its end. If the provider refused the call, only what it reported counts. */
+  #countUnfinished(isRefused = false): void {
     const { passed, endpoint } = this.#ctx;
     if (passed) return this.#count(this.#meter?.unfinished() ?? usageWithoutResponse(passed, endpoint), 0);
     const events = this.#events?.count ?? 0;
     const seen = { usage: this.#events?.usage ?? null, events, body: this.#held?.body ?? null };
-    this.#count(unfinishedUsage(this.#ctx, this.#outgoing, seen), events);
+    this.#count(isRefused ? seen.usage : unfinishedUsage(this.#ctx, this.#outgoing, seen), events);
   }
 
   /** Sets the usage of the attempt, and the number of events of its stream. */

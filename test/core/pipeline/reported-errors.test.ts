@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { createHarness, providerDocument, replyWith, type Script, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 
@@ -70,6 +70,38 @@ it.each([
   const body = { model: 'm', messages: [], stream: true };
   const reply = await gateway.send({ headers: { 'x-svc-config': config }, body });
   expect([reply.status, reply.header('x-svc-retry-attempt-count'), gateway.calls.length]).toEqual([400, '0', 1]);
+});
+
+describe('a call that the provider refuses in an accepted response', () => {
+  const body = { model: 'm', messages: [{ role: 'user', content: 'a long prompt '.repeat(50) }], stream: true };
+  const held = { output_guardrails: [{ 'default.contains': { words: ['absent'], operator: 'none' }, deny: true }] };
+
+  it.each<[string, object, Script]>([
+    ['the first event of a stream', {}, first({ error: refusal })],
+    ['the first event of a stream that is held', held, first({ error: refusal })],
+    ['a reply with status 200', {}, replyWith(200, { error: refusal })],
+  ])('counts no tokens, as an error response counts none: %s', async (_, config, script) => {
+    const gateway = createHarness();
+    gateway.script(script, script);
+    const headers = { 'x-svc-config': JSON.stringify({ provider: '@one', retry: { attempts: 1 }, ...config }) };
+    const reply = await gateway.send({ headers, body });
+    expect([reply.status, gateway.calls.length]).toEqual([429, 2]);
+    expect(gateway.records[0]).toMatchObject({ inputTokens: 0, outputTokens: 0, discarded: undefined });
+  });
+
+  it('counts the tokens that the provider reports', async () => {
+    const gateway = createHarness();
+    const failed = {
+      id: 'r',
+      status: 'failed',
+      error: { code: 'server_error', message: 'no' },
+      usage: { input_tokens: 7, output_tokens: 2 },
+    };
+    gateway.script(first({ type: 'response.failed', response: failed }));
+    const reply = await gateway.send({ path: '/v1/responses', body: { model: '@one/m', input: 'hello', stream: true } });
+    expect(reply.status).toBe(502);
+    expect(gateway.records[0]?.discarded).toMatchObject([{ inputTokens: 7, outputTokens: 2 }]);
+  });
 });
 
 it('an error in one of several exchanges has the form of an error response', async () => {
