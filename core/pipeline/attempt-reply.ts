@@ -17,7 +17,7 @@ export type AttemptReply =
   | { readonly kind: 'replaced'; readonly reply: Reply }
   | ErrorReply;
 
-export interface ErrorReply {
+interface ErrorReply {
   readonly kind: 'error';
   readonly error: GatewayError;
   /** Headers of the provider's response; absent if none was read. */

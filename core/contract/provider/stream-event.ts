@@ -45,7 +45,7 @@ export interface StreamReader {
   complete(): boolean;
   /**
    * A mid-stream error event of the provider, if one passed. A translator may return it in the format of the route; if it returns no event for
-   * it, the gateway sends the error and omits what `end` returns.
+   * it, the gateway sends the error and omits what `end` returns. Its `reported` is the error as the body of an error response of the provider.
    */
   error?(): GatewayError | null;
   /** Returns that event in the client's form, for streams that pass unchanged. Null if it has this form, or if there is none. */

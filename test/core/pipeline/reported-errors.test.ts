@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { toGatewayError } from '../../../core/contract/values/errors/errors.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { createHarness, providerDocument, replyWith, type Script, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 
@@ -121,3 +122,9 @@ function first(event: JsonObject): Script {
     handler.onEnd();
   };
 }
+
+it('an error of another copy of the package keeps what the provider reported', () => {
+  const reported = { error: { message: 'no', code: 'insufficient_quota' } };
+  const other = { [Symbol.for('svc-gateway.GatewayError')]: true, code: 'upstream_status', message: 'no', status: 429, reported };
+  expect(toGatewayError(other)).toMatchObject({ status: 429, reported });
+});

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json/json.ts';
+import { isObject, type JsonObject } from '../json/json.ts';
 
 /**
  * Every error a caller of the gateway can see: one row per code. `npm run docs:errors` writes docs/errors.md from it.
@@ -265,7 +265,7 @@ export function reasonOf(thrown: unknown): string {
 function fromOtherCopy(thrown: unknown): GatewayError | null {
   try {
     if (typeof thrown !== 'object' || thrown === null || (thrown as { [brand]?: unknown })[brand] !== true) return null;
-    const { code, message, status, param, errors, detail, retryAfterMs } = thrown as Record<string, unknown>;
+    const { code, message, status, param, errors, detail, retryAfterMs, reported } = thrown as Record<string, unknown>;
     if (typeof code !== 'string' || !Object.hasOwn(errorTable, code)) return null;
     return new GatewayError(code as ErrorCode, {
       cause: thrown,
@@ -275,6 +275,7 @@ function fromOtherCopy(thrown: unknown): GatewayError | null {
       ...(Array.isArray(errors) ? { errors: errors.map(String) } : {}),
       ...(typeof detail === 'string' ? { detail } : {}),
       ...(typeof retryAfterMs === 'number' ? { retryAfterMs } : {}),
+      ...(isObject(reported) ? { reported } : {}),
     });
   } catch {
     return null;
