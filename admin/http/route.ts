@@ -39,6 +39,8 @@ export interface AdminRoute {
    * query or body like any other path parameter.
    */
   readonly fixedParams?: Readonly<Record<string, string>>;
+  /** Another path of an operation, for clients that ask for it. The API description marks it as deprecated. */
+  readonly isAlias?: true;
   /** The key needs one of these. */
   readonly scopes: readonly string[];
   /**

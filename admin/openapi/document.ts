@@ -34,6 +34,7 @@ export interface OpenApiDocument {
 /** One route. Schemas are inline, except for recursive ones. */
 export interface Operation {
   readonly operationId: string;
+  readonly deprecated?: boolean;
   readonly summary: string;
   readonly tags: readonly string[];
   /** Absent: those of the document. */
@@ -117,7 +118,8 @@ export function openApiDocument(
 }
 
 function operationOf(route: AdminRoute | PublicRoute, shared: SharedSchemas, headerPrefix: string): Operation {
-  const operationId = operationIdOf(route);
+  const isAlias = 'isAlias' in route && route.isAlias === true;
+  const operationId = `${operationIdOf(route)}${isAlias ? 'Alias' : ''}`;
   const isPublic = !('scopes' in route);
   const hasOAuthErrors = !('scopes' in route) && route.hasOAuthErrors === true;
   const ofOAuth = hasOAuthErrors ? oauthReplies : {};
@@ -138,6 +140,7 @@ function operationOf(route: AdminRoute | PublicRoute, shared: SharedSchemas, hea
   ]);
   return {
     operationId,
+    ...(isAlias ? { deprecated: true } : {}),
     summary: route.summary,
     tags: [route.resource],
     security: isPublic ? [] : [{ apiKey: [] }, { bearer: [] }, ...(route.dataServiceToo ? [{ clusterKey: [] }] : [])],

@@ -117,7 +117,8 @@ function bodyOf(operation: Operation, headers: Record<string, string>, oddness: 
   const sent = hasModel ? { ...value, model: pick(models), ...(random() < 0.3 ? { stream: true } : {}) } : value;
   if (type === 'application/json') return { headers: { ...headers, 'content-type': type }, body: JSON.stringify(sent) };
   const form = new FormData();
-  for (const [name, item] of Object.entries(sent)) {
+  // A generated value that violates the schema may be null, which a form cannot hold.
+  for (const [name, item] of Object.entries(sent ?? {})) {
     form.append(name, name === 'file' || name === 'image' ? new Blob([String(item)]) : String(item));
   }
   return { headers, body: form };

@@ -154,8 +154,17 @@ function parsed(text: string): unknown {
   }
 }
 
-/** A boolean in a query. */
-export const queryFlag = v.optional(oneOf(['true', 'false']));
+const flag = oneOf(['true', 'false']);
+
+/** A boolean in a query. Python writes `True`, which is read as `true`. */
+export const queryFlag = v.optional(
+  v.pipe(
+    v.string(),
+    v.metadata({ jsonSchema: { type: 'string', enum: ['true', 'false'] } }),
+    v.transform((text) => (/^(true|false)$/i.test(text) ? text.toLowerCase() : text)),
+    flag,
+  ),
+);
 
 /** Tenant fields that every request may send. */
 export const tenantEntries = { workspace_id: v.optional(idOrSlug), organisation_id: v.optional(id) };
@@ -165,7 +174,7 @@ export const tenantQuery = v.strictObject(tenantEntries);
 /** The query of a deletion that is rejected while the row is in use: `force=true` deletes it anyway. */
 export const forceQuery = v.strictObject({
   ...tenantEntries,
-  force: v.optional(oneOf(['true', 'false'])),
+  force: queryFlag,
 });
 
 /** A whole number from `least` to `most`, in a query. */

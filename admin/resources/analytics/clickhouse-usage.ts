@@ -7,7 +7,7 @@ import { type ClickHouseText, clickhouseConditions, timeIn } from '../logs/click
 import { recordsFrom } from '../logs/clickhouse-logs.ts';
 import { type LogFilters, logFilterEntries } from '../logs/filters.ts';
 import { type GroupRow, hasPercentiles, orders, sortedMax, sortedPage, toGroup } from './groups.ts';
-import type { MetadataRow } from './metadata-groups.ts';
+import { firstRow, type MetadataRow, metadataOrders } from './metadata-groups.ts';
 import type { BucketOf, Totals } from './read-usage.ts';
 import { toCounts, type UserCounts } from './read-users.ts';
 import type { Selection } from './source.ts';
@@ -93,12 +93,12 @@ export function clickhouseUsage(clickhouse: ClickHouse, em: EntityManager): Usag
           sum(input_tokens + output_tokens) as tokens, toUnixTimestamp64Milli(max(created_at)) as last_at
         from ${recordsFrom} where ${text.where} group by value`;
       const rows = await clickhouse.query<MetadataRow & { total: number }>(
-        `select *, count() over () as total from (${counted}) order by requests desc, value
-         limit ${text.value('UInt64', page.page_size)} offset ${text.value('UInt64', page.current_page * page.page_size)}`,
+        `select *, count() over () as total from (${counted}) order by ${metadataOrders[page.orderBy]} ${page.order}, value
+         limit ${text.value('UInt64', page.limit)} offset ${text.value('UInt64', page.offset)}`,
         text.parameters,
       );
-      if (rows.length === 0 && page.current_page > 0) {
-        const first = await this.metadataGroups(selection, key, { current_page: 0, page_size: 1 });
+      if (rows.length === 0 && page.offset > 0) {
+        const first = await this.metadataGroups(selection, key, { ...page, ...firstRow });
         return { total: first.total, rows: [] };
       }
       const rated = await ratedTraces(em, selection);

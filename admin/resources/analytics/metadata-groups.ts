@@ -1,13 +1,30 @@
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Page } from '../../http/request/schemas.ts';
+import type { GroupPage } from './groups.ts';
 import { recordsOf, type Selection } from './source.ts';
 
-/** Returns a page of the values of a metadata key with the figures of their requests, most requests first. Reads the records. */
+/** Columns by which groups of metadata are sorted, in the SQL of both stores. */
+export const metadataOrders = {
+  requests: 'requests',
+  cost: 'cost_nano',
+  total_tokens: 'tokens',
+  avg_tokens: 'tokens / requests',
+  last_seen: 'last_at',
+} as const;
+export type MetadataOrder = keyof typeof metadataOrders;
+
+export interface MetadataPage extends Omit<GroupPage, 'orderBy'> {
+  readonly orderBy: MetadataOrder;
+}
+
+/** First row of a page, to read the total when the page itself is empty. */
+export const firstRow = { limit: 1, offset: 0 } as const;
+
+/** Returns a page of the values of a metadata key with the figures of their requests. Reads the records. */
 export async function readMetadataGroups(
   em: EntityManager,
   selection: Selection,
   key: string,
-  page: Page,
+  page: MetadataPage,
 ): Promise<MetadataGroups> {
   const { text, values } = recordsOf(selection);
   const rows = await em.execute<(MetadataRow & { total: number })[]>(
@@ -26,14 +43,12 @@ export async function readMetadataGroups(
            and f.workspace_id = u.workspace_id and f.trace_id = u.trace_id))::float8 as rated
        from used u group by 1)
      select c.*, coalesce(r.points / nullif(r.weight, 0), 0)::float8 as feedback, count(*) over ()::float8 as total
-     from counted c left join rated r using (value) order by c.requests desc, c.value limit ? offset ?`,
-    [
-      ...[key, ...values, key, selection.organisationId, selection.organisationId],
-      ...[page.page_size, page.current_page * page.page_size],
-    ],
+     from counted c left join rated r using (value) order by ${metadataOrders[page.orderBy]} ${page.order}, c.value
+     limit ? offset ?`,
+    [...[key, ...values, key, selection.organisationId, selection.organisationId], ...[page.limit, page.offset]],
   );
-  if (rows.length > 0 || page.current_page === 0) return { total: rows[0]?.total ?? 0, rows };
-  return { total: (await readMetadataGroups(em, selection, key, { current_page: 0, page_size: 1 })).total, rows };
+  if (rows.length > 0 || page.offset === 0) return { total: rows[0]?.total ?? 0, rows };
+  return { total: (await readMetadataGroups(em, selection, key, { ...page, ...firstRow })).total, rows };
 }
 
 export interface MetadataGroups {

@@ -9,7 +9,7 @@ import { apiKeys } from '../api-keys/entity.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { cacheSummary, graphs, nanoPerCent } from './graphs.ts';
 import { columnsOf, type Group, type GroupBy, groupings } from './groups.ts';
-import type { MetadataRow } from './metadata-groups.ts';
+import { type MetadataOrder, type MetadataRow, metadataOrders } from './metadata-groups.ts';
 import { rangeOf } from './range.ts';
 import {
   type ColumnName,
@@ -17,6 +17,7 @@ import {
   filterQuery,
   type GraphName,
   graphReplies,
+  graphsOfClients,
   groupQuery,
   groupsReply,
   metadataReply,
@@ -37,12 +38,18 @@ const shared = {
   body: null,
 } as const;
 
+const graphPaths: readonly (readonly [string, GraphName])[] = [
+  ...(Object.keys(graphReplies) as GraphName[]).map((name) => [name, name] as const),
+  ...Object.entries(graphsOfClients),
+];
+
 /** Routes of analytics. */
 export const analyticsRoutes: readonly AdminRoute[] = [
-  ...(Object.keys(graphReplies) as GraphName[]).map((name) =>
+  ...graphPaths.map(([path, name]) =>
     defineRoute({
       ...shared,
-      path: `/analytics/graphs/${name}`,
+      path: `/analytics/graphs/${path}`,
+      ...(path === name ? {} : { isAlias: true as const }),
       summary: `Chart: ${name.replaceAll(/[/-]/g, ' ')}`,
       reply: graphReplies[name],
       query: filterQuery,
@@ -105,7 +112,8 @@ export const analyticsRoutes: readonly AdminRoute[] = [
       query: groupQuery,
       async handle(call) {
         const selection = await selectionOf(call, { usesMetadata: true });
-        const { total, rows } = await storeOf(call).metadataGroups(selection, call.params.metadataKey ?? '', call.query);
+        const page = { ...pageFor(call), orderBy: metadataOrderOf(call.query) };
+        const { total, rows } = await storeOf(call).metadataGroups(selection, call.params.metadataKey ?? '', page);
         return { object: 'list', total, data: rows.map(toMetadataGroup) };
       },
     }),
@@ -176,7 +184,16 @@ async function selectionOf(call: FilterCall, { usesMetadata = false } = {}): Pro
 type GroupQuery = v.InferOutput<typeof groupQuery>;
 
 function pageFor({ query }: { readonly query: GroupQuery }) {
-  return { ...pageOf(query), orderBy: query.order_by ?? 'requests', order: query.order };
+  const { order, order_by_type: orderByType } = query;
+  if (order !== undefined && orderByType !== undefined && order !== orderByType)
+    throw invalid('order_by_type: must equal order. Send one of them');
+  return { ...pageOf(query), orderBy: query.order_by ?? 'requests', order: order ?? orderByType ?? 'desc' };
+}
+
+function metadataOrderOf({ order_by: orderBy = 'requests' }: GroupQuery): MetadataOrder {
+  if (!Object.hasOwn(metadataOrders, orderBy))
+    throw invalid(`order_by: ${Object.keys(metadataOrders).join(', ')}: groups of metadata are sorted by one of these`);
+  return orderBy as MetadataOrder;
 }
 
 function columnsFor({ columns }: GroupQuery): readonly ColumnName[] {

@@ -65,6 +65,18 @@ export const graphReplies = {
 } as const;
 export type GraphName = keyof typeof graphReplies;
 
+/** Paths below `/analytics/graphs/` that the JavaScript client of the known API asks for, and the graphs that it means. */
+export const graphsOfClients: Readonly<Record<string, GraphName>> = {
+  'users-requests': 'users/requests',
+  'errors-rate': 'errors/rate',
+  'errors-stack': 'errors/stacks',
+  'errors-status-code': 'errors/status-codes',
+  'requests-rescued': 'requests/rescued',
+  'cache-hit-rate': 'cache/hit-rate',
+  'cache-latency': 'cache/latency',
+  'feedbacks/score': 'feedbacks/scores',
+};
+
 export const cacheSummaryReply = v.strictObject({
   summary: v.strictObject({ hits: number, avg_latency: number, total_requests: number, cache_speedup: number }),
   object: v.literal('analytics-summary'),
@@ -104,7 +116,9 @@ export const groupQuery = v.strictObject({
   ...pageEntries,
   columns: v.optional(columns),
   order_by: v.optional(v.picklist(columnNames, `one of ${columnNames.join(', ')} is expected`)),
-  order: v.optional(oneOf(['asc', 'desc']), 'desc'),
+  order: v.optional(oneOf(['asc', 'desc'])),
+  /** The name of `order` in clients of the known API. */
+  order_by_type: v.optional(oneOf(['asc', 'desc'])),
   include_total: queryFlag,
 });
 

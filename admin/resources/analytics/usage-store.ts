@@ -2,13 +2,12 @@ import type { Dimension } from '../../analytics/dimensions.ts';
 import type { BinCount } from '../../analytics/latency-bins.ts';
 import { readSummedUntil, type SummedUntil } from '../../analytics/sum-days.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Page } from '../../http/request/schemas.ts';
 import type { AdminServices } from '../../http/route.ts';
 import type { Condition } from '../logs/filters.ts';
 import { clickhouseUsage } from './clickhouse-usage.ts';
 import { modelsOfTraces, tracesOf } from './feedback-traces.ts';
 import { type GroupsOptions, type GroupsPage, readGroups } from './groups.ts';
-import { type MetadataGroups, readMetadataGroups } from './metadata-groups.ts';
+import { type MetadataGroups, type MetadataPage, readMetadataGroups } from './metadata-groups.ts';
 import { type BucketOf, readBins, readBuckets, readBucketsBy, type Totals } from './read-usage.ts';
 import { readUserCounts, type UserCounts } from './read-users.ts';
 import type { DatedSelection, Selection } from './source.ts';
@@ -26,7 +25,7 @@ export interface UsageStore {
   /** Returns a page of the groups with requests, and their number. */
   groups(selection: Selection, by: readonly Dimension[], options: GroupsOptions): Promise<GroupsPage>;
   /** Returns a page of the values of a metadata key with the figures of their requests, most requests first. */
-  metadataGroups(selection: Selection, key: string, page: Page): Promise<MetadataGroups>;
+  metadataGroups(selection: Selection, key: string, page: MetadataPage): Promise<MetadataGroups>;
   /** Returns a condition on `feedbacks f` of the database: a request of its trace passes the filters. Null: there are none. */
   traces(selection: Selection): Promise<Condition | null>;
   /** Returns rows `m(workspace_id, trace_id, model)` for the database: the models of the traces that have feedback in the range. */

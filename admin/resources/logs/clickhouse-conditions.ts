@@ -29,6 +29,7 @@ export class ClickHouseText {
 const tracesMax = 10_000;
 
 const lists = {
+  cache_status: "JSONExtractString(record, 'cacheStatus')",
   ai_model: 'model',
   virtual_keys: 'provider_slug',
   configs: 'config_slug',

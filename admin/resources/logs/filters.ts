@@ -42,6 +42,11 @@ const modelsOfProviders = filter('string', 'a list such as openai__gpt-4o,anthro
   const names = listFrom(sent);
   return names?.every((name) => /.__./.test(name)) ? names : undefined;
 });
+const cacheStatusNames = ['HIT', 'SEMANTIC HIT', 'MISS', 'SEMANTIC MISS', 'REFRESH'];
+const cacheStatuses = filter('string', `a list of ${cacheStatusNames.join(', ')}, separated by commas, is expected`, (sent) => {
+  const names = listFrom(sent)?.map((name) => name.toUpperCase().replaceAll('_', ' '));
+  return names?.every((name) => cacheStatusNames.includes(name)) ? names : undefined;
+});
 const metadata = filter('string', 'a JSON object of texts such as {"team":"a"} is expected', metadataFrom);
 
 /** Filters of logs, exports and analytics, for queries and for bodies. Numbers may be text, lists may be arrays. */
@@ -60,6 +65,7 @@ export const logFilterEntries = {
   weighted_feedback_min: feedback,
   weighted_feedback_max: feedback,
   status_code: statuses,
+  cache_status: cacheStatuses,
   ai_model: list,
   ai_org_model: modelsOfProviders,
   virtual_keys: list,
@@ -97,6 +103,7 @@ const ranges = {
 /** Expression of each list. */
 const lists = {
   status_code: 'r.status',
+  cache_status: "r.record->>'cacheStatus'",
   ai_model: 'r.model',
   virtual_keys: 'r.provider_slug',
   configs: 'r.config_slug',

@@ -25,6 +25,9 @@ describe.each(ruleDatabases)('analytics: rejected queries, on %s', (database) =>
     ['an unknown filter', 'graphs/cost', `${min}&${max}&model=x`, 'model'],
     ['an unknown column', 'groups/model', `${min}&${max}&columns=cost,price`, 'columns'],
     ['an unknown order', 'groups/model', `${min}&${max}&order_by=price`, 'order_by'],
+    ['two directions', 'groups/model', `${min}&${max}&order=asc&order_by_type=desc`, 'order_by_type: must equal order'],
+    ['an order that groups of metadata do not have', 'groups/metadata/a', `${min}&${max}&order_by=p99_latency`, 'order_by'],
+    ['an unknown status in the cache', 'graphs/cost', `${min}&${max}&cache_status=warm`, 'cache_status: a list of HIT'],
     ['an unknown dimension', 'groups/colour', `${min}&${max}`, 'groupBy'],
     ['four dimensions', 'groups/model,api_key,config,provider', `${min}&${max}`, 'groupBy'],
   ])('%s', async (_what, path, query, field) => {

@@ -29,6 +29,7 @@ export const filterCases: readonly (readonly [string, (one: Priced) => boolean])
   ],
   ['trace_id=trace-1', ({ record }) => record.traceId === 'trace-1'],
   ['span_id=span-1', ({ record }) => record.spanId === 'span-1'],
+  ['cache_status=HIT,SEMANTIC%20HIT', isHit],
   ['metadata=%7B%22team%22%3A%22a%22%7D', ({ record }) => record.metadata.team === 'a'],
   ['total_units_min=500&total_units_max=1500', (one) => tokensOf(one) >= 500 && tokensOf(one) <= 1500],
   ['prompt_token_min=500&prompt_token_max=1500', (one) => inputOf(one) >= 500 && inputOf(one) <= 1500],
