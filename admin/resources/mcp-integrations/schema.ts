@@ -155,7 +155,8 @@ export const metadataReply = v.strictObject({
   title: nullableText,
   description: nullableText,
   website_url: nullableText,
-  icons: v.array(v.unknown()),
+  /** Null for a server without icons: clients of the known API cannot read an empty list. */
+  icons: v.nullable(v.array(v.unknown())),
   protocol_version: nullableText,
   capability_flags: v.nullable(v.record(v.string(), v.unknown())),
   instructions: nullableText,

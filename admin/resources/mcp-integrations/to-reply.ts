@@ -36,7 +36,7 @@ export function toMetadata({ serverInfo, syncStatus, syncError, lastSyncedAt }: 
     title: textOf('title'),
     description: textOf('description'),
     website_url: textOf('website_url'),
-    icons: Array.isArray(info.icons) ? info.icons : [],
+    icons: Array.isArray(info.icons) && info.icons.length > 0 ? info.icons : null,
     protocol_version: textOf('protocol_version'),
     capability_flags: (info.capabilities as Record<string, unknown> | undefined) ?? null,
     instructions: textOf('instructions'),

@@ -60,3 +60,11 @@ export const detailReply = v.strictObject({
   data_plane_security_settings: dataPlaneSecuritySettingsReply,
   export_settings: exportSettingsReply,
 });
+
+const { scopes: _, settings: __, first_name: ___, last_name: ____, ...userTexts } = workspaceUserReply.entries;
+
+/** The reply to the creation. All members of its users are texts, because clients of the known API cannot read others there. */
+export const createReply = v.strictObject({
+  ...detailReply.entries,
+  users: v.array(v.strictObject({ ...userTexts, first_name: v.optional(v.string()), last_name: v.optional(v.string()) })),
+});

@@ -10,10 +10,10 @@ import { readUsage } from '../../leases/read-usage.ts';
 import { usageLimitsReply } from '../../limits/schema.ts';
 import { deleteWorkspace } from './delete-workspace.ts';
 import { workspaces } from './entity.ts';
-import { detailReply, listReply } from './reply-schema.ts';
+import { createReply, detailReply, listReply } from './reply-schema.ts';
 import { createBody, deleteBody, deleteQuery, listQuery, nameQuery, readQuery, updateBody } from './schema.ts';
 import { createWorkspace, updateWorkspace } from './service.ts';
-import { toDetail, toRow } from './to-reply.ts';
+import { toCreated, toDetail, toRow } from './to-reply.ts';
 
 const nothing = v.strictObject({});
 
@@ -58,7 +58,7 @@ export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/wo
     resource: 'workspaces',
     action: 'create',
     summary: 'Create a workspace',
-    reply: detailReply,
+    reply: createReply,
     query: nameQuery,
     body: createBody,
     async handle(call) {
@@ -66,7 +66,7 @@ export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/wo
       const making = { apiKeyPepper: services.apiKeyPepper, now: services.clock.now() };
       const made = await call.write((change) => createWorkspace(change, actor, body, making));
       call.tag(made.revision);
-      return toDetail(call.em, made, call.query.name_format);
+      return toCreated(await toDetail(call.em, made, call.query.name_format));
     },
   }),
   defineRoute({

@@ -3,6 +3,7 @@ import { usageLimitsReply } from '../../limits/schema.ts';
 import { configs } from '../configs/entity.ts';
 import { readTenancy } from '../organisations/effective-setting.ts';
 import { toSettingReply } from '../organisations/to-setting-reply.ts';
+import type { WorkspaceUserReply } from '../workspace-users/schema.ts';
 import { listWorkspaceUsers } from '../workspace-users/to-reply.ts';
 import type { Workspace } from './entity.ts';
 
@@ -27,6 +28,16 @@ export function toRow(row: Workspace, format: NameFormat) {
     reject_unmetered_requests: row.rejectUnmetered,
     object: 'workspace',
   };
+}
+
+/** Returns a new workspace, whose users have texts only. */
+export function toCreated<Detail extends { readonly users: readonly WorkspaceUserReply[] }>({ users, ...detail }: Detail) {
+  const texts = users.map(({ scopes: _, settings: __, first_name: firstName, last_name: lastName, ...user }) => ({
+    ...user,
+    ...(firstName === null ? {} : { first_name: firstName }),
+    ...(lastName === null ? {} : { last_name: lastName }),
+  }));
+  return { ...detail, users: texts };
 }
 
 const usersMax = 100;
