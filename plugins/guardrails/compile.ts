@@ -9,7 +9,7 @@ import { pointerKeys, valueAt } from '../../core/contract/values/json/json-point
 import type { Maybe } from '../../core/contract/values/maybe.ts';
 import { fromPlugin } from './checks/added.ts';
 import type { Check, CheckServices, Outcome, Side, Subject } from './checks/check.ts';
-import { checks } from './checks/index.ts';
+import { checks, otherIds } from './checks/index.ts';
 import { logFailures } from './log-failures.ts';
 import { type Scope, scopes } from './texts.ts';
 import type { WindowSearch } from './window/search.ts';
@@ -120,7 +120,7 @@ function prepare(
       isChained: changes || rule.sequential || rule.type === 'mutator',
       failOnError: shared.output.failOnError ?? null,
       // Failures of plugins' checks are logged with the plugin.
-      run: logFailures(check.prepare(read.output, services), id, checks.has(id) ? services.log : undefined),
+      run: logFailures(check.prepare(read.output, services), id, builtIn(id) ? services.log : undefined),
     };
   } catch (thrown) {
     errors.push(`${at}.${messageOf(thrown)}`);
@@ -136,7 +136,11 @@ function subjectsOf(sides: readonly Side[]): string {
 /** The built-in check of this id, or the one that a plugin adds. */
 export function checkOf(id: string, { addedChecks }: CheckServices): Check | undefined {
   const added = addedChecks?.get(id);
-  return checks.get(id) ?? (added && fromPlugin(added));
+  return builtIn(id) ?? (added && fromPlugin(added));
+}
+
+function builtIn(id: string): Check | undefined {
+  return checks.get(otherIds[id] ?? id);
 }
 
 function windowOf(check: Check, parameters: unknown, scope: Scope, services: CheckServices): WindowSearch | string {

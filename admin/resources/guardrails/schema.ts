@@ -31,7 +31,7 @@ export const toolGuardrailEntries = { input_guardrails: toolGuardrails, output_g
 const actions = v.pipe(
   v.strictObject({
     ...guardrailActions.entries,
-    onFail: v.optional(otherSpelling(oneOf(['block', 'log']))),
+    onFail: v.optional(otherSpelling(oneOf(['block', 'warn', 'log']))),
   }),
   v.check(({ deny, onFail }) => deny === undefined || onFail === undefined, 'deny and onFail are the same. Send one of them'),
 );
@@ -118,7 +118,7 @@ const versionEntries = {
       on_fail: feedback,
     }),
     /** As sent, if they were sent with `onFail`. */
-    v.looseObject({ onFail: v.picklist(['block', 'log']) }),
+    v.looseObject({ onFail: v.picklist(['block', 'warn', 'log']) }),
   ]),
   mcp_server_mappings: v.array(
     v.strictObject({

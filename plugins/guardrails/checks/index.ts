@@ -51,3 +51,6 @@ const list: readonly Check[] = [
 
 /** Every check by its id. */
 export const checks: ReadonlyMap<string, Check> = new Map(list.map((check) => [check.id, check]));
+
+/** Ids that the published API of the known gateway has for checks whose ids differ there. */
+export const otherIds: Readonly<Record<string, string>> = { 'default.isAllLowerCase': 'default.alllowercase' };

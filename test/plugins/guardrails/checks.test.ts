@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { checks } from '../../../plugins/guardrails/checks/index.ts';
+import { checkOf } from '../../../plugins/guardrails/compile.ts';
 import { chat, fenced, number, reply, run } from './run-check.ts';
 
 describe('verdict and explanation of each check', () => {
@@ -241,4 +243,8 @@ describe('verdict and explanation of each check', () => {
       expect(await run(name, parameters, body)).toMatchObject({ verdict: false, error: { name: 'Error', message } });
     },
   );
+
+  it('default.isAllLowerCase is another id of default.alllowercase', () => {
+    expect(checkOf('default.isAllLowerCase', {} as never)).toBe(checks.get('default.alllowercase'));
+  });
 });

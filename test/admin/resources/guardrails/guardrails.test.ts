@@ -87,8 +87,11 @@ describe.each(ruleDatabases)('saved guardrails, on %s', (database) => {
     expect((await document(`${plane.workspaceId}/${slug}`)).actions).toEqual(usual);
     const put = (actions: object) => plane.ask('PUT', `/guardrails/${slug}`, { body: { actions } });
     expect((await put(sent)).body.version_id).toBe(version_id);
-    await put({ onFail: 'log' });
-    expect((await document(`${plane.workspaceId}/${slug}`)).actions).toMatchObject({ deny: false });
+    for (const onFail of ['log', 'warn']) {
+      await put({ onFail });
+      expect((await document(`${plane.workspaceId}/${slug}`)).actions).toMatchObject({ deny: false });
+      expect((await plane.ask('GET', `/guardrails/${slug}`)).body.actions).toEqual({ onFail });
+    }
     await put({ deny: true, message: sent.message });
     expect((await plane.ask('GET', `/guardrails/${slug}`)).body.actions).toEqual(usual);
   });
