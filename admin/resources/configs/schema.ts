@@ -46,6 +46,7 @@ const rowEntries = {
   updated_by: nullableUuid,
   created_at: time,
   last_updated_at: time,
+  object: v.literal('config'),
 };
 
 const versionEntries = {
@@ -53,7 +54,6 @@ const versionEntries = {
   format: v.literal('json'),
   type: v.literal('ORG_CONFIG'),
   version_id: uuid,
-  object: v.literal('config'),
 };
 
 /** The content of a config, in its own language. */

@@ -14,13 +14,14 @@ export function toRow(config: Config) {
     updated_by: config.updatedBy ?? null,
     created_at: config.createdAt.toISOString(),
     last_updated_at: config.lastUpdatedAt.toISOString(),
+    object: 'config',
   };
 }
 
 /** Reply form of a config with the content of one version. */
 export function toDetail(config: Config, version: ConfigVersion) {
   const { id: versionId, config: content } = version;
-  return { ...toRow(config), config: content, format: 'json', type: 'ORG_CONFIG', version_id: versionId, object: 'config' };
+  return { ...toRow(config), config: content, format: 'json', type: 'ORG_CONFIG', version_id: versionId };
 }
 
 /** The same, with the author and time of the version. */

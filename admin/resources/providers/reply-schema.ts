@@ -32,10 +32,17 @@ const provider = v.strictObject({
   object: v.literal('provider'),
 });
 
-/** With `return_last_used=true`. */
-export const lastUsedEntries = { last_used_at: v.optional(nullableTime) };
+/** Members of rows that only lists have. */
+export const listEntries = {
+  organisation_id: uuid,
+  workspace_name: nullableText,
+  /** Type of the provider, as `ai_provider_name`. */
+  provider: nullableText,
+  /** With `return_last_used=true`. */
+  last_used_at: v.optional(nullableTime),
+};
 
-export const listReply = listOf(v.strictObject({ ...provider.entries, ...lastUsedEntries }));
+export const listReply = listOf(v.strictObject({ ...provider.entries, ...listEntries }));
 export const createReply = v.strictObject({ id: uuid, slug: v.string(), object: v.literal('provider') });
 export const readReply = provider;
 export const modelsReply = listOf(

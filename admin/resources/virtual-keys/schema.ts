@@ -3,7 +3,7 @@ import { listOf, nullableText, nullableTime, success, time, uuid } from '../../h
 import { id, idOrSlug } from '../../http/request/schemas.ts';
 import { rateLimitReplySchema, usageLimitsReplySchema } from '../../limits/schema.ts';
 import { mappingsReply } from '../integrations/secret-mappings/mapping-schema.ts';
-import { lastUsedEntries } from '../providers/reply-schema.ts';
+import { listEntries } from '../providers/reply-schema.ts';
 
 export const migrateBody = v.strictObject({
   organisation_id: v.optional(id),
@@ -36,7 +36,7 @@ const virtualKey = v.strictObject({
   object: v.literal('virtual-key'),
 });
 
-export const listReply = listOf(v.strictObject({ ...virtualKey.entries, ...lastUsedEntries }));
+export const listReply = listOf(v.strictObject({ ...virtualKey.entries, ...listEntries }));
 export const readReply = virtualKey;
 export const createReply = success(v.strictObject({ slug: v.string() }));
 export const migrateReply = success(v.strictObject({ slug: v.string(), integration_id: v.string() }));
