@@ -2,6 +2,7 @@ import { hasCount, type Locations, type PassedFormat, type PassedUsage } from '.
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { serviceTierOf, statedCount, type Usage } from '../contract/values/models/usage.ts';
 import { usageOf as messagesUsage } from '../formats/anthropic/usage.ts';
+import { interactionsPassed } from '../formats/gemini/interactions-usage.ts';
 import { usageOf as geminiUsage } from '../formats/gemini/usage.ts';
 import { mediaUsage, unitUsage } from '../formats/media/media-usage.ts';
 import { chatUsage } from '../formats/openai/chat-usage.ts';
@@ -43,6 +44,8 @@ const pages: PassedFormat = {
 /** The formats of all providers, distinguished by the names of their counts. The first one that reads them counts. */
 const formats: readonly PassedFormat[] = [
   gemini,
+  // Before `chat`, which reads `total_tokens` alone as input.
+  interactionsPassed,
   coherePassed,
   inputAndOutput,
   chat,

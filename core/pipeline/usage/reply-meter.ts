@@ -16,6 +16,8 @@ import { SideDecoder } from './side-decoder.ts';
 const nameLocations: Locations = {
   message: { model: true },
   response: { model: true, service_tier: true },
+  // The last event of a stream of Gemini's Interactions API.
+  interaction: { model: true, service_tier: true },
   ...{ model: true, modelVersion: true, service_tier: true, serviceTier: true },
   // A conversation of Mistral that an agent continues names its model only here.
   'outputs[]': { model: true },
