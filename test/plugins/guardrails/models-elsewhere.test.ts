@@ -19,6 +19,7 @@ describe('a guardrail that denies rejects', () => {
     '/v1/realtime/calls/c/accept',
     '/v1/proxy/realtime/client_secrets',
     '/v1/proxy/v1beta/auth_tokens',
+    '/v1/live/sessions',
     '/v1/chatkit/sessions',
   ])('a session that a client opens at the provider: %s', async (path) => {
     expect(await ask(path, { input_guardrails: [check()] })).toEqual([446, 0]);

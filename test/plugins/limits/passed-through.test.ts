@@ -133,6 +133,18 @@ describe('limits of pass-through requests', () => {
     ['tokens of Gemini', '/v1/v1alpha/auth_tokens', { uses: 1 }, '/v1/realtime'],
     ['realtime calls', '/v1/realtime/calls', { sdp: 'v=0' }, '/v1/realtime'],
     ['accepted calls', '/v1/realtime/calls/rtc_1/accept', { type: 'realtime' }, '/v1/realtime'],
+    ['live sessions over WebRTC', '/v1/live/sessions', { session: { model: 'm' } }, '/v1/realtime'],
+    ['accepted live sessions', '/v1/live/sessions/s/accept', { session: { model: 'm' } }, '/v1/realtime'],
+    ['sessions of agents of OpenAI', '/v1/agents/sessions', { agent_id: 'a', input: 'x' }, 'without a budget'],
+    ['events for agents of OpenAI', '/v1/agents/sessions/s/events', { events: [] }, 'without a budget'],
+    ['automations of agents', '/v1/agents/automations', { agent_id: 'a' }, 'without a budget'],
+    ['invocations of automations', '/v1/agents/automations/a/invocations', {}, 'without a budget'],
+    ['sessions of agents of Anthropic', '/v1/sessions', { agent: 'a' }, 'without a budget'],
+    ['events for agents of Anthropic', '/v1/proxy/v1/sessions/s/events', { events: [] }, 'without a budget'],
+    ['runs of deployed agents', '/v1/proxy/deployments/d/run', {}, 'without a budget'],
+    ['triggers of agents', '/v1/v1beta/triggers', { schedule: '0 9 * * *' }, 'without a budget'],
+    ['executions of triggers', '/v1/v1beta/triggers/t/executions', {}, 'without a budget'],
+    ['dreams of agents', '/v1/dreams', { memory_store_id: 'm' }, 'without a budget'],
     ['secrets of ChatKit', '/v1/chatkit/sessions', { workflow: { id: 'wf' } }, 'without a budget'],
     ['videos', '/v1/videos', { model: 'm', seconds: '12' }, 'without a budget'],
     ['changes of videos', '/v1/proxy/videos/v1/remix', { prompt: 'x' }, 'without a budget'],
@@ -188,9 +200,19 @@ describe('limits of pass-through requests', () => {
     expect(records[0]).toMatchObject({ inputTokens: 0, outputTokens: 0, usageEstimated: false });
   });
 
-  it('let a call be ended under a budget', async () => {
+  it.each([
+    '/v1/realtime/calls/rtc_1/hangup',
+    '/v1/live/sessions/s/hangup',
+    '/v1/agents',
+    '/v1/agents/sessions/s',
+    '/v1/agents/automations/a/pause',
+    '/v1/sessions/s/archive',
+    '/v1/proxy/deployments/d/pause',
+    '/v1/dreams/d/cancel',
+    '/v1/agents/completions',
+  ])('let a request to %s pass under a budget, because it starts nothing that works on', async (path) => {
     const { ask } = start({ usageLimits: budgetOf(1_000_000, 'tokens') });
-    expect((await ask('/v1/realtime/calls/rtc_1/hangup', {})).status).toBe(200);
+    expect((await ask(path, {})).status).toBe(200);
   });
 });
 

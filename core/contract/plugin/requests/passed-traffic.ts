@@ -4,8 +4,8 @@ import type { JsonObject } from '../../values/json/json.ts';
  * - `free`: it runs no model. It is not reserved, counted or estimated.
  * - `stated`: it runs a model, and replies to it state what was used in a known format.
  * - `unknown`: it may run a model. Usage that its reply states is counted; any other usage is estimated.
- * - `deferred`: it starts work whose usage no reply to it can state (batches, long-running predictions, videos, asynchronous completions, calls and
- *   providers' client secrets of realtime and chat sessions, with which a client reaches the provider directly).
+ * - `deferred`: it starts work whose usage no reply to it can state (batches, long-running predictions, videos, asynchronous completions, agents
+ *   that the provider runs, calls and providers' client secrets of realtime and chat sessions, with which a client reaches the provider directly).
  */
 export type PassedTraffic = 'free' | 'stated' | 'unknown' | 'deferred';
 
@@ -19,6 +19,7 @@ export function passedTraffic(method: string, path: string): PassedTraffic {
   if (countsTokens.test(plain) || endsCall.test(plain)) return 'free';
   // The cancelled batch was counted or rejected when it was created.
   if (deferred.test(plain)) return /\/cancel$/.test(plain) ? 'free' : 'deferred';
+  if (runsAgent.test(plain)) return 'deferred';
   if (statedVerb.test(plain) || continues.test(plain)) return 'stated';
   if (managed.test(plain)) return runsModel.test(plain) ? 'unknown' : 'free';
   return stated.test(plain) ? 'stated' : 'unknown';
@@ -55,7 +56,7 @@ const countsTokens = /(?:\/count_tokens|\/input_tokens|\/count-tokens|\/tokenize
 
 /** True for paths whose requests start realtime sessions beside the gateway: calls, client secrets and tokens. */
 export function startsSession(path: string): boolean {
-  return /\/(?:realtime|realtimeapi|auth_tokens)(?:\/|$)/.test(path);
+  return /\/(?:realtime|realtimeapi|live\/sessions|auth_tokens)(?:\/|$)/.test(path);
 }
 
 /** True for deferred calls after which a model runs beside the gateway, or writes texts that are read as files. */
@@ -64,11 +65,19 @@ export function runsElsewhere({ traffic, proxyPath }: { traffic?: PassedTraffic;
   return startsSession(proxyPath) || /batch|async-invoke|model-invocation-job|chatkit\/sessions/i.test(proxyPath);
 }
 
-/** Ends or transfers a call that exists. */
-const endsCall = /\/realtime\/calls\/[^/]+\/(?:hangup|reject|refer)$/;
+/** Ends or transfers a call or a live session that exists. */
+const endsCall = /\/(?:realtime\/calls|live\/sessions)\/[^/]+\/(?:hangup|reject|refer)$/;
 
 const deferred = new RegExp(
-  `^${prefix}/(?:realtime(?:api)?/.+|auth_tokens$|(?:batches|messages/batches|batch/jobs|batchPredictionJobs|model-invocation-jobs?|async-invoke|videos|video/generations/jobs|chatkit/sessions|async/chat/completions)(?:/|$)|.*:(?:batchGenerateContent|asyncBatchEmbedContent|predictLongRunning)$)`,
+  `^${prefix}/(?:realtime(?:api)?/.+|live/sessions(?:/|$)|auth_tokens$|(?:batches|messages/batches|batch/jobs|batchPredictionJobs|model-invocation-jobs?|async-invoke|videos|video/generations/jobs|chatkit/sessions|async/chat/completions)(?:/|$)|.*:(?:batchGenerateContent|asyncBatchEmbedContent|predictLongRunning)$)`,
+);
+
+/**
+ * Starts, continues or schedules an agent that its provider runs: sessions, automations, deployments, dreams and triggers of the agents of OpenAI,
+ * Anthropic and Gemini. Replies state what was started, and it works on.
+ */
+const runsAgent = new RegExp(
+  `^${prefix}/(?:(?:agents/)?sessions(?:/[^/]+/events)?|agents/automations(?:/[^/]+(?:/(?:invocations|resume))?)?|deployments(?:/[^/]+(?:/(?:run|unpause))?)?|triggers(?:/[^/]+(?:/executions)?)?|dreams)$`,
 );
 
 /** Verbs of Google's APIs, which can follow any resource. */
