@@ -49,7 +49,7 @@ export function modelsIn(body: JsonObject): string[] {
 /** Adds the models that a field of a request names, at any depth. */
 export function nestedModels(name: string, value: unknown, into: string[]): void {
   if (typeof value === 'string') {
-    if (value !== '' && namesModels.test(name)) into.push(value);
+    if (value !== '' && isModelField(name)) into.push(value);
   } else if (contents.has(name)) inContents(value, into);
   else if (Array.isArray(value)) for (const item of value) nestedModels(name, item, into);
   else if (isObject(value)) for (const key in value) nestedModels(namedByCaller.has(name) ? '' : key, value[key], into);

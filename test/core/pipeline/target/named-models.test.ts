@@ -99,6 +99,15 @@ describe('a model allow-list', () => {
   });
 
   it.each([
+    [json, '{"model":"good","prompt":"x","image":"i","svg":{"model":"bad"}}'],
+    [multipart, form(['prompt', 'x'], ['model', 'good'], ['svg[model]', 'bad'])],
+  ])('rejects another model for the text of an SVG in %s', async (type, body) => {
+    const harness = restricted();
+    expect((await ask(harness, '/v1/images/edits', type, body)).json).toMatchObject({ error: { code: 'model_not_allowed' } });
+    expect(harness.calls).toHaveLength(0);
+  });
+
+  it.each([
     ['/v1/chat/completions', json, chat(',"model":"good"')],
     ['/v1/proxy/chat/completions', json, chat(',"model":"good"')],
     ['/v1/proxy/other/route', multipart, form(['model', 'good'], ['file', 'x'])],
