@@ -11,16 +11,16 @@ export interface PartOfCall {
 
 /**
  * Returns the usage that models beside the record's own one have served, and the record without it: calls of Anthropic's advisor tool, which the
- * tokens of the record include, and images of OpenAI's image tool, which they do not.
+ * tokens of the record include, and images of OpenAI's image tool and the text of an SVG, which they do not.
  */
 export function partsByModel(record: RequestRecord): { readonly own: RequestRecord; readonly others: readonly PartOfCall[] } {
   const advisors = objectsIn(record.rawUsage?.iterations).filter(
     ({ type, model }) => type === 'advisor_message' && isText(model),
   );
-  const images = imageTool(record.rawUsage);
-  if (advisors.length === 0 && images === null) return { own: record, others: [] };
+  const beside = [imageTool(record.rawUsage), record.rawUsage?.svg_usage].flat().filter(isUsageOfModel);
+  if (advisors.length === 0 && beside.length === 0) return { own: record, others: [] };
   const advised = advisors.map((counts) => ({ record: advisedCall(record, counts), isExtra: false }));
-  const drawn = images === null ? [] : [{ record: imageCall(record, images), isExtra: true }];
+  const drawn = beside.map((counts) => ({ record: imageCall(record, counts), isExtra: true }));
   return { own: advised.reduce((left, part) => without(left, part.record), record), others: [...advised, ...drawn] };
 }
 
@@ -57,13 +57,14 @@ function partOf(record: RequestRecord, counts: JsonObject): RequestRecord {
   };
 }
 
-/** Returns the counts of OpenAI's image tool if they name the model. */
-function imageTool(rawUsage: RequestRecord['rawUsage']): JsonObject | null {
+function imageTool(rawUsage: RequestRecord['rawUsage']): unknown {
   const tools = rawUsage?.tool_usage;
-  const counts = isObject(tools) ? tools.image_gen : null;
-  return isObject(counts) && isText(counts.model) && tokens(counts.input_tokens) + tokens(counts.output_tokens) > 0
-    ? counts
-    : null;
+  return isObject(tools) ? tools.image_gen : null;
+}
+
+/** True for counts that name their model. */
+function isUsageOfModel(counts: unknown): counts is JsonObject {
+  return isObject(counts) && isText(counts.model) && tokens(counts.input_tokens) + tokens(counts.output_tokens) > 0;
 }
 
 function without(record: RequestRecord, part: RequestRecord): RequestRecord {

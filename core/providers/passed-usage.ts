@@ -26,7 +26,9 @@ const inputAndOutput: PassedFormat = {
     message: { usage: true },
     response: { usage: true, tool_usage: true },
     tool_usage: true,
+    svg_usage: true,
   },
+  bare: ['svg_usage'],
   read: (counts) => (hasCount(counts, 'input_tokens', 'output_tokens', 'seconds') ? inputOutputUsage(withTools(counts)) : null),
 };
 

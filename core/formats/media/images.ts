@@ -1,6 +1,6 @@
 import type { BytesReply, Operation, OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
-import type { Usage } from '../../contract/values/models/usage.ts';
+import { emptyUsage, type Usage } from '../../contract/values/models/usage.ts';
 import { withoutRefused, withRenames } from '../openai/chat-request.ts';
 import { refuseError } from '../openai/provider-error.ts';
 import { typedEventsReader } from '../typed-events-reader.ts';
@@ -55,7 +55,13 @@ function imageUsage(reply: JsonObject): Usage | null {
   const result = isObject(reply.result) ? reply.result : {};
   const list = [reply.data, reply.images, reply.base64].find(Array.isArray);
   const count = list?.length ?? (typeof result.image === 'string' ? 1 : 0);
-  return withUnit(isObject(reply.usage) ? mediaUsage(reply.usage) : null, 'generated_images', count);
+  const usage = withUnit(isObject(reply.usage) ? mediaUsage(reply.usage) : null, 'generated_images', count);
+  return isObject(reply.svg_usage) ? withAuthor(usage ?? emptyUsage(), reply.svg_usage) : usage;
+}
+
+/** Returns usage whose `raw` has the tokens of the model that has written an SVG. They are beside those of the image, and have a price of their own. */
+function withAuthor(usage: Usage, svgUsage: JsonObject): Usage {
+  return { ...usage, raw: { ...usage.raw, svg_usage: svgUsage } };
 }
 
 /** Returns the list of the route for a reply that is one image. */

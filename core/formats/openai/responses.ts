@@ -40,11 +40,17 @@ function isSealed(item: unknown): boolean {
 
 /**
  * Returns the usage of a response; null if it has none. `raw` also has its `tool_usage`: searches that OpenAI bills per request, and tokens of
- * images with the model that has made them.
+ * images with the model that has made them. `svg_usage` has the tokens of each SVG with the model that has written it.
  */
-export function usageOfResponse({ usage, service_tier: serviceTier, tool_usage: used, tools }: JsonObject): Usage | null {
+export function usageOfResponse({ usage, service_tier: serviceTier, tool_usage: used, tools, output }: JsonObject): Usage | null {
   if (!isObject(usage)) return null;
-  return responsesUsage(isObject(used) ? { ...usage, tool_usage: withImageModel(used, tools) } : usage, serviceTier);
+  const svgUsage = objectsIn(output).flatMap(({ svg_usage: counts }) => (isObject(counts) ? [counts] : []));
+  const beside = {
+    ...(isObject(used) ? { tool_usage: withImageModel(used, tools) } : {}),
+    ...(svgUsage.length > 0 ? { svg_usage: svgUsage } : {}),
+  };
+  const raw = Object.keys(beside).length === 0 ? usage : { ...usage, ...beside };
+  return responsesUsage(raw, serviceTier);
 }
 
 function withImageModel(used: JsonObject, tools: unknown): JsonObject {

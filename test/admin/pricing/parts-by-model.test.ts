@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { type IntegrationPricing, priceRecord } from '../../../admin/pricing/price-record.ts';
 import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import { usageOf } from '../../../core/formats/anthropic/usage.ts';
+import { imageGenerations } from '../../../core/formats/media/images.ts';
 import { usageOfResponse } from '../../../core/formats/openai/responses.ts';
+import { passedUsage } from '../../../core/providers/passed-usage.ts';
 import { sampleRecord } from '../../support/samples/sample-record.ts';
 
 const saved = (input: number, output: number) => {
@@ -69,5 +71,32 @@ describe('images of a tool in a response', () => {
   it('are not priced if the response does not name their model', () => {
     for (const tools of [undefined, 'none', [{ type: 'image_generation' }], [{ type: 'web_search', model: 'artist' }]])
       expect(price(response(tools), prices(executor, artist)).costNanoUsd).toBe(120_000);
+  });
+});
+
+describe('an SVG that a model has written', () => {
+  const usage = { input_tokens: 100, output_tokens: 10 };
+  const author: [string, ReturnType<typeof saved>] = ['author', saved(5, 40)];
+  const svg_usage = { model: 'author', input_tokens: 30, output_tokens: 50, reasoning_tokens: 20, total_tokens: 80 };
+
+  it('has the price of that model beside the price of the image', () => {
+    const counted = imageGenerations('openai', () => '/images').usage({ data: [], usage, svg_usage });
+    const record = { inputTokens: 100, outputTokens: 10, rawUsage: counted?.raw ?? null };
+    expect(price(record, prices(executor, author)).costNanoUsd).toBe((120 + 30 * 5 + 50 * 40) * 1_000);
+  });
+
+  it('has it in pass-through replies too', () => {
+    const record = { inputTokens: 100, outputTokens: 10, rawUsage: passedUsage.read({ ...usage, svg_usage }, null)?.raw ?? null };
+    expect(price(record, prices(executor, author)).costNanoUsd).toBe((120 + 30 * 5 + 50 * 40) * 1_000);
+  });
+
+  it('has it for each SVG in a response', () => {
+    const call = { type: 'image_generation_call', output_format: 'svg', svg_usage };
+    const record = {
+      inputTokens: 100,
+      outputTokens: 10,
+      rawUsage: usageOfResponse({ usage, output: [call, call] })?.raw ?? null,
+    };
+    expect(price(record, prices(executor, author)).costNanoUsd).toBe((120 + 2 * (30 * 5 + 50 * 40)) * 1_000);
   });
 });
