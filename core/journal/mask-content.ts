@@ -9,9 +9,12 @@ const masked = '***';
 /** Headers that only sound like credentials. */
 const harmlessHeader = /tokens|^x-ratelimit-|^idempotency-key$|-virtual-key$|^www-authenticate$/;
 
-/** Fields of bodies that hold a credential. `token` is not among them: logprobs have fields of that name. */
+/**
+ * Fields of bodies that hold a credential, such as `authorization_token` of an MCP server or a repository in Anthropic's requests, and
+ * `secret_value` in vaults of agents.
+ */
 const secretField =
-  /^(authorization|api_?key|access_?key|secret_?access_?key|aws_?secret_?access_?key|secret|client_?secret|password|passwd|passphrase|access_?token|refresh_?token|id_?token|session_?token|auth_?token|private_?key|credentials?)$/;
+  /^(authorization|api_?key|access_?key|secret_?access_?key|aws_?secret_?access_?key|secret|secret_?value|(?:client|signing|webhook)_?secret|password|passwd|passphrase|(?:access|api|auth|authorization|bearer|id|oauth|refresh|sessions?|tunnel)_?token|private_?key|credentials?)$/;
 
 /** Masks the fields that the settings name, and values that look like credentials. */
 export interface Masks {
@@ -51,7 +54,7 @@ export function createMasks(names: readonly string[], credentials: readonly stri
     const out: Record<string, unknown> = {};
     for (const [name, inner] of Object.entries(value)) {
       // The schema of a tool may describe a field of that name: only values are credentials.
-      const isHidden = (isSecret(name) && typeof inner === 'string') || isHiddenField(name);
+      const isHidden = ((isSecret(name) || isInCredential(name, value)) && typeof inner === 'string') || isHiddenField(name);
       const isOfInner = headerHolder.test(name.toLowerCase()) ? isSecretMember : isSecretField;
       define(out, maskCredentials(name), isHidden && inner !== null ? masked : maskedValue(inner, isOfInner));
     }
@@ -99,6 +102,15 @@ export function withMaskedHeaders(masks: Masks, names: readonly string[]): Masks
       return out;
     },
   };
+}
+
+/**
+ * True for the secret of a credential that an agent may use: `value` of an environment variable, and `token`. A token beside its probability
+ * (`logprob`, `logProbability`) is one that a model wrote.
+ */
+function isInCredential(name: string, holder: Record<string, unknown>): boolean {
+  if (name === 'value') return holder.type === 'environment_variable';
+  return name.toLowerCase() === 'token' && !Object.keys(holder).some((beside) => /prob/i.test(beside));
 }
 
 /** Vectors of embeddings are large and of no use to readers. */

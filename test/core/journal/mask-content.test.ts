@@ -51,6 +51,34 @@ describe('masks of logged headers and bodies', () => {
     });
   });
 
+  it('remove credentials of MCP servers, repositories and vaults of agents, and keep tokens of logprobs', () => {
+    const sent = {
+      mcp_servers: [{ url: 'https://mcp.example', authorization_token: 'abc' }],
+      resources: [{ type: 'github_repository', authorization_token: 'abc' }],
+      auth: { type: 'static_bearer', token: 'abc' },
+      credential: { type: 'bearer_token', token: 'abc' },
+      environment: { secret_name: 'GITHUB', secret_value: 'abc' },
+      variable: { type: 'environment_variable', value: 'abc' },
+      webhook: { signing_secret: 'abc' },
+      tunnel: { tunnel_token: 'abc' },
+      logprobs: { content: [{ token: 'hello', logprob: -1 }] },
+      logprobsResult: { chosenCandidates: [{ token: 'hello', tokenId: 5, logProbability: -1 }] },
+    };
+    expect(body(sent)).toEqual({
+      mcp_servers: [{ url: 'https://mcp.example', authorization_token: '***' }],
+      resources: [{ type: 'github_repository', authorization_token: '***' }],
+      auth: { type: 'static_bearer', token: '***' },
+      credential: { type: 'bearer_token', token: '***' },
+      environment: { secret_name: 'GITHUB', secret_value: '***' },
+      variable: { type: 'environment_variable', value: '***' },
+      webhook: { signing_secret: '***' },
+      tunnel: { tunnel_token: '***' },
+      logprobs: sent.logprobs,
+      logprobsResult: sent.logprobsResult,
+    });
+    expect(text('{"authorization_token":"abc","secret_value":"abc')).toBe('{"authorization_token":"***","secret_value":"***"');
+  });
+
   it('remove credentials of an inline config in a header, of every provider, in snake and camel case', () => {
     const camel = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
     const names = ['api_key', ...everySecretName].flatMap((name) => [name, camel(name)]);
