@@ -40,6 +40,7 @@ const locations: Locations = {
   ...{ quality: true, size: true, service_tier: true, stream: true, background: true, deferred: true },
   stream_options: { include_usage: true },
   generationConfig: { maxOutputTokens: true, candidateCount: true },
+  generation_config: { max_output_tokens: true },
   inferenceConfig: { maxTokens: true },
 };
 const kinds: Readonly<Record<string, TextKind>> = {
@@ -58,6 +59,7 @@ const names: Readonly<Record<string, string>> = {
   modelId: 'model',
   'generationConfig.maxOutputTokens': 'max_tokens',
   'generationConfig.candidateCount': 'n',
+  'generation_config.max_output_tokens': 'max_tokens',
   'inferenceConfig.maxTokens': 'max_tokens',
   'stream_options.include_usage': 'include_usage',
 };

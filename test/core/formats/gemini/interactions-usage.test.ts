@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { createHarness, replyWith } from '../../../../core/test-kit/pipeline-harness.ts';
+import { budgetOf, leasesOnLedger } from '../../../plugins/limits/limits-harness.ts';
 
 const usage = {
   total_input_tokens: 1_000,
@@ -50,5 +51,13 @@ describe("usage of Gemini's Interactions API", () => {
     ];
     const stream = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
     expect(await ask(stream, 'text/event-stream')).toMatchObject(counted);
+  });
+
+  it('is reserved up to the maximum of the request', async () => {
+    const { leases } = leasesOnLedger();
+    const { send, calls } = createHarness({ leases, key: { usageLimits: budgetOf(100, 'tokens') } });
+    const body = { model: 'gemini-3-flash', input: 'hello', generation_config: { max_output_tokens: 200 } };
+    const { status } = await send({ path: '/v1/v1beta/interactions', headers: { 'x-svc-provider': '@one' }, body });
+    expect([status, calls.length]).toEqual([412, 0]);
   });
 });
