@@ -3,6 +3,8 @@ import type { CoreServices } from '../contract/plugin/core-plugin.ts';
 import type { Plan, Target } from '../contract/plugin/plan.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import type { Endpoint } from '../contract/plugin/requests/endpoint.ts';
+import { isSession } from '../contract/plugin/requests/is-session.ts';
+import { namesModelInMessages } from '../contract/plugin/requests/passed-traffic.ts';
 import type { RequestPrompt } from '../contract/plugin/requests/prompt.ts';
 import type { ClientSecrets, SessionOutcome, Sessions } from '../contract/plugin/sessions/web-socket.ts';
 import { headerParam } from '../contract/protocol/header-names.ts';
@@ -259,7 +261,7 @@ function adopt(ctx: RequestContext, plan: Plan, { storedOnManyTargets, services 
   if ((endpoint?.isStored || endpoint?.isOfStored) && plan.targets.length > 1 && !storedOnManyTargets) throw manyTargets();
   if (endpoint?.isStored) return;
   if (endpoint?.routing === 'optional' || (ctx.requestTarget?.provider ?? null) !== null) return;
-  for (const target of plan.targets) if (target.provider === null && target.promptId === null) throw missingProvider(ctx.model);
+  for (const target of plan.targets) if (target.provider === null && target.promptId === null) throw missingProvider(ctx);
 }
 
 function manyTargets(): GatewayError {
@@ -269,12 +271,17 @@ function manyTargets(): GatewayError {
   });
 }
 
-function missingProvider(model: string | null): GatewayError {
+function missingProvider({ model, endpoint, request }: RequestContext): GatewayError {
+  const param = headerParam('provider');
+  if (isSession(endpoint, request) && namesModelInMessages(endpoint?.proxyPath ?? '')) {
+    const message = 'Either x-svc-config or x-svc-provider header is required: messages of a session cannot choose its provider';
+    return new GatewayError('missing_provider', { message, param });
+  }
   const slug = /^([\w-]{1,100})\/./.exec(model ?? '')?.[1];
   const hint =
     slug === undefined ? '' : `. If ${slug} is a stored provider, put @ in front of the model: @${model?.slice(0, 200)}`;
   return new GatewayError('missing_provider', {
     message: `Either x-svc-config or x-svc-provider header is required, or a model of the form @provider-slug/model${hint}`,
-    param: headerParam('provider'),
+    param,
   });
 }

@@ -156,6 +156,7 @@ describe('the session handshake', () => {
   it('names the missing provider of a session at the path of a route with POST', async () => {
     const { status, json } = await refusal('/responses', { 'x-svc-api-key': gateway.workspaceKey });
     expect([status, json.error.name]).toEqual([400, 'missing_provider']);
+    expect(json.error.message).toMatch(/messages of a session cannot choose its provider$/);
   });
 
   it('is rejected for a key without the scope', async () => {
