@@ -98,7 +98,7 @@ describe('the session handshake', () => {
     },
   );
 
-  it.each(['/responses?model=gpt-5', '/proxy/ws/BidiGenerateContent?model=gpt-5'])(
+  it.each(['/responses?model=gpt-5', '/live/sessions?model=gpt-5', '/proxy/ws/BidiGenerateContent?model=gpt-5'])(
     'is rejected for %s if models are restricted, because providers read the model from messages',
     async (path) => {
       const slug = await gateway.admin.createUpstream('few', `${provider.origin}/v1`);

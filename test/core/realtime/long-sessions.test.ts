@@ -103,6 +103,16 @@ it.each<[string, string, object | null, object[]]>([
   expect(client.messages).toHaveLength(events.length);
 });
 
+it('a live session of OpenAI has the model of its messages, whatever its address names', async () => {
+  const { open, logOf } = realtime;
+  const { client, session } = await open('/live/sessions?model=gpt-4o-mini', { 'x-svc-provider': '@oai' });
+  session.socket.send(JSON.stringify({ type: 'session.started', session: { model: 'gpt-4o' } }));
+  await client.received(1);
+  client.socket.close(1000);
+  await within(client.closed, 'the close');
+  expect(await logOf(client)).toMatchObject({ metrics: { ai_model: 'gpt-4o' } });
+});
+
 it.each([
   ['cost', 1013],
   ['tokens', 1000],

@@ -44,9 +44,9 @@ export function sessionTraffic(path: string): PassedTraffic {
     : 'unknown';
 }
 
-/** True for sessions of the Responses API and of Gemini's live API: messages name the model, and providers ignore one in the address. */
+/** True for sessions of the Responses API and of the live APIs of OpenAI and Gemini: messages name the model, and providers ignore one in the address. */
 export function namesModelInMessages(path: string): boolean {
-  return /(?:^|\/)responses\/?$|BidiGenerateContent/.test(path);
+  return /(?:^|\/)(?:responses|live\/sessions(?:\/[^/]+\/(?:attach|fork))?)\/?$|BidiGenerateContent/.test(path);
 }
 
 /** Versions and prefixes that providers put before the name of a resource. */
