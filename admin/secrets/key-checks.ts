@@ -8,6 +8,9 @@ import { openDataKey, type WrappedKey } from './data-key.ts';
 
 type Keys = EncryptionKeys & Pick<Settings, 'clusterKey'>;
 
+/** The database belongs to another ENCRYPTION_KEY than those of this process. A process that runs meets it if the key was replaced since its start. */
+export class EncryptionKeyError extends StartError {}
+
 /**
  * Compares both keys with the database before anything is read or sealed with them. The first start, and the first one after an
  * upgrade, stores a check for each key; after an upgrade only if the key opens the data that is there. Throws StartError naming the
@@ -38,7 +41,7 @@ export async function checkEncryptionKey(em: EntityManager, keys: EncryptionKeys
 
 /**
  * Returns the key that seals new data keys: the one of the stored check or, if there is none, of the oldest data key. In an empty
- * database it is ENCRYPTION_KEY. `lock` holds the check until the end of the transaction. Throws StartError if it is another key.
+ * database it is ENCRYPTION_KEY. `lock` holds the check until the end of the transaction. Throws EncryptionKeyError if it is another key.
  */
 export async function requireEncryptionKey(
   em: EntityManager,
@@ -47,7 +50,7 @@ export async function requireEncryptionKey(
 ): Promise<Uint8Array> {
   const sealed = await find(em, 'ENCRYPTION_KEY', lock);
   const key = sealed === null ? await keyOfOldest(em, keys) : keyOfCheck(keys, sealed);
-  if (key === null) throw new StartError(encryptionKeyIssue);
+  if (key === null) throw new EncryptionKeyError(encryptionKeyIssue);
   return key;
 }
 

@@ -20,7 +20,7 @@ export interface SealContext {
  * Envelope encryption: each organisation has a data key, sealed by the master key. Values have the form `<key version>:<sealed>`.
  */
 export interface Vault {
-  /** Creates the first data key of an organisation; once, when the organisation is created. */
+  /** Creates the first data key of an organisation; once, when the organisation is created. Throws EncryptionKeyError if the database has another master key. */
   addDataKey(tx: EntityManager, organisationId: string): Promise<void>;
   seal(em: EntityManager, context: SealContext, plain: string): Promise<string>;
   /** Throws if the value was moved or changed, and DataKeyError if it was sealed under another master key. */

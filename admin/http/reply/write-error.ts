@@ -5,6 +5,7 @@ import { ConnectionsBusy } from '../../db/tenant-turns.ts';
 import { isDatabaseAway } from '../../is-database-away.ts';
 import { ObjectStoreError } from '../../object-store/object-store.ts';
 import { DataKeyError } from '../../secrets/data-key.ts';
+import { EncryptionKeyError } from '../../secrets/key-checks.ts';
 import { TooManyRequests } from '../caller/rate-limit.ts';
 import { AdminError } from '../errors.ts';
 
@@ -33,7 +34,7 @@ export function toAdminError(thrown: unknown): AdminError {
   if (thrown instanceof ClickHouseError && thrown.isTemporary)
     return new AdminError('AB10', 'ClickHouse (ANALYTICS_URL) does not reply in time. Try again shortly');
   // Another control plane has replaced the key since this one has started.
-  if (thrown instanceof DataKeyError) return new AdminError('AB10', keyText);
+  if (thrown instanceof DataKeyError || thrown instanceof EncryptionKeyError) return new AdminError('AB10', keyText);
   if (thrown instanceof ConnectionsBusy) return new AdminError('AB10', busyText);
   if (isDatabaseAway(thrown)) return new AdminError('AB10', `${databaseTexts[problemOfError(thrown)]}. Try again shortly`);
   return new AdminError('AB04', 'Something went wrong');

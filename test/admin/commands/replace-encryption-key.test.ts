@@ -221,6 +221,22 @@ describe.each(ruleDatabases)('npm run encryption-key, on %s', (name) => {
     },
   );
 
+  it.skipIf(name === 'PGlite')('without the new key, a running control plane replies 503 that names the setting', async () => {
+    const plane = await startPlaneWith(before);
+    const body = { filters: {}, requested_data: ['id'] };
+    const { id } = (await plane.ask('POST', '/logs/exports', { body })).body;
+    const finish = "update log_exports set status = 'success', expires_at = now() + interval '1 day' where id = ?";
+    await plane.control.services.database.em().execute(finish, [id]);
+    await replace(both);
+    expect(await plane.ask('GET', `/logs/exports/${id}/download`)).toMatchObject({
+      status: 503,
+      body: { data: { errorCode: 'AB10', message: expect.stringContaining('does not have the ENCRYPTION_KEY of the database') } },
+    });
+    const refused = await plane.newTenant().catch((thrown: Error) => thrown);
+    expect(toAdminError(refused)).toMatchObject({ code: 'AB10', status: 503 });
+    await plane.close();
+  });
+
   it.skipIf(name === 'PGlite')(
     'organisations and credentials that are added during the run are readable afterwards',
     async () => {
