@@ -20,7 +20,7 @@ import { readPasswordAgain } from './read-password-again.ts';
 import { refuseConnections } from './refuse-connections.ts';
 import { requireChannelBinding } from './require-channel-binding.ts';
 import { applyRowLevelSecurity, type TenantSession } from './row-level-security.ts';
-import { migrationLockWaitMs, patiently, runMigrations } from './run-migrations.ts';
+import { liftTimeLimits, migrationLockWaitMs, patiently, runMigrations, withoutTimeLimits } from './run-migrations.ts';
 import { takeTurns } from './tenant-turns.ts';
 
 export type { EntityManager };
@@ -164,7 +164,13 @@ async function openServer(url: string, options: PoolOptions, tables: Tables, log
   const migrating = await MikroORM.init({
     ...migrationsOnly(tables, log),
     ...{ ...server, clientUrl: url, pool: { min: 0, max: 3 } },
-    driverOptions: { ...connect, ...ofUrl, lock_timeout: migrationLockWaitMs, onPoolCreated: bind },
+    driverOptions: {
+      ...{ ...connect, ...ofUrl, lock_timeout: migrationLockWaitMs },
+      onPoolCreated(pool: unknown) {
+        bind(pool);
+        guardPool(pool);
+      },
+    },
   });
   let sessionOf: TenantSession;
   try {
@@ -191,7 +197,7 @@ async function openServer(url: string, options: PoolOptions, tables: Tables, log
  * limit. Without entities: the ORM needs 100 ms of CPU time to prepare them.
  */
 function migrationsOnly(tables: Tables, log: Log): Options {
-  const options = shared({ ...tables, entities: [] }, log);
+  const options = shared({ migrations: withoutTimeLimits(tables.migrations), entities: [] }, log);
   const discovery = { ...options.discovery, warnWhenNoEntities: false };
   return { ...options, discovery };
 }
@@ -226,6 +232,8 @@ async function migrateAlone(
 ): Promise<TenantSession> {
   return orm.em.fork().transactional(async (tx) => {
     await tx.execute('set local lock_timeout = 0');
+    // This connection is idle while others migrate. If the server ended it, another control plane would migrate at the same time.
+    await tx.execute(liftTimeLimits);
     await tx.execute('select pg_advisory_xact_lock(?)', [migrationLock]);
     await requireVersion(tx);
     await requirePublicSchema(tx);

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Constructor, MigrationObject } from '@mikro-orm/core';
 import type { MikroORM } from '@mikro-orm/postgresql';
 import type { Log } from '../../core/contract/values/log/log.ts';
 import { isLockDenied } from './is-lock-denied.ts';
@@ -8,6 +9,33 @@ import { isLockDenied } from './is-lock-denied.ts';
  * for deadlocks (`deadlock_timeout`): if a migration and a running version wait for each other, the migration gives way.
  */
 export const migrationLockWaitMs = 400;
+
+/**
+ * Lifts the time limits of the database's role until the end of the transaction, because a new index on many records takes minutes. The other
+ * statements of the service keep them. `transaction_timeout` exists since PostgreSQL 17.
+ */
+export const liftTimeLimits =
+  "select set_config(name, '0', true) from pg_settings " +
+  "where name in ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')";
+
+/** The methods of a migration used here. The ORM declares the first one as abstract, and `super` cannot call such a method. */
+interface Limited {
+  up(): Promise<void> | void;
+  execute(statement: string): Promise<unknown>;
+}
+
+/** Returns the same migrations, whose transactions begin with `liftTimeLimits`. */
+export function withoutTimeLimits(migrations: readonly MigrationObject[]): MigrationObject[] {
+  return migrations.map(({ name, class: limited }) => {
+    const Unlimited = class extends (limited as unknown as Constructor<Limited>) {
+      override async up(): Promise<void> {
+        await this.execute(liftTimeLimits);
+        await super.up();
+      }
+    };
+    return { name, class: Unlimited as unknown as MigrationObject['class'] };
+  });
+}
 
 const patienceMs = 120_000;
 const nothing = async (): Promise<void> => {};
