@@ -31,7 +31,7 @@ function guardCheck(id: string, check: PluginCheck, timeoutMs: number, services:
     ...(readsNoText ? { readsNoText } : {}),
     parameters: schemaOf(parameters),
     jsonSchema: isJsonSchema(parameters) ? parameters : null,
-    run: (text, context) => run(check, id, timeoutMs, text, { ...context, services }),
+    run: (text, context) => run(check, id, timeoutMs, text, { ...context, metadata: Object.freeze(context.metadata), services }),
   };
 }
 

@@ -3,7 +3,9 @@ import type { CoreServices } from '../contract/plugin/core-plugin.ts';
 import type { PluginRequest, Services, Slot } from '../contract/plugin/plugin.ts';
 import { type ErrorCode, toGatewayError } from '../contract/values/errors/errors.ts';
 import { isObject } from '../contract/values/json/json.ts';
+import { isPromise } from '../contract/values/maybe.ts';
 import { readHeaders } from './hook-results.ts';
+import { readOnly } from './read-only.ts';
 import { requestOf } from './request-view.ts';
 
 /** Returns the services of the public contract only. */
@@ -13,7 +15,12 @@ export function publicServices(services: CoreServices): Services {
     clock: services.clock,
     random: () => services.random(),
     newId: () => services.newId(),
-    documents: { get: (kind, id) => services.documents.get(kind, id) },
+    documents: {
+      get(kind, id) {
+        const found = services.documents.get(kind, id);
+        return isPromise(found) ? found.then((document) => document && readOnly(document)) : found && readOnly(found);
+      },
+    },
     countTokens: (texts, timeoutMs) => services.countTokens(texts, timeoutMs),
     fetch: (request) => fetchFor(request, services),
     slot: <T>() => slotOfView(services.slot<T>()),

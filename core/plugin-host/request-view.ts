@@ -4,6 +4,7 @@ import type { PluginContext, PluginTarget, RequestHead } from '../contract/plugi
 import { findHeader, type HeaderList } from '../contract/values/http/http.ts';
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import type { HiddenNames } from './hidden-names.ts';
+import { readOnly } from './read-only.ts';
 
 /** Returns the view of a request for plugins; always the same one. */
 export function viewOf(ctx: RequestContext, hidden: HiddenNames): PluginContext {
@@ -24,7 +25,7 @@ export function targetView(target: Target): PluginTarget {
   let view = targetViews.get(target);
   if (!view) {
     const { credentials: _, guardrails: __, ...visible } = target;
-    view = Object.freeze(visible);
+    view = readOnly(visible);
     targetViews.set(target, view);
   }
   return view;
@@ -75,13 +76,14 @@ class RequestView implements PluginContext {
   }
 
   get metadata(): PluginContext['metadata'] {
-    return this.#ctx.metadata;
+    // A value written in place would not be checked, and one that is no text would make the record unstorable.
+    return Object.freeze(this.#ctx.metadata);
   }
 
   set metadata(metadata: PluginContext['metadata']) {
     if (!isObject(metadata) || !Object.values(metadata).every((value) => typeof value === 'string'))
       throw new TypeError('ctx.metadata: expected an object whose values are texts');
-    this.#ctx.metadata = metadata;
+    this.#ctx.metadata = { ...metadata };
   }
 
   get params(): JsonObject | null {
@@ -122,11 +124,11 @@ class RequestView implements PluginContext {
   }
 
   get endpoint(): PluginContext['endpoint'] {
-    return this.#ctx.endpoint;
+    return this.#ctx.endpoint && readOnly(this.#ctx.endpoint);
   }
 
   get identity(): PluginContext['identity'] {
-    return this.#ctx.identity;
+    return this.#ctx.identity && readOnly(this.#ctx.identity);
   }
 
   get configSlug(): PluginContext['configSlug'] {
@@ -159,7 +161,7 @@ class RequestView implements PluginContext {
   }
 
   get attempts(): PluginContext['attempts'] {
-    return this.#ctx.attempts;
+    return copiesOf(this.#ctx.attempts);
   }
 
   get targetPath(): PluginContext['targetPath'] {
@@ -179,15 +181,15 @@ class RequestView implements PluginContext {
   }
 
   get verdicts(): PluginContext['verdicts'] {
-    return this.#ctx.verdicts;
+    return this.#ctx.verdicts && copiesOf(this.#ctx.verdicts);
   }
 
   get guardrails(): PluginContext['guardrails'] {
-    return this.#ctx.guardrails;
+    return this.#ctx.guardrails && copiesOf(this.#ctx.guardrails);
   }
 
   get decisions(): PluginContext['decisions'] {
-    return this.#ctx.decisions;
+    return this.#ctx.decisions && copiesOf(this.#ctx.decisions);
   }
 
   get cacheStatus(): PluginContext['cacheStatus'] {
@@ -195,7 +197,8 @@ class RequestView implements PluginContext {
   }
 
   get usage(): PluginContext['usage'] {
-    return this.#ctx.usage;
+    const { usage } = this.#ctx;
+    return usage && Object.freeze({ ...usage, units: Object.freeze({ ...usage.units }) });
   }
 
   get firstByteAtMs(): PluginContext['firstByteAtMs'] {
@@ -215,16 +218,21 @@ class RequestView implements PluginContext {
   }
 
   get mcp(): PluginContext['mcp'] {
-    return this.#ctx.mcp;
+    return this.#ctx.mcp && { ...this.#ctx.mcp };
   }
 
   get agent(): PluginContext['agent'] {
-    return this.#ctx.agent;
+    return this.#ctx.agent && { ...this.#ctx.agent };
   }
 
   get aborted(): PluginContext['aborted'] {
     return this.#ctx.aborted;
   }
+}
+
+/** Returns a list of its own, so that a plugin that sorts or changes it does not change the record of the request. */
+function copiesOf<T extends object>(list: readonly T[]): readonly T[] {
+  return list.map((each) => ({ ...each }));
 }
 
 /** True for requests whose body is a config and the headers of another request. Both may hold credentials. */

@@ -116,13 +116,14 @@ describe('checks of plugins that cannot decide', () => {
     ['returns nothing', (() => undefined) as never],
     ['returns another type', (() => ({ verdict: 'yes' })) as never],
     ['replaces text without changes: true', () => ({ verdict: true, text: 'other' })],
+    ['changes the metadata', (_text, { metadata }) => Object.assign(metadata, { team: 5 }) !== null],
     ['returns too much data', () => ({ verdict: true, data: { text: 'x'.repeat(20_000) } })],
   ];
 
   it.each(faults)('a check that %s fails if its guardrail denies, and is logged', async (_, check) => {
     const gateway = start({ check });
-    const { status, record } = await gateway.send({ config: input() });
-    expect([status, record.guardrails?.[0]?.checks[0]?.error]).toEqual([446, 'Check error']);
+    const { status, record } = await gateway.send({ config: input(), metadata: { team: 'red' } });
+    expect([status, record.guardrails?.[0]?.checks[0]?.error, record.metadata]).toEqual([446, 'Check error', { team: 'red' }]);
     expect(gateway.logs).toMatchObject([{ level: 'error', fields: { check: 'acme.topics' } }]);
   });
 

@@ -221,6 +221,62 @@ describe('changes of a request by a plugin', () => {
     expect(JSON.stringify(harness.logs)).toContain(reason);
   });
 
+  it.each<[string, (ctx: Changeable, services: Services, target: Changeable) => unknown]>([
+    ['the identity', (ctx) => Object.assign(ctx.identity, { workspaceId: 'other' })],
+    ['the scopes of the identity', (ctx) => ctx.identity.scopes.add('completions.write')],
+    ['the default metadata of the key', (ctx) => Object.assign(ctx.identity.defaults.metadata, { team: 'other' })],
+    ['the metadata', (ctx) => Object.assign(ctx.metadata, { team: 5 })],
+    ['the route', (ctx) => Object.assign(ctx.endpoint, { name: 'embed' })],
+    ['the settings of a target', (_, __, target) => Object.assign(target.overrideParams, { model: 'other' })],
+    [
+      'a document',
+      async (ctx, { documents }) =>
+        Object.assign((await documents.get('workspace', ctx.identity.workspaceId)) as object, { id: 'other' }),
+    ],
+  ])('in place of %s are a 500 that names the plugin, and later requests are served', async (_, change) => {
+    let isFirst = true;
+    const harness = createHarness({
+      plugins: [
+        pluginOf((services) => ({
+          async onAttempt(ctx, target) {
+            const isChanged = isFirst;
+            isFirst = false;
+            if (isChanged) await change(ctx as never, services, target as never);
+          },
+        })),
+      ],
+    });
+    const headers = {
+      'x-svc-config': JSON.stringify({ provider: '@one', override_params: { model: 'm' } }),
+      'x-svc-metadata': '{"team":"search"}',
+    };
+    const first = await harness.send({ ...chat, headers });
+    expect([first.status, JSON.stringify(harness.logs)]).toEqual([500, expect.stringContaining('plugin curious, onAttempt: ')]);
+    const second = await harness.send({ ...chat, headers });
+    expect(second.status).toBe(200);
+    const [failed, served] = harness.records;
+    expect([served?.model, served?.metadata, served?.workspaceId]).toEqual(['m', { team: 'search' }, failed?.workspaceId]);
+  });
+
+  it('of lists and counts that are for reading are not in the record', async () => {
+    const harness = createHarness({
+      plugins: [
+        pluginOf(() => ({
+          onReply(ctx) {
+            (ctx.attempts as unknown[]).length = 0;
+          },
+          onEnd(ctx) {
+            (ctx.attempts as unknown[]).push({});
+            Object.assign(ctx.usage as object, { inputTokens: 'many' });
+          },
+        })),
+      ],
+    });
+    await harness.send({ ...chat, headers: { 'x-svc-provider': '@one' } });
+    expect(harness.records).toMatchObject([{ inputTokens: 3, attempts: [{ status: 200 }] }]);
+    expect(JSON.stringify(harness.logs)).toContain('plugin curious, onEnd: ');
+  });
+
   it('slots belong to the request, and need the ctx of a hook', async () => {
     let slot: Slot<number> | undefined;
     const seen: unknown[] = [];
@@ -238,6 +294,10 @@ describe('changes of a request by a plugin', () => {
     expect(() => slot?.get({} as PluginContext)).toThrow('expected the ctx of a hook');
   });
 });
+
+/** The request as a plugin without a compiler sees it. */
+// biome-ignore lint/suspicious/noExplicitAny: writes to read-only members are what the tests are about
+type Changeable = any;
 
 /** Services that refuse every call: the webhook of the inline config fails. */
 const refusing = {
