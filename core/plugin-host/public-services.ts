@@ -21,7 +21,7 @@ export function publicServices(services: CoreServices): Services {
         return isPromise(found) ? found.then((document) => document && readOnly(document)) : found && readOnly(found);
       },
     },
-    countTokens: (texts, timeoutMs) => services.countTokens(texts, timeoutMs),
+    countTokens: (texts, timeoutMs, workspaceId) => services.countTokens(texts, timeoutMs, workspaceId),
     fetch: (request) => fetchFor(request, services),
     slot: <T>() => slotOfView(services.slot<T>()),
   };

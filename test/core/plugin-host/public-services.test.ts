@@ -1,0 +1,10 @@
+import { expect, it } from 'vitest';
+import type { CoreServices } from '../../../core/contract/plugin/core-plugin.ts';
+import { publicServices } from '../../../core/plugin-host/public-services.ts';
+
+it('counts tokens in the turn of the workspace that a plugin names', async () => {
+  const asked: unknown[] = [];
+  const own = { countTokens: async (...given: unknown[]) => asked.push(...given) } as unknown as CoreServices;
+  await publicServices(own).countTokens(['a text'], 100, 'workspace-1');
+  expect(asked).toEqual([['a text'], 100, 'workspace-1']);
+});
