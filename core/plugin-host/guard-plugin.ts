@@ -87,7 +87,10 @@ interface GuardedHook {
 const guards: Record<HookName, (hook: AnyHook, of: GuardedHook) => AnyHook> = {
   onRequest: asynchronous(readReply),
   onAttempt: asynchronous(readReplyOrDenial),
-  onAttemptResponse: asynchronous(readVerdict),
+  onAttemptResponse: asynchronous((result, _, { plugin, name }) => {
+    const verdict = readVerdict(result);
+    return verdict?.action === 'fail' ? { ...verdict, error: named(plugin, name, verdict.error) } : verdict;
+  }),
   onReply: asynchronous((result, [, head]) => {
     checkHead(head as Parameters<typeof checkHead>[0]);
     return readReply(result);
@@ -103,14 +106,17 @@ const guards: Record<HookName, (hook: AnyHook, of: GuardedHook) => AnyHook> = {
   onClose: synchronous(ignored),
 };
 
+/** Returns the result of a hook in the form that the gateway continues with. Throws if the contract does not allow it. */
+type Read = (result: unknown, given: readonly unknown[], of: GuardedHook) => unknown;
+
 /** Guards a hook whose result may be a promise. */
-function asynchronous(read: (result: unknown, given: readonly unknown[]) => unknown) {
+function asynchronous(read: Read) {
   return (hook: AnyHook, of: GuardedHook): AnyHook =>
     (ctx: RequestContext, ...more: unknown[]) => {
       const given = [ctx, ...more];
       try {
         const result = hook(ctx, ...more);
-        return isPromise(result) ? inTime(result, ctx, given, of, read) : checked(read, result, given);
+        return isPromise(result) ? inTime(result, ctx, given, of, read) : checked(read, result, given, of);
       } catch (thrown) {
         throw named(of.plugin, of.name, thrown);
       }
@@ -118,7 +124,7 @@ function asynchronous(read: (result: unknown, given: readonly unknown[]) => unkn
 }
 
 /** Guards a synchronous hook. A promise is malformed. Its rejection is logged, not left unhandled. */
-function synchronous(read: (result: unknown, given: readonly unknown[]) => unknown) {
+function synchronous(read: Read) {
   return (hook: AnyHook, of: GuardedHook): AnyHook =>
     (...given: unknown[]) => {
       try {
@@ -132,20 +138,16 @@ function synchronous(read: (result: unknown, given: readonly unknown[]) => unkno
             ),
           );
         }
-        return checked(read, result, given);
+        return checked(read, result, given, of);
       } catch (thrown) {
         throw named(of.plugin, of.name, thrown);
       }
     };
 }
 
-function checked(
-  read: (result: unknown, given: readonly unknown[]) => unknown,
-  result: unknown,
-  given: readonly unknown[],
-): unknown {
+function checked(read: Read, result: unknown, given: readonly unknown[], of: GuardedHook): unknown {
   checkReplyHeaders(given[0] as RequestContext | undefined);
-  return read(result, given);
+  return read(result, given, of);
 }
 
 /**
@@ -168,14 +170,14 @@ function inTime(
   ctx: RequestContext,
   given: readonly unknown[],
   of: GuardedHook,
-  read: (result: unknown, given: readonly unknown[]) => unknown,
+  read: Read,
 ): Promise<unknown> {
   const requestMs = of.name === 'onRequest' ? remainingMs(ctx, of.services) : timeoutOf(ctx);
   const ofRequest = requestMs !== null && requestMs < of.timeoutMs;
   const late = (): GatewayError =>
     ofRequest ? requestTimedOut(ctx, of) : failure(of.plugin, of.name, `no result within ${of.timeoutMs} ms`);
   return withinTime(pending, ofRequest ? Math.max(1, requestMs) : of.timeoutMs, late)
-    .then((result) => checked(read, result, given))
+    .then((result) => checked(read, result, given, of))
     .catch((thrown: unknown) => {
       throw named(of.plugin, of.name, thrown);
     });

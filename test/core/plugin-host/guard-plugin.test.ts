@@ -223,6 +223,15 @@ describe('the time limit of hooks', () => {
 });
 
 describe('errors of plugins', () => {
+  it('an error of a verdict that is no GatewayError is a 500 that names the plugin', async () => {
+    const { sink, harness } = await send({ onAttemptResponse: () => ({ action: 'fail', error: new Error('broken') }) });
+    expect([sink.status, sink.json]).toEqual([
+      500,
+      expect.objectContaining({ error: expect.objectContaining({ message: expect.stringContaining('plugin odd') }) }),
+    ]);
+    expect(JSON.stringify(harness.logs)).toContain('plugin odd, onAttemptResponse: broken');
+  });
+
   it('a rejected promise of a synchronous hook is logged, not left unhandled', async () => {
     const { sink, harness } = await send({ onEnd: async () => Promise.reject(new Error('too late')) });
     expect(sink.status).toBe(200);
