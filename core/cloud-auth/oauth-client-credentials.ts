@@ -22,7 +22,7 @@ export const oauthEntries = {
 /**
  * Lets any provider authenticate by OAuth client credentials (RFC 6749 §4.4) instead of its own scheme. With `provider_auth_type:
  * oauthClientCredentials` each call carries a bearer token of the endpoint in its settings. Tokens are cached and replaced before
- * they expire. Only stored providers can have these settings.
+ * they expire. Only stored providers can have these settings. Replaces the `variant` of the adapter.
  */
 export function withClientCredentials<Adapter extends ProviderAdapter>(adapter: Adapter): Adapter {
   const settings = v.intersect([adapter.settings, v.object({ provider_auth_type: v.literal(authType), ...oauthEntries })]);

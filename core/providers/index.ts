@@ -26,12 +26,36 @@ export const providers: ReadonlyMap<string, ProviderAdapter> = new Map(
   declarations.flatMap(({ id, aliases }) => {
     const listed = adapters.get(id);
     if (!listed) throw new Error(`PROVIDERS: the module that ${id} loads has no adapter of this id in its export adapters`);
-    const adapter: ListedAdapter = added.has(id) ? guardAdapter(listed) : listed;
-    const authenticated = withClientCredentials(withAdapters(adapter));
-    const complete = adapter.federation ? withFederation(authenticated, adapter.federation) : authenticated;
+    const complete = withVariants(listed, added.has(id) ? (adapter) => completed(guardAdapter(adapter)) : completed);
     return [id, ...aliases].map((name) => [name, complete] as const);
   }),
 );
+
+/** Adds the operations and authentication modes that every provider has. */
+function completed(adapter: ListedAdapter): ProviderAdapter {
+  const authenticated = withClientCredentials(withAdapters(adapter));
+  return adapter.federation ? withFederation(authenticated, adapter.federation) : authenticated;
+}
+
+/** Completes an adapter and each variant of it, once. The authentication modes are variants too, of the variant that the settings require. */
+function withVariants(listed: ListedAdapter, complete: (adapter: ListedAdapter) => ProviderAdapter): ProviderAdapter {
+  const own = complete(listed);
+  const variants = new WeakMap<ProviderAdapter, ProviderAdapter>();
+  if (!listed.variant) return own;
+  return {
+    ...own,
+    variant(given) {
+      const required = listed.variant?.(given) ?? null;
+      if (required === null) return own.variant?.(given) ?? null;
+      let variant = variants.get(required);
+      if (!variant) {
+        variant = complete(required);
+        variants.set(required, variant);
+      }
+      return variant.variant?.(given) ?? variant;
+    },
+  };
+}
 
 /** Lower-case names of the client headers that adapters pass on unchanged. */
 export const forwardedHeaders: readonly string[] = [

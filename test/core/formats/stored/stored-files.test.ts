@@ -1,11 +1,13 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import type { Operation, OperationName, OutgoingCall, ProviderAdapter } from '../../../../core/contract/provider/provider.ts';
+import { Secret } from '../../../../core/contract/values/credentials/secret.ts';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { azureAi } from '../../../../core/providers/azure-ai/index.ts';
 import { azureOpenAi } from '../../../../core/providers/azure-openai/index.ts';
 import { adapters as compatibleRows } from '../../../../core/providers/compatible-rows/index.ts';
 import { groq } from '../../../../core/providers/groq/index.ts';
+import { providers } from '../../../../core/providers/index.ts';
 import { openai } from '../../../../core/providers/openai/index.ts';
 import { callOf } from '../../providers/contract-suite.ts';
 import { noTokens } from '../token-services.ts';
@@ -76,18 +78,27 @@ describe.each(rows.map((url) => [url[0].id, url[3], ...url] as const))('stored r
 });
 
 describe('an Azure endpoint of one model', () => {
+  const azure = providers.get('azure-ai') as ProviderAdapter;
+
   it.each([
     { azure_deployment_type: 'serverless', azure_deployment_name: 'm', azure_region: 'eastus' },
     { azure_foundry_url: 'https://m.eastus.models.ai.azure.com' },
     { azure_foundry_url: 'https://e.eastus.inference.ml.azure.com/score', azure_deployment_type: null },
-  ])('stores no files, so the service’s own store is used: %o', (given) => {
-    const variant = azureAi.variant?.(given) as ProviderAdapter;
-    expect(variant.id).toBe('azure-ai');
-    expect(variant.operations.chatComplete).toBeDefined();
-    expect(Object.keys(variant.operations).filter((name) => name in all)).toEqual([]);
+    { azure_foundry_url: 'https://m.eastus.models.ai.azure.com', provider_auth_type: 'oauthClientCredentials' },
+  ])('stores no files, so the service’s own store is used, and has all other operations: %o', (given) => {
+    const variant = azure.variant?.(given) as ProviderAdapter;
+    const others = Object.keys(azure.operations).filter((name) => !(name in all || name === 'getBatchOutput'));
+    expect([variant.id, Object.keys(variant.operations).sort()]).toEqual(['azure-ai', others.sort()]);
+    expect(azure.variant?.(given)).toBe(variant);
+  });
+
+  it('authenticates by OAuth client credentials if the settings say so', () => {
+    const given = { azure_foundry_url: 'https://m.eastus.models.ai.azure.com', provider_auth_type: 'oauthClientCredentials' };
+    const headers = azure.variant?.(given)?.headers(given, { api_key: new Secret('of-the-provider') });
+    expect(headers?.join()).not.toContain('of-the-provider');
   });
 
   it('is distinguished from a resource', () => {
-    expect(azureAi.variant?.({ azure_foundry_url: foundry, azure_deployment_type: null })).toBeNull();
+    expect(azure.variant?.({ azure_foundry_url: foundry, azure_deployment_type: null })).toBeNull();
   });
 });
