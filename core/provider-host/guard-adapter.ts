@@ -1,7 +1,10 @@
 import type { ModelSources } from '../contract/provider/model-sources.ts';
 import { type Operation, operationNames, type ProviderAdapter } from '../contract/provider/provider.ts';
-import { isObject } from '../contract/values/json/json.ts';
-import { emptyUsage, type Usage } from '../contract/values/models/usage.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import type { Usage } from '../contract/values/models/usage.ts';
+import { checkedUsage } from './checked-usage.ts';
+
+type Issue = (text: string) => Error;
 
 /**
  * Returns a third-party adapter whose usage is checked when it is read: a malformed count would make the record unwritable. Throws an Error
@@ -9,7 +12,7 @@ import { emptyUsage, type Usage } from '../contract/values/models/usage.ts';
  */
 export function guardAdapter(adapter: ProviderAdapter): ProviderAdapter {
   const copy = { ...adapter };
-  const issue = (text: string): Error => new Error(`PROVIDERS: the adapter of ${adapter.id}: ${text}`);
+  const issue: Issue = (text) => new Error(`PROVIDERS: the adapter of ${adapter.id}: ${text}`);
   for (const name of ['baseUrl', 'headers', 'error'] as const)
     if (typeof copy[name] !== 'function') throw issue(`${name}: expected a function`);
   // A misspelt member would let restricted models pass.
@@ -22,12 +25,14 @@ export function guardAdapter(adapter: ProviderAdapter): ProviderAdapter {
   if (!isObject(copy.operations)) throw issue('operations: expected an object');
   const operations = Object.entries(copy.operations).map(([name, operation]) => {
     if (!(operationNames as readonly string[]).includes(name)) throw issue(`operations.${name}: unknown operation`);
-    const own = { ...operation };
-    for (const member of ['path', 'usage', 'streamReader'] as const)
-      if (typeof own[member] !== 'function') throw issue(`operations.${name}.${member}: expected a function`);
-    return [name, guardOperation(own)] as const;
+    return [name, guardOperation(operation, (text) => issue(`operations.${name}.${text}`))] as const;
   });
-  return { ...copy, operations: Object.fromEntries(operations) };
+  const { realtime } = copy;
+  return {
+    ...copy,
+    ...(realtime ? { realtime: { ...realtime, usage: (event) => checkedUsage(realtime.usage(event)) } } : {}),
+    operations: Object.fromEntries(operations),
+  };
 }
 
 const sourceKinds: Readonly<Record<keyof ModelSources, 'function' | 'list'>> = {
@@ -37,31 +42,47 @@ const sourceKinds: Readonly<Record<keyof ModelSources, 'function' | 'list'>> = {
   headers: 'list',
 };
 
-function guardOperation(operation: Operation): Operation {
+function guardOperation(given: Operation, issue: Issue): Operation {
+  const operation = { ...given };
+  for (const member of ['path', 'usage', 'streamReader'] as const)
+    if (typeof operation[member] !== 'function') throw issue(`${member}: expected a function`);
   return {
     ...operation,
-    usage: (reply, call) => checked(operation.usage(reply, call)),
-    streamReader() {
-      const reader = operation.streamReader();
-      const usage = reader.usage.bind(reader);
-      reader.usage = () => checked(usage());
-      return reader;
-    },
+    usage: (reply, call) => checkedUsage(operation.usage(reply, call)),
+    streamReader: () => guardReader(operation),
+    ...guardOptional(operation, issue),
   };
 }
 
-/** Throws an Error that names the malformed member. */
-function checked(usage: Usage | null): Usage | null {
-  if (usage === null) return null;
-  if (!isObject(usage) || !isObject(usage.units)) throw new Error('usage: expected null, or emptyUsage() with counts');
-  for (const name of countNames) checkCount(name, usage[name]);
-  for (const [unit, amount] of Object.entries(usage.units)) checkCount(`units.${unit}`, amount);
-  return usage;
+/** Returns the members that not every operation has. */
+function guardOptional(operation: Operation, issue: Issue): Partial<Operation> {
+  const { ofCall, usageOfCall, toProvider, fromProvider } = operation;
+  return {
+    ...(ofCall ? { ofCall: (call) => guardChosen(ofCall.call(operation, call), issue) } : {}),
+    ...(usageOfCall ? { usageOfCall: (call) => checkedUsage(usageOfCall.call(operation, call)) } : {}),
+    ...(toProvider
+      ? { toProvider: (params, call) => bodyOf(toProvider.call(operation, params, call), 'toProvider', issue) }
+      : {}),
+    ...(fromProvider
+      ? { fromProvider: (reply, call) => bodyOf(fromProvider.call(operation, reply, call), 'fromProvider', issue) }
+      : {}),
+  };
 }
 
-const countNames = Object.entries(emptyUsage()).flatMap(([name, value]) => (typeof value === 'number' ? [name] : []));
+/** An operation that selects no other one for a call stays in place. */
+function guardChosen(chosen: Operation, issue: Issue): Operation {
+  return chosen ? guardOperation(chosen, (text) => issue(`ofCall.${text}`)) : chosen;
+}
 
-function checkCount(name: string, count: unknown): void {
-  if (typeof count === 'number' && count >= 0 && count < Number.POSITIVE_INFINITY) return;
-  throw new Error(`usage.${name}: got ${typeof count === 'number' ? count : typeof count}, expected a number of at least 0`);
+function guardReader(operation: Operation): ReturnType<Operation['streamReader']> {
+  const reader = operation.streamReader();
+  const usage: () => Usage | null = reader.usage.bind(reader);
+  reader.usage = () => checkedUsage(usage());
+  return reader;
+}
+
+/** Throws an Error for a promise, which would be sent as `{}`, and for a forgotten return value, which would leave the body as it is. */
+function bodyOf(body: unknown, member: string, issue: Issue): JsonObject {
+  if (isObject(body) && typeof body.then !== 'function') return body;
+  throw issue(`${member}: got ${isObject(body) ? 'a promise' : body === null ? 'null' : typeof body}, expected an object`);
 }

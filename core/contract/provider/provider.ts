@@ -173,7 +173,7 @@ export interface ClientHeaders {
 
 /** One unified function of one provider. */
 export interface Operation {
-  /** Selects the operation of this call, if the provider serves some models in a way that is no call to it. Its members replace these. */
+  /** Returns the whole operation of this call, used in place of this one, if the provider serves some models in a way that is no call to it. */
   ofCall?(call: OperationCall): Operation;
   /** Path below the base URL: `/chat/completions`. */
   path(call: OperationCall): string;

@@ -1,8 +1,19 @@
-import type { ModelList, StreamDecoding, ProviderAdapter as TypedAdapter } from 'svc-gateway/provider-adapter';
+import type {
+  DeploymentProbe,
+  ModelList,
+  Realtime,
+  SignServices,
+  StepRequest,
+  StepResponse,
+  StreamDecoding,
+  ProviderAdapter as TypedAdapter,
+  UsageUnit,
+} from 'svc-gateway/provider-adapter';
 import { describe, expect, it } from 'vitest';
 import type { Operation, ProviderAdapter } from '../../../core/contract/provider/provider.ts';
 import { emptyUsage } from '../../../core/contract/values/models/usage.ts';
 import { guardAdapter } from '../../../core/provider-host/guard-adapter.ts';
+import { callOf } from '../providers/contract-suite.ts';
 
 function adapterOf(chat: object, more: object = {}): ProviderAdapter {
   const operation = { path: () => '/chat', usage: () => null, streamReader: () => readerOf(null), ...chat } as Operation;
@@ -13,14 +24,27 @@ function adapterOf(chat: object, more: object = {}): ProviderAdapter {
 }
 
 const readerOf = (usage: unknown) => ({ push: () => {}, usage: () => usage, complete: () => true });
+/** The functions of an adapter that read usage. */
 const usageOf = (usage: unknown) => {
-  const adapter = guardAdapter(adapterOf({ usage: () => usage, streamReader: () => readerOf(usage) }));
+  const members = { usage: () => usage, streamReader: () => readerOf(usage), usageOfCall: () => usage };
+  const chosen = adapterOf(members).operations.chatComplete;
+  const realtime = { path: () => '/realtime', usage: () => usage };
+  const adapter = guardAdapter(adapterOf({ ...members, ofCall: () => chosen }, { realtime }));
   const chat = adapter.operations.chatComplete as Operation;
-  return [() => chat.usage({}), () => chat.streamReader().usage()];
+  return [
+    ...[chat, chat.ofCall?.(call) as Operation].flatMap((operation) => [
+      () => operation.usage({}),
+      () => operation.usageOfCall?.(call),
+      () => operation.streamReader().usage(),
+    ]),
+    () => adapter.realtime?.usage({}),
+  ];
 };
+const call = callOf({}, {}, {});
 
 // `npm run types` fails if the package does not export a type that an adapter needs.
-const typed: Pick<TypedAdapter, 'customTools' | 'models'> = {
+type OfHelpers = [DeploymentProbe, Realtime, SignServices, StepRequest, StepResponse, UsageUnit];
+const typed: Pick<TypedAdapter, 'customTools' | 'models'> & { readonly helpers?: OfHelpers } = {
   customTools: true,
   models: { path: () => '/list', read: () => ({ models: [] }) } satisfies ModelList,
 };
@@ -57,7 +81,7 @@ describe('the adapter of a third-party provider', () => {
     expect(guarded.operations.chatComplete?.decodeStream).toBe(decoding);
   });
 
-  it.each([null, emptyUsage(), { ...emptyUsage(), outputTokens: 5, units: { pages: 2 } }])('may read the usage %j', (usage) => {
+  it.each([null, emptyUsage(), { ...emptyUsage(), outputTokens: 5, units: { pages: 2.5 } }])('may read the usage %j', (usage) => {
     for (const read of usageOf(usage)) expect(read()).toEqual(usage);
   });
 
@@ -66,7 +90,36 @@ describe('the adapter of a third-party provider', () => {
     [{ ...emptyUsage(), inputTokens: Number.NaN }, 'usage.inputTokens: got NaN, expected a number of at least 0'],
     [{ ...emptyUsage(), outputTokens: '5' }, 'usage.outputTokens: got string'],
     [{ ...emptyUsage(), units: { pages: -1 } }, 'usage.units.pages: got -1'],
+    [{ ...emptyUsage(), units: { sheets: 1 } }, 'usage.units.sheets: unknown unit, expected one of generated_images'],
+    [{ ...emptyUsage(), serviceTier: 5 }, 'usage.serviceTier: got 5, expected a string or null'],
+    [{ ...emptyUsage(), estimated: undefined }, 'usage.estimated: got undefined, expected true or false'],
+    [{ ...emptyUsage(), raw: 'text' }, 'usage.raw: got string, expected an object or null'],
   ])('cannot read the usage %j', (usage, message) => {
     for (const read of usageOf(usage)) expect(read).toThrow(message);
+  });
+
+  it('has whole tokens, and no count above what one call can use', () => {
+    const usage = { ...emptyUsage(), inputTokens: 1.6, outputTokens: 1e300, units: { pages: 1e300 } };
+    for (const read of usageOf(usage)) {
+      expect(read()).toMatchObject({ inputTokens: 2, outputTokens: 1e11, units: { pages: 1e11 } });
+    }
+  });
+
+  it.each([
+    ['a promise', async () => ({})],
+    ['undefined', () => undefined],
+    ['null', () => null],
+    ['string', () => 'text'],
+  ])('cannot make %s a body', (found, make) => {
+    const { chatComplete } = guardAdapter(adapterOf({ toProvider: make, fromProvider: make })).operations;
+    for (const member of ['toProvider', 'fromProvider'] as const) {
+      const issue = `PROVIDERS: the adapter of acme-ai: operations.chatComplete.${member}: got ${found}, expected an object`;
+      expect(() => chatComplete?.[member]?.({}, call)).toThrow(issue);
+    }
+  });
+
+  it('may leave an operation as it is for a call', () => {
+    const { chatComplete } = guardAdapter(adapterOf({ ofCall: () => undefined })).operations;
+    expect(chatComplete?.ofCall?.(call)).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../json/json.ts';
 
 /** Units of usage other than tokens. `audio_seconds` counts transcribed input, `characters` the text of speech. */
-const usageUnits = ['generated_images', 'audio_seconds', 'characters', 'search_units', 'pages'] as const;
+export const usageUnits = ['generated_images', 'audio_seconds', 'characters', 'search_units', 'pages'] as const;
 export type UsageUnit = (typeof usageUnits)[number];
 
 /** Value of `units` if nothing is counted in other units than tokens. Always the same object. */
