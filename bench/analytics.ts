@@ -46,7 +46,7 @@ const settings = testSettings(dataDir, { ...fixed, DATABASE_URL: databaseUrl });
 const plane = await startPlaneWith(settings);
 const newBatch = newBatches(plane, batchSize);
 
-const store = (body: Buffer) => storeBatch(plane.control.services.storeRecords, body);
+const store = (body: Buffer) => storeBatch(plane.control.services.storeRecords, body, plane.log);
 
 /** Generates the roll-ups of the records of each day with one statement, and sums the quarters of today and the weeks. */
 async function fill(): Promise<void> {

@@ -55,7 +55,7 @@ async function times(count: number, work: () => Promise<unknown>): Promise<void>
 
 try {
   const newBatch = newBatches(plane, size);
-  for (let at = 0; at < 4; at++) await storeBatch(control.services.storeRecords, newBatch(Date.now()));
+  for (let at = 0; at < 4; at++) await storeBatch(control.services.storeRecords, newBatch(Date.now()), control.services.log);
   // As at the end of the start of a control plane.
   keepObjectsYoung();
   const micros = new Map<string, number[]>();

@@ -57,7 +57,7 @@ try {
       return batch.changes;
     });
     await measured('encode roll-ups', () => encodeChanges(changes));
-    await measured('store', () => storeBatch(plane.control.services.storeRecords, body));
+    await measured('store', () => storeBatch(plane.control.services.storeRecords, body, plane.log));
   }
   const total = count * batchSize;
   const whole = times.get('JSON.parse alone') ?? 0;

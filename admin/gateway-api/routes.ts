@@ -107,9 +107,7 @@ export function internalApp(services: AdminServices, replies: CachedReplies): Ho
 
   app.post('/records', async (c: Context) => {
     const bytes = await readBytes(c.req, batchBytesMax);
-    const reply: RecordsReply = await storeBatch(services.storeRecords, bytes);
-    if (reply.rejected.length > 0)
-      services.log.warn({ ids: reply.rejected.slice(0, 20), count: reply.rejected.length }, 'could not store records');
+    const reply: RecordsReply = await storeBatch(services.storeRecords, bytes, services.log);
     reportBudgets();
     return c.json(reply);
   });

@@ -2,7 +2,9 @@ import { isAscii } from 'node:buffer';
 import * as v from 'valibot';
 import { type RequestRecord, requestRecord } from '../../core/contract/plugin/record/record.ts';
 import type { RecordsReply } from '../../core/contract/protocol/internal-api.ts';
+import { issueText } from '../../core/contract/values/errors/input-issues.ts';
 import { isObject } from '../../core/contract/values/json/json.ts';
+import type { Log } from '../../core/contract/values/log/log.ts';
 import { isUuid } from '../../core/contract/values/text/uuid.ts';
 import type { Clock } from '../../core/contract/values/time/clock.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
@@ -28,12 +30,17 @@ type Begin = (tx: EntityManager) => Promise<void>;
 
 /**
  * Stores a batch. Each record is stored once, however often it is sent. A record that can never be stored is listed in `rejected`
- * and does not block others. Throws AB01 if the batch is not a JSON array, and the database's error if it is unreachable.
+ * and does not block others. Its reason is logged, without values. Throws AB01 if the batch is not a JSON array, and the database's error if it
+ * is unreachable.
  */
-export async function storeBatch(storeRecords: StoreRecords, bytes: Uint8Array): Promise<RecordsReply> {
-  const { records, rejected, json } = parseBatch(bytes);
-  const { inserted, duplicates, refused } = await storeRecords(records, rejected.length === 0 ? json : undefined);
-  return { inserted, duplicates, rejected: [...rejected, ...refused] };
+export async function storeBatch(storeRecords: StoreRecords, bytes: Uint8Array, log: Pick<Log, 'warn'>): Promise<RecordsReply> {
+  const { records, rejected, issues, json } = parseBatch(bytes);
+  const { inserted, duplicates, refused, codes = [] } = await storeRecords(records, rejected.length === 0 ? json : undefined);
+  const all = [...rejected, ...refused];
+  const reasons = [...issues, ...codes.map((code) => `the database rejected it with code ${code}`)];
+  if (all.length > 0)
+    log.warn({ ids: all.slice(0, 20), count: all.length, reasons: [...new Set(reasons)].slice(0, 5) }, 'could not store records');
+  return { inserted, duplicates, rejected: all };
 }
 
 /**
@@ -113,6 +120,8 @@ interface Stored {
   readonly duplicates: number;
   /** Ids of records that the database will never accept. */
   readonly refused: readonly string[];
+  /** The error codes of these. Absent: none was refused. */
+  readonly codes?: readonly string[];
 }
 
 /** Slow path, when the database rejected something in the batch: finds the record. */
@@ -121,6 +130,7 @@ async function storeOneByOne(
   rows: readonly RecordRow[],
 ): Promise<Stored> {
   const refused: string[] = [];
+  const codes: string[] = [];
   let inserted = 0;
   let duplicates = 0;
   for (const row of rows) {
@@ -131,9 +141,10 @@ async function storeOneByOne(
     } catch (error) {
       if (!isOfRecord(error)) throw error;
       refused.push(row.id);
+      codes.push(codeOf(error));
     }
   }
-  return { inserted, duplicates, refused };
+  return { inserted, duplicates, refused, codes };
 }
 
 /** Inserts the records and runs the writers in the same transaction. Returns those that were stored. `json` is the JSON array of `rows`. */
@@ -164,6 +175,8 @@ interface Batch {
   readonly records: readonly RequestRecord[];
   /** Ids of items that are not records. */
   readonly rejected: readonly string[];
+  /** What is wrong with each of these, without values. */
+  readonly issues: readonly string[];
   /** The text of the batch. */
   readonly json: string;
 }
@@ -182,12 +195,16 @@ export function parseBatch(bytes: Uint8Array): Batch {
     throw invalid(`body: an array of at most ${recordsMax} records is expected`);
   const records: RequestRecord[] = [];
   const rejected: string[] = [];
+  const issues: string[] = [];
   for (const item of batch) {
     const record = toRecord(item);
-    if (record) records.push(record);
-    else rejected.push(idOf(item));
+    if (typeof record !== 'string') records.push(record);
+    else {
+      rejected.push(idOf(item));
+      issues.push(record);
+    }
   }
-  return { records, rejected, json };
+  return { records, rejected, issues, json };
 }
 
 /** Most batches are ASCII, which Node decodes in a tenth of the time as Latin-1. */
@@ -210,18 +227,19 @@ function storable(text: string): string {
 
 const isUnchangedRecord = compileCheck(requestRecord) as (item: unknown) => item is RequestRecord;
 
-function toRecord(item: unknown): RequestRecord | null {
+/** Returns the record, or what is wrong with it. */
+function toRecord(item: unknown): RequestRecord | string {
   const record = isUnchangedRecord(item) ? item : parseRecord(item);
-  if (record === null) return null;
-  const { organisationId, workspaceId } = record;
-  const tenantIsValid = (organisationId === null || isUuid(organisationId)) && (workspaceId === null || isUuid(workspaceId));
-  if (!tenantIsValid || !Number.isInteger(record.status) || Number.isNaN(Date.parse(record.createdAt))) return null;
-  return record;
+  if (typeof record === 'string') return record;
+  for (const name of ['organisationId', 'workspaceId'] as const)
+    if (record[name] !== null && !isUuid(record[name])) return `${name}: expected a UUID or null`;
+  if (!Number.isInteger(record.status)) return 'status: expected a whole number';
+  return Number.isNaN(Date.parse(record.createdAt)) ? 'createdAt: expected a time' : record;
 }
 
-function parseRecord(item: unknown): RequestRecord | null {
+function parseRecord(item: unknown): RequestRecord | string {
   const result = v.safeParse(requestRecord, item, { abortEarly: true });
-  return result.success ? result.output : null;
+  return result.success ? result.output : issueText(result.issues[0], 'record');
 }
 
 function idOf(item: unknown): string {

@@ -31,7 +31,7 @@ export function createRefusedRecords(path: string, slotDirectory: string, log: L
   function report(records: number): void {
     log.error(
       { records, file: path },
-      `the control plane rejected records; they are stored in ${path}. If the control plane is older than this gateway, update it, then move the file to ${again} and restart the gateway to send them again. Otherwise report the records as a defect.`,
+      `the control plane rejected records; they are stored in ${path}. If the control plane is older than this gateway, update it, then move the file to ${again} and restart the gateway to send them again. Otherwise report them as a defect, with the reason in the log of the control plane.`,
     );
   }
 

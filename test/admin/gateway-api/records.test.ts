@@ -49,6 +49,19 @@ describe.each(databases)('request records, on %s', (database) => {
     const huge = record({ status: 99_999_999_999 });
     const other = record();
     expect(await store([huge, other])).toEqual({ inserted: 1, duplicates: 0, rejected: [huge.id] });
+    const reasons = plane.log.lines
+      .filter(({ message }) => message === 'could not store records')
+      .map(({ fields }) => fields.reasons);
+    expect(reasons.slice(-2)).toEqual([
+      [
+        'status: expected number, received string',
+        'organisationId: expected a UUID or null',
+        'createdAt: expected a time',
+        'id: expected string, received number',
+        'record: expected object, received null',
+      ],
+      ['the database rejected it with code 22003'],
+    ]);
   });
 
   it('keeps records whose text the database cannot hold, with that text replaced', async () => {
