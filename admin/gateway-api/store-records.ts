@@ -175,7 +175,7 @@ interface Batch {
   readonly records: readonly RequestRecord[];
   /** Ids of items that are not records. */
   readonly rejected: readonly string[];
-  /** What is wrong with each of these, without values. */
+  /** The reason for each of these, without values. */
   readonly issues: readonly string[];
   /** The text of the batch. */
   readonly json: string;

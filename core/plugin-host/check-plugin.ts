@@ -34,7 +34,7 @@ export function checkPlugin(plugin: unknown): string | null {
     return issue(`stage: got ${JSON.stringify(stage)}, expected one of ${stages.join(', ')}${didYouMean(String(stage), stages)}`);
   if (config !== undefined && !isValibot(config))
     return issue('config: expected a valibot schema, or no such field if the plugin has no settings');
-  if (misspelt !== null) return issue(misspelt);
+  if (misspelt !== null) return issue(hookOutside(plugin) ?? misspelt);
   if (typeof onConfig !== 'function') return issue('has no onConfig function');
   if (after !== undefined && !(Array.isArray(after) && after.every((each) => typeof each === 'string')))
     return issue('after: expected a list of plugin names');
@@ -42,6 +42,12 @@ export function checkPlugin(plugin: unknown): string | null {
     return issue('hookTimeoutMs: expected a whole number of milliseconds from 1 to 600000');
   const readsIssue = checkReads(reads);
   return readsIssue === null ? null : issue(readsIssue);
+}
+
+/** Returns the error of a hook that is a field of the plugin. */
+function hookOutside(plugin: object): string | null {
+  const hook = hookNames.find((name) => name in plugin);
+  return hook === undefined ? null : `${hook}: hooks are members of the object that onConfig returns`;
 }
 
 /** False for a plugin that only adds checks. */

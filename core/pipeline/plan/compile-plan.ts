@@ -31,11 +31,15 @@ export function checkOrder(plugins: readonly CorePlugin[]): readonly CorePlugin[
   let stage = 0;
   for (const plugin of plugins) {
     const position = stages.indexOf(plugin.stage);
-    if (seen.has(plugin.name)) throw new Error(`plugin ${plugin.name}: another plugin has the same name; rename one of the two`);
+    if (seen.has(plugin.name))
+      throw new Error(`plugin ${plugin.name}: another plugin, built in or of PLUGINS, has the same name; rename it`);
     if (position < stage)
       throw new Error(`plugin ${plugin.name}: stage ${plugin.stage} is listed after ${stages[stage]}; move it up in the list`);
     for (const name of plugin.after ?? []) {
-      if (!seen.has(name)) throw new Error(`plugin ${plugin.name}: needs ${name} earlier in the list; add or move it`);
+      if (!seen.has(name))
+        throw new Error(
+          `plugin ${plugin.name}: after: no plugin ${name} runs before it; the order is that of stages, then built-in plugins, then PLUGINS`,
+        );
     }
     seen.add(plugin.name);
     stage = position;

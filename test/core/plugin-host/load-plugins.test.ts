@@ -153,7 +153,11 @@ it.each([
   ],
   ['./idle.mjs', "export default { apiVersion: 1, name: 'a', stage: 'limits' }", '(a) has no onConfig'],
   ['./near.mjs', "export default { apiVersion: 1, name: 'a', stage: 'limits', onConifg: () => null }", 'did you mean onConfig?'],
-  ['./hook.mjs', source('a', 'export default').replace(' };', ', onRequest() {} };'), '(a) onRequest: unknown hook'],
+  [
+    './hook.mjs',
+    source('a', 'export default').replace(' };', ', onRequest() {} };'),
+    '(a) onRequest: hooks are members of the object that onConfig returns',
+  ],
   ['./reads.mjs', source('a', 'export default').replace(' };', ', reads: { reply: 1 } };'), '(a) reads.reply: unknown field'],
   ['./time.mjs', source('a', 'export default').replace(' };', ', hookTimeoutMs: 0 };'), '(a) hookTimeoutMs: expected'],
   ['./broken.mjs', 'export default {', './broken.mjs cannot be loaded'],

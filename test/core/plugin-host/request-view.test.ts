@@ -258,7 +258,7 @@ describe('changes of a request by a plugin', () => {
     expect([served?.model, served?.metadata, served?.workspaceId]).toEqual(['m', { team: 'search' }, failed?.workspaceId]);
   });
 
-  it('of lists and counts that are for reading are not in the record', async () => {
+  it('lists and counts that are for reading stay as they are in the record', async () => {
     const harness = createHarness({
       plugins: [
         pluginOf(() => ({

@@ -46,9 +46,13 @@ describe('the plugin order', () => {
   });
 
   it.each([
-    ['a name that is taken', [plugin('auth', 'auth'), plugin('auth', 'auth')], /auth: another plugin has the same name/],
+    [
+      'a name that is taken',
+      [plugin('auth', 'auth'), plugin('auth', 'auth')],
+      /auth: another plugin, built in or of PLUGINS, has the same name/,
+    ],
     ['stages out of order', [plugin('b', 'cache'), plugin('a', 'auth')], /a: stage auth is listed after cache/],
-    ['a plugin it needs but has not', [plugin('a', 'auth', { after: ['z'] })], /a: needs z earlier/],
+    ['a plugin it needs but has not', [plugin('a', 'auth', { after: ['z'] })], /a: after: no plugin z runs before it/],
   ])('is rejected at start for %s, naming the plugin', (_name, list, message) => {
     expect(() => checkOrder(list)).toThrow(message);
   });
