@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { basesOf, followsDeployment, routeDescriptions } from '../../../core/contract/protocol/route-descriptions.ts';
 import { matchEndpoint } from '../../../core/endpoints/match-endpoint.ts';
@@ -6,6 +8,18 @@ import { routeNames } from '../../../core/endpoints/routes.ts';
 describe('route descriptions of the data plane', () => {
   it('cover each route of the table once', () => {
     expect(Object.keys(routeDescriptions).sort()).toEqual([...routeNames].sort());
+  });
+
+  it('are in the README of core/endpoints, by path or by a path above it', () => {
+    const readme = readFileSync(join(import.meta.dirname, '../../../core/endpoints/README.md'), 'utf8');
+    const cells = readme
+      .split('\n')
+      .filter((line) => /^\| `(?:[A-Z]+ )?\//.test(line))
+      .map((line) => line.split('|')[1] ?? '');
+    const names = cells.flatMap((cell) => [...cell.matchAll(/`(?:[A-Z]+ )?(\/[^`]+)`( and below)?/g)]);
+    const isListed = (path: string) =>
+      names.some(([, name, below]) => path === name || (below !== undefined && path.startsWith(`${name}/`)));
+    expect(routeNames.map((route) => route.split(' ')[1] as string).filter((path) => !isListed(path))).toEqual([]);
   });
 
   it.each(Object.entries(routeDescriptions))(

@@ -5,27 +5,45 @@ import type { ProviderDeclaration, SettingDeclaration } from '../../../core/prov
 import { declarations } from '../../../core/providers/declarations.ts';
 import { providers } from '../../../core/providers/index.ts';
 
-/** Names of functions in documents, by an operation that every provider of the function has. */
-const functions: readonly (readonly [OperationName, string])[] = [
-  ['chatComplete', 'chat'],
-  ['complete', 'completions'],
-  ['embed', 'embeddings'],
-  ['messages', 'messages'],
-  ['messagesCountTokens', 'token counts'],
-  ['createModelResponse', 'responses'],
-  ['imageGenerate', 'images'],
-  ['imageEdit', 'image edits'],
-  ['createSpeech', 'speech'],
-  ['createTranscription', 'transcriptions'],
-  ['createTranslation', 'translations'],
-  ['moderate', 'moderations'],
-  ['rerank', 'rerank'],
-  ['ocr', 'OCR'],
-  ['createDecision', 'decisions'],
-  ['uploadFile', 'files'],
-  ['createBatch', 'batches'],
-  ['createFinetune', 'fine-tuning'],
-];
+/** Names of functions in documents. Null: the operation belongs to the function above it. */
+const functions: Readonly<Record<OperationName, string | null>> = {
+  chatComplete: 'chat',
+  complete: 'completions',
+  embed: 'embeddings',
+  messages: 'messages',
+  messagesCountTokens: 'token counts',
+  createModelResponse: 'responses',
+  getModelResponse: null,
+  deleteModelResponse: null,
+  listResponseInputItems: null,
+  cancelModelResponse: null,
+  countResponseInputTokens: null,
+  compactModelResponse: null,
+  imageGenerate: 'images',
+  imageEdit: 'image edits',
+  imageVariation: 'image variations',
+  createSpeech: 'speech',
+  createTranscription: 'transcriptions',
+  createTranslation: 'translations',
+  moderate: 'moderations',
+  rerank: 'rerank',
+  ocr: 'OCR',
+  createDecision: 'decisions',
+  uploadFile: 'files',
+  listFiles: null,
+  retrieveFile: null,
+  retrieveFileContent: null,
+  deleteFile: null,
+  createBatch: 'batches',
+  listBatches: null,
+  retrieveBatch: null,
+  getBatchOutput: null,
+  cancelBatch: null,
+  createFinetune: 'fine-tuning',
+  listFinetunes: null,
+  retrieveFinetune: null,
+  cancelFinetune: null,
+};
 
 const common = new Set(
   declarations.map(({ settings }) => Object.keys(settings)).reduce((all, names) => all.filter((name) => names.includes(name))),
@@ -55,7 +73,9 @@ export function providersMarkdown(): string {
 
 function functionRow({ id, aliases, priceId, key }: ProviderDeclaration): string[] {
   const adapter = providers.get(id) as ProviderAdapter;
-  const has = functions.flatMap(([operation, name]) => (adapter.operations[operation] ? [name] : []));
+  const has = Object.entries(functions).flatMap(([operation, name]) =>
+    name !== null && adapter.operations[operation as OperationName] ? [name] : [],
+  );
   const all = [...has, ...(adapter.realtime ? ['realtime'] : [])];
   return [
     linkOf(id),
