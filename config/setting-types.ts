@@ -34,6 +34,7 @@ export function oneOf<const Names extends readonly string[]>(words: Names): Sett
   };
 }
 
+/** Accepts `true`, `on`, `1` and `yes`, or `false`, `off`, `0` and `no`. */
 export function flag(): SettingType<boolean> {
   const words: Record<string, boolean> = {
     true: true,

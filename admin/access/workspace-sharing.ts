@@ -163,6 +163,7 @@ export async function listSharing(em: EntityManager, table: SharingTable, row: S
   return { object: 'list', total: data.length, data, workspaces: data, global_workspace_access: globalAccessOf(row) };
 }
 
+/** Null for an item of a workspace, which cannot be shared with others. */
 export function globalAccessOf(row: Shareable) {
   return row.workspaceId ? null : { enabled: row.globalWorkspaceAccess };
 }

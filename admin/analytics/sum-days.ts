@@ -98,6 +98,7 @@ export interface SummedUntil {
   readonly weeksMs: number;
 }
 
+/** Returns zeros for an organisation whose roll-ups were never summed. */
 export async function readSummedUntil(em: EntityManager, organisationId: string): Promise<SummedUntil> {
   const ms = (column: Spans['until'] | 'weeks_from', name: keyof SummedUntil) =>
     `coalesce((extract(epoch from nullif(${column}, '-infinity')) * 1000)::float8, 0) as "${name}"`;

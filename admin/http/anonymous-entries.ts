@@ -10,6 +10,7 @@ export interface AnonymousEntries {
   take(organisationId: string): number | null;
 }
 
+/** Limits the audit entries about refused callers without a user, for each organisation and minute. */
 export function createAnonymousEntries(clock: Pick<Clock, 'elapsed'>): AnonymousEntries {
   const limit = createRateLimit(entriesPerMinute, () => clock.elapsed());
   /** Refusals without an entry by organisation. */

@@ -13,6 +13,7 @@ export interface Window {
   readonly isNew: boolean;
 }
 
+/** Picks the members that decide about windows, so that a stored rule can be compared with the current one. */
 export function ruleOf({ periodicReset, periodicResetDays, nextUsageResetAt, resetAt }: BudgetRule): BudgetRule {
   return { periodicReset, periodicResetDays, nextUsageResetAt, resetAt };
 }

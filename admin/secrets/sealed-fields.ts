@@ -49,6 +49,7 @@ export function lastCharacters(value: string): string {
 
 const mask = '****';
 
+/** Returns the mask of a secret in replies. `hint` is its end, or empty for a secret that is too short to show a part of. */
 export function masked(hint: string): string {
   return `${mask}${hint}`;
 }

@@ -28,6 +28,7 @@ export interface RequestExport {
 /** Time for the last exports when the process stops. */
 const closeMs = 3_000;
 
+/** Starts an exporter for each signal of OpenTelemetry that has a URL in the settings. Without one, requests are not exported. */
 export function createRequestExport(settings: Settings, post: Post, log: Log): RequestExport {
   const source = otlpSource(settings, 'control-plane');
   const scheme = settings.publicUrl.startsWith('https:') ? 'https' : 'http';

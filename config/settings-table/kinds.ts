@@ -52,6 +52,7 @@ export function bytes(min: number, max: number): SettingType<number> {
   return wholeNumber(min, max, 'bytes');
 }
 
+/** Accepts any spelling. The value is in lower case. */
 export function lowerCase(type: SettingType<string>): SettingType<string> {
   return { ...type, schema: v.pipe(type.schema, v.toLowerCase()) };
 }

@@ -63,6 +63,7 @@ function prepare(
   };
 }
 
+/** Separates the query of an agent's URL, because paths of the protocol are added before it. */
 export function addressFrom({ origin, path }: { readonly origin: string; readonly path: string }): AgentAddress {
   const [before = '', query = ''] = path.split('?', 2);
   return { origin, path: withoutTrailingSlashes(before), query };

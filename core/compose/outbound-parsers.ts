@@ -20,6 +20,7 @@ export interface OutboundParsers {
   checkServiceUrl(url: string): string | null;
 }
 
+/** Checks URLs by their text alone. The connector checks the address when it connects. */
 export function outboundParsers(trusted: TrustedHosts): OutboundParsers {
   return {
     parseBaseUrl: (url) => (url === mockOrigin ? { origin: mockOrigin, path: '' } : parse(url, false)),

@@ -57,6 +57,7 @@ const absencesMax = 10_000;
 /** Kinds that let callers in, or hold their credentials. */
 const waiting: ReadonlySet<DocumentKind> = new Set(['api-key', 'organisation', 'user', 'mcp-connection', 'oauth-grant']);
 
+/** `entriesMax` is the number of documents of this kind in memory. */
 export function createShelf(kind: DocumentKind, entriesMax: number): Shelf {
   return {
     kind,

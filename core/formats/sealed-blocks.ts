@@ -7,6 +7,7 @@ import { isObject, type JsonObject } from '../contract/values/json/json.ts';
  */
 const mark = 'native:';
 
+/** Hides a block of another provider in one of redacted thinking, which clients return unchanged. It is encoded, not encrypted. */
 export function sealBlock(block: JsonObject): JsonObject {
   return { type: 'redacted_thinking', data: mark + Buffer.from(JSON.stringify(block)).toString('base64url') };
 }

@@ -27,6 +27,7 @@ interface Parts {
   readonly clock: Clock;
 }
 
+/** Signs identities with the first key of the document. Tokens are reused while enough of their life is left. */
 export function createIdentitySigner({ documents, openKey, clock }: Parts): IdentitySigner {
   const opened = new WeakMap<SigningKeyDocument, KeyObject>();
   const signed = new LRUCache<string, { readonly token: string; readonly usableUntilMs: number }>({ max: tokensMax });

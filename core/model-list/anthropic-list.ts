@@ -51,6 +51,7 @@ const anthropicDefaults: JsonObject = {
   retires_at: null,
 };
 
+/** Converts an entry of the model list to Anthropic's form. Only its own models have the members that the list states. */
 export function anthropicModel(model: CatalogueModel | ProviderModel): JsonObject {
   const stated: JsonObject = model.owned_by === 'anthropic' ? { ...model } : {};
   return {

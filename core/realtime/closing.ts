@@ -89,6 +89,7 @@ export function mayNotGoOn(error: GatewayError): Closing {
   return { code, closedBy: 'gateway', kind: 'cut', error, toClient, toProvider };
 }
 
+/** Returns the end of a session after an exception of a plugin. The client gets the text of the code, not that of the exception. */
 export function pluginFailed(cause: unknown): Closing {
   const error = new GatewayError('internal', { cause });
   const toClient: Farewell = { code: closeCodes.internal, reason: error.message, patient: true };

@@ -60,6 +60,7 @@ const backgroundMs = 5_000;
 /** Maximum bytes of replies in transit to the store. Further replies are not stored. */
 const storingBytesMax = 32 * 1024 * 1024;
 
+/** Stores replies in the control plane, sealed. Never rejects: a store that fails or is slow counts as one without the reply. */
 export function createRemoteReplies(options: RemoteRepliesOptions): RemoteReplies {
   const { fetch, key: sealingKey, holder, clock, timers, timeoutMs, log } = options;
   const renewals = new Map<string, () => void>();

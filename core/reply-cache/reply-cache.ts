@@ -50,6 +50,7 @@ const followMsMax = 30_000;
 const entryBytes = 512;
 const noticeBytesMax = 512;
 
+/** Keeps replies in memory up to `memoryBytesMax` for this process, in front of the shared store. A `remote` of null means memory alone. */
 export function createReplyCache(options: ReplyCacheOptions): RunningReplyCache {
   const { remote, clock, timers, memoryBytesMax, channels } = options;
   const memory = new LRUCache<string, Entry>({

@@ -15,10 +15,12 @@ export class SecretError extends Error {
   }
 }
 
+/** Returns the error of a manager that cannot be reached at present. The last value stays in use. */
 export function away(message: string, cause?: unknown): SecretError {
   return new SecretError(message, true, cause);
 }
 
+/** Returns the error of a manager that has refused the request. Repeating it does not help until the reference or the manager changes. */
 export function refused(message: string): SecretError {
   return new SecretError(message, false);
 }

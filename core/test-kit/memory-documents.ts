@@ -57,6 +57,7 @@ export function newMemoryDocuments(
   };
 }
 
+/** Returns an active stored provider without restrictions. */
 export function providerDocument(slug: string, provider: string): ProviderDocument {
   return {
     id: randomUUID(),

@@ -22,6 +22,7 @@ export function replyWith(
   };
 }
 
+/** Fails the call before any byte of a response, as the transport does. */
 export function failWith(error: GatewayError): Script {
   return (_call, handler) => handler.onError(error);
 }
@@ -53,6 +54,7 @@ export function chatStream(words: readonly string[], options: { cutAfter?: numbe
   };
 }
 
+/** Returns a chat completion with 3 input and 2 output tokens, and a field that no format has. */
 export function chatReply(text: string): JsonObject {
   return {
     id: 'chatcmpl-1',

@@ -149,6 +149,7 @@ export function resolveOf(
   return resolve ?? (internal || metadata || isTrustedName(trusted, hostname, port) ? resolveWithSystem : resolveWithDns);
 }
 
+/** Returns the error for an address that may not be called. `detail` is for the log: a client does not learn which addresses exist. */
 export function refusal(detail: string): GatewayError {
   return new GatewayError('invalid_custom_host', { detail });
 }

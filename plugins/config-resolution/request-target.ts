@@ -20,6 +20,7 @@ export interface SettingHeaders {
   readonly secrets: ReadonlyMap<string, string>;
 }
 
+/** Returns the names of settings by their headers without prefix: `aws-region` → `aws_region`. */
 export function settingHeadersOf({ settings, secrets }: SettingNames): SettingHeaders {
   const byHeader = (names: readonly string[]) => new Map(names.map((name) => [name.replaceAll('_', '-'), name]));
   return { settings: byHeader(settings), secrets: byHeader(secrets) };

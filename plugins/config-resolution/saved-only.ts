@@ -10,6 +10,7 @@ export interface BlockedHeaders {
   readonly settings: ReadonlySet<string>;
 }
 
+/** Returns the headers without prefix that saved-only mode blocks. Settings marked `inline` in a declaration stay allowed. */
 export function blockedHeadersOf({ settings, secrets, hosts, inline }: SettingNames): BlockedHeaders {
   const allowed = new Set(inline);
   return {

@@ -15,6 +15,7 @@ export interface Guardrails {
 
 export const noGuardrails: Guardrails = { all: [], first: [], later: [] };
 
+/** Separates the guardrails that a request waits for (`first`) from those that run beside it (`later`). Both keep the order of the config. */
 export function toGuardrails(all: readonly Guardrail[]): Guardrails {
   return { all, first: all.filter(({ async }) => !async), later: all.filter(({ async }) => async) };
 }

@@ -45,6 +45,7 @@ export async function createAgentServer(
   return row;
 }
 
+/** Changes the members that were sent, and announces the server to gateways. */
 export function updateAgentServer(change: Change, row: AgentServer, sent: v.InferOutput<typeof updateBody>): void {
   if (sent.name !== undefined) row.name = sent.name;
   if (sent.description !== undefined) row.description = sent.description;
@@ -53,6 +54,7 @@ export function updateAgentServer(change: Change, row: AgentServer, sent: v.Infe
   announceAgentServer(change, row, 'upsert');
 }
 
+/** Keeps the row. Gateways remove the server when they receive the notice. */
 export function archiveAgentServer(change: Change, row: AgentServer): void {
   row.status = 'archived';
   row.lastUpdatedAt = new Date();

@@ -149,6 +149,7 @@ export type GroupRow = Partial<Totals> & {
   readonly bins?: Readonly<Record<string, number>> | null;
 };
 
+/** Converts a row of a statement. The percentiles are computed from the counts by bin, and are 0 without bins. */
 export function toGroup(row: GroupRow, names: readonly string[]): Group {
   const { bins, first_at = 0, last_at = 0, ...sums } = row;
   const counts = Object.entries(bins ?? {}).map(([bin, count]) => ({ bin: Number(bin), count }));

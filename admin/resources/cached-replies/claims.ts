@@ -22,6 +22,7 @@ interface Claim {
 /** Maximum number of claims. The oldest are removed, and another process may call the provider as well. */
 const claimsMax = 100_000;
 
+/** Holds claims in memory, one holder for each key. A claim ends after `claimMs` unless its holder takes it again. */
 export function createClaims(clock: Pick<Clock, 'elapsed'>, claimMs: number): Claims {
   const claims = new LRUCache<string, Claim>({ maxSize: claimsMax, sizeCalculation: () => 1, dispose: wake });
 

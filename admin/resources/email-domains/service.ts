@@ -36,6 +36,7 @@ export async function createDomain(
   return row;
 }
 
+/** Throws AB01 for subdomains of a domain that is below another one of the organisation. */
 export async function updateDomain({ tx, about }: Change, row: EmailDomain, allowSubdomains: boolean): Promise<void> {
   if (allowSubdomains) requireRoot(row.domain, await tx.find(emailDomains, { organisationId: row.organisationId }));
   row.allowSubdomains = allowSubdomains;

@@ -15,6 +15,7 @@ const connectionSecrets = v.object({
 });
 export type ConnectionSecrets = v.InferOutput<typeof connectionSecrets>;
 
+/** Replaces the secrets of the row. The caller stores the row. */
 export async function sealConnection(
   em: EntityManager,
   vault: Vault,
@@ -24,6 +25,7 @@ export async function sealConnection(
   row.secrets = await vault.seal(em, contextOf(row), JSON.stringify(secrets));
 }
 
+/** Rejects if the secrets were sealed for another user or server. */
 export async function openConnection(em: EntityManager, vault: Vault, row: McpConnection): Promise<ConnectionSecrets> {
   return v.parse(connectionSecrets, JSON.parse(await vault.open(em, contextOf(row), row.secrets)));
 }

@@ -27,6 +27,7 @@ export async function toMcpConnectionDocument(
   return integration.url === row.url ? connectionDocument(em, { vault, clusterKey }, row) : null;
 }
 
+/** Returns the document with the access token, sealed with a key of CLUSTER_KEY for gateways. The refresh token stays in the control plane. */
 export async function connectionDocument(
   em: EntityManager,
   { vault, clusterKey }: { readonly vault: Vault; readonly clusterKey: Uint8Array },

@@ -21,6 +21,7 @@ export async function listTools(em: EntityManager, { id, organisationId }: Owner
   return rows.filter((row) => row.definition || row.approvedDefinition);
 }
 
+/** Compares the definition that the server lists with the approved one. `missing`: approved, and no longer listed. */
 export function statusOf({ definition, approvedDefinition }: Definitions): ToolStatus {
   if (!approvedDefinition) return 'new';
   if (!definition) return 'missing';

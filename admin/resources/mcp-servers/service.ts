@@ -56,6 +56,7 @@ export async function createMcpServer(
   return row;
 }
 
+/** Changes the members that were sent, and announces the server to gateways. */
 export function updateMcpServer(change: Change, row: McpServer, sent: v.InferOutput<typeof updateBody>): void {
   if (sent.name !== undefined) row.name = sent.name;
   if (sent.description !== undefined) row.description = sent.description;
@@ -65,6 +66,7 @@ export function updateMcpServer(change: Change, row: McpServer, sent: v.InferOut
   announceMcpServer(change, row, 'upsert');
 }
 
+/** Keeps the row. Gateways remove the server when they receive the notice. */
 export function archiveMcpServer(change: Change, row: McpServer): void {
   row.status = 'archived';
   row.lastUpdatedAt = new Date();

@@ -67,6 +67,7 @@ export async function updateVirtualServer(
   announce(change, row, 'upsert');
 }
 
+/** Keeps the row. Gateways remove the server when they receive the notice. */
 export function archiveVirtualServer(change: Change, row: McpVirtualServer): void {
   row.status = 'archived';
   row.lastUpdatedAt = new Date();

@@ -123,6 +123,7 @@ export function redirectTo(
   return url.href;
 }
 
+/** Returns the S256 code challenge of a verifier (RFC 7636, section 4.2). */
 export function challengeOf(verifier: string): string {
   return hash('sha256', verifier, 'base64url');
 }

@@ -22,6 +22,7 @@ export async function replyErrors(work: () => Promise<RawReply>): Promise<RawRep
   }
 }
 
+/** Returns a reply that no client and no proxy may store, as RFC 6749 section 5.1 requires for tokens. */
 export function jsonReply(body: object, status: RawReply['status'] = 200): RawReply {
   return new RawReply(JSON.stringify(body), { 'content-type': 'application/json', 'cache-control': 'no-store' }, status);
 }

@@ -18,6 +18,7 @@ export function isRegistered(registered: readonly string[], sent: string): boole
   return registered.some((one) => one === sent || (withoutPort(one) !== null && withoutPort(one) === withoutPort(sent)));
 }
 
+/** True for the hosts of native clients (RFC 8252, section 7.3), and for `localhost`, which many of them use. */
 export function isLoopback({ hostname }: URL): boolean {
   return hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]';
 }

@@ -83,6 +83,7 @@ export type SpansInside = (span: OtlpItem) => string[];
 /** The calls inside a span are few. */
 const insideMax = 32;
 
+/** Returns a function that lists the spans directly inside a span, among the items of one export. */
 export function spansInsideOf(items: readonly OtlpItem[]): SpansInside {
   // Removes repeated ids, because items of an export can share one.
   const byParent = new Map<string, Set<string>>();

@@ -19,6 +19,7 @@ export interface OpenedContent extends ResultContent {
   readonly omitted: 'unreadable' | null;
 }
 
+/** Seals the content under the key of the organisation, bound to this row. Another row cannot open it. */
 export async function sealContent(
   em: EntityManager,
   vault: Vault,

@@ -47,6 +47,7 @@ export function toOutcome(row: PromptTestResult, content: OpenedContent | null) 
 
 const hidden = { output: null, error: null, checkResults: [], omitted: 'no_access' } as const;
 
+/** Converts a result. A `content` of null means that the caller may not read it: `omitted` is then `no_access`. */
 export function toResult(row: PromptTestResult, content: OpenedContent | null) {
   return { row: row.rowNumber, name: row.name ?? null, variables: row.variables, ...toOutcome(row, content) };
 }

@@ -35,6 +35,7 @@ export function updateProvider(change: Change, row: Provider, sent: ProviderChan
   announce(change, row, 'upsert');
 }
 
+/** Removes the row in the transaction, and announces the deletion to gateways. */
 export function deleteProvider(change: Change, row: Provider): void {
   change.tx.remove(row);
   announce(change, row, 'delete');

@@ -11,6 +11,7 @@ export function all<T>(values: readonly Maybe<T>[]): Maybe<T[]> {
   return values.some(isPromise) ? Promise.all(values) : (values as T[]);
 }
 
+/** True for every object with a `then`, also of another realm or library. */
 export function isPromise<T>(value: Maybe<T>): value is Promise<T> {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
 }

@@ -55,6 +55,7 @@ export function goesByResponses({ settings, params }: OperationCall, models: rea
   );
 }
 
+/** True if OpenAI serves this chat only by its Responses API. */
 export function goesByResponsesApi(call: OperationCall): boolean {
   return goesByResponses(call, [call.model]);
 }

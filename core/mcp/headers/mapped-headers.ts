@@ -24,6 +24,7 @@ export interface UsedSecrets {
   readonly values: MappedValues;
 }
 
+/** Adds headers whose values are in secret managers. The same values give the same settings, so that connections can be shared. */
 export function createMappedHeaders(managers: Pick<SecretManagers, 'valuesOf' | 'renew'>): MappedHeaders {
   const completed = new WeakMap<MappedValues, ServerSettings>();
   return {

@@ -68,6 +68,7 @@ interface Asked {
   reject(error: GatewayError): void;
 }
 
+/** Exchanges requests and replies with the other gateway processes. Messages are sealed with `key`, because NATS is not trusted. */
 export function createPeers(channels: readonly NoticeChannel<PeerNotice>[], key: Uint8Array): Peers {
   const self = randomUUID();
   const asked = new Map<number, Asked>();

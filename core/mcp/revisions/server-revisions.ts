@@ -13,6 +13,7 @@ export interface ServerRevisions {
   note(server: ServerSettings, revisions: Revisions | null): void;
 }
 
+/** Remembers for some time which revisions of MCP a server supports, so that not every connection has to find out. */
 export function createServerRevisions(clock: Clock): ServerRevisions {
   const known = new LRUCache<string, Revisions>({ max: serversMax, ttl: lifeMs, perf: { now: clock.elapsed }, ttlResolution: 0 });
   // The accounts of users at one server have fingerprints with a suffix.

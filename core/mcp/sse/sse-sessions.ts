@@ -52,6 +52,7 @@ interface Session {
   idle: NodeJS.Timeout;
 }
 
+/** Holds the sessions of the older SSE transport in this process, and serves them to the other gateway processes. */
 export function createSseSessions(peers: Peers): SseSessions {
   const sessions = newEntryCache<string, Session>(sessionsMax, {
     disposeAfter({ connection, inbox, idle }) {

@@ -155,6 +155,7 @@ function guardrailVersionsOf(targets: readonly Target[]): readonly string[] {
   return [...new Set(rules.flatMap(({ saved }) => saved?.versionId ?? []))];
 }
 
+/** Returns the error 400 for a config. Each text begins with the path of its field. */
 export function invalidConfig(errors: readonly string[]): GatewayError {
   return new GatewayError('invalid_config', {
     message: `Invalid config passed: ${errors.join('; ')}`,

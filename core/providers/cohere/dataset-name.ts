@@ -12,6 +12,7 @@ export function wordOf(endpoint: unknown): string {
   return Object.keys(words).find((name) => words[name] === endpoint) ?? '';
 }
 
+/** Returns the endpoint of the word in a dataset's name. Null for datasets that the gateway did not create. */
 export function endpointOfCode(word: string | undefined): string | null {
   return words[word ?? ''] ?? null;
 }

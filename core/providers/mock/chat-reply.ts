@@ -50,6 +50,7 @@ export function textOf(content: unknown): string {
     .join('\n');
 }
 
+/** Returns the tokens of a text at the mock provider: one for each word. */
 export function wordCount(text: string): number {
   return text.split(/\s+/).filter((word) => word !== '').length;
 }

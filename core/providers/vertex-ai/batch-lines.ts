@@ -10,6 +10,7 @@ import { chatComplete } from './operations.ts';
  */
 export const batchFolder = 'svc-batches/';
 
+/** Returns the folder of a batch's results, whose name holds the model as base64url: `modelOfOutput` reads it back. */
 export function outputFolder(folder: string, model: string): string {
   return `${folder}chat.${Buffer.from(model).toString('base64url')}/`;
 }

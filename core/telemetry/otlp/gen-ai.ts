@@ -101,6 +101,7 @@ const operations: Readonly<Record<string, GenAiOperation>> = {
   createTranslation: { name: 'generate_content', outputType: 'text' },
 };
 
+/** Returns the operation in the semantic conventions of OpenTelemetry. An endpoint without one has its own name. */
 export function genAiOperation(endpoint: string | null): GenAiOperation {
   return (endpoint !== null && Object.hasOwn(operations, endpoint) && operations[endpoint]) || { name: endpoint ?? 'unknown' };
 }

@@ -16,6 +16,7 @@ export interface OtlpOptions {
   readonly delayMs: number;
 }
 
+/** Returns the options of the exporters. A batch is not larger than the queue, which would otherwise never fill it. */
 export function otlpOptions(settings: Settings): OtlpOptions {
   return {
     headers: settings.otlpHeaders ?? {},

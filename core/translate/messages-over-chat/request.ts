@@ -29,6 +29,7 @@ export type ChatExtra =
 /** The extras of a provider. A function of the call if they depend on the maker of the model. */
 export type ChatExtras = readonly ChatExtra[] | ((call: OperationCall) => readonly ChatExtra[]);
 
+/** Returns the extras for one call. */
 export function extrasOf(extras: ChatExtras, call: OperationCall): readonly ChatExtra[] {
   return typeof extras === 'function' ? extras(call) : extras;
 }

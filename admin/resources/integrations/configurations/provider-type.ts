@@ -7,6 +7,7 @@ export const providerTypes: readonly string[] = declarations.map(({ id }) => id)
 /** All names that a request may use for a provider type: ids and aliases. */
 export const providerNames: readonly string[] = declarations.flatMap(({ id, aliases }) => [id, ...aliases]);
 
+/** True for the id of a provider type, built in or of PROVIDERS. False for its aliases. */
 export function isProviderId(id: string): boolean {
   return declarationOf(id) !== null;
 }

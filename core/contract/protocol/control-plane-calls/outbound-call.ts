@@ -45,6 +45,7 @@ export const outboundResponse = v.object({
 });
 export type OutboundResponse = v.InferOutput<typeof outboundResponse>;
 
+/** Returns the context that a sealed part is bound to, so that it cannot be used for another call or as the other part. */
 export function outboundContext(callId: string, part: 'request' | 'response'): string {
   return `outbound ${part} ${callId}`;
 }

@@ -3,6 +3,7 @@ import { textOf } from '../text/utf8.ts';
 /** JSON values. `unknown` inside makes readers check the fields they use and pass the others on unchanged. */
 export type JsonObject = Record<string, unknown>;
 
+/** False for lists and null. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

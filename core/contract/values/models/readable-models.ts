@@ -64,6 +64,7 @@ function alternativesIn(name: string, value: unknown): string[] {
   });
 }
 
+/** Returns the error for a request whose model cannot be read. `where` is the part that must name it: `the body`. */
 export function notOneModel(where: string): GatewayError {
   return new GatewayError('bad_request', {
     message: `model: expected exactly one string "model" in ${where}, because the models of this integration are restricted`,
@@ -71,6 +72,7 @@ export function notOneModel(where: string): GatewayError {
   });
 }
 
+/** Returns the error for a request that may use models it does not name. `remedy` completes the sentence. */
 export function hiddenModel(param: string, remedy: string): GatewayError {
   return new GatewayError('bad_request', {
     message: `${param}: models are restricted here and cannot be checked in this request; ${remedy}`,

@@ -16,6 +16,7 @@ export interface FairQueue<Item> {
   takeExcess(owner: string): Item | null;
 }
 
+/** Takes items of the owners in turn, so that one with many items does not delay the others. */
 export function createFairQueue<Item extends { readonly owner: string }>(): FairQueue<Item> {
   /** Owners in the order of their turns, each with at least one item. */
   const items = new Map<string, Item[]>();

@@ -48,6 +48,7 @@ export function cachePoints(from: JsonObject): JsonObject[] {
   return [{ cachePoint: { type: 'default', ...ttl } }];
 }
 
+/** Returns no block for blank text, which the provider rejects. */
 export function textBlocks(text: unknown): JsonObject[] {
   return typeof text === 'string' && text.trim() !== '' ? [{ text }] : [];
 }

@@ -34,14 +34,17 @@ const documents: Readonly<Record<string, string>> = {
 /** File extensions that differ from the format's name. */
 const endings: Readonly<Record<string, string>> = { jpg: 'jpeg', htm: 'html', markdown: 'md', '3gp': 'three_gp', mpg: 'mpeg' };
 
+/** Returns the provider's name of the format. Throws `bad_request` naming the path for an unknown media type. */
 export function imageFormat(mediaType: string, path: string): string {
   return known(images, mediaType, path);
 }
 
+/** Returns the provider's name of the format. Throws `bad_request` naming the path for an unknown media type. */
 export function videoFormat(mediaType: string, path: string): string {
   return known(videos, mediaType, path);
 }
 
+/** Returns the provider's name of the format. Unknown types of text are `txt`. Throws `bad_request` naming the path for other unknown types. */
 export function documentFormat(mediaType: string, path: string): string {
   return mediaType.startsWith('text/') ? (documents[mediaType] ?? 'txt') : known(documents, mediaType, path);
 }
