@@ -100,25 +100,38 @@ function patchGroups(user: Attributes, { op, path, value }: PatchStep, sub: stri
   else user.groups = op === 'replace' ? sent : [...groups, ...sent];
 }
 
-function patchEmails(user: Attributes, { op, path, value }: PatchStep, sub: string | null): void {
-  const emails = user.emails as Attributes[];
+function patchEmails(user: Attributes, step: PatchStep, sub: string | null): void {
+  const { op, path } = step;
   if (path.filter === null && sub === null) {
-    const sent = op === 'remove' && value === undefined ? null : listOf(value);
-    requireFew('emails', emails.length + (sent?.length ?? 0), emailsMax);
-    if (op === 'replace') user.emails = sent;
-    else if (op === 'remove')
-      user.emails = sent === null ? [] : emails.filter((one) => !sent.some((other) => isSameAddress(one, other)));
-    else for (const one of sent ?? []) addEmail(emails, one);
+    patchEmailList(user, step);
     return;
   }
-  const test = path.filter === null ? () => true : elementTest(path.filter);
-  const chosen = emails.filter(test);
-  if (op === 'remove') {
-    const part = sub === null ? 'value' : emailParts.get(sub);
-    if (part === 'value') user.emails = emails.filter((one) => !chosen.includes(one));
-    else if (part !== undefined) for (const one of chosen) delete one[part];
-    return;
-  }
+  const emails = user.emails as Attributes[];
+  const chosen = emails.filter(path.filter === null ? () => true : elementTest(path.filter));
+  if (op === 'remove') removeFromEmails(user, chosen, sub);
+  else changeEmails(emails, chosen, step, sub);
+}
+
+/** Adds, replaces or removes whole addresses. Removing without a value removes all. */
+function patchEmailList(user: Attributes, { op, value }: PatchStep): void {
+  const emails = user.emails as Attributes[];
+  const sent = op === 'remove' && value === undefined ? null : listOf(value);
+  requireFew('emails', emails.length + (sent?.length ?? 0), emailsMax);
+  if (op === 'replace') user.emails = sent;
+  else if (op === 'remove')
+    user.emails = sent === null ? [] : emails.filter((one) => !sent.some((other) => isSameAddress(one, other)));
+  else for (const one of sent ?? []) addEmail(emails, one);
+}
+
+/** Removes a part of the chosen addresses. An address without its value is removed whole. */
+function removeFromEmails(user: Attributes, chosen: readonly Attributes[], sub: string | null): void {
+  const part = sub === null ? 'value' : emailParts.get(sub);
+  if (part === 'value') user.emails = (user.emails as Attributes[]).filter((one) => !chosen.includes(one));
+  else if (part !== undefined) for (const one of chosen) delete one[part];
+}
+
+/** Changes the chosen addresses. If there is none, adds the one that the filter describes. */
+function changeEmails(emails: Attributes[], chosen: Attributes[], { path, value }: PatchStep, sub: string | null): void {
   const change =
     sub === null ? partsOf(unwrapList(value), emailParts, 'emails') : { [emailParts.get(sub) ?? sub]: unwrap(value) };
   if (chosen.length === 0) {

@@ -51,42 +51,24 @@ export function isServerTool(use: JsonObject): boolean {
   return use.type === 'server_tool_use';
 }
 
+/** A chat message while the blocks of the reply are added to it. */
+interface Message {
+  /** Null until there is text: OpenAI returns null for tool calls without text. */
+  content: string | null;
+  reasoning: string;
+  readonly annotations: JsonObject[];
+  readonly images: JsonObject[];
+  readonly toolCalls: JsonObject[];
+  /** All blocks but images, for clients without strict compliance. */
+  readonly shared: JsonObject[];
+}
+
 function messageOf(blocks: readonly JsonObject[], call: OperationCall): JsonObject {
-  let content: string | null = null;
-  let reasoning = '';
-  const annotations: JsonObject[] = [];
-  const images: JsonObject[] = [];
-  const toolCalls: JsonObject[] = [];
-  const shared: JsonObject[] = [];
-  for (const block of blocks) {
-    const { toolUse, reasoningContent, citationsContent, image } = block;
-    const text = textOf(block);
-    if (text !== null) {
-      const start: number = content?.length ?? 0;
-      content = (content ?? '') + text;
-      const citations = isObject(citationsContent) ? sharedCitations(citationsContent.citations, call) : [];
-      annotations.push(...annotationsOf(citations, start, content.length, call));
-      shared.push({ type: 'text', text, ...(citations.length > 0 ? { citations } : {}) });
-    } else if (isObject(toolUse) && !isServerTool(toolUse)) {
-      toolCalls.push(toolCall(toolUse));
-      shared.push({ type: 'tool_use', id: toolUse.toolUseId, name: toolUse.name, input: toolUse.input });
-    } else if (isObject(reasoningContent)) {
-      const reasoningPart = reasoningOf(reasoningContent);
-      reasoning += typeof reasoningPart.thinking === 'string' ? reasoningPart.thinking : '';
-      if (call.strict && reasoningPart.type === 'redacted_thinking') dropFromReply(call, reasoningPart.type);
-      shared.push(reasoningPart);
-    } else {
-      const made = isObject(image) ? imageOf(image.format, image.source) : null;
-      if (made !== null) images.push(made);
-      else {
-        if (call.strict) dropFromReply(call, isObject(toolUse) ? toolUse.type : kindOf(block));
-        shared.push(nativeBlock(block));
-      }
-    }
-  }
+  const message: Message = { content: null, reasoning: '', annotations: [], images: [], toolCalls: [], shared: [] };
+  for (const block of blocks) addBlock(message, block, call);
+  const { content, reasoning, annotations, images, toolCalls, shared } = message;
   return {
     role: 'assistant',
-    // OpenAI returns null for tool calls without text.
     content,
     refusal: null,
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
@@ -95,6 +77,41 @@ function messageOf(blocks: readonly JsonObject[], call: OperationCall): JsonObje
     ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
     ...(call.strict ? {} : { content_blocks: shared }),
   };
+}
+
+function addBlock(message: Message, block: JsonObject, call: OperationCall): void {
+  const { toolUse, reasoningContent, citationsContent, image } = block;
+  const text = textOf(block);
+  if (text !== null) {
+    addText(message, text, isObject(citationsContent) ? sharedCitations(citationsContent.citations, call) : [], call);
+    return;
+  }
+  if (isObject(toolUse) && !isServerTool(toolUse)) {
+    message.toolCalls.push(toolCall(toolUse));
+    message.shared.push({ type: 'tool_use', id: toolUse.toolUseId, name: toolUse.name, input: toolUse.input });
+    return;
+  }
+  if (isObject(reasoningContent)) {
+    const part = reasoningOf(reasoningContent);
+    message.reasoning += typeof part.thinking === 'string' ? part.thinking : '';
+    if (call.strict && part.type === 'redacted_thinking') dropFromReply(call, part.type);
+    message.shared.push(part);
+    return;
+  }
+  const made = isObject(image) ? imageOf(image.format, image.source) : null;
+  if (made !== null) {
+    message.images.push(made);
+    return;
+  }
+  if (call.strict) dropFromReply(call, isObject(toolUse) ? toolUse.type : kindOf(block));
+  message.shared.push(nativeBlock(block));
+}
+
+function addText(message: Message, text: string, citations: readonly JsonObject[], call: OperationCall): void {
+  const start = message.content?.length ?? 0;
+  message.content = (message.content ?? '') + text;
+  message.annotations.push(...annotationsOf(citations, start, message.content.length, call));
+  message.shared.push({ type: 'text', text, ...(citations.length > 0 ? { citations } : {}) });
 }
 
 /** Returns the text of a block. Cited text is text as well. */
