@@ -116,7 +116,7 @@ describe('documents', () => {
   it.each(documents)('%s names only source files that are there', (name) => {
     const prose = read(name).replaceAll(/```[\s\S]*?```/g, '');
     const named = [...prose.matchAll(/`((?:[\w./*<>-]+\/)?[\w-][\w.-]*\.ts)`/g)].map(([, path = '']) =>
-      // Of a path with a place-holder, the name of the file alone is known.
+      // If a path has a place-holder, only the name of its file is compared.
       /[*<]/.test(path) ? basename(path) : path.replace(/^(?:\.{1,2}\/)+/, ''),
     );
     const isKnown = (path: string) => files.some((file) => file === path || file.endsWith(`/${path}`));
