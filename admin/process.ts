@@ -5,6 +5,7 @@ import { databaseAwayMessage, exitCodes } from '../core/contract/protocol/proces
 import { onStopRequests } from '../core/contract/protocol/processes/stop-requests.ts';
 import { messageOf } from '../core/contract/values/errors/message-of.ts';
 import { keepObjectsYoung } from '../core/contract/values/keep-objects-young.ts';
+import { endOnException } from '../core/log/end-on-exception.ts';
 import { createLog } from '../core/log/log.ts';
 import { loadProviders } from '../core/provider-host/load-providers.ts';
 import { failureFields } from './failure-fields.ts';
@@ -21,6 +22,7 @@ export async function runProcess(): Promise<void> {
   const { logLevel: level, logFormat: format, headerPrefix, headerPrefixAliases } = settings;
   const headerPrefixes = [headerPrefix, ...headerPrefixAliases];
   const log = createLog({ level, format, name: 'control-plane', headerPrefixes });
+  endOnException(log);
   let plane: ControlPlane | null = null;
   let stopping = false;
   const stop = () => {

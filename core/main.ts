@@ -9,6 +9,7 @@ import { messageOf } from './contract/values/errors/message-of.ts';
 import { stackOf } from './contract/values/errors/stack-of.ts';
 import { keepObjectsYoung } from './contract/values/keep-objects-young.ts';
 import { limitHeapGrowth } from './contract/values/limit-heap-growth.ts';
+import { endOnException } from './log/end-on-exception.ts';
 import { createLog, type ProcessLog } from './log/log.ts';
 import { loadProviders } from './provider-host/load-providers.ts';
 import { startWatchdog } from './watchdog/start-watchdog.ts';
@@ -50,6 +51,7 @@ async function main(): Promise<void> {
   };
   onStopRequests({ stop, reload: () => void reload() });
   if (process.send) process.on('disconnect', () => exit(1));
+  endOnException(log);
   process.on('unhandledRejection', (reason) => {
     log.error({ reason: messageOf(reason), stack: stackOf(reason) }, 'unhandled promise rejection');
   });
