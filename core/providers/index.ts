@@ -2,9 +2,12 @@ import { withClientCredentials } from '../cloud-auth/oauth-client-credentials.ts
 import { type TokenExchange, withFederation } from '../cloud-auth/workload-federation.ts';
 import type { ModelsInBody, ModelsInPath } from '../contract/provider/model-sources.ts';
 import type { ProviderAdapter } from '../contract/provider/provider.ts';
+import { messageOf } from '../contract/values/errors/message-of.ts';
+import { isObject } from '../contract/values/json/json.ts';
 import { storedResponses } from '../formats/stored/stored-responses.ts';
 import { guardAdapter } from '../provider-host/guard-adapter.ts';
 import { addedProviders } from '../provider-settings/added-providers.ts';
+import type { ProviderDeclaration } from '../provider-settings/declaration.ts';
 import { withCustomTools, withCustomToolsInResponses } from '../translate/custom-tools/custom-tools.ts';
 import { estimatedTokenCount } from '../translate/estimated-token-count.ts';
 import { messagesOverChat } from '../translate/messages-over-chat/messages-over-chat.ts';
@@ -12,10 +15,8 @@ import type { ChatExtras } from '../translate/messages-over-chat/request.ts';
 import { responsesOverChat } from '../translate/responses-over-chat/responses-over-chat.ts';
 import { declarations } from './declarations.ts';
 
-const modules = new Set(await Promise.all(declarations.map((declaration) => declaration.load())));
-const adapters: ReadonlyMap<string, ListedAdapter> = new Map(
-  [...modules].flatMap((module) => module.adapters ?? []).map((adapter) => [adapter.id, adapter]),
-);
+const loaded = new Set((await Promise.all(declarations.map(loadAdapters))).flat());
+const adapters: ReadonlyMap<string, ListedAdapter> = new Map([...loaded].map((adapter) => [adapter.id, adapter]));
 const added: ReadonlySet<string> = new Set(addedProviders().map(({ id }) => id));
 
 /**
@@ -30,6 +31,17 @@ export const providers: ReadonlyMap<string, ProviderAdapter> = new Map(
     return [id, ...aliases].map((name) => [name, complete] as const);
   }),
 );
+
+/** Returns the adapters of the module of a provider. Rejects with an Error that names the provider. */
+async function loadAdapters(declaration: ProviderDeclaration): Promise<readonly ListedAdapter[]> {
+  try {
+    const { adapters: exported = [] } = (await declaration.load()) ?? {};
+    if (Array.isArray(exported) && (exported as unknown[]).every(isObject)) return exported;
+    throw new Error('adapters: expected a list of adapters');
+  } catch (thrown) {
+    throw new Error(`PROVIDERS: the adapter of ${declaration.id} cannot be loaded: ${messageOf(thrown)}`, { cause: thrown });
+  }
+}
 
 /** Adds the operations and authentication modes that every provider has. */
 function completed(adapter: ListedAdapter): ProviderAdapter {

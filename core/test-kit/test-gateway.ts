@@ -168,9 +168,12 @@ function startHarness(options: TestGatewayOptions, services: ReadonlyMap<string,
     hookTimeoutMs = 5000,
     random = Math.random,
   } = options;
+  const names = new Set<string>();
   for (const plugin of plugins) {
     const issue = checkPlugin(plugin);
     if (issue !== null) throw new Error(issue);
+    if (names.has(plugin.name)) throw new Error(`there are two plugins ${plugin.name}; rename one of the two`);
+    names.add(plugin.name);
   }
   const added = plugins.filter(hasHooks).map((plugin) => guardPlugin(plugin, { hookTimeoutMs }));
   try {

@@ -48,6 +48,19 @@ describe('a third-party provider', () => {
     expect(() => run(source)).toThrow('PROVIDERS: two providers have the name openai; rename one of the two');
   });
 
+  it.each([
+    ["throw new Error('no licence')", 'cannot be loaded: no licence'],
+    ["return { adapters: 'all' }", 'cannot be loaded: adapters: expected a list of adapters'],
+    ['return null', 'the module that acme-ai loads has no adapter of this id'],
+  ])('whose adapter is not there stops the start with its id: %s', (load, message) => {
+    const source = `
+      import { addProviders } from ${at('core/provider-settings/added-providers.ts')};
+      import { defineProvider } from ${at('core/provider-settings/declaration.ts')};
+      addProviders([defineProvider({ id: 'acme-ai', load: async () => { ${load}; } })]);
+      await import(${at('core/providers/index.ts')});`;
+    expect(() => run(source)).toThrow(new RegExp(`PROVIDERS: .*acme-ai.*${message.slice(-30)}`));
+  });
+
   it('is accepted with settings of its own', () => {
     expect(
       checkDeclaration(defineProvider({ id: 'acme-ai', settings: { acme_ai_x: own }, load: async () => ({ adapters: [] }) })),

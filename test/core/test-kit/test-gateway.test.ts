@@ -81,21 +81,21 @@ describe('test kit', () => {
   });
 
   it('returns the record of the request itself, or an error with the reason why there is none', async () => {
-    const gateway = start(
-      pluginOf(() => ({
-        onRequest(ctx) {
-          if (ctx.metadata.broken) (ctx.attempts as unknown[]).push(null);
-        },
-      })),
-    );
+    let now = Date.now;
+    const gateway = createTestGateway({ plugins: [], now: () => now() });
+    started.push(gateway);
     const headers = { 'x-svc-trace-id': 'same' };
     const [first, second] = [await gateway.send({ headers, text: 'a' }), await gateway.send({ headers, metadata: { n: '2' } })];
     expect([first.record.metadata, second.record.metadata]).toEqual([{}, { n: '2' }]);
-    const broken = await gateway.send({ headers, metadata: { broken: 'yes' } });
+    now = () => Number.NaN;
+    const broken = await gateway.send({ headers });
     expect(() => broken.record).toThrow(/^the request has no record; .*onEnd of a plugin failed: /);
   });
 
   it('throws what stops the start of a gateway', () => {
+    const check = { id: 'one', about: 'A check.', sides: ['input'] as const, check: () => true };
+    const extension = { apiVersion: 1, name: 'tested', checks: [check] } as const;
+    expect(() => createTestGateway({ plugins: [extension, extension] })).toThrow('there are two plugins tested; rename one');
     expect(() => start({ ...pluginOf(() => null), apiVersion: 2 as never })).toThrow('supports apiVersion 1');
     expect(() => start(pluginOf(() => ({ onReqest: () => {} }) as never, { example: {} }))).toThrow('did you mean onRequest?');
   });
