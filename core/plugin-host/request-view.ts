@@ -33,7 +33,10 @@ export function targetView(target: Target): PluginTarget {
 
 const targetViews = new WeakMap<Target, PluginTarget>();
 
-/** Reads and writes a request. Plugins can access only the members listed here. */
+/**
+ * Reads and writes a request. Plugins can access only the members listed here. Members that become part of the record are copies, so that a
+ * plugin that sorts or changes them does not change the record.
+ */
 class RequestView implements PluginContext {
   readonly #ctx: RequestContext;
   readonly #hidden: HiddenNames;
@@ -161,7 +164,8 @@ class RequestView implements PluginContext {
   }
 
   get attempts(): PluginContext['attempts'] {
-    return copiesOf(this.#ctx.attempts);
+    // Their errors could not be cloned.
+    return this.#ctx.attempts.map((attempt) => ({ ...attempt }));
   }
 
   get targetPath(): PluginContext['targetPath'] {
@@ -181,15 +185,15 @@ class RequestView implements PluginContext {
   }
 
   get verdicts(): PluginContext['verdicts'] {
-    return this.#ctx.verdicts && copiesOf(this.#ctx.verdicts);
+    return structuredClone(this.#ctx.verdicts);
   }
 
   get guardrails(): PluginContext['guardrails'] {
-    return this.#ctx.guardrails && copiesOf(this.#ctx.guardrails);
+    return structuredClone(this.#ctx.guardrails);
   }
 
   get decisions(): PluginContext['decisions'] {
-    return this.#ctx.decisions && copiesOf(this.#ctx.decisions);
+    return structuredClone(this.#ctx.decisions);
   }
 
   get cacheStatus(): PluginContext['cacheStatus'] {
@@ -198,7 +202,9 @@ class RequestView implements PluginContext {
 
   get usage(): PluginContext['usage'] {
     const { usage } = this.#ctx;
-    return usage && Object.freeze({ ...usage, units: Object.freeze({ ...usage.units }) });
+    if (usage === null) return null;
+    const { units, raw } = usage;
+    return Object.freeze({ ...usage, units: Object.freeze({ ...units }), raw: raw && readOnly(raw) });
   }
 
   get firstByteAtMs(): PluginContext['firstByteAtMs'] {
@@ -218,21 +224,16 @@ class RequestView implements PluginContext {
   }
 
   get mcp(): PluginContext['mcp'] {
-    return this.#ctx.mcp && { ...this.#ctx.mcp };
+    return structuredClone(this.#ctx.mcp);
   }
 
   get agent(): PluginContext['agent'] {
-    return this.#ctx.agent && { ...this.#ctx.agent };
+    return structuredClone(this.#ctx.agent);
   }
 
   get aborted(): PluginContext['aborted'] {
     return this.#ctx.aborted;
   }
-}
-
-/** Returns a list of its own, so that a plugin that sorts or changes it does not change the record of the request. */
-function copiesOf<T extends object>(list: readonly T[]): readonly T[] {
-  return list.map((each) => ({ ...each }));
 }
 
 /** True for requests whose body is a config and the headers of another request. Both may hold credentials. */

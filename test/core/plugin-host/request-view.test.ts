@@ -267,7 +267,7 @@ describe('changes of a request by a plugin', () => {
           },
           onEnd(ctx) {
             (ctx.attempts as unknown[]).push({});
-            Object.assign(ctx.usage as object, { inputTokens: 'many' });
+            Object.assign(ctx.usage?.raw as object, { prompt_tokens: 1n });
           },
         })),
       ],
