@@ -52,7 +52,7 @@ describe('a third-party provider', () => {
     ["throw new Error('no licence')", 'cannot be loaded: no licence'],
     ["return { adapters: 'all' }", 'cannot be loaded: adapters: expected a list of adapters'],
     ['return null', 'the module that acme-ai loads has no adapter of this id'],
-  ])('whose adapter is not there stops the start with its id: %s', (load, message) => {
+  ])('with an adapter that is not there stops the start, and the error has the id: %s', (load, message) => {
     const source = `
       import { addProviders } from ${at('core/provider-settings/added-providers.ts')};
       import { defineProvider } from ${at('core/provider-settings/declaration.ts')};
