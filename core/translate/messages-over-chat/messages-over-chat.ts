@@ -1,5 +1,6 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import { derivedCalls } from '../derived-calls.ts';
+import { membersOfChat } from '../members-of-chat.ts';
 import { toMessagesReply } from './reply.ts';
 import { type ChatExtras, extrasOf, toChatParams } from './request.ts';
 import { messagesStream } from './stream.ts';
@@ -18,18 +19,16 @@ export function messagesOverChat(chat: Operation, understands: ChatExtras = []):
   /** True if the provider accepts its own blocks again, so that they can be sent sealed. */
   const opensBlocks = (call: OperationCall): boolean => extrasOf(understands, call).includes('content_blocks');
   return {
-    path: (call) => chat.path(chatCallOf(call)),
+    ...membersOfChat(chat, chatCallOf),
     toProvider: (params, call) => {
       const chatCall = chatCallOf(call, params);
       return chat.toProvider?.(chatCall.params, chatCall) ?? chatCall.params;
     },
     fromProvider: (reply, call) => {
-      const completion = chat.fromProvider?.(reply, chatCallOf(call)) ?? reply;
-      return toMessagesReply(completion, chat.usage(reply), call, opensBlocks(call));
+      const chatCall = chatCallOf(call);
+      const completion = chat.fromProvider?.(reply, chatCall) ?? reply;
+      return toMessagesReply(completion, chat.usage(reply, chatCall), call, opensBlocks(call));
     },
     translateStream: (call) => messagesStream(chat, chatCallOf(call), call, opensBlocks(call)),
-    usage: chat.usage,
-    streamReader: chat.streamReader,
-    ...(chat.decodeStream ? { decodeStream: chat.decodeStream } : {}),
   };
 }

@@ -1,6 +1,7 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import { derivedCalls } from '../derived-calls.ts';
+import { membersOfChat } from '../members-of-chat.ts';
 import { type ChatExtras, extrasOf } from '../messages-over-chat/request.ts';
 import { withToolNamespaces } from '../tool-namespaces/tool-namespaces.ts';
 import { toResponse } from './reply.ts';
@@ -21,7 +22,7 @@ export function responsesOverChat(chat: Operation, understands: ChatExtras = [])
   /** True if the provider accepts its own blocks again, so that they can be sent sealed. */
   const opensBlocks = (call: OperationCall): boolean => extrasOf(understands, call).includes('content_blocks');
   return withToolNamespaces({
-    path: (call) => chat.path(chatCallOf(call)),
+    ...membersOfChat(chat, chatCallOf),
     toProvider: (params, call) => {
       const chatCall = chatCallOf(call, params);
       const body = chat.toProvider?.(chatCall.params, chatCall) ?? chatCall.params;
@@ -35,9 +36,6 @@ export function responsesOverChat(chat: Operation, understands: ChatExtras = [])
       return toResponse(completion, chat.usage(reply, chatCall), call, opensBlocks(call));
     },
     translateStream: (call) => responseStream(chat, replying(chatCallOf(call), call), call, opensBlocks(call)),
-    usage: chat.usage,
-    streamReader: chat.streamReader,
-    ...(chat.decodeStream ? { decodeStream: chat.decodeStream } : {}),
   });
 }
 
