@@ -237,6 +237,7 @@ async function migrateAlone(
     await tx.execute('select pg_advisory_xact_lock(?)', [migrationLock]);
     await requireVersion(tx);
     await requirePublicSchema(tx);
+    await requireDateStyle(tx);
     let isLogged = false;
     const lockDenied = async () => {
       if (!isLogged)
@@ -267,6 +268,16 @@ async function requirePublicSchema(tx: EntityManager): Promise<void> {
   throw new StartError(
     `DATABASE_URL: the search_path of its user leads to ${schema === null ? 'no schema' : `the schema ${schema}`}, expected public. ` +
       'Set it with: alter role <user> in database <name> set search_path = public',
+  );
+}
+
+/** The driver and the ORM read times in the ISO format only. They read 04/03, the fourth of March in the format SQL with DMY, as the third of April. */
+async function requireDateStyle(tx: EntityManager): Promise<void> {
+  const [{ style }] = await tx.execute<[{ style: string }]>(`select current_setting('DateStyle') as style`);
+  if (style.startsWith('ISO')) return;
+  throw new StartError(
+    `DATABASE_URL: the DateStyle of its user is ${style}, expected ISO. ` +
+      'Set it with: alter role <user> in database <name> set DateStyle = iso',
   );
 }
 

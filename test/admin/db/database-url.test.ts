@@ -248,4 +248,12 @@ describe.skipIf(postgresMissing !== null)('parameters of DATABASE_URL', () => {
     await expect(opened).rejects.toThrow(StartError);
     await expect(opened).rejects.toThrow(/the search_path of its user leads to no schema, expected public/);
   });
+
+  it('a DateStyle other than ISO is refused, because its times would be read wrongly', async () => {
+    const opened = open({ options: '-c DateStyle=SQL,DMY' });
+    await expect(opened).rejects.toThrow(StartError);
+    await expect(opened).rejects.toThrow(/the DateStyle of its user is SQL, DMY, expected ISO/);
+    const dayFirst = await open({ options: '-c DateStyle=ISO,DMY' });
+    await dayFirst.close();
+  });
 });
