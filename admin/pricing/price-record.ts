@@ -74,8 +74,10 @@ export type PricedCall = Pick<RequestRecord, 'workspaceId' | 'providerSlug' | 'm
 
 /** Returns the calls whose responses no client received, as records of their own. */
 export function discardedCallsOf(record: RequestRecord): RequestRecord[] {
+  // Few requests have any. A copy of each record took a tenth of the memory that storing a batch allocates.
+  if (record.discarded === undefined) return [];
   const { discarded, media: _media, image: _image, serviceTier: _serviceTier, ...rest } = record;
-  return (discarded ?? []).map((call) => ({ ...rest, ...call, outcome: 'success', cacheStatus: null }));
+  return discarded.map((call) => ({ ...rest, ...call, outcome: 'success', cacheStatus: null }));
 }
 
 /** Returns the record without the usage of responses that no client received. */

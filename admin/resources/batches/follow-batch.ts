@@ -7,7 +7,8 @@ export const priceBatchKind = 'price-batch';
 
 /** Adds a job for each batch that these requests created at a stored provider. The job records its cost once it has ended. */
 export const followBatches: RecordWriter = async (tx, rows) => {
-  for (const { record } of rows) await followBatch(tx, record);
+  // Nearly no request creates a batch, so only those that do are awaited.
+  for (const { record } of rows) if (record.batch?.part === 'made') await followBatch(tx, record);
 };
 
 async function followBatch(tx: EntityManager, record: RequestRecord): Promise<void> {
