@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { RollupBatch } from '../admin/analytics/rollup-batch.ts';
-import { encodeChanges } from '../admin/analytics/write-rollups.ts';
+import { sumRequests } from '../admin/analytics/sum-requests.ts';
+import { encodeSums } from '../admin/analytics/write-rollups.ts';
 import { parseBatch, storeBatch } from '../admin/gateway-api/store-records.ts';
 import { priceRecord } from '../admin/pricing/price-record.ts';
 import type { RequestRecord } from '../core/contract/plugin/record/record.ts';
@@ -51,12 +51,9 @@ try {
     await measured('JSON.parse alone', () => JSON.parse(text));
     const { records } = await measured('parse and check', () => parseBatch(body));
     const costs = await measured('price', () => records.map((record: RequestRecord) => priceRecord(record, null).costNanoUsd));
-    const changes = await measured('sum roll-ups', () => {
-      const batch = new RollupBatch(Date.now());
-      for (const [index, record] of records.entries()) batch.add(record, costs[index] ?? null);
-      return batch.changes;
-    });
-    await measured('encode roll-ups', () => encodeChanges(changes));
+    const requests = records.map((record, index) => ({ record, cost: costs[index] ?? null }));
+    const sums = await measured('sum roll-ups', () => sumRequests(requests, Date.now()));
+    await measured('encode roll-ups', () => encodeSums(sums));
     await measured('store', () => storeBatch(plane.control.services.storeRecords, body, plane.log));
   }
   const total = count * batchSize;

@@ -1,6 +1,6 @@
 import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import { queueCopies } from '../../analytics/clickhouse/queue-copies.ts';
-import { RollupBatch } from '../../analytics/rollup-batch.ts';
+import { sumRequests } from '../../analytics/sum-requests.ts';
 import { applyRollups } from '../../analytics/write-rollups.ts';
 import { executeBound } from '../../db/execute-bound.ts';
 import type { EntityManager } from '../../db/open-database.ts';
@@ -74,12 +74,11 @@ async function repriceBatch(
     settled.map(({ record, cost, before, recordBefore }) => ({ record, cost, before: { record: recordBefore, cost: before } })),
     nowMs,
   );
-  const batch = new RollupBatch(nowMs);
-  for (const { record, before, cost, recordBefore } of changed) {
-    batch.add(record, cost);
-    batch.add(recordBefore, before, 0, -1);
-  }
-  await applyRollups(tx, batch);
+  const differences = changed.flatMap(({ record, before, cost, recordBefore }) => [
+    { record, cost },
+    { record: recordBefore, cost: before, sign: -1 } as const,
+  ]);
+  await applyRollups(tx, sumRequests(differences, nowMs));
   if (isCopied) await queueCopies(tx, changed);
   const last = rows.at(-1);
   const isMore = rows.length === batchRecords;
