@@ -237,7 +237,7 @@ async function migrateAlone(
     await tx.execute('select pg_advisory_xact_lock(?)', [migrationLock]);
     await requireVersion(tx);
     await requirePublicSchema(tx);
-    await requireDateStyle(tx);
+    await requireSettings(tx);
     let isLogged = false;
     const lockDenied = async () => {
       if (!isLogged)
@@ -271,14 +271,21 @@ async function requirePublicSchema(tx: EntityManager): Promise<void> {
   );
 }
 
-/** The driver and the ORM read times in the ISO format only. They read 04/03, the fourth of March in the format SQL with DMY, as the third of April. */
-async function requireDateStyle(tx: EntityManager): Promise<void> {
-  const [{ style }] = await tx.execute<[{ style: string }]>(`select current_setting('DateStyle') as style`);
-  if (style.startsWith('ISO')) return;
-  throw new StartError(
-    `DATABASE_URL: the DateStyle of its user is ${style}, expected ISO. ` +
-      'Set it with: alter role <user> in database <name> set DateStyle = iso',
-  );
+/**
+ * Settings that the statements rely on. The driver and the ORM read times in the ISO format only: they read 04/03, the fourth of March in the format
+ * SQL with DMY, as the third of April. In another isolation level, changes at the same time fail with 40001 instead of waiting for each other.
+ */
+const required = { DateStyle: 'ISO', default_transaction_isolation: 'read committed' } as const;
+
+async function requireSettings(tx: EntityManager): Promise<void> {
+  for (const [name, expected] of Object.entries(required)) {
+    const [{ value }] = await tx.execute<[{ value: string }]>(`select current_setting('${name}') as value`);
+    if (value.startsWith(expected)) continue;
+    throw new StartError(
+      `DATABASE_URL: ${name} of its user is ${value}, expected ${expected}. ` +
+        `Set it with: alter role <user> in database <name> set ${name} = '${expected}'`,
+    );
+  }
 }
 
 function tablesOf(orm: MikroORM): EntityMetadata[] {

@@ -249,10 +249,16 @@ describe.skipIf(postgresMissing !== null)('parameters of DATABASE_URL', () => {
     await expect(opened).rejects.toThrow(/the search_path of its user leads to no schema, expected public/);
   });
 
-  it('a DateStyle other than ISO is refused, because its times would be read wrongly', async () => {
-    const opened = open({ options: '-c DateStyle=SQL,DMY' });
+  it.each([
+    ['-c DateStyle=SQL,DMY', 'DateStyle of its user is SQL, DMY, expected ISO'],
+    [
+      '-c default_transaction_isolation=serializable',
+      'default_transaction_isolation of its user is serializable, expected read committed',
+    ],
+  ])('settings of the role that statements cannot work with are refused: %s', async (options, message) => {
+    const opened = open({ options });
     await expect(opened).rejects.toThrow(StartError);
-    await expect(opened).rejects.toThrow(/the DateStyle of its user is SQL, DMY, expected ISO/);
+    await expect(opened).rejects.toThrow(message);
     const dayFirst = await open({ options: '-c DateStyle=ISO,DMY' });
     await dayFirst.close();
   });
