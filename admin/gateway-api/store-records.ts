@@ -35,12 +35,12 @@ type Begin = (tx: EntityManager) => Promise<void>;
  */
 export async function storeBatch(storeRecords: StoreRecords, bytes: Uint8Array, log: Pick<Log, 'warn'>): Promise<RecordsReply> {
   const { records, rejected, issues, json } = parseBatch(bytes);
-  const { inserted, duplicates, refused, codes = [] } = await storeRecords(records, rejected.length === 0 ? json : undefined);
-  const all = [...rejected, ...refused];
-  const reasons = [...issues, ...codes.map((code) => `the database rejected it with code ${code}`)];
+  const stored = await storeRecords(records, rejected.length === 0 ? json : undefined);
+  const all = [...rejected, ...stored.refused];
+  const reasons = new Set([...issues, ...(stored.reasons ?? [])]);
   if (all.length > 0)
-    log.warn({ ids: all.slice(0, 20), count: all.length, reasons: [...new Set(reasons)].slice(0, 5) }, 'could not store records');
-  return { inserted, duplicates, rejected: all };
+    log.warn({ ids: all.slice(0, 20), count: all.length, reasons: [...reasons].slice(0, 5) }, 'could not store records');
+  return { inserted: stored.inserted, duplicates: stored.duplicates, rejected: all };
 }
 
 /**
@@ -105,8 +105,10 @@ const conflictCodes: ReadonlySet<string> = new Set(['40001', '40P01', '55P03']);
 function isOfRecord(error: unknown): boolean {
   if (isOfBatch(error)) return false;
   const code = codeOf(error);
-  return !/^[0-9A-Z]{5}$/.test(code) || rejectedValues.test(code);
+  return !sqlState.test(code) || rejectedValues.test(code);
 }
+
+const sqlState = /^[0-9A-Z]{5}$/;
 
 /** Classes of PostgreSQL's errors: cardinality violation, data exception, integrity constraint violation, program limit exceeded. */
 const rejectedValues = /^(21|22|23|54)/;
@@ -115,13 +117,19 @@ function codeOf(error: unknown): string {
   return String((error as { code?: unknown } | null)?.code);
 }
 
+/** The text of an error may contain values of the record. */
+function refusalOf(error: unknown): string {
+  const code = codeOf(error);
+  return sqlState.test(code) ? `the database rejected it with code ${code}` : `it caused a ${(error as Error).name}`;
+}
+
 interface Stored {
   readonly inserted: number;
   readonly duplicates: number;
   /** Ids of records that the database will never accept. */
   readonly refused: readonly string[];
-  /** The error codes of these. Absent: none was refused. */
-  readonly codes?: readonly string[];
+  /** The reason for each of these, without values. Absent: none was refused. */
+  readonly reasons?: readonly string[];
 }
 
 /** Slow path, when the database rejected something in the batch: finds the record. */
@@ -130,7 +138,7 @@ async function storeOneByOne(
   rows: readonly RecordRow[],
 ): Promise<Stored> {
   const refused: string[] = [];
-  const codes: string[] = [];
+  const reasons: string[] = [];
   let inserted = 0;
   let duplicates = 0;
   for (const row of rows) {
@@ -141,10 +149,10 @@ async function storeOneByOne(
     } catch (error) {
       if (!isOfRecord(error)) throw error;
       refused.push(row.id);
-      codes.push(codeOf(error));
+      reasons.push(refusalOf(error));
     }
   }
-  return { inserted, duplicates, refused, codes };
+  return { inserted, duplicates, refused, reasons };
 }
 
 /** Inserts the records and runs the writers in the same transaction. Returns those that were stored. `json` is the JSON array of `rows`. */

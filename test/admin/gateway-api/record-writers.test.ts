@@ -86,9 +86,11 @@ describe.each(databases)('writers of new records, on %s', (name) => {
       for (const {
         record: { id },
       } of rows)
-        if (id === bad.id) throw new Error('a writer that rejects this record');
+        if (id === bad.id) throw new RangeError('a writer that rejects this record');
     };
-    expect(await storeWith(write)([good, bad])).toEqual({ inserted: 1, duplicates: 0, refused: [bad.id] });
+    expect(await storeWith(write)([good, bad])).toEqual({
+      ...{ inserted: 1, duplicates: 0, refused: [bad.id], reasons: ['it caused a RangeError'] },
+    });
     expect([await isStored(good.id), await isStored(bad.id)]).toEqual([true, false]);
   });
 
