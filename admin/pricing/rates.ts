@@ -65,6 +65,8 @@ function inMicroUsd(prices: Readonly<Record<string, { readonly price: number }>>
  * cost more). Null if the list does not contain the model: unknown is not free.
  */
 export function publicRates(provider: string, model: string, inputTokens: number, at: Date): Rates | null {
+  // No model of the list has such a name. The cache of unknown names would hold megabytes that a caller or a provider sent.
+  if (model.length > nameCharsMax) return null;
   const { id, names } = priceNamesOf(provider, model);
   for (const name of names) {
     const found = listedPrices(id, name, at);
@@ -72,6 +74,9 @@ export function publicRates(provider: string, model: string, inputTokens: number
   }
   return null;
 }
+
+/** Maximum length of a model name in records. Names in the usage of a provider, such as that of an advisor, may be longer. */
+const nameCharsMax = 255;
 
 /** Rates of lists without size classes. */
 const flatRates = new WeakMap<Listed, Rates>();

@@ -15,6 +15,7 @@ import type { HeaderList, InboundRequest, RequestBody } from '../values/http/htt
 import type { JsonObject } from '../values/json/json.ts';
 import { storableText } from '../values/json/storable-json.ts';
 import { sumUsage, type Usage } from '../values/models/usage.ts';
+import { cutText } from '../values/text/cut-text.ts';
 import type { GuardrailRecord } from './guardrails/guardrail-result.ts';
 import type { Plan } from './plan.ts';
 import type { PluginContext } from './plugin-context.ts';
@@ -275,7 +276,7 @@ export class RequestContext {
 
   /** Sets the model, at most 255 characters, if it does not come from the parameters: of a path, a session, or the provider's call. */
   nameModel(model: string | null): void {
-    this.modelName = model === null ? null : storableText(model.slice(0, modelCharsMax));
+    this.modelName = model === null ? null : storableText(cutText(model, modelCharsMax));
   }
 
   /**

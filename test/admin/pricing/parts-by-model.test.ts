@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { type IntegrationPricing, priceRecord } from '../../../admin/pricing/price-record.ts';
 import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
@@ -99,4 +101,16 @@ describe('an SVG that a model has written', () => {
     };
     expect(price(record, prices(executor, author)).costNanoUsd).toBe((120 + 2 * (30 * 5 + 50 * 40)) * 1_000);
   });
+});
+
+it('names of models that callers send in a usage do not stay in memory, however long they are', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const advisorOf = (model: string) => ({ iterations: [{ type: 'advisor_message', model, input_tokens: 1 }] });
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let at = 0; at < 20; at++)
+    price({ provider: 'openai', model: 'gpt-4o', rawUsage: advisorOf(`${at}`.padEnd(1_000_000, 'x')) }, prices());
+  collect();
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(5_000_000);
 });
