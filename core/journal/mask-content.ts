@@ -63,7 +63,11 @@ export function createMasks(names: readonly string[], credentials: readonly stri
 
   const isSecretMember = (name: string): boolean => isSecretHeader(name.toLowerCase()) || isSecretField(name);
 
-  const text = (given: string): string => maskCredentials(maskMembers(given, isSecretField, isHiddenField));
+  function text(given: string): string {
+    const isInCutCredential = credentialsIn(given);
+    const isSecret = (name: string): boolean => isSecretField(name) || isInCutCredential(name);
+    return maskCredentials(maskMembers(given, isSecret, isHiddenField));
+  }
 
   /** Configs and metadata are JSON in a header. A credential in them may have no form of its own. */
   function headerValue(value: string): string {
@@ -111,6 +115,13 @@ export function withMaskedHeaders(masks: Masks, names: readonly string[]): Masks
 function isInCredential(name: string, holder: Record<string, unknown>): boolean {
   if (name === 'value') return holder.type === 'environment_variable';
   return name.toLowerCase() === 'token' && !Object.keys(holder).some((beside) => /prob/i.test(beside));
+}
+
+/** Returns the same for a text that cannot be parsed. The members beside a name are unknown, so the whole text decides. In doubt it masks. */
+function credentialsIn(text: string): (name: string) => boolean {
+  const hasVariables = text.includes('"environment_variable"');
+  const hasProbabilities = /"log_?prob(?:ability)?"/i.test(text);
+  return (name) => (name === 'value' ? hasVariables : name.toLowerCase() === 'token' && !hasProbabilities);
 }
 
 /** Vectors of embeddings are large and of no use to readers. */

@@ -77,6 +77,12 @@ describe('masks of logged headers and bodies', () => {
       logprobsResult: sent.logprobsResult,
     });
     expect(text('{"authorization_token":"abc","secret_value":"abc')).toBe('{"authorization_token":"***","secret_value":"***"');
+    expect(text('{"auth":{"type":"static_bearer","token":"abc"},"messages":[')).toBe(
+      '{"auth":{"type":"static_bearer","token":"***"},"messages":[',
+    );
+    expect(text('[{"value":"abc","type":"environment_variable"},{')).toBe('[{"value":"***","type":"environment_variable"},{');
+    for (const harmless of ['{"content":[{"token":"hello","logprob":-1},{', '{"logprobs":true,"metadata":{"value":"abc"},'])
+      expect(text(harmless)).toBe(harmless);
   });
 
   it('remove credentials of an inline config in a header, of every provider, in snake and camel case', () => {
