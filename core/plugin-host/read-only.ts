@@ -7,10 +7,15 @@ const copies = new WeakMap<object, object>();
 export function readOnly<T extends object>(value: T): T {
   let copy = copies.get(value);
   if (!copy) {
-    copy = freeze(structuredClone(value)) as object;
+    copy = readOnlyNow(value);
     copies.set(value, copy);
   }
   return copy as T;
+}
+
+/** Returns a new copy at each call, for values that change while a request runs. */
+export function readOnlyNow<T extends object>(value: T): T {
+  return freeze(structuredClone(value)) as T;
 }
 
 function freeze(value: unknown): unknown {

@@ -4,7 +4,7 @@ import type { PluginContext, PluginTarget, RequestHead } from '../contract/plugi
 import { findHeader, type HeaderList } from '../contract/values/http/http.ts';
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import type { HiddenNames } from './hidden-names.ts';
-import { readOnly } from './read-only.ts';
+import { readOnly, readOnlyNow } from './read-only.ts';
 
 /** Returns the view of a request for plugins; always the same one. */
 export function viewOf(ctx: RequestContext, hidden: HiddenNames): PluginContext {
@@ -201,10 +201,8 @@ class RequestView implements PluginContext {
   }
 
   get usage(): PluginContext['usage'] {
-    const { usage } = this.#ctx;
-    if (usage === null) return null;
-    const { units, raw } = usage;
-    return Object.freeze({ ...usage, units: Object.freeze({ ...units }), raw: raw && readOnly(raw) });
+    // Sessions add to the same usage with each response.
+    return this.#ctx.usage && readOnlyNow(this.#ctx.usage);
   }
 
   get firstByteAtMs(): PluginContext['firstByteAtMs'] {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { RequestContext } from '../../../core/contract/plugin/context.ts';
 import {
   type Hooks,
   hookNames,
@@ -8,7 +9,10 @@ import {
   type Slot,
   stages,
 } from '../../../core/contract/plugin/plugin.ts';
+import { emptyUsage } from '../../../core/contract/values/models/usage.ts';
 import { guardPlugin } from '../../../core/plugin-host/guard-plugin.ts';
+import { hiddenNames } from '../../../core/plugin-host/hidden-names.ts';
+import { viewOf } from '../../../core/plugin-host/request-view.ts';
 import { chatReply, createHarness, type FakeRequest, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
 
 type OnConfig = (services: Services, scope: Parameters<Plugin['onConfig']>[1]) => Hooks;
@@ -275,6 +279,14 @@ describe('changes of a request by a plugin', () => {
     await harness.send({ ...chat, headers: { 'x-svc-provider': '@one' } });
     expect(harness.records).toMatchObject([{ inputTokens: 3, attempts: [{ status: 200 }] }]);
     expect(JSON.stringify(harness.logs)).toContain('plugin curious, onEnd: ');
+  });
+
+  it('the usage of a session is the current one at each access, with the counts of the provider', () => {
+    const usage = { ...emptyUsage(), raw: { input_tokens: 3 } };
+    const view = viewOf({ usage, pluginView: null } as unknown as RequestContext, hiddenNames({ secrets: [] }, ['x-svc-']));
+    expect(view.usage?.raw).toEqual({ input_tokens: 3 });
+    usage.raw.input_tokens = 5;
+    expect(view.usage?.raw).toEqual({ input_tokens: 5 });
   });
 
   it('slots belong to the request, and need the ctx of a hook', async () => {
