@@ -259,7 +259,7 @@ describe.skipIf(postgresMissing !== null)('parameters of DATABASE_URL', () => {
     const opened = open({ options });
     await expect(opened).rejects.toThrow(StartError);
     await expect(opened).rejects.toThrow(message);
-    const dayFirst = await open({ options: '-c DateStyle=ISO,DMY' });
-    await dayFirst.close();
+    const other = await open({ options: '-c DateStyle=ISO,DMY -c default_transaction_isolation=read\\ uncommitted' });
+    await other.close();
   });
 });
