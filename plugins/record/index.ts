@@ -8,6 +8,7 @@ import type { AttemptRecord, RequestRecord, RequestTimes } from '../../core/cont
 import { recordedUsage } from '../../core/contract/plugin/record/recorded-usage.ts';
 import type { WorkspaceDocument } from '../../core/contract/protocol/documents.ts';
 import { GatewayError, reasonOf } from '../../core/contract/values/errors/errors.ts';
+import { cutText } from '../../core/contract/values/text/cut-text.ts';
 import { isoTime } from '../../core/contract/values/time/iso-time.ts';
 import { callRecord } from './call-records.ts';
 import { sdkOf } from './sdk.ts';
@@ -159,7 +160,7 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     errorMessage: outcome.error?.message.slice(0, 1000) ?? null,
     provider: ctx.provider,
     providerSlug: ctx.providerSlug,
-    model: ctx.model,
+    model: ctx.model && cutText(ctx.model, modelCharsMax),
     stream: ctx.stream,
     configSlug: ctx.configSlug,
     configVersionId: ctx.configVersionId,
@@ -207,6 +208,9 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     metadata: ctx.metadata,
   };
 }
+
+/** Maximum length of a model name in records. Callers choose names, and the control plane keeps those of recent records in memory. */
+const modelCharsMax = 255;
 
 function attemptOf(attempt: AttemptResult): AttemptRecord {
   return {
