@@ -78,6 +78,7 @@ const exact = new Set([
   'key',
   'apikey',
   'authorization',
+  'credential',
   'credentials',
   'customheaders',
   'headers',
@@ -85,7 +86,7 @@ const exact = new Set([
   'passcode',
   'recoverycode',
 ]);
-const parts = /secret|password|passwd|token|privatekey|accesskey|apikey|serviceaccountjson/;
+const parts = /secret|password|passwd|passphrase|token|privatekey|accesskey|apikey|serviceaccountjson/;
 /** Names that only sound like secrets. Auditors need them: where a secret is sent, how tokens are checked, whose keys and scopes change. */
 const harmless = new RegExp(
   `^(${[

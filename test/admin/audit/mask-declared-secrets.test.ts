@@ -57,6 +57,16 @@ it('audit entries mask fields that hold credentials if they were sent in another
   expect(maskSecrets(sent)).toEqual({ configurations: '***', auth_config: '***', model_config: '***', name: 'shown' });
 });
 
+it('audit entries mask arguments of tools with names of credentials, as stored bodies do', () => {
+  const sent = {
+    tools: [
+      { tool: 'read', arguments: { passphrase: 'planted', sshPassphrase: 'planted', credential: 'planted', city: 'Bonn' } },
+    ],
+  };
+  const shown = { passphrase: '***', sshPassphrase: '***', credential: '***', city: 'Bonn' };
+  expect(maskSecrets(sent)).toEqual({ tools: [{ tool: 'read', arguments: shown }] });
+});
+
 it('audit entries show what a policy limits, and mask other keys', () => {
   const policy = { conditions: [{ key: 'api_key', value: '*' }], group_by: [{ key: 'metadata.team' }] };
   expect(maskSecrets(policy)).toEqual(policy);
