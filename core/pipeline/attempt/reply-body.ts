@@ -45,12 +45,23 @@ export function parseErrorBody(body: Uint8Array): JsonObject | null {
   }
 }
 
-/** Returns the beginning of an unreadable reply for the error message. */
+/** Returns the beginning of an unreadable reply for the error message, or its kind if it is empty or no text. */
 export function excerpt(body: Uint8Array): string {
-  return Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, 2000))
-    .toString('utf8')
-    .replace(/\p{Cc}+/gu, ' ');
+  if (body.byteLength === 0) return 'the body is empty';
+  const beginning = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, 2000));
+  const coding = codings.find(([magic]) => magic.equals(beginning.subarray(0, magic.length)))?.[1];
+  if (coding !== undefined) return `the body looks like ${coding}, but no content-encoding names it`;
+  const text = beginning.toString('utf8');
+  // Texts in other encodings than UTF-8 have some invalid bytes.
+  const unreadable = text.match(/(?![\t\r\n])[\p{Cc}\ufffd]/gu)?.length ?? 0;
+  return unreadable > text.length / 10 ? `the body is not text (${body.byteLength} bytes)` : text.replace(/\p{Cc}+/gu, ' ');
 }
+
+/** The first bytes of compressed data. */
+const codings: readonly (readonly [magic: Buffer, name: string])[] = [
+  [Buffer.from([0x1f, 0x8b]), 'gzip'],
+  [Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), 'zstd'],
+];
 
 /** Returns the declared length of a reply; undefined if there is no valid one. */
 export function contentLength(headers: HeaderList): number | undefined {

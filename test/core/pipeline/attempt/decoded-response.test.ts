@@ -62,7 +62,36 @@ it('encoded responses: one that expands a thousandfold is limited by the memory 
 
 it('encoded responses: an empty body may name a coding', async () => {
   const { reply } = await send(encoded('gzip', new Uint8Array(0)));
-  expect(reply.text).toContain('Invalid response received from openai');
+  expect(reply.text).toContain('Invalid response received from openai: the body is empty');
+});
+
+/** A response in one piece without a content coding. */
+const unencoded =
+  (bytes: Uint8Array, status: number): Script =>
+  (_call, handler) => {
+    handler.onHead(status, ['content-type', 'application/json']);
+    handler.onData(bytes);
+    handler.onEnd();
+  };
+
+it.each([
+  ['gzip', gzipSync(json), 'the body looks like gzip, but no content-encoding names it'],
+  ['zstd', zstdCompressSync(json), 'the body looks like zstd, but no content-encoding names it'],
+  ['a body of no known kind', Buffer.from([1, 2, 3, 0xff, 0xfe]), 'the body is not text (5 bytes)'],
+  ['Latin-1', Buffer.from('<h1>Dienst nicht verfügbar</h1>', 'latin1'), '<h1>Dienst nicht verf\ufffdgbar</h1>'],
+  ['text', Buffer.from('no\tsuch\r\nhost'), 'no such host'],
+])('responses without a coding: %s is named or quoted in the error', async (_, bytes, message) => {
+  for (const status of [200, 500]) {
+    const { reply } = await send(unencoded(bytes, status));
+    expect(reply.json).toMatchObject({ error: { message: `Invalid response received from openai: ${message}` } });
+  }
+});
+
+it('responses without a body: the error states that the body is empty', async () => {
+  for (const status of [200, 204]) {
+    const { reply } = await send(unencoded(new Uint8Array(0), status));
+    expect(reply.json).toMatchObject({ error: { message: 'Invalid response received from openai: the body is empty' } });
+  }
 });
 
 it('encoded responses: pass-through routes stay byte for byte', async () => {
