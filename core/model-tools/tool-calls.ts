@@ -1,4 +1,4 @@
-import { GatewayError } from '../contract/values/errors/errors.ts';
+import { type ErrorCode, errorTable, GatewayError } from '../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList } from '../contract/values/http/http.ts';
 import { functionSchema } from '../contract/values/json/function-schema.ts';
 import { isObject, type JsonObject, objectsIn, parseObject } from '../contract/values/json/json.ts';
@@ -56,18 +56,36 @@ async function toolsOf(send: SendMessage, { slug, path, allows }: NamedServer): 
 
 const refusals: ReadonlySet<number> = new Set([401, 403, 404, 412, 429]);
 
+/** The code of a refusal stays, and so does the status of one by the server itself, such as a rate limit. All other errors of clients are 400. */
 function listError(slug: string, path: string, status: number, message: JsonObject): GatewayError {
   const error = isObject(message.error) ? message.error : {};
   const data = isObject(error.data) ? error.data : {};
   const url = typeof data.authorizationUrl === 'string' ? `. Connect an account first: ${data.authorizationUrl}` : '';
-  const reason = `${errorText(error) ?? errorText(message) ?? `status ${status}`}${url}`;
-  // The status of a refusal stays: an invalid key, no access, a rate limit.
   const isOfClient = status < 500;
-  const kept = refusals.has(status) ? status : 400;
-  return new GatewayError(isOfClient ? 'bad_request' : 'upstream_invalid', {
+  const own = refusalCode(status, [error.name, data.code, message.error]);
+  const code = own ?? (refusals.has(status) ? 'upstream_status' : isOfClient ? 'bad_request' : 'upstream_invalid');
+  const reason = `${unwrapped(errorText(error) ?? errorText(message) ?? `status ${status}`, code)}${url}`;
+  return new GatewayError(code, {
     message: `${path}: the tools of the MCP server '${slug}' could not be listed: ${reason}`,
-    ...(isOfClient ? { param: path, status: kept } : {}),
+    ...(isOfClient ? { param: path } : {}),
+    ...(code === 'upstream_status' ? { status } : {}),
   });
+}
+
+/** Returns the code of a refusal by the gateway among the names in its reply; null if none belongs to the status, as in a reply of the server itself. */
+function refusalCode(status: number, named: readonly unknown[]): ErrorCode | null {
+  if (!refusals.has(status)) return null;
+  const code = named.find((name) => typeof name === 'string' && Object.hasOwn(errorTable, name)) as ErrorCode | undefined;
+  if (code !== undefined && errorTable[code].status === status) return code;
+  // Every 401 is by the gateway: the MCP endpoint replies 502 if a server rejects a credential.
+  return status === 401 ? 'invalid_api_key' : null;
+}
+
+/** Returns the text of an authentication error without the frame that it gets again in the reply. */
+function unwrapped(text: string, code: ErrorCode): string {
+  const { authCode } = errorTable[code];
+  if (authCode === null) return text;
+  return text.replace(/^Svc Error: /, '').replace(`. Error Code: ${authCode}`, '');
 }
 
 /**

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { BodyMemory } from '../../../core/contract/values/bodies/body-memory.ts';
+import { type ErrorCode, errorTable, GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import type { InboundRequest, ReplySink } from '../../../core/contract/values/http/http.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { matchEndpoint } from '../../../core/endpoints/match-endpoint.ts';
@@ -45,6 +46,8 @@ interface Options {
   readonly inputSchema?: JsonObject;
   readonly tasks?: typeof pool;
   readonly tool?: (sink: ReplySink) => void;
+  /** Replies to `tools/list`. */
+  readonly list?: (sink: ReplySink) => void;
   /** Further members of the request. */
   readonly more?: JsonObject;
 }
@@ -69,6 +72,7 @@ function serve(model: Reply, options: Options = {}): Served {
           ? { tools: [{ name: 'weather', inputSchema: options.inputSchema }] }
           : { content: [{ type: 'text', text: 'x'.repeat(300_000) }] };
       if (body.method === 'tools/call' && options.tool) return options.tool(inner);
+      if (body.method === 'tools/list' && options.list) return options.list(inner);
       inner.send(200, json, JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
     },
     limits: { roundsMax: 5, tokensMax: options.tokensMax ?? 0, timeoutMs: 1000 },
@@ -106,6 +110,27 @@ describe('the loop of model and tools', () => {
     expect((sink.json.output as JsonObject[]).map(({ status }) => status)).toEqual(['completed', 'completed', 'failed']);
     await nextTurn();
     expect(memory.usedBytes).toBe(0);
+  });
+
+  const ofGateway = (code: ErrorCode) => errorReply(new GatewayError(code)).body;
+  const ofMessage = (code: string) => JSON.stringify({ id: 1, error: { code: -32603, message: 'no', data: { code } } });
+  it.each([
+    [404, JSON.stringify({ error: 'not_found', error_description: 'no' }), 404, 'not_found'],
+    [403, JSON.stringify({ error: 'forbidden', error_description: 'no' }), 403, 'forbidden'],
+    [401, JSON.stringify({ error: 'unauthorized', error_description: 'no' }), 401, 'invalid_api_key'],
+    [401, ofGateway('api_key_expired'), 401, 'api_key_expired'],
+    [412, ofGateway('workspace_usage_limit'), 412, 'workspace_usage_limit'],
+    [429, ofMessage('rate_policy_limit'), 429, 'rate_policy_limit'],
+    [429, ofMessage('forbidden'), 429, 'upstream_status'],
+    [429, 'slow down', 429, 'upstream_status'],
+    [200, ofMessage('key_rate_limit'), 400, 'bad_request'],
+    [503, ofMessage('unavailable'), 502, 'upstream_invalid'],
+  ])('has a code that belongs to its status if the list of tools is %i %s', async (status, body, sent, code) => {
+    const { sink } = serve(callingModel, { list: (inner) => inner.send(status, json, body) });
+    await sink.done;
+    const { error } = sink.json as { error: { name: string; message: string } };
+    expect([sink.status, error.name]).toEqual([sent, code]);
+    expect(error.message.match(/Error Code/g) ?? []).toHaveLength(errorTable[code as ErrorCode].authCode === null ? 0 : 1);
   });
 
   it.each(['/openai/responses', '/openai/v1/responses'])('runs at %s, a path of Azure’s SDKs', async (path) => {
