@@ -21,8 +21,8 @@ const waitingMax = 50;
 async function main(): Promise<number> {
   const { values } = parseArgs({ options: { from: { type: 'string' }, refused: { type: 'boolean', default: false } } });
   const settings = loadSettings(prepareKeys(process.env));
-  if (settings.databaseUrl === null || settings.analyticsUrl === null)
-    throw new Error('DATABASE_URL and ANALYTICS_URL must be set: the embedded database is in use by the service');
+  if (settings.databaseUrl === null) throw new Error('DATABASE_URL must be set: the embedded database is in use by the service');
+  if (settings.analyticsUrl === null) throw new Error('ANALYTICS_URL must be set: it is the address of ClickHouse');
   const fromMs = values.from === undefined ? null : utcMs(values.from);
   if (Number.isNaN(fromMs)) throw new Error(`--from: ${values.from} is not a time. Write it as 2026-11-20T00:00:00Z`);
   const database = await openDatabase(settings, { entities, migrations }, createLog({ level: 'warn', name: 'control-plane' }));

@@ -33,6 +33,18 @@ async function run(command: string, settings: Settings, ...options: string[]): P
   });
 }
 
+it('npm run clickhouse:copy names the setting that is missing', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'svc-copy-'));
+  try {
+    const embedded = await run('copy-records', testSettings(dataDir, {}));
+    expect([embedded.code, embedded.text]).toEqual([2, expect.stringMatching(/^DATABASE_URL must be set/)]);
+    const server = await run('copy-records', testSettings(dataDir, { DATABASE_URL: 'postgresql://127.0.0.1:9/none' }));
+    expect([server.code, server.text]).toEqual([2, expect.stringMatching(/^ANALYTICS_URL must be set/)]);
+  } finally {
+    await rm(dataDir, { recursive: true });
+  }
+});
+
 describe.each(ruleDatabases)('npm run audit:verify, ledger:verify and rollups:rebuild, on %s', (name) => {
   it('reports every organisation, and the first invalid entry; rebuilt roll-ups equal the ledger', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'svc-verify-'));
