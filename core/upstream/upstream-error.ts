@@ -1,3 +1,4 @@
+import { cutShort } from '../contract/values/errors/cut-short.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { messageOf } from '../contract/values/errors/message-of.ts';
 
@@ -62,7 +63,6 @@ function codeOf(error: unknown): string | null {
 }
 
 const parserError = 'HPE';
-const cutShort = 'The provider closed the connection before its reply was complete';
 
 /** This machine opens no further socket: the limit of open files, ports or memory is reached. The provider has not been called. */
 const ownLimits: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM']);

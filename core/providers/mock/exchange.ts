@@ -1,4 +1,5 @@
 import type { UpstreamExchange, UpstreamHandler, UpstreamTimeouts } from '../../contract/provider/upstream.ts';
+import { cutShort } from '../../contract/values/errors/cut-short.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { MockClock } from './clock.ts';
 import type { MockReply } from './respond.ts';
@@ -83,9 +84,10 @@ export function playReply(timeouts: UpstreamTimeouts, handler: UpstreamHandler, 
 
   function conclude(reply: MockReply): void {
     if (reply.ending === 'silence') return;
-    if (reply.ending === 'cut')
-      fail(new GatewayError('upstream_reset', { detail: 'the mock cut the reply, as the model name asks' }));
-    else if (finish()) handler.onEnd();
+    if (reply.ending === 'cut') {
+      const detail = 'the mock cut the reply, as the model name asks';
+      fail(new GatewayError('upstream_reset', { ...(reply.head ? { message: cutShort } : {}), detail }));
+    } else if (finish()) handler.onEnd();
   }
 
   return {

@@ -154,6 +154,10 @@ describe('injected mock errors', () => {
     expect([plain.status, plain.text().length, plain.error?.code]).toEqual([200, 5, 'upstream_reset']);
     const early = play({ model: 'echo;cut=0', messages: hello }).recording;
     expect([early.status, early.error?.code]).toEqual([null, 'upstream_reset']);
+    expect([streamed, plain, early].map(({ error }) => error?.message)).toEqual([
+      ...Array(2).fill('The provider closed the connection before its reply was complete'),
+      'The provider closed the connection before it replied',
+    ]);
   });
 
   it('stall until the time limit for the first byte, for silence, or for the whole call', () => {
