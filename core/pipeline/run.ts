@@ -271,17 +271,18 @@ function manyTargets(): GatewayError {
   });
 }
 
-function missingProvider({ model, endpoint, request }: RequestContext): GatewayError {
-  const param = headerParam('provider');
-  if (isSession(endpoint, request) && namesModelInMessages(endpoint?.proxyPath ?? '')) {
-    const message = 'Either x-svc-config or x-svc-provider header is required: messages of a session cannot choose its provider';
-    return new GatewayError('missing_provider', { message, param });
-  }
+function missingProvider({ model, endpoint, request, params }: RequestContext): GatewayError {
+  const refused = (reason: string) =>
+    new GatewayError('missing_provider', {
+      message: `Either x-svc-config or x-svc-provider header is required${reason}`,
+      param: headerParam('provider'),
+    });
+  if (isSession(endpoint, request)) {
+    if (namesModelInMessages(endpoint?.proxyPath ?? '')) return refused(': messages of a session cannot choose its provider');
+  } else if (params === null || endpoint?.body === 'none')
+    return refused(': a model in the body does not choose the provider on this route');
   const slug = /^([\w-]{1,100})\/./.exec(model ?? '')?.[1];
   const hint =
     slug === undefined ? '' : `. If ${slug} is a stored provider, put @ in front of the model: @${model?.slice(0, 200)}`;
-  return new GatewayError('missing_provider', {
-    message: `Either x-svc-config or x-svc-provider header is required, or a model of the form @provider-slug/model${hint}`,
-    param,
-  });
+  return refused(`, or a model of the form @provider-slug/model${hint}`);
 }

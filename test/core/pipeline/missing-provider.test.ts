@@ -184,4 +184,20 @@ describe('a request without a provider', () => {
     const reply = await send({ headers: { 'x-svc-api-key': key }, body: { ...chat, model } });
     expect([reply.status, reply.json]).toMatchObject([400, { error: { code: 'missing_provider', message: required + hint } }]);
   });
+
+  it.each([
+    ['POST', '/v1/messages/batches', { requests: [{ custom_id: 'a', params: { model: '@two/claude' } }] }],
+    ['POST', '/v1/proxy/v1/chat/completions', { ...chat, model: '@two/gpt-5' }],
+    ['GET', '/v1/responses/resp_1', undefined],
+  ])('is not advised to name a model if none chooses the provider: %s %s', async (method, path, body) => {
+    const { send, key } = createHarness();
+    const reply = await send({ method, path, headers: { 'x-svc-api-key': key }, ...(body && { body }) });
+    expect(reply.json).toMatchObject({
+      error: {
+        code: 'missing_provider',
+        message:
+          'Either x-svc-config or x-svc-provider header is required: a model in the body does not choose the provider on this route',
+      },
+    });
+  });
 });
