@@ -20,6 +20,9 @@ export interface Upload {
 }
 
 const purposePattern = /^[\w-]{1,64}$/;
+/** Clients of providers whose files have no purpose send none, and may have forgotten to name the provider. */
+const withoutPurpose =
+  "expected the purpose of the file, such as batch. The file is for the service's own store. To send it to a provider that stores files, name the provider in x-svc-provider";
 
 /**
  * Stores a form's `file` as it arrives, with at most one chunk in memory. A truncated or rejected upload leaves nothing behind.
@@ -47,7 +50,7 @@ export async function receiveFile(newManager: () => EntityManager, upload: Uploa
   try {
     const form = await readForm(newManager, upload, room, { id, organisationId: owner.organisationId });
     const purpose = form.fields.get('purpose') ?? upload.purpose ?? '';
-    if (!purposePattern.test(purpose)) throw badField('purpose', 'expected the purpose of the file, such as batch');
+    if (!purposePattern.test(purpose)) throw badField('purpose', withoutPurpose);
     const expiresAt = expiryOf(form.fields, upload.now);
     const more = { filename: form.filename, contentType: form.contentType, bytes: form.bytes, purpose, expiresAt };
     const found = await newManager().nativeUpdate(

@@ -36,6 +36,14 @@ describe.each(ruleDatabases)('the storage limit of files, on %s', (database) => 
     expect(await store.chunkCount()).toBe(0);
   });
 
+  it('rejects a file without a purpose, and names the header for a provider', async () => {
+    const { store } = await start({});
+    const refused = await store.upload('x', { purpose: '' });
+    expect([refused.status, refused.body.error.param]).toEqual([400, 'purpose']);
+    expect(refused.body.error.message).toContain('name the provider in x-svc-provider');
+    expect(await store.chunkCount()).toBe(0);
+  });
+
   it('is never exceeded by concurrent uploads, and deleted files free it', async () => {
     const { store } = await start({ WORKSPACE_FILE_BYTES_MAX: '1000000' });
     const replies = await Promise.all(Array.from({ length: 6 }, () => store.upload(patternBytes(400_000))));
