@@ -54,11 +54,13 @@ function passed(name: StoredOperationName, adapter: ProviderAdapter, create: Ope
 }
 
 function refused(name: StoredOperationName, id: string): Operation {
-  const [method] = routes[name];
+  const [method, path] = routes[name];
+  // `POST /v1/responses` itself works at these providers.
+  const route = method === 'POST' ? path('{id}') : '/responses';
   return {
     path() {
       throw new GatewayError('unsupported_operation', {
-        message: `${method} /v1/responses is only supported for native Responses API providers: ${id} is not one (${name})`,
+        message: `${method} /v1${route} is only supported for native Responses API providers: ${id} is not one (${name})`,
       });
     },
     usage: () => null,

@@ -94,15 +94,20 @@ describe('stored responses of a provider', () => {
   });
 
   it.each([
-    ['retrieve', (client: OpenAI) => client.responses.retrieve('resp_1')],
-    ['delete', (client: OpenAI) => client.responses.delete('resp_1')],
-    ['cancel', (client: OpenAI) => client.responses.cancel('resp_1')],
-    ['input items', (client: OpenAI) => client.responses.inputItems.list('resp_1')],
-    ['input tokens', (client: OpenAI) => client.responses.inputTokens.count({ model: 'm', input: 'x' })],
-  ] as const)('do not exist where responses are served over chat completions: %s', async (_, ask) => {
+    ['retrieve', 'GET /v1/responses', (client: OpenAI) => client.responses.retrieve('resp_1')],
+    ['delete', 'DELETE /v1/responses', (client: OpenAI) => client.responses.delete('resp_1')],
+    ['cancel', 'POST /v1/responses/{id}/cancel', (client: OpenAI) => client.responses.cancel('resp_1')],
+    ['input items', 'GET /v1/responses', (client: OpenAI) => client.responses.inputItems.list('resp_1')],
+    [
+      'input tokens',
+      'POST /v1/responses/input_tokens',
+      (client: OpenAI) => client.responses.inputTokens.count({ model: 'm', input: 'x' }),
+    ],
+    ['compact', 'POST /v1/responses/compact', (client: OpenAI) => client.responses.compact({ model: 'm', input: 'x' })],
+  ] as const)('do not exist where responses are served over chat completions: %s', async (_, route, ask) => {
     const error = await Promise.resolve(ask(overAnthropic)).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(OpenAI.BadRequestError);
-    expect(error.message).toContain('is only supported for native Responses API providers');
+    expect(error.message).toContain(`${route} is only supported for native Responses API providers`);
     expect(error.message).toContain('anthropic');
     expect(gateway.upstream.requests).toHaveLength(0);
   });
