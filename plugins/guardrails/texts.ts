@@ -297,6 +297,9 @@ function inputTexts(value: unknown, path: Path, scope: Scope, parts: TextPart[])
       contentTexts(item.output, [...at, 'output'], parts);
     // Results of the tools of a provider, such as `shell_call_output`, have forms of their own.
     else everyText(item.output, [...at, 'output'], parts);
+    // The result of a program that called tools, and the reason for a refused call.
+    if (item.type === 'program_output') contentTexts(item.result, [...at, 'result'], parts);
+    if (item.type === 'mcp_approval_response') contentTexts(item.reason, [...at, 'reason'], parts);
     contentTexts(item.content, [...at, 'content'], parts);
   }
 }

@@ -204,9 +204,12 @@ describe('scope last_message: every part of the last message with text reaches t
         input: [
           { type: 'shell_call_output', call_id: 'c', output: [{ stdout: 'TEXT1', stderr: 'TEXT2' }] },
           { type: 'local_shell_call_output', id: 'c', output: 'TEXT3' },
+          { type: 'program_output', call_id: 'c', result: 'TEXT4' },
+          { type: 'mcp_approval_response', approve: false, reason: 'TEXT5' },
+          { type: 'image_generation_call', result: 'AAAA' },
         ],
       },
-      3,
+      5,
     ],
     ['createDecision', { state: ['TEXT1', { text: 'TEXT2' }], questions: { q: { instructions: 'not read' } } }, 2],
     ['createDecision', { input: 'TEXT1' }, 1],
