@@ -24,11 +24,12 @@ const inputAndOutput: PassedFormat = {
   locations: {
     delta: { usage: true },
     message: { usage: true },
-    response: { usage: true, tool_usage: true },
+    response: { usage: true, tool_usage: true, 'output[]': { svg_usage: true } },
     tool_usage: true,
     svg_usage: true,
+    'output[]': { svg_usage: true },
   },
-  bare: ['svg_usage'],
+  bare: ['svg_usage', 'output[].svg_usage', 'response.output[].svg_usage'],
   read: (counts) => (hasCount(counts, 'input_tokens', 'output_tokens', 'seconds') ? inputOutputUsage(withTools(counts)) : null),
 };
 

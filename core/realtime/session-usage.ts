@@ -1,9 +1,9 @@
-import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { isObject, isText, type JsonObject } from '../contract/values/json/json.ts';
 import { emptyUsage, statedCount, type Usage } from '../contract/values/models/usage.ts';
 
 /** Events longer than this are not parsed, because events with token counts contain no audio. */
 const eventBytesMax = 4 * 1024 * 1024;
-/** Maximum depth and number of names of the provider's counts that are stored. */
+/** Maximum depth, and number of names and of models, of the provider's counts that are stored. */
 const rawDepthMax = 4;
 const rawNamesMax = 50;
 
@@ -70,13 +70,36 @@ function addCounts(into: JsonObject, counts: JsonObject, depth: number): void {
     if (!Object.hasOwn(into, name) && Object.keys(into).length >= rawNamesMax) continue;
     const known = Object.hasOwn(into, name) ? into[name] : undefined;
     const count = statedCount(value);
+    const ofModels = [value].flat().filter(namesModel);
     if (!Number.isNaN(count)) set(into, name, (typeof known === 'number' ? known : 0) + count);
-    else if (isObject(value) && depth > 1) {
+    else if (depth <= 1) continue;
+    else if (ofModels.length > 0) set(into, name, addByModel(known, ofModels, depth - 1));
+    else if (isObject(value)) {
       const inner = isObject(known) ? known : {};
       addCounts(inner, value, depth - 1);
       set(into, name, inner);
     }
   }
+}
+
+/** Counts of further models are a list with one element for each, because each model has its own price. */
+function addByModel(known: unknown, given: readonly JsonObject[], depth: number): JsonObject[] {
+  const list = Array.isArray(known) ? (known as JsonObject[]) : [];
+  for (const counts of given) {
+    let sum = list.find(({ model }) => model === counts.model);
+    if (sum === undefined && list.length >= rawNamesMax) continue;
+    if (sum === undefined) {
+      sum = { model: counts.model };
+      list.push(sum);
+    }
+    addCounts(sum, counts, depth);
+  }
+  return list;
+}
+
+/** True for counts of a model beside that of the session, such as the model of an image tool. */
+function namesModel(counts: unknown): counts is JsonObject {
+  return isObject(counts) && isText(counts.model) && counts.model.length <= 255;
 }
 
 /** The provider chooses the names, so `__proto__` is treated like any other. */

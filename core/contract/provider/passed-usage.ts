@@ -7,7 +7,10 @@ import type { StreamDecoding } from './stream-event.ts';
 export interface PassedUsage {
   /** Locations of usage in replies. */
   readonly locations: Locations;
-  /** Paths among them whose values are counts themselves. Values at other paths are objects of counts. */
+  /**
+   * Paths among them whose values are counts themselves, in a list if the path leads through one. Values at other paths are objects of
+   * counts.
+   */
   readonly bare: ReadonlySet<string>;
   /**
    * The counts of a reply as usage, by their names alone. `counts` holds the members of every usage object the reply has, later ones over

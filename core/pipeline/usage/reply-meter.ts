@@ -132,12 +132,20 @@ export class ReplyMeter {
       if (typeof value === 'string' && this.#ctx.model === null) this.#ctx.nameModel(value);
     } else if (name === 'service_tier' || name === 'serviceTier') this.#serviceTier = value;
     else {
-      const counts = this.#format.bare.has(path) ? { [name]: value } : value;
+      const isBare = this.#format.bare.has(path);
+      const counts = isBare ? { [name]: path.includes('[]') ? this.#listWith(name, value) : value } : value;
       if (!isObject(counts)) return;
-      this.#countings++;
+      // Each image of a stream has one object of counts.
+      if (!isBare) this.#countings++;
       // Counts of a stream are cumulative, so later counts replace earlier ones.
       this.#counts = this.#counts === null ? withoutNulls(counts) : { ...this.#counts, ...withoutNulls(counts) };
     }
+  }
+
+  /** Returns the values of elements of a list so far, with one more. */
+  #listWith(name: string, value: unknown): unknown[] {
+    const known = this.#counts?.[name];
+    return Array.isArray(known) ? [...known, value].slice(0, elementsMax) : [value];
   }
 
   #stated(): Usage | null {
@@ -176,6 +184,9 @@ function withoutNulls(counts: JsonObject): JsonObject {
     if (counts[name] === null) return Object.fromEntries(Object.entries(counts).filter(([, value]) => value !== null));
   return counts;
 }
+
+/** Elements of one list whose counts are read. */
+const elementsMax = 100;
 
 /** Content types with one JSON value per line. */
 const lineTypes = /^(?:text\/event-stream|application\/(?:x-ndjson|ndjson|jsonl|stream\+json|x-jsonlines))/i;

@@ -5,8 +5,10 @@ import { type IntegrationPricing, priceRecord } from '../../../admin/pricing/pri
 import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import { usageOf } from '../../../core/formats/anthropic/usage.ts';
 import { imageGenerations } from '../../../core/formats/media/images.ts';
+import { realtimeUsage } from '../../../core/formats/openai/realtime.ts';
 import { usageOfResponse } from '../../../core/formats/openai/responses.ts';
 import { passedUsage } from '../../../core/providers/passed-usage.ts';
+import { SessionUsage } from '../../../core/realtime/session-usage.ts';
 import { sampleRecord } from '../../support/samples/sample-record.ts';
 
 const saved = (input: number, output: number) => {
@@ -99,6 +101,17 @@ describe('an SVG that a model has written', () => {
       outputTokens: 10,
       rawUsage: usageOfResponse({ usage, output: [call, call] })?.raw ?? null,
     };
+    expect(price(record, prices(executor, author)).costNanoUsd).toBe((120 + 2 * (30 * 5 + 50 * 40)) * 1_000);
+  });
+
+  it('has it in a session, as the image of a tool has', () => {
+    const session = new SessionUsage(realtimeUsage);
+    const response = {
+      ...{ usage, output: [{ svg_usage }], tools: [{ type: 'image_generation', model: 'author' }] },
+      tool_usage: { image_gen: { input_tokens: 30, output_tokens: 50 } },
+    };
+    session.take(Buffer.from(JSON.stringify({ type: 'response.completed', response })));
+    const record = { inputTokens: 100, outputTokens: 10, rawUsage: session.total()?.raw ?? null };
     expect(price(record, prices(executor, author)).costNanoUsd).toBe((120 + 2 * (30 * 5 + 50 * 40)) * 1_000);
   });
 });

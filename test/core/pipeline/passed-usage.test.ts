@@ -55,6 +55,8 @@ const chat = { model: 'gpt-5-2026', choices: [{ message: { content: 'hello' } }]
 const openAi = { prompt_tokens: 30, completion_tokens: 20, total_tokens: 50, prompt_tokens_details: { cached_tokens: 10 } };
 const ofOpenAi = { inputTokens: 20, cacheReadTokens: 10, outputTokens: 20, usageEstimated: false };
 
+const svg_usage = { model: 'author', input_tokens: 30, output_tokens: 50 };
+
 describe('usage of pass-through replies', () => {
   it.each<[string, string, string, HeaderList, Partial<RequestRecord>]>([
     [
@@ -201,6 +203,27 @@ describe('usage of pass-through replies', () => {
       JSON.stringify({ data: [{ b64_json: 'x'.repeat(999) }, { url: 'https://a' }] }),
       json,
       { media: expect.objectContaining({ units: { generated_images: 2 } }) as never, usageEstimated: false },
+    ],
+    [
+      'SVGs in a response',
+      '/proxy/responses',
+      JSON.stringify({ output: [{ type: 'message', content: [] }, { svg_usage }, { svg_usage }], usage: svg_usage }),
+      json,
+      { inputTokens: 30, rawUsage: { ...svg_usage, svg_usage: [svg_usage, svg_usage] } },
+    ],
+    [
+      'an SVG in a streamed response',
+      '/proxy/responses',
+      sse({ type: 'response.completed', response: { output: [{ svg_usage }], usage: svg_usage } }),
+      events,
+      { inputTokens: 30, rawUsage: { ...svg_usage, svg_usage: [svg_usage] } },
+    ],
+    [
+      'a streamed SVG',
+      '/proxy/images/generations',
+      sse({ type: 'image_generation.completed', b64_json: 'AA==', usage: svg_usage, svg_usage }),
+      events,
+      { rawUsage: { ...svg_usage, svg_usage }, media: expect.objectContaining({ units: { generated_images: 1 } }) as never },
     ],
     [
       'transcriptions',

@@ -49,6 +49,32 @@ it('session usage: responses of the Responses API count cache writes, and billed
   });
 });
 
+it('session usage: counts of further models are added for each model, because each has its own price', () => {
+  const usage = new SessionUsage(realtimeUsage);
+  const svg_usage = { model: 'author', input_tokens: 3, output_tokens: 50 };
+  const image_gen = { input_tokens: 30, output_tokens: 196, output_tokens_details: { image_tokens: 196 } };
+  const drawnBy = (model: string) => ({
+    type: 'response.completed',
+    response: {
+      usage: { input_tokens: 100, output_tokens: 5 },
+      tools: [{ type: 'image_generation', model }],
+      tool_usage: { image_gen },
+      output: [{ type: 'image_generation_call', svg_usage }],
+    },
+  });
+  for (const model of ['artist', 'artist', 'painter']) take(usage, drawnBy(model));
+  expect(usage.total()?.raw).toEqual({
+    ...{ input_tokens: 300, output_tokens: 15 },
+    tool_usage: {
+      image_gen: [
+        { model: 'artist', input_tokens: 60, output_tokens: 392, output_tokens_details: { image_tokens: 392 } },
+        { model: 'painter', ...image_gen },
+      ],
+    },
+    svg_usage: [{ model: 'author', input_tokens: 9, output_tokens: 150 }],
+  });
+});
+
 it('session usage: transcriptions count by tokens or seconds, and stay separate in the provider’s own counts', () => {
   const usage = new SessionUsage(realtimeUsage);
   const type = 'conversation.item.input_audio_transcription.completed';
