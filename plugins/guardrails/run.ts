@@ -58,8 +58,8 @@ export interface BodyFacts {
   readonly address?: readonly TextPart[];
   /** Texts of the files in a form that is no upload. */
   readonly files?: readonly TextPart[];
-  /** True: the texts are those of an uploaded file, which has no form that a check could demand. */
-  readonly isFile?: true;
+  /** True: the texts are those of an uploaded file or a fine-tuning job, which are no message whose form a check could demand. */
+  readonly isNoMessage?: true;
   /** Set if the body belongs to a call of an MCP tool. */
   readonly tool?: ToolSide;
 }
@@ -77,12 +77,20 @@ export function factsOf(ctx: RequestContext, side: Side, files?: readonly TextPa
     isFixed: isStart || operation === null,
     ...(side === 'input' && (ctx.query !== '' || isPassed(ctx)) ? { address: addressTexts(ctx) } : {}),
     ...(files === undefined ? {} : { files }),
+    ...(operation === 'createFinetune' ? { isNoMessage: true as const } : {}),
   };
 }
 
 /** A file has no parts that a check could replace. */
 function uploadFacts({ endpoint, model }: RequestContext): BodyFacts {
-  return { operation: 'uploadFile', requestType: endpoint?.name ?? '', model, isReadable: true, isFixed: true, isFile: true };
+  return {
+    operation: 'uploadFile',
+    requestType: endpoint?.name ?? '',
+    model,
+    isReadable: true,
+    isFixed: true,
+    isNoMessage: true,
+  };
 }
 
 /**
@@ -98,7 +106,7 @@ export function runGuardrails(
   facts: BodyFacts = factsOf(ctx, guardrails[0]?.side ?? 'input'),
 ): Maybe<SideResult> {
   const body = given ?? {};
-  const isInput = guardrails[0]?.side === 'input' && !facts.tool && !facts.isFile;
+  const isInput = guardrails[0]?.side === 'input' && !facts.tool && !facts.isNoMessage;
   const isUnread = given === null || (isInput && (isStreamedForm(ctx) || hasTokenIds(facts.operation, given)));
   let chain: Maybe<JsonObject> = body;
   // Most configs have one scope.
@@ -112,7 +120,8 @@ export function runGuardrails(
     return subject;
   };
   const run = (check: PreparedCheck, guardrail: Guardrail): Maybe<CheckResult> => {
-    if (isUnread && !check.readsNoText) return cannotRun(check, guardrail, facts.isFile ? whyUnread(ctx) : unreadText, clock);
+    if (isUnread && !check.readsNoText)
+      return cannotRun(check, guardrail, facts.isNoMessage ? whyUnread(ctx) : unreadText, clock);
     if (!check.isChained) return runCheck(check, guardrail, subjectOf(check, guardrail.side), facts, clock);
     const result = after(chain, (current) =>
       runCheck(check, guardrail, toSubject(ctx, guardrail.side, current, check.scope, factsFor(check, facts)), facts, clock),
@@ -140,8 +149,8 @@ function factsFor({ demandsForm }: PreparedCheck, facts: BodyFacts): BodyFacts {
   return { ...facts, address: operation === null ? address : undefined, files: undefined };
 }
 
-function isJudged({ readsNoText, demandsForm }: PreparedCheck, { isReadable, isFile }: BodyFacts): boolean {
-  return readsNoText || (isReadable && !(isFile && demandsForm));
+function isJudged({ readsNoText, demandsForm }: PreparedCheck, { isReadable, isNoMessage }: BodyFacts): boolean {
+  return readsNoText || (isReadable && !(isNoMessage && demandsForm));
 }
 
 /** Returns true for a form that is too large to be stored: fields may follow those that are known. */

@@ -58,7 +58,8 @@ const textKeys: Readonly<Record<OperationName, { readonly input: Keys; readonly 
   retrieveBatch: noText,
   getBatchOutput: noText,
   cancelBatch: noText,
-  createFinetune: noText,
+  // The prompts of its graders, which are models. The texts of its files are read at their upload.
+  createFinetune: { input: ['method'], output: null },
   listFinetunes: noText,
   retrieveFinetune: noText,
   cancelFinetune: noText,

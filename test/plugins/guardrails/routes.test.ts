@@ -19,6 +19,11 @@ const events = (...list: JsonObject[]) => list.map((event) => `data: ${JSON.stri
 const stream: [string, string] = ['content-type', 'text/event-stream'];
 const ok = replyWith(200, { ok: true });
 
+const reinforcement = (content: string) => ({
+  type: 'reinforcement',
+  reinforcement: { grader: { type: 'score_model', name: 'g', model: 'gpt-5', input: [{ role: 'user', content }] } },
+});
+
 describe('requests of every route with text', () => {
   it.each<[string, JsonObject]>([
     ['/v1/chat/completions', { messages: [{ role: 'user', content: 'a secret' }] }],
@@ -63,6 +68,8 @@ describe('requests of every route with text', () => {
     ['/v1/decisions', { state: 'a secret', questions: {} }],
     ['/v1/decisions', { state: { deep: ['a secret'] }, questions: {} }],
     ['/v1/decisions', { input: 'a secret', questions: [] }],
+    ['/v1/fine_tuning/jobs', { training_file: 'file-1', method: reinforcement('a secret') }],
+    ['/v1/proxy/fine_tuning/jobs', { training_file: 'file-1', method: reinforcement('a secret') }],
     ['/v1/some/route', { deep: [{ prompt: 'a secret' }] }],
     ['/v1/models/gemini:generateContent', { contents: [{ parts: [{ text: 'a secret' }] }] }],
   ])('%s %j is denied', async (path, body) => {
@@ -71,6 +78,14 @@ describe('requests of every route with text', () => {
     const clean = JSON.parse(JSON.stringify(body).replaceAll('secret', 'word'));
     expect((await ask({ input_guardrails: none() }, path, { model: 'm', ...clean }, ok)).status).not.toBe(446);
   });
+});
+
+it('a fine-tuning job need not have the form that a check demands', async () => {
+  const config = { input_guardrails: [{ 'default.endsWith': { suffix: 'please' }, deny: true }] };
+  for (const more of [{}, { method: reinforcement('grade it') }]) {
+    const { status, calls } = await ask(config, '/v1/fine_tuning/jobs', { model: 'm', training_file: 'file-1', ...more }, ok);
+    expect([status, calls]).toEqual([200, 1]);
+  }
 });
 
 it('the text of pages that OCR has read is checked', async () => {

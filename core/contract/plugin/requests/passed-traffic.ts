@@ -30,8 +30,11 @@ export function passedTraffic(method: string, path: string): PassedTraffic {
  * thread, or return texts that a model wrote.
  */
 export function managesOnly(path: string): boolean {
-  return managedWithoutTexts.test(path) && !countsTokens.test(path) && !mayRunModel.test(path);
+  return managedWithoutTexts.test(path) && !countsTokens.test(path) && !mayRunModel.test(path) && !takesGraders.test(path);
 }
+
+/** Fine-tuning jobs may have prompts of graders, which are models. */
+const takesGraders = /\/fine_tuning\/+jobs\/*$/;
 
 /** Names of operations that servers with paths of their own have below a stored resource, such as `/datasets/{id}/query`. */
 const mayRunModel =
