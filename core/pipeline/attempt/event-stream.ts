@@ -33,6 +33,8 @@ export class EventStream {
   unsent = '';
   /** True if the translator returned no event for the one with the provider's error. Null while there is no error, or no translator. */
   isErrorLost: boolean | null = null;
+  /** True if no event came before the one with the provider's error. Null while there is no error. */
+  isErrorFirst: boolean | null = null;
   /** Text for the client; null while the current frame has held no event. */
   #out: string | null = null;
 
@@ -157,6 +159,7 @@ export class EventStream {
   #take(event: StreamEvent): void {
     this.count++;
     this.#reader.push(event);
+    if (this.isErrorFirst === null && this.#reader.error?.()) this.isErrorFirst = this.count === 1;
     if (!this.#translator) return;
     const translated = this.#translator.push(event);
     this.translatedCount += translated.length;

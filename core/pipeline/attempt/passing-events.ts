@@ -60,6 +60,11 @@ export class PassingEvents {
     return this.#events.count;
   }
 
+  /** True if the stream began with the provider's error. An error without an event, such as one of a frame that cannot be read, counts too. */
+  get isErrorFirst(): boolean {
+    return this.#events.isErrorFirst ?? this.#events.count === 0;
+  }
+
   /** Events that the client has received, without those of `end`. */
   get sentCount(): number {
     return this.isTranslated ? this.#events.translatedCount : this.#events.count;

@@ -114,10 +114,13 @@ function shapeReply(
     const message = `Invalid response received from ${adapter.id}: ${excerpt(body)}`;
     throw new GatewayError('upstream_invalid', { message });
   }
-  count(operation.usage(reply, call) ?? usageOfCall({ operation, operationCall: call }), 0);
+  const stated = operation.usage(reply, call);
+  count(stated, 0);
   const bytes = operation.toBytes?.(reply, call) ?? null;
+  const shaped = bytes === null && operation.fromProvider ? operation.fromProvider(reply, call) : reply;
+  // A call that the provider has refused has thrown by now.
+  if (stated === null) count(usageOfCall({ operation, operationCall: call }), 0);
   if (bytes) return plain(given, passedHeaders(headers, bytes.contentType), bytes.body, null, call);
-  const shaped = operation.fromProvider ? operation.fromProvider(reply, call) : reply;
   if (shaped !== reply) return { kind: 'json', json: shaped };
   return plain(given, passedHeaders(headers, null), body, null, call, keepsJson ? reply : null);
 }
@@ -153,7 +156,7 @@ function streamReply(
   const error = reader.error?.() ?? (reader.complete() ? null : new GatewayError('stream_incomplete'));
   if (error) {
     const seen = { usage, events: events.count, body: null };
-    const isRefused = error.reported !== null && events.count === 1;
+    const isRefused = error.reported !== null && events.isErrorFirst === true;
     count(isRefused ? usage : unfinishedUsage(ctx, { operation, operationCall: call }, seen), events.count);
     return { kind: 'error', error };
   }

@@ -223,7 +223,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     try {
       // A provider that has received the request bills it, also if its response comes too late.
       const isLate = this.#status === 0 && error.code === 'request_timeout' && this.exchange?.sent !== false;
-      if (this.#isAccepted || isLate) this.#countUnfinished(error.reported !== null && !this.#sink.started);
+      if (this.#isAccepted || isLate) this.#countUnfinished(error.reported !== null && this.#events?.isErrorFirst);
     } catch {
       // A third-party adapter cannot read its usage. The attempt must end in any case, with its first error.
     }

@@ -80,6 +80,8 @@ describe('a call that the provider refuses in an accepted response', () => {
   it.each<[string, object, Script]>([
     ['the first event of a stream', {}, first({ error: refusal })],
     ['the first event of a stream that is held', held, first({ error: refusal })],
+    ['the first event of a stream that is held, before its end mark', held, first({ error: refusal }, '[DONE]')],
+    ['the first event of a stream, before its end mark', {}, first({ error: refusal }, '[DONE]')],
     ['a reply with status 200', {}, replyWith(200, { error: refusal })],
   ])('counts no tokens, as an error response counts none: %s', async (_, config, script) => {
     const gateway = createHarness();
@@ -88,6 +90,29 @@ describe('a call that the provider refuses in an accepted response', () => {
     const reply = await gateway.send({ headers, body });
     expect([reply.status, gateway.calls.length]).toEqual([429, 2]);
     expect(gateway.records[0]).toMatchObject({ inputTokens: 0, outputTokens: 0, discarded: undefined });
+  });
+
+  it.each<[string, object]>([
+    ['passes', {}],
+    ['is held', held],
+  ])('counts its input and content if the error follows content in the same bytes of a stream that %s', async (_, config) => {
+    const gateway = createHarness();
+    const content = { choices: [{ index: 0, delta: { content: 'word ' }, finish_reason: null }] };
+    gateway.script(first(...new Array(50).fill(content), { error: refusal }));
+    const reply = await gateway.send({ headers: { 'x-svc-config': JSON.stringify({ provider: '@one', ...config }) }, body });
+    expect(reply.status).toBe(429);
+    const [discarded] = gateway.records[0]?.discarded ?? [];
+    expect(discarded?.inputTokens).toBeGreaterThan(100);
+    expect(discarded?.outputTokens).toBeGreaterThanOrEqual(50);
+  });
+
+  it('counts no characters of speech', async () => {
+    const gateway = createHarness();
+    gateway.script(replyWith(200, { error: refusal }));
+    const reply = await gateway.send({ path: '/v1/audio/speech', body: { model: '@one/m', input: 'a long text', voice: 'v' } });
+    expect(reply.status).toBe(429);
+    const [record] = gateway.records;
+    expect([record?.media ?? null, record?.discarded]).toEqual([null, undefined]);
   });
 
   it('counts the tokens that the provider reports', async () => {
@@ -115,10 +140,12 @@ it('an error in one of several exchanges has the form of an error response', asy
   expect(reply.header('retry-after')).toBe('9');
 });
 
-function first(event: JsonObject): Script {
+/** A stream that arrives at once. */
+function first(...events: (JsonObject | string)[]): Script {
   return (_call, handler) => {
     handler.onHead(200, ['content-type', 'text/event-stream', 'x-request-id', 'req_1']);
-    handler.onData(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
+    const data = events.map((event) => (typeof event === 'string' ? event : JSON.stringify(event)));
+    handler.onData(Buffer.from(data.map((text) => `data: ${text}\n\n`).join('')));
     handler.onEnd();
   };
 }
