@@ -15,7 +15,7 @@ export type PassedTraffic = 'free' | 'stated' | 'unknown' | 'deferred';
  */
 export function passedTraffic(method: string, path: string): PassedTraffic {
   if (method === 'GET' || method === 'DELETE' || method === 'HEAD') return 'free';
-  const plain = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+  const plain = withoutEmptySegments(path);
   if (countsTokens.test(plain) || endsCall.test(plain)) return 'free';
   // The cancelled batch was counted or rejected when it was created.
   if (deferred.test(plain)) return /\/cancel$/.test(plain) ? 'free' : 'deferred';
@@ -23,6 +23,12 @@ export function passedTraffic(method: string, path: string): PassedTraffic {
   if (statedVerb.test(plain) || continues.test(plain)) return 'stated';
   if (managed.test(plain)) return runsModel.test(plain) ? 'unknown' : 'free';
   return stated.test(plain) ? 'stated' : 'unknown';
+}
+
+/** Many servers merge slashes, and ignore one at the end. */
+function withoutEmptySegments(path: string): string {
+  const merged = path.includes('//') ? path.replace(/\/{2,}/g, '/') : path;
+  return merged.length > 1 && merged.endsWith('/') ? merged.slice(0, -1) : merged;
 }
 
 /**

@@ -43,9 +43,41 @@ describe('pass-through paths', () => {
   });
 
   it.each([
+    ['/v1/proxy/batch%65s', '%65', 'e'],
+    ['/v1/%62atches', '%62', 'b'],
+    ['/v1/proxy/models/gemini-3:predict%4cong%52unning', '%4c', 'L'],
+    ['/v1/proxy/auth%5ftokens', '%5f', '_'],
+    ['/v1/proxy/async%2Dinvoke', '%2D', '-'],
+    ['/v1/proxy/v%31/realtime/client_secrets', '%31', '1'],
+    ['/v1/proxy/batch%2565s', '%65', 'e'],
+  ])('%s names its operation in a spelling that no check knows and is 400', async (path, spelled, plain) => {
+    const harness = createHarness();
+    const reply = await harness.send({ method: 'POST', path, headers: headersOf(harness), body: {} });
+    expect([reply.status, harness.calls.length]).toEqual([400, 0]);
+    expect(reply.json).toMatchObject({
+      error: { param: 'target', message: `target: ${spelled} in the path: send ${plain} instead` },
+    });
+  });
+
+  it('a session whose messages name the model has no spelling that hides it from a list of models', async () => {
+    const harness = createHarness();
+    const path = '/v1/proxy/respons%65s?model=allowed';
+    const reply = await harness.send({ method: 'GET', path, headers: headersOf(harness) });
+    expect([reply.status, harness.calls.length]).toEqual([400, 0]);
+  });
+
+  it('an id in a path of a unified route may have any encoding', async () => {
+    const harness = createHarness();
+    const reply = await harness.send({ method: 'GET', path: '/v1/files/%66ile-1', headers: headersOf(harness) });
+    expect([reply.status, harness.calls.length]).toEqual([200, 1]);
+  });
+
+  it.each([
     ['/v1/things//a/b%2Fc/%25/x..y/...', '/v1/things//a/b%2Fc/%25/x..y/...'],
     ['/v1/things/.a/b.;c', '/v1/things/.a/b.;c'],
     ['/v1/things/..a/a..', '/v1/things/..a/a..'],
+    ['/v1/proxy/threads/thread%5Fa%2Db/messages', '/v1/threads/thread%5Fa%2Db/messages'],
+    ['/v1/things/a%20b%3Ac%40d%7Ee%E4%BD%A0', '/v1/things/a%20b%3Ac%40d%7Ee%E4%BD%A0'],
     ['/v1/proxy/things/%E9;v=1', '/v1/things/%E9;v=1'],
   ])('%s has none and is forwarded unchanged', async (path, sent) => {
     const harness = createHarness();
