@@ -6,14 +6,18 @@ import type { TextPart } from './every-text.ts';
 
 /** Members that hold a file: as a data URL, or as base64. */
 const fileKeys: ReadonlySet<string> = new Set([
-  ...['file_data', 'data', 'blob', 'url', 'image_url', 'document_url', 'video_url', 'audio_url', 'file_url'],
+  ...['file_data', 'data', 'blob', 'bytes', 'url', 'image_url', 'document_url', 'video_url', 'audio_url', 'file_url'],
 ]);
-/** Members among them with base64 that is no data URL. */
-const plainKeys: ReadonlySet<string> = new Set(['file_data', 'data', 'blob']);
+/** Members among them with base64 that is no data URL. `bytes` is that of Bedrock's Converse API. */
+const plainKeys: ReadonlySet<string> = new Set(['file_data', 'data', 'blob', 'bytes']);
 /** Types that providers read as text. */
 const textTypes = /^(?:text\/|application\/(?:[\w.+-]+\+)?(?:json|xml|yaml|javascript)\b)/i;
 const dataUrl = /^data:([^,]*?)(;base64)?,/i;
 const base64 = /^[\w+/=\s-]*$/;
+/** A data URL in base64 and nothing behind it. */
+const wholeDataUrl = /^data:[^,\s]*;base64,[\w+/=-]*$/i;
+/** Base64 may have line ends, but no program writes spaces into it. */
+const severalWords = /\S \S/;
 
 /**
  * Adds the texts of the files in a part of content, such as a document in plain text. Texts of other members are not read. Throws Error for a value
@@ -38,11 +42,28 @@ export function fileText(holder: JsonObject, key: string, path: TextPart['path']
     if (isText && !base64.test(value)) parts.push({ text: value, path: [...path, key] });
     return;
   }
-  const { bytes, type, head, isEncoded } = file;
+  const part = partOfFile(file, [...path, key]);
+  const value = holder[key] as string;
+  if (part !== null) parts.push(part);
+  else if (file.head === '' && severalWords.test(value)) parts.push({ text: value, path: [...path, key] });
+}
+
+function partOfFile({ bytes, type, head, isEncoded }: EncodedFile, path: TextPart['path']): TextPart | null {
   const text = textOfFile(bytes, type);
-  if (text === null) return;
+  if (text === null) return null;
   const encoded = (text: string) => head + (isEncoded ? Buffer.from(text).toString('base64') : encodeURIComponent(text));
-  parts.push({ text, path: [...path, key], encoded });
+  return { text, path, encoded };
+}
+
+/** Returns the text of a file in text that is a data URL, as some servers take files in any member; null for every other text. */
+export function dataUrlText(value: string, path: TextPart['path']): TextPart | null {
+  const file = dataUrlFile(value);
+  return file && partOfFile(file, path);
+}
+
+/** Returns the file that a text is as a whole; null if it is no data URL in base64. */
+export function dataUrlFile(value: string): EncodedFile | null {
+  return wholeDataUrl.test(value) ? bytesOfFile({ data: value }, 'data') : null;
 }
 
 /** A file in a member: a data URL, or base64. */

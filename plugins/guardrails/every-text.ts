@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
 import { depthMax, tooDeep } from './depth.ts';
-import { fileText } from './encoded-texts.ts';
+import { dataUrlText, fileText } from './encoded-texts.ts';
 import { withoutEscapes } from './json-escapes.ts';
 
 export type Path = readonly (string | number)[];
@@ -20,7 +20,19 @@ const namesAndIds = [
   ...['file_id', 'media_type'],
 ];
 const addressesAndData = [
-  ...['url', 'image_url', 'document_url', 'video_url', 'audio_url', 'file_url', 'image_base64', 'file_data', 'data', 'b64_json'],
+  ...[
+    'url',
+    'image_url',
+    'document_url',
+    'video_url',
+    'audio_url',
+    'file_url',
+    'image_base64',
+    'file_data',
+    'data',
+    'bytes',
+    'b64_json',
+  ],
   ...['embedding', 'signature', 'encrypted_content'],
 ];
 /** Fields whose text is a name, an id, an address or data. */
@@ -49,7 +61,12 @@ export function isWord(text: string): boolean {
 export function everyText(value: unknown, path: Path, parts: TextPart[], isData = false): void {
   if (path.length > depthMax) throw tooDeep();
   if (typeof value === 'string')
-    parts.push({ text: argumentsKeys.has(path.at(-1) as string) ? withoutEscapes(value) : plainText(value), path });
+    parts.push(
+      dataUrlText(value, path) ?? {
+        text: argumentsKeys.has(path.at(-1) as string) ? withoutEscapes(value) : plainText(value),
+        path,
+      },
+    );
   else if (isData && typeof value === 'number') parts.push({ text: String(value), path, kind: 'number' });
   else if (Array.isArray(value)) for (const [index, item] of value.entries()) everyText(item, [...path, index], parts, isData);
   else if (isObject(value)) {

@@ -18,6 +18,8 @@ const chat = (more: string) => `{"model":"m","messages":[{"role":"user","content
 const tools = (parameters: string) =>
   `"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object",${parameters}}}}]`;
 
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
 describe('all_messages: a text is checked that is', () => {
   it.each<[string, string, string]>([
     ['the name of a property', '/v1/chat/completions', chat(tools('"properties":{"secret":{"type":"string"}}'))],
@@ -63,6 +65,27 @@ describe('all_messages: a text is checked that is', () => {
     const denied = await ask(path, body, config);
     expect([denied.status, denied.calls.length]).toEqual([446, 0]);
     expect((await ask(path, body.replaceAll('secret', 'word'), config)).status).toBe(200);
+  });
+
+  it.each<[string, JsonObject]>([
+    [
+      'a document of Bedrock',
+      { messages: [{ role: 'user', content: [{ document: { source: { bytes: base64('a secret') } } }] }] },
+    ],
+    ['a data URL in any member', { input: { attachment: `data:text/plain;base64,${base64('a secret')}` } }],
+    ['a data URL in a list', { files: [`data:application/octet-stream;base64,${base64('a secret')}`] }],
+    ['words in place of base64', { data: 'an old and well kept secret' }],
+  ])('in a file: %s', async (_name, body) => {
+    const denied = await ask('/v1/any', JSON.stringify(body), { input_guardrails: contains('all_messages') });
+    expect([denied.status, denied.calls.length]).toEqual([446, 0]);
+  });
+
+  it('a file in a data URL is redacted and stays one', async () => {
+    const config = {
+      input_guardrails: [{ 'default.regexReplace': { rule: 'secret', redactText: 'word', scope: 'all_messages' } }],
+    };
+    const { calls } = await ask('/v1/chat/completions', chat(`"file":"data:text/plain;base64,${base64('a secret')}"`), config);
+    expect(JSON.parse(String(calls[0]?.body))).toMatchObject({ file: `data:text/plain;base64,${base64('a word')}` });
   });
 
   it('settings and credentials of servers are not', async () => {

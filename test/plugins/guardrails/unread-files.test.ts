@@ -7,6 +7,7 @@ const latin = (text: string) => Buffer.from(text, 'latin1');
 const pdf = latin(`%PDF-1.7\n1 0 obj${' '.repeat(64)}`);
 const docx = latin(`PK\x03\x04\x14${'\0'.repeat(64)}`);
 const png = latin('\x89PNG\r\n\x1a\n\0');
+const largePng = latin(`\x89PNG\r\n\x1a\n${'\0'.repeat(64)}`);
 const wav = latin(`RIFF\x24\0\0\0WAVEfmt ${'\0'.repeat(64)}`);
 
 /** Sends a body through the check. Resolves with the status and the kinds of files that no check reads. */
@@ -41,6 +42,8 @@ const isForm = 'multipart/form-data; boundary=X';
 describe('svc.unreadFiles fails for', () => {
   const chat = (part: JsonObject) => ({ model: 'm', messages: [{ role: 'user', content: [part] }] });
   const responses = (part: JsonObject) => ({ model: 'm', input: [{ role: 'user', content: [part] }] });
+  const converse = (part: JsonObject) => ({ messages: [{ role: 'user', content: [part] }] });
+  const ollama = (images: string[]) => ({ model: 'm', messages: [{ role: 'user', content: 'x', images }] });
   const messages = (source: JsonObject) => ({
     ...{ model: 'm', max_tokens: 1 },
     messages: [{ role: 'user', content: [{ type: 'document', source }] }],
@@ -58,6 +61,14 @@ describe('svc.unreadFiles fails for', () => {
     ['url', '/v1/responses', responses({ type: 'input_file', file_url: 'https://files.example/a.pdf' })],
     ['url', '/v1/chat/completions', chat({ type: 'image_url', image_url: { url: 'https://files.example/a.png' } })],
     ['url', '/v1/messages', messages({ type: 'url', url: 'https://files.example/a.pdf' })],
+    ['document', '/v1/proxy/model/m/converse', converse({ document: { name: 'a', source: { bytes: pdf.toString('base64') } } })],
+    ['url', '/v1/proxy/model/m/converse', converse({ document: { source: { s3Location: { uri: 's3://a/b' } } } })],
+    ['image', '/v1/proxy/api/chat', ollama([largePng.toString('base64')])],
+    ['image', '/v1/proxy/api/chat', ollama([dataUrl(png, 'image/png')])],
+    ['document', '/v1/proxy/predictions', { input: { attachment: dataUrl(pdf, 'application/pdf') } }],
+    ['document', '/v1/proxy/predictions', { input: { attachments: [dataUrl(pdf, 'text/plain')] } }],
+    ['url', '/v1/proxy/predictions', { input: { image: 'https://files.example/a.png' } }],
+    ['url', '/v1/proxy/predictions', { images: [{ url: 'https://files.example/a.png' }] }],
   ])('%s in %s', async (kind, path, body) => {
     expect(await send(path, body)).toEqual({ status: 446, unread: [kind] });
     const allowing = await send(path, body, ['image', 'audio', 'id', 'url']);
@@ -75,6 +86,10 @@ describe('svc.unreadFiles fails for', () => {
     expect((await send('/v1/chat/completions', { model: 'm', messages: [{ role: 'user', content: parts }] })).status).toBe(200);
     expect((await send('/v1/embeddings', { model: 'm', input: 'fine' })).status).toBe(200);
     expect((await send('/v1/embeddings', { model: 'm', input: 'fine', metadata: { data: 'hello' } })).status).toBe(200);
+    const settings = { audio: { voice: 'v', format: 'wav' }, image: 'latest', input: { images: [], image: { toString: 1 } } };
+    expect((await send('/v1/proxy/predictions', settings)).status).toBe(200);
+    const edit = { model: 'm', prompt: 'x', images: [{ image_url: dataUrl(png, 'image/png') }] };
+    expect((await send('/v1/images/edits', edit)).status).toBe(200);
     expect((await send('/v1/audio/transcriptions', form('file', 'a.wav', wav), [], isForm)).status).toBe(200);
   });
 });
