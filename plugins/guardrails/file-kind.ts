@@ -25,13 +25,24 @@ function beginnings(kind: FileKind, marks: readonly string[], offset = 0): [File
 }
 
 /** Readers of PDF accept other bytes before its mark. */
-const pdfBytes = 1024;
+const headBytes = 1024;
 
-/** Returns the kind of a file. `type`: its media type, if it states one. Audio includes video. */
+/**
+ * Returns the kind of a file. `type`: its media type, if it states one. It matters only for text in an encoding of one byte for each character. Audio
+ * includes video.
+ */
 export function fileKind(bytes: Uint8Array, type: unknown): FileKind {
-  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, pdfBytes)).toString('latin1');
+  const start = bytes.subarray(0, headBytes);
+  const head = Buffer.from(start).toString('latin1');
   // A PDF may consist of text.
   if (head.includes('%PDF-')) return 'document';
   const known = signatures.find(([, ...marks]) => marks.every(([mark, offset = 0]) => head.startsWith(mark, offset)));
-  return known?.[0] ?? (textOfFile(bytes, type) === null ? 'document' : 'text');
+  if (known !== undefined) return known[0];
+  if (textOfFile(bytes, undefined) !== null) return 'text';
+  return start.some(isControl) || textOfFile(bytes, type) === null ? 'document' : 'text';
+}
+
+/** True for a control character other than white space. Text has none, and compressed or encrypted bytes have them. */
+function isControl(byte: number): boolean {
+  return byte < 0x20 && !(byte >= 0x09 && byte <= 0x0d);
 }

@@ -78,6 +78,7 @@ describe('svc.unreadFiles fails for', () => {
   it.each(['/v1/files', '/v1/proxy/files', '/v1/skills', '/v1/libraries/l/documents'])('files in forms to %s', async (path) => {
     expect(await send(path, form('file', 'a.txt', docx), ['image'], isForm)).toEqual({ status: 446, unread: ['document'] });
     expect(await send(path, form('file', 'a.png', png), ['image'], isForm)).toMatchObject({ status: 200 });
+    expect(await send(path, form('file', 'a.txt', latin('\xfd7zXZ\0\0')), [], isForm)).toMatchObject({ unread: ['document'] });
     expect(await send(path, form('file', 'a.txt', Buffer.from('fine')), [], isForm)).toMatchObject({ status: 200 });
   });
 
@@ -92,6 +93,12 @@ describe('svc.unreadFiles fails for', () => {
     expect((await send('/v1/images/edits', edit)).status).toBe(200);
     expect((await send('/v1/audio/transcriptions', form('file', 'a.wav', wav), [], isForm)).status).toBe(200);
   });
+});
+
+it('the kind of a file that states to be text is decided by its bytes too', () => {
+  expect(fileKind(latin('BZh91AY&SY\x94$|\x0e\0\0\0\x81'), 'text/plain')).toBe('document');
+  expect(fileKind(latin('(\xb5/\xfd\x04X'), 'text/plain')).toBe('document');
+  expect(fileKind(latin('caf\xe9\r\n\tcr\xe8me'), 'text/plain')).toBe('text');
 });
 
 it.each<[string, string]>([
