@@ -98,22 +98,24 @@ describe('the session handshake', () => {
     },
   );
 
-  it.each(['/responses?model=gpt-5', '/live/sessions?model=gpt-5', '/proxy/ws/BidiGenerateContent?model=gpt-5'])(
-    'is rejected for %s if models are restricted, because providers read the model from messages',
-    async (path) => {
-      const slug = await gateway.admin.createUpstream('few', `${provider.origin}/v1`);
-      const models = { allow_all_models: false, models: [{ slug: 'gpt-5', enabled: true }] };
-      await gateway.admin.put(`/integrations/${gateway.admin.integrationOf('few')}/models`, models);
-      const headers = { 'x-svc-api-key': gateway.workspaceKey, 'x-svc-provider': slug };
-      const reply = await refusal(path, headers);
-      expect([reply.status, reply.json.error.param]).toEqual([400, 'model']);
-      const { admin } = gateway;
-      // Other files that share the product have providers of this organisation too.
-      const gone = await admin.delete(`/providers/${slug.slice(1)}?workspace_id=${gateway.workspaceId}`);
-      const alsoGone = await admin.delete(`/integrations/${admin.integrationOf('few')}`);
-      expect([gone.status, alsoGone.status]).toEqual([200, 200]);
-    },
-  );
+  it.each([
+    '/responses?model=gpt-5',
+    '/live/sessions?model=gpt-5',
+    '/proxy/Responses?model=gpt-5',
+    '/proxy/ws/BidiGenerateContent?model=gpt-5',
+  ])('is rejected for %s if models are restricted, because providers read the model from messages', async (path) => {
+    const slug = await gateway.admin.createUpstream('few', `${provider.origin}/v1`);
+    const models = { allow_all_models: false, models: [{ slug: 'gpt-5', enabled: true }] };
+    await gateway.admin.put(`/integrations/${gateway.admin.integrationOf('few')}/models`, models);
+    const headers = { 'x-svc-api-key': gateway.workspaceKey, 'x-svc-provider': slug };
+    const reply = await refusal(path, headers);
+    expect([reply.status, reply.json.error.param]).toEqual([400, 'model']);
+    const { admin } = gateway;
+    // Other files that share the product have providers of this organisation too.
+    const gone = await admin.delete(`/providers/${slug.slice(1)}?workspace_id=${gateway.workspaceId}`);
+    const alsoGone = await admin.delete(`/integrations/${admin.integrationOf('few')}`);
+    expect([gone.status, alsoGone.status]).toEqual([200, 200]);
+  });
 
   it('accepts the provider’s key from a subprotocol in addition to the gateway’s key', async () => {
     const headers = { 'x-svc-api-key': gateway.workspaceKey, 'x-svc-provider': 'openai', 'x-svc-custom-host': provider.origin };

@@ -129,6 +129,9 @@ describe('limits of pass-through requests', () => {
   it.each<[string, string, JsonObject, string]>([
     ['batches', '/v1/proxy/batches', { input_file_id: 'file-1' }, 'POST /v1/batches'],
     ['batches behind two slashes', '/v1/proxy//batches//', { input_file_id: 'file-1' }, 'POST /v1/batches'],
+    ['batches in capitals', '/v1/proxy/openai/V1/Batches', { input_file_id: 'file-1' }, 'POST /v1/batches'],
+    ['secrets for realtime clients in capitals', '/v1/proxy/Realtime/Client_Secrets', {}, '/v1/realtime'],
+    ['runs of deployed agents in capitals', '/v1/proxy/Deployments/d/Run', {}, 'without a budget'],
     ['secrets for realtime clients', '/v1/proxy/realtime/client_secrets', { session: { type: 'realtime' } }, '/v1/realtime'],
     ['secrets of Azure', '/v1/openai/realtimeapi/sessions', { model: 'm' }, '/v1/realtime'],
     ['tokens of Gemini', '/v1/v1alpha/auth_tokens', { uses: 1 }, '/v1/realtime'],

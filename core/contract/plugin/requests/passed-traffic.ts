@@ -55,7 +55,7 @@ export function sessionTraffic(path: string): PassedTraffic {
 
 /** True for sessions of the Responses API and of the live APIs of OpenAI and Gemini: messages name the model, and providers ignore one in the address. */
 export function namesModelInMessages(path: string): boolean {
-  return /(?:^|\/)(?:responses|live\/sessions(?:\/[^/]+\/(?:attach|fork))?)\/?$|BidiGenerateContent/.test(path);
+  return /(?:^|\/)(?:responses|live\/sessions(?:\/[^/]+\/(?:attach|fork))?)\/?$|BidiGenerateContent/i.test(path);
 }
 
 /** Versions and prefixes that providers put before the name of a resource. */
@@ -65,7 +65,7 @@ const countsTokens = /(?:\/count_tokens|\/input_tokens|\/count-tokens|\/tokenize
 
 /** True for paths whose requests start realtime sessions beside the gateway: calls, client secrets and tokens. */
 export function startsSession(path: string): boolean {
-  return /\/(?:realtime|realtimeapi|live\/sessions|auth_tokens)(?:\/|$)/.test(path);
+  return /\/(?:realtime|realtimeapi|live\/sessions|auth_tokens)(?:\/|$)/i.test(path);
 }
 
 /** True for deferred calls after which a model runs beside the gateway, or writes texts that are read as files. */
@@ -77,8 +77,10 @@ export function runsElsewhere({ traffic, proxyPath }: { traffic?: PassedTraffic;
 /** Ends or transfers a call or a live session that exists. */
 const endsCall = /\/(?:realtime\/calls|live\/sessions)\/[^/]+\/(?:hangup|reject|refer)$/;
 
+/** In any case, because Azure ignores it in paths. */
 const deferred = new RegExp(
   `^${prefix}/(?:realtime(?:api)?/.+|live/sessions(?:/|$)|auth_tokens$|(?:batches|messages/batches|batch/jobs|batchPredictionJobs|model-invocation-jobs?|async-invoke|videos|video/generations/jobs|chatkit/sessions|async/chat/completions)(?:/|$)|.*:(?:batchGenerateContent|asyncBatchEmbedContent|predictLongRunning)$)`,
+  'i',
 );
 
 /**
@@ -87,6 +89,7 @@ const deferred = new RegExp(
  */
 const runsAgent = new RegExp(
   `^${prefix}/(?:(?:agents/)?sessions(?:/[^/]+/events)?|agents/automations(?:/[^/]+(?:/(?:invocations|resume))?)?|deployments(?:/[^/]+(?:/(?:run|unpause))?)?|triggers(?:/[^/]+(?:/executions)?)?|dreams)$`,
+  'i',
 );
 
 /** Verbs of Google's APIs, which can follow any resource. */
