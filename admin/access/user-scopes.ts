@@ -15,11 +15,12 @@ export interface UserInWorkspace {
 
 /**
  * Returns the scopes of a user in a workspace, from their role there or as owner or admin of the organisation. Null if they are
- * not a member.
+ * not a member, or the directory has deactivated them.
  */
 export async function scopesOfUser(em: EntityManager, subject: UserInWorkspace): Promise<Set<string> | null> {
   const user = await readRow(em, users, { id: subject.userId, organisationId: subject.organisationId });
-  return user && scopesOfKnownUser(em, user, subject.workspaceId);
+  // `readRow` also finds deactivated users.
+  return user && !user.deactivatedAt ? scopesOfKnownUser(em, user, subject.workspaceId) : null;
 }
 
 /** Like `scopesOfUser`, for a user that is already loaded. */

@@ -128,7 +128,8 @@ export async function findSession(
   const organisation = await readRow(em, organisations, { id: row.organisationId });
   if (!organisation || row.createdAt.getTime() + ttlOf(organisation) * 1_000 <= now) return null;
   const user = await readRow(em, users, { id: row.userId, organisationId: row.organisationId });
-  if (!user) return null;
+  // `readRow` also finds deactivated users.
+  if (!user || user.deactivatedAt) return null;
   if (now - row.lastSeenAt.getTime() >= seenEveryMs) {
     await em.nativeUpdate(sessions, { id: row.id, organisationId: row.organisationId }, { lastSeenAt: new Date(now) });
   }

@@ -43,6 +43,8 @@ export async function toUserDocument(em: EntityManager, id: string): Promise<Use
 async function personOf(em: EntityManager, user: User, organisation: Organisation): Promise<NonNullable<UserDocument['user']>> {
   const { id, role, email, firstName, lastName } = user;
   const name = [firstName, lastName].filter(Boolean).join(' ') || email;
+  // Rejects the JWTs of the user. Without a user, a JWT would have every scope that it claims.
+  if (user.deactivatedAt) return { id, name, everywhere: null, places: {} };
   if (role !== 'member') return { id, name, everywhere: ofModels(implicitAdminScopes(role, nothingAllowed)), places: {} };
   const entries = [...(await membershipsOf(em, user, organisation))].map(([workspaceId, { scopes }]) => [
     workspaceId,

@@ -1,5 +1,6 @@
 import { LockMode } from '@mikro-orm/core';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
+import { announceUser } from '../../announce/users.ts';
 import { executeBound } from '../../db/execute-bound.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
@@ -278,12 +279,16 @@ export async function membersOf(tx: EntityManager, { id, organisationId }: ScimG
 }
 
 /** Activates deactivated users (`group_based_user_provisioning`) and returns them. */
-async function reactivate({ tx }: Change, organisationId: string, ids: readonly string[], now: number): Promise<string[]> {
-  const rows = await tx.execute<{ id: string }[]>(
-    `update users set deactivated_at = null, last_updated_at = ?, revision = revision + 1
-     where organisation_id = ? and deactivated_at is not null and id in (select jsonb_array_elements_text(?::jsonb)::uuid) returning id`,
+async function reactivate(change: Change, organisationId: string, ids: readonly string[], now: number): Promise<string[]> {
+  const rows = await change.tx.execute<{ id: string; email: string; has_tokens: boolean }[]>(
+    `update users u set deactivated_at = null, last_updated_at = ?, revision = u.revision + 1 from organisations o
+     where o.id = ? and u.organisation_id = o.id and u.deactivated_at is not null
+       and u.id in (select jsonb_array_elements_text(?::jsonb)::uuid)
+     returning u.id, u.email, coalesce(jsonb_typeof(o.auth_settings->'jwt') = 'object', false) as has_tokens`,
     [new Date(now), organisationId, JSON.stringify(ids)],
   );
+  // Gateways reject the JWTs of deactivated users.
+  for (const { email, has_tokens } of rows) if (has_tokens) announceUser(change, organisationId, email);
   return rows.map((row) => row.id);
 }
 

@@ -56,7 +56,7 @@ export async function createDirectoryUser(
   });
   assign(row, sent);
   await change.tx.flush();
-  if (!row.deactivatedAt) await announceUsers(change, { organisationId, workspaceId: null, userId: row.id });
+  await announceUsers(change, { organisationId, workspaceId: null, userId: row.id });
   change.about(row);
   return row;
 }
@@ -101,7 +101,7 @@ export async function updateDirectoryUser(
   if (isActive && !before.isActive) await followGroups(change, organisationId, { userIds: [userId], workspaceIds: null }, making);
   // Records of requests with their keys hold the name.
   if (isActive) await announceUserKeys(change, { organisationId, workspaceId: null, userId });
-  if (isActive) await announceUsers(change, { organisationId, workspaceId: null, userId });
+  await announceUsers(change, { organisationId, workspaceId: null, userId });
 }
 
 /** Removes a user with everything that belongs to them. Throws AB03 for owners. */

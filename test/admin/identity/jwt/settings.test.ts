@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { scopesOfUser } from '../../../../admin/access/user-scopes.ts';
 import { newSigningKey } from '../../../support/samples/tokens.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { newPerson } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
+import { patch, scimClient } from '../../support/scim-client.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
 
 const key = newSigningKey('k1');
@@ -129,6 +131,15 @@ describe.each(ruleDatabases)('the JWT setting, on %s', (database) => {
     expect((await document('user', id)).user.places[plane.workspaceId]).not.toContain('completions.write');
     await plane.ask('PUT', `/admin/users/${person.id}`, { body: { role: 'admin' } });
     expect((await document('user', id)).user).toMatchObject({ everywhere: expect.arrayContaining(['completions.write']) });
+    const scim = await scimClient(plane);
+    const active = (value: boolean) => scim('PATCH', `/Users/${person.id}`, patch({ op: 'replace', path: 'active', value }));
+    expect((await active(false)).status).toBe(200);
+    // Without a user, a gateway would accept every scope that a JWT claims.
+    expect((await document('user', id)).user).toMatchObject({ id: person.id, everywhere: null, places: {} });
+    const subject = { organisationId: plane.organisationId, workspaceId: plane.workspaceId, userId: person.id };
+    expect(await scopesOfUser(plane.control.services.database.em(), subject)).toBeNull();
+    await active(true);
+    expect((await document('user', id)).user.everywhere).toContain('completions.write');
     const other = await plane.newTenant();
     expect((await document('user', `${other.organisationId}/${person.email}`)).user).toBeNull();
     expect(await document('user', `x/${person.email}`)).toBeNull();
@@ -164,6 +175,16 @@ describe.each(ruleDatabases)('the JWT setting, on %s', (database) => {
     const all = await told(() => plane.ask('PUT', '/organisations/self', { body: members }));
     expect(all).toEqual(expect.arrayContaining([notice('fresh@example.com'), notice(inWorkspace.email)]));
     expect(await told(() => plane.ask('DELETE', `/admin/users/${before.id}`))).toEqual([notice(before.email)]);
+
+    const scim = await scimClient(plane);
+    const sent = { userName: 'inactive@example.com', active: false };
+    const made: string[] = [];
+    const create = async () => made.push((await scim('POST', '/Users', sent)).body.id);
+    expect(await told(create)).toEqual([notice(sent.userName)]);
+    // A member of a group without a workspace, so that only the activation is announced.
+    await plane.ask('PUT', '/organisations/self/auth-settings', { body: { scim: { group_based_user_provisioning: true } } });
+    const group = { displayName: 'Activated', members: [{ value: made[0] }] };
+    expect(await told(() => scim('POST', '/Groups', group))).toEqual([notice(sent.userName)]);
   });
 
   it('does not authenticate while no gateway can verify: 503', async () => {
