@@ -29,7 +29,7 @@ export async function newLink(
   now: number,
 ): Promise<string> {
   const token = newSecret('svc_link_');
-  await tx.nativeDelete(oneTimeTokens, { organisationId: user.organisationId, userId: user.id, purpose });
+  await endLinks(tx, user, purpose);
   tx.create(oneTimeTokens, {
     id: newId(),
     organisationId: user.organisationId,
@@ -40,6 +40,15 @@ export async function newLink(
     expiresAt: new Date(now + goodMs[purpose]),
   });
   return linkTo(settings, purpose, token);
+}
+
+/** Ends the links of a user: all, or those for one purpose. */
+export async function endLinks(
+  tx: EntityManager,
+  { id: userId, organisationId }: Pick<User, 'id' | 'organisationId'>,
+  purpose?: Purpose,
+): Promise<void> {
+  await tx.nativeDelete(oneTimeTokens, { organisationId, userId, ...(purpose === undefined ? {} : { purpose }) });
 }
 
 /** Returns a link that is still valid; null otherwise. `useLink` consumes it. */

@@ -7,6 +7,7 @@ import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { forbidden, notFound } from '../../http/errors.ts';
 import { validate } from '../../http/request/validate.ts';
+import { endLinks } from '../../identity/links.ts';
 import { email as emailSchema } from '../../identity/schema.ts';
 import type { Dependents } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';
@@ -91,7 +92,11 @@ export async function updateDirectoryUser(
   assign(row, sent);
   row.userName = sent.userName;
   row.email = accountEmail;
-  if (before.email !== accountEmail) row.emailVerifiedAt = null;
+  if (before.email !== accountEmail) {
+    row.emailVerifiedAt = null;
+    // They were mailed to the previous address, whose mailbox may now belong to another person.
+    await endLinks(change.tx, row);
+  }
   row.deactivatedAt = isActive ? null : (row.deactivatedAt ?? new Date(making.now));
   row.lastUpdatedAt = new Date(making.now);
   change.about({ id: userId });

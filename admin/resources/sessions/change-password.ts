@@ -2,6 +2,7 @@ import type * as v from 'valibot';
 import { TooManyRequests } from '../../http/caller/rate-limit.ts';
 import { forbidden, invalid } from '../../http/errors.ts';
 import type { AdminCall } from '../../http/route.ts';
+import { endLinks } from '../../identity/links.ts';
 import { hashPassword, verifyPassword } from '../../identity/passwords.ts';
 import type { changePasswordBody } from '../../identity/schema.ts';
 import { endSessions } from '../../identity/sessions.ts';
@@ -10,8 +11,8 @@ import { users } from '../users/entity.ts';
 type Call = AdminCall<unknown, v.InferOutput<typeof changePasswordBody>>;
 
 /**
- * Changes the password of a signed-in user and ends their other sessions. The old password is required, and attempts are rate
- * limited as at sign-in, so that an unattended session cannot become an account takeover.
+ * Changes the password of a signed-in user. Ends their other sessions and links that set a password. The old password is required, and
+ * attempts are rate limited as at sign-in, so that an unattended session cannot become an account takeover.
  */
 export async function changePassword(call: Call, userId: string): Promise<void> {
   const { body, em, organisationId, services, actor } = call;
@@ -31,6 +32,7 @@ export async function changePassword(call: Call, userId: string): Promise<void> 
       row.passwordHash = passwordHash;
       row.lastUpdatedAt = new Date(services.clock.now());
       await endSessions(tx, row, actor.keyId);
+      await endLinks(tx, row, 'set-password');
       about({ id: userId });
     });
   } finally {

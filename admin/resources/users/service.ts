@@ -9,7 +9,7 @@ import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { conflict, notFound } from '../../http/errors.ts';
-import { oneTimeTokens } from '../../identity/entity.ts';
+import { endLinks } from '../../identity/links.ts';
 import { endSessions } from '../../identity/sessions.ts';
 import type { Dependents } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';
@@ -127,7 +127,7 @@ export async function endAccess(change: Change, user: User, dependents: Dependen
   await closeUser(tx, organisationId, userId);
   for (const { remove } of dependents.user) await remove?.(change, user, dependents);
   await tx.nativeDelete(workspaceMembers, { organisationId, userId });
-  await tx.nativeDelete(oneTimeTokens, { organisationId, userId });
+  await endLinks(tx, user);
   await endSessions(tx, user, null);
   // Always announce: a removed user is no longer in the list that is announced when the organisation enables JWT authentication
   // again.

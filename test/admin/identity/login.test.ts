@@ -4,7 +4,7 @@ import { oneTimeTokens, sessions } from '../../../admin/identity/entity.ts';
 import { forgetEnded } from '../../../admin/identity/forget-ended.ts';
 import { newFakeTime } from '../../support/fakes/fake-time.ts';
 import { until } from '../../support/until.ts';
-import { login, newPerson } from '../support/people.ts';
+import { login, newPerson, tokenOf } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { ruleDatabases } from '../support/test-database.ts';
 
@@ -113,12 +113,13 @@ describe.each(ruleDatabases)('signing in, on %s', (database) => {
     expect(await em.count(sessions, { userId: person.id })).toBe(0);
   });
 
-  it('is required to change a password, and the change ends all other sessions', async () => {
+  it('is required to change a password, and the change ends all other sessions and earlier links', async () => {
     plane = await startPlane(database);
     const person = await newPerson(plane);
     const here = (await login(plane, person.email, person.password)).body.auth_token;
     const change = (current_password: string, new_password: string) =>
       plane.ask('POST', '/auth/password', { key: here, body: { current_password, new_password } });
+    const { reset_link } = (await plane.ask('POST', `/admin/users/${person.id}/password-reset`, { body: {} })).body;
     expect((await change('wrong', 'a whole new password')).status).toBe(403);
     expect((await change(person.password, 'short')).status).toBe(400);
     expect((await change(person.password, person.email)).status).toBe(400);
@@ -127,6 +128,8 @@ describe.each(ruleDatabases)('signing in, on %s', (database) => {
     expect((await plane.ask('GET', '/auth/self', { key: person.token })).status).toBe(401);
     expect((await login(plane, person.email, person.password)).status).toBe(401);
     expect((await login(plane, person.email, 'a whole new password')).status).toBe(200);
+    const reset = { token: tokenOf(reset_link), password: 'not the new password' };
+    expect((await plane.ask('POST', '/auth/password/reset', { key: null, body: reset })).status).toBe(404);
     for (let i = 0; i < 5; i++) await change('wrong', 'a whole new password');
     expect((await change('a whole new password', 'yet another password')).status).toBe(429);
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newGrant } from '../../support/oauth-grant.ts';
-import { login, newPerson } from '../../support/people.ts';
+import { login, newPerson, tokenOf } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { patch, type ScimAsk, scimClient, scimClientWith } from '../../support/scim-client.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
@@ -113,6 +113,22 @@ describe.each(ruleDatabases)('SCIM users, on %s', (database) => {
     expect(on.body.active).toBe(true);
     expect((await plane.ask('GET', `/admin/users/${person.id}`)).body.email).toBe(person.email);
     expect((await login(plane, person.email, person.password)).status).toBe(200);
+  });
+
+  it('lose the links that were mailed to their previous address', async () => {
+    const made = (await plane.ask('POST', '/users', { body: { email: 'before@example.com', role: 'member' } })).body;
+    const { verification_link } = (
+      await plane.ask('POST', '/users/send-verification-email', { body: { email: 'before@example.com' } })
+    ).body;
+    const emails = [{ value: 'after@example.com', primary: true }];
+    const renamed = await scim('PATCH', `/Users/${made.id}`, patch({ op: 'replace', path: 'emails', value: emails }));
+    expect(renamed.body).toMatchObject({ emails });
+    const body = { token: tokenOf(made.set_password_link), password: 'correct horse battery' };
+    expect((await plane.ask('POST', '/auth/password/reset', { key: null, body })).status).toBe(404);
+    const verifying = { token: tokenOf(verification_link) };
+    expect((await plane.ask('POST', '/auth/verify-email', { key: null, body: verifying })).status).toBe(404);
+    const { body: user } = await plane.ask('GET', `/admin/users/${made.id}`);
+    expect(user).toMatchObject({ email: 'after@example.com', email_verified_at: null });
   });
 
   it('cannot deactivate, remove or rename owners of the organisation', async () => {
