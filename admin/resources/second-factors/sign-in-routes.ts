@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { EntityManager } from '../../db/open-database.ts';
-import { AdminError, invalid } from '../../http/errors.ts';
+import { AdminError, forbidden, invalid } from '../../http/errors.ts';
 import { definePublicRoute, type PublicCall, type PublicRoute } from '../../http/public-route.ts';
 import { signedInEntries } from '../../identity/schema.ts';
 import { type PendingSignIn, pendingSignIns, type SecondFactor } from '../../identity/second-factor/entity.ts';
@@ -10,6 +10,7 @@ import { countTotpAttempt, useTotpCode } from '../../identity/second-factor/totp
 import { signInOptions, useCredential } from '../../identity/second-factor/webauthn.ts';
 import { signIn } from '../sessions/sign-in.ts';
 import { type User, users } from '../users/entity.ts';
+import { mayUsePassword } from '../users/may-use-password.ts';
 import {
   confirmPendingBody,
   confirmPendingReply,
@@ -133,6 +134,8 @@ async function completed(tx: EntityManager, row: PendingSignIn, now: number): Pr
 async function ownerOf(tx: EntityManager, { userId, organisationId }: PendingSignIn): Promise<User> {
   const user = await tx.findOne(users, { id: userId, organisationId });
   if (!user) throw isOver();
+  // The organisation may have required it since the password was checked.
+  if (!(await mayUsePassword(tx, user))) throw forbidden('This organisation requires single sign-on. Sign in without a password');
   return user;
 }
 

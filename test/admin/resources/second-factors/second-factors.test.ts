@@ -142,6 +142,17 @@ describe.each(ruleDatabases)('second factors, on %s', (database) => {
     await requireFactor(false);
   });
 
+  it('end sign-ins that began before the organisation required single sign-on', async () => {
+    const { person, secret } = await withApp();
+    const token = await pendingOf(person);
+    const requireSso = (require_sso: boolean) =>
+      plane.ask('PUT', `/organisations/${plane.organisationId}/auth-settings`, { body: { require_sso } });
+    await requireSso(true);
+    expect(codeOfError(await verify(token, { passcode: codeOf(secret) }))).toEqual({ status: 403, code: 'AB03' });
+    await requireSso(false);
+    expect((await verify(token, { passcode: codeOf(secret) })).status).toBe(200);
+  });
+
   it('refuse a code that was used, also in concurrent requests', async () => {
     const { person, secret } = await withApp();
     const tokens = [await pendingOf(person), await pendingOf(person), await pendingOf(person)];
