@@ -10,7 +10,7 @@ import type { Change } from '../../publish/write-change.ts';
 import { checkMetadata } from '../api-keys/check-metadata.ts';
 import { checkScopes } from '../api-keys/grants.ts';
 import { checkEmailDomain } from '../users/check-email-domain.ts';
-import { users } from '../users/entity.ts';
+import { requireFreeEmail } from '../users/service.ts';
 import { type FoundMembership, findMemberships } from '../workspace-users/memberships.ts';
 import { currentGrantor } from './current-grantor.ts';
 import { type InvitedKey, type UserInvite, userInvites } from './entity.ts';
@@ -40,9 +40,7 @@ export async function createInvite(
   if (apiKey) {
     await checkMetadata(change.tx, organisationId, apiKey.metadata, 'workspace_api_key_details.defaults.metadata');
   }
-  if ((await change.tx.count(users, { organisationId, email: body.email })) > 0) {
-    throw conflict('A user with this e-mail already exists');
-  }
+  await requireFreeEmail(change.tx, organisationId, body.email);
   return insertInvite(
     change,
     { organisationId, email: body.email, role: body.role, memberships: memberships, apiKey, invitedBy: inviterOf(actor) },
@@ -101,13 +99,7 @@ export async function insertInvite(
   inviting: Inviting,
 ): Promise<{ row: UserInvite; link: string }> {
   const { organisationId, email } = sent;
-  const before = await change.tx.findOne(userInvites, { organisationId, email, status: 'pending' });
-  if (before) {
-    if (before.expiresAt.getTime() > inviting.now) throw conflict('An invite for this e-mail already exists');
-    before.status = 'expired';
-    // Cancelled before the new one is added, because only one may be pending.
-    await change.tx.flush();
-  }
+  await requireNonePending(change.tx, { organisationId, email }, inviting.now);
   const token = newSecret('svc_invite_');
   const row = change.tx.create(userInvites, {
     id: newId(),
@@ -127,15 +119,30 @@ export async function insertInvite(
   return { row, link: linkTo(inviting, 'accept-invite', token) };
 }
 
+/** Ends an invite for this e-mail that has expired, because only one may be pending. Throws AB07 while one is valid. */
+async function requireNonePending(
+  tx: EntityManager,
+  { organisationId, email }: Pick<UserInvite, 'organisationId' | 'email'>,
+  now: number,
+): Promise<void> {
+  const before = await tx.findOne(userInvites, { organisationId, email, status: 'pending' });
+  if (!before) return;
+  if (before.expiresAt.getTime() > now) throw conflict('An invite for this e-mail already exists');
+  before.status = 'expired';
+  await tx.flush();
+}
+
 /**
  * Creates a new link with a new lifetime; the previous one stops working. The actor becomes the inviter. Throws AB07 for an
- * accepted or cancelled invite.
+ * accepted or cancelled invite, and if there is a user with its e-mail by now.
  */
 export async function resendInvite(change: Change, actor: Actor, row: UserInvite, inviting: Inviting): Promise<string> {
   await checkEmailDomain(change.tx, row.organisationId, row.email);
   // The link lets its holder become this user.
   await requireGrant(change.tx, actor, row);
   if (row.status === 'accepted' || row.status === 'cancelled') throw conflict(`This invite has been ${row.status}`);
+  await requireFreeEmail(change.tx, row.organisationId, row.email);
+  if (row.status === 'expired') await requireNonePending(change.tx, row, inviting.now);
   const token = newSecret('svc_invite_');
   row.tokenHash = hashOf(token);
   row.status = 'pending';

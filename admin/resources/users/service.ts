@@ -52,9 +52,7 @@ export async function insertUser(
   now: number,
 ): Promise<User> {
   const { organisationId, email } = sent;
-  const taken = await change.tx.findOne(users, { organisationId, email }, withDeactivated);
-  if (taken?.deactivatedAt) throw conflict('The directory has deactivated the user with this e-mail. Activate the user there');
-  if (taken) throw conflict('A user with this e-mail already exists');
+  await requireFreeEmail(change.tx, organisationId, email);
   const user = change.tx.create(users, {
     id: newId(),
     organisationId,
@@ -70,6 +68,13 @@ export async function insertUser(
   await change.tx.flush();
   await announceUsers(change, { organisationId, workspaceId: null, userId: user.id });
   return user;
+}
+
+/** Throws AB07 if the organisation has a user with this e-mail, active or not. */
+export async function requireFreeEmail(em: EntityManager, organisationId: string, email: string): Promise<void> {
+  const taken = await em.findOne(users, { organisationId, email }, withDeactivated);
+  if (taken?.deactivatedAt) throw conflict('The directory has deactivated the user with this e-mail. Activate the user there');
+  if (taken) throw conflict('A user with this e-mail already exists');
 }
 
 /**

@@ -138,6 +138,18 @@ describe.each(ruleDatabases)('invites, on %s', (database) => {
     expect(expired.data.map((one: { id: string }) => one.id)).toEqual([made.id]);
   });
 
+  it('cannot be sent again while a newer one for the same e-mail is valid', async () => {
+    const { body: first } = await invite({ email: 'twice@example.com' });
+    await travelTo(first.id, new Date(Date.now() - 1_000));
+    const { body: second } = await invite({ email: 'twice@example.com' });
+    const resend = () => plane.ask('POST', `/admin/users/invites/${first.id}/resend`, { body: {} });
+    const refused = await resend();
+    expect([refused.status, refused.body.data?.message]).toEqual([409, 'An invite for this e-mail already exists']);
+    await travelTo(second.id, new Date(Date.now() - 1_000));
+    expect((await resend()).status).toBe(200);
+    expect([await statusOf(first.id), await statusOf(second.id)]).toEqual(['pending', 'expired']);
+  });
+
   it('can be sent again with a new link and expiry; the old link is invalid', async () => {
     const { body: made } = await invite({ email: 'again@example.com' });
     await travelTo(made.id, new Date(Date.now() - 1_000));

@@ -3,6 +3,7 @@ import { expectRefusal } from '../../support/outcomes.ts';
 import { accept, newPerson, tokenOf } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { hidesForeignItems, refusesMissingScopes, refusesUnknownKeys } from '../../support/refusal-suites.ts';
+import { scimClient } from '../../support/scim-client.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
 
 const body = { email: 'a@example.com', role: 'member', workspaces: [] };
@@ -68,6 +69,21 @@ describe.each(ruleDatabases)('rejected invites, on %s', (database) => {
   it('include an existing member', async () => {
     const person = await newPerson(plane);
     await refused({ ...body, email: person.email }, 409, 'AB07');
+  });
+
+  it('include a user whom the directory has deactivated, who could not accept', async () => {
+    const scim = await scimClient(plane);
+    await scim('POST', '/Users', { userName: 'inactive@example.com', active: false });
+    const reply = await refused({ ...body, email: 'inactive@example.com' }, 409, 'AB07');
+    expect(reply.body.data.message).toContain('deactivated');
+  });
+
+  it('include sending an invite again if its e-mail has a user by now', async () => {
+    const made = (await plane.ask('POST', '/admin/users/invites', { body: { ...body, email: 'joined@example.com' } })).body;
+    await plane.ask('POST', '/users', { body: { email: 'joined@example.com', role: 'member' } });
+    const resend = () => plane.ask('POST', `/admin/users/invites/${made.id}/resend`, { body: {} });
+    const reply = await expectRefusal(plane, resend, 409, 'AB07', true);
+    expect(reply.body.data.message).toBe('A user with this e-mail already exists');
   });
 
   it('include a workspace of another organisation', async () => {
