@@ -79,7 +79,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     const key = await keySets.find(organisation, kid);
     if (!key) throw invalid('no key of the organisation has the kid of the header');
     const payload = await checkSignature(ask.token, key, organisation, clock.now());
-    const keyId = uuidOf(sha256);
+    const keyId = idOf(ask.token);
     const claims = readClaims(payload, keyId, clock.now());
     checkLife(claims, organisation, clock.now());
     const expiresAtMs = (claims.exp + skewSeconds) * 1000;
@@ -123,8 +123,13 @@ async function checkSignature(token: string, key: KeyObject, { jwt }: Organisati
   }
 }
 
-/** Returns a UUID (version 8, RFC 9562 §5.8) that names a token in records and ledgers and reveals nothing about it. */
-function uuidOf(sha256: string): string {
+/**
+ * Returns a UUID (version 8, RFC 9562 §5.8) that names a token in records and ledgers and reveals nothing about it. The signature is left
+ * out: the last character of its base64url has unused bits, and padding may follow it. A caller could otherwise write one token in many
+ * ways, and get its limits for each.
+ */
+function idOf(token: string): string {
+  const sha256 = hash('sha256', token.slice(0, token.lastIndexOf('.')), 'hex');
   const variant = ((Number.parseInt(sha256.charAt(16), 16) & 3) | 8).toString(16);
   return [
     sha256.slice(0, 8),

@@ -29,6 +29,16 @@ describe('a JWT', () => {
     expect(other.identity.keyId).not.toBe(identity.keyId);
   });
 
+  it('has one id, and so one set of limits, in every spelling of its signature', async () => {
+    const token = test.sign();
+    const signs = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    // 256 bytes: the last character has four unused bits.
+    const last = signs.indexOf(token.slice(-1));
+    const other = `${token.slice(0, -1)}${signs[last ^ 1]}`;
+    const { keyId } = (await test.verify(token)).identity;
+    for (const spelling of [other, `${token}==`]) expect((await test.verify(spelling)).identity.keyId).toBe(keyId);
+  });
+
   it('is verified once, and then found without its keys until it ends', async () => {
     const token = test.sign();
     const first = await test.verify(token);
