@@ -1,3 +1,4 @@
+import { userDocumentId } from '../../core/contract/protocol/credentials/user-document-id.ts';
 import type { Change } from '../publish/write-change.ts';
 
 /** Users affected by a change. Null: any user, any workspace. */
@@ -25,7 +26,7 @@ export async function announceUsers(change: Change, { organisationId, workspaceI
 
 /** Like `announceUsers`, for one user by e-mail of an organisation that may or may not use JWT authentication. */
 export function announceUser(change: Change, organisationId: string, email: string): void {
-  change.emit({ kind: 'user', id: `${organisationId}/${email}`, op: 'upsert' });
+  change.emit({ kind: 'user', id: userDocumentId(organisationId, email), op: 'upsert' });
 }
 
 /**

@@ -141,9 +141,12 @@ function limitsOf(sent: Sent, keyId: string): EntityLimits | null {
   };
 }
 
-/** Returns null unless the subject is an address of printable ASCII without spaces, as ids of documents are. */
+/** Every e-mail that a user can have, in its one spelling. */
+const userAddress = /^[^@:\p{C}\p{Z}]{1,64}@[\x21-\x3f\x41-\x7e]+$/u;
+
+/** Returns the e-mail of the user that the subject may name; null if no user can have it. */
 function emailOf(subject: string): string | null {
   if (subject.length > 254) return null;
   const address = plainAddress(subject);
-  return /^[\x21-\x3f\x41-\x7e]+@[\x21-\x3f\x41-\x7e]+$/.test(address) ? address : null;
+  return userAddress.test(address) ? address : null;
 }

@@ -1,5 +1,6 @@
 import type { Identity } from '../contract/plugin/context.ts';
 import type { DocumentReader } from '../contract/plugin/plugin.ts';
+import { userDocumentId } from '../contract/protocol/credentials/user-document-id.ts';
 import type { DocumentKind, DocumentOf, OrganisationDocument, UserDocument } from '../contract/protocol/documents.ts';
 import { defaultPrefix } from '../contract/protocol/header-names.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
@@ -62,7 +63,7 @@ export async function findIdentity(
     throw forbidden('the organisation of this token has no such workspace');
   };
 
-  const user = claims.email === null ? null : ((await get('user', `${organisation.id}/${claims.email}`))?.user ?? null);
+  const user = claims.email === null ? null : ((await get('user', userDocumentId(organisation.id, claims.email)))?.user ?? null);
   const workspaceId = await find(user && selected !== null ? selected : claims.workspace);
   if (!user && selected !== null && (await find(selected)) !== workspaceId) {
     const header = `${defaultPrefix}workspace`;

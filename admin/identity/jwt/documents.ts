@@ -1,3 +1,4 @@
+import { readUserDocumentId } from '../../../core/contract/protocol/credentials/user-document-id.ts';
 import type { OrganisationDocument, UserDocument, WorkspaceNameDocument } from '../../../core/contract/protocol/documents.ts';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { implicitAdminScopes } from '../../access/roles.ts';
@@ -29,11 +30,11 @@ export async function toWorkspaceNameDocument(em: EntityManager, id: string): Pr
 }
 
 /**
- * Returns the document of the user `<organisation id>/<e-mail>`, which may state that there is no such user. Null only if there
+ * Returns the document of a user by `userDocumentId`, which may state that there is no such user. Null only if there
  * is no such organisation.
  */
 export async function toUserDocument(em: EntityManager, id: string): Promise<UserDocument | null> {
-  const [organisationId, email] = split(id);
+  const { organisationId, email } = readUserDocumentId(id);
   const organisation = isUuid(organisationId) ? await readRow(em, organisations, { id: organisationId }) : null;
   if (!organisation) return null;
   const user = await readRow(em, users, { organisationId, email });

@@ -33,7 +33,7 @@ import { type PromptDocument, type PromptPartialDocument, promptDocument, prompt
  * | `workspace-policies` | workspace id; read only if the workspace document has `hasPolicies` |
  * | `workspace-name` | `<organisation id>/<slug>`; JWTs name workspaces this way |
  * | `organisation` | organisation id; exists only if JWT authentication is enabled for the organisation |
- * | `user` | `<organisation id>/<e-mail in lower case>`; exists for every e-mail, so that unknown users are cached too |
+ * | `user` | `<organisation id>/<e-mail in lower case>`, see `userDocumentId`; exists for every e-mail, so that unknown users are cached too |
  */
 export const documentKinds = [
   'api-key',

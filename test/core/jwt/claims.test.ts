@@ -105,6 +105,16 @@ describe('the user claim', () => {
     expect([...identity.scopes]).toEqual(['completions.write']);
   });
 
+  it('limits a user whose e-mail is not ASCII, too', async () => {
+    const user = { id: userId, name: 'Jürgen', everywhere: null, places: { [workspaceId]: [] } };
+    const id = `${organisationId}/:asO8cmdlbg@xn--bcher-kva.example`;
+    test.documents.set(`user ${id}`, { id, organisationId, user });
+    const { identity } = await test.verify(test.sign({ sub: 'Jürgen@bücher.example' }));
+    expect([identity.userId, identity.scopes.size]).toEqual([userId, 0]);
+    // The encoded form is not an e-mail.
+    expect((await test.verify(test.sign({ sub: ':asO8cmdlbg@xn--bcher-kva.example' }))).identity.userId).toBeNull();
+  });
+
   it('allows x-svc-workspace for the user’s workspaces only', async () => {
     const token = test.sign({ sub: 'ada@example.com', svc_workspace: 'ws-second' });
     expect(await test.refusal(token)).toMatchObject({ code: 'forbidden', status: 403 });

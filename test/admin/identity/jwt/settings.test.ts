@@ -149,6 +149,16 @@ describe.each(ruleDatabases)('the JWT setting, on %s', (database) => {
     expect(await document('workspace-name', `${plane.organisationId}/ws-nowhere`)).toBeNull();
   });
 
+  it('has documents of users whose e-mail is not ASCII, and announces their changes', async () => {
+    await put({ jwks: { keys: [key.jwk] } });
+    const since = (await plane.events()).length;
+    const { id } = (await plane.ask('POST', '/users', { body: { email: 'Jürgen@bücher.example', role: 'admin' } })).body;
+    // The identifiers of documents are ASCII.
+    const named = `${plane.organisationId}/:asO8cmdlbg@xn--bcher-kva.example`;
+    expect((await plane.events()).slice(since)).toContainEqual(expect.objectContaining({ kind: 'user', documentId: named }));
+    expect(await document('user', named)).toMatchObject({ id: named, user: { id, name: 'jürgen@xn--bcher-kva.example' } });
+  });
+
   it('announces changes of users to gateways', async () => {
     const before = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'member' }]);
     const told = async (work: () => Promise<unknown>) => {
