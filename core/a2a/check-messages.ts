@@ -42,19 +42,24 @@ export async function messageChecks(
         : (reply) =>
             denying(
               'response_denied',
-              checkParts(reply, async (content) => (await checkResult(null, { content })).content),
+              checkParts(reply, (content) => checkReceived(checkResult, content)),
             ),
     checkStream: checkResult === null ? null : (events) => denying('response_denied', checkEvents(checkResult, events)),
   };
 }
 
 async function checkEvents(check: NonNullable<ToolChecks['checkResult']>, events: readonly JsonObject[]): Promise<boolean> {
-  const isChanged = await checkParts(events, async (content) => (await check(null, { content })).content);
+  const isChanged = await checkParts(events, (content) => checkReceived(check, content));
   const content = joinedTexts(events.map(resultOf));
   // A stream of data has no texts that clients put together.
   if (content.length === 0) return isChanged;
-  if ((await check(null, { content })).content === content) return isChanged;
+  if ((await checkReceived(check, content)) === content) return isChanged;
   throw new GatewayError('response_denied', { message: 'A guardrail changes a text that is split over several events' });
+}
+
+/** Data of agents has no blocks of content, so all its members are read, with their names and numbers. */
+async function checkReceived(check: NonNullable<ToolChecks['checkResult']>, content: readonly unknown[]): Promise<unknown> {
+  return (await check(null, { structuredContent: content })).structuredContent;
 }
 
 async function checkSent(checks: ToolChecks, content: readonly unknown[]): Promise<unknown> {

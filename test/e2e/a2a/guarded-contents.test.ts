@@ -32,7 +32,7 @@ beforeAll(async () => {
   });
   const denying = await gateway.admin.create('/guardrails', {
     ...{ name: 'Denied contents', target: 'mcp_tools', workspace_id: gateway.workspaceId, actions: { deny: true } },
-    checks: [{ id: 'default.contains', parameters: { words: ['forbidden'], operator: 'none' } }],
+    checks: [{ id: 'default.contains', parameters: { words: ['forbidden', '47114711'], operator: 'none' } }],
   });
   const needing = await gateway.admin.create('/guardrails', {
     ...{ name: 'Needs a text', target: 'mcp_tools', workspace_id: gateway.workspaceId, actions: { deny: true } },
@@ -85,11 +85,23 @@ describe('guardrails of an agent read and redact', () => {
     ['the name of an artifact', (word) => task({ artifacts: [{ artifactId: 'a', name: word, parts: [] }] })],
     ['the description of an artifact', (word) => task({ artifacts: [{ artifactId: 'a', description: word, parts: [] }] })],
     ['a result that is a text', (word) => word],
+    ['the name of a member of data', (word) => ofAgent({ parts: [{ kind: 'data', data: { [word]: 1 } }] })],
+    [
+      'data in the form of an image',
+      (word) => ofAgent({ parts: [{ data: { type: 'image', mimeType: 'image/png', data: word } }] }),
+    ],
   ])('%s of a reply', async (_name, result) => {
     reply = JSON.stringify(replied(result('forbidden')));
     expect((await client.send('contents', said(text('x')))).body.error.code).toBe(-32446);
     reply = JSON.stringify(replied(result('secret')));
     expect((await client.send('contents', said(text('x')))).body).toEqual(replied(result('word')));
+  });
+
+  it('a number in the data of a reply and of an event', async () => {
+    reply = JSON.stringify(replied(ofAgent({ parts: [{ kind: 'data', data: { a: 47114711 } }] })));
+    expect((await client.send('contents', said(text('x')))).body.error.code).toBe(-32446);
+    reply = `data: ${reply}\n\n`;
+    expect(await streamOf('contents')).not.toContain('47114711');
   });
 
   it('the value of a name that is sent', async () => {
