@@ -36,6 +36,11 @@ const data: ReadonlySet<string> = new Set(['data', 'metadata', 'details']);
 /** Members that hold the bytes of a file in base64. */
 const bytes: ReadonlySet<string> = new Set(['raw', 'bytes', 'fileWithBytes', 'file_with_bytes']);
 
+/** Members that hold the address of a file, which may be the file itself as a data URL. */
+const addresses: ReadonlySet<string> = new Set(['url', 'uri', 'fileWithUri', 'file_with_uri']);
+
+const dataUrl = /^\s*data:[^,]*,/i;
+
 const base64 = /^[\w+/=\s-]*$/;
 
 /** Deeper values have no members that A2A defines. */
@@ -56,6 +61,7 @@ export function checkedTexts(value: unknown, name = '', depth = 0): CheckedText[
     };
     if (data.has(own) && !Array.isArray(value)) return inner === null ? [] : [{ content: inner, write }];
     if (typeof inner !== 'string') return checkedTexts(inner, own, depth + 1);
+    if (addresses.has(own) && dataUrl.test(inner)) return dataUrlText(inner, write);
     if (inner === '' || notContent.has(own)) return [];
     return bytes.has(own) && base64.test(inner) ? fileText(inner, write) : [{ content: inner, write }];
   });
@@ -66,6 +72,22 @@ function fileText(encoded: string, write: CheckedText['write']): CheckedText[] {
   const decoded = Buffer.from(encoded, 'base64');
   if (!isUtf8(decoded)) return [];
   return [{ content: decoded.toString(), write: (changed) => write(Buffer.from(String(changed)).toString('base64')) }];
+}
+
+/** A data URL in text; nothing for other bytes. */
+function dataUrlText(address: string, write: CheckedText['write']): CheckedText[] {
+  const [head] = dataUrl.exec(address) as RegExpExecArray;
+  const body = unescaped(address.slice(head.length));
+  if (/;base64\s*,$/i.test(head)) return fileText(body, (encoded) => write(head + String(encoded)));
+  return [{ content: body, write: (changed) => write(head + encodeURIComponent(String(changed))) }];
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** The part of a JSON-RPC reply with the members of A2A. */

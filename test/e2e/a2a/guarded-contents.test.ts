@@ -70,6 +70,8 @@ describe('guardrails of an agent read and redact', () => {
     ['metadata of a message', (word) => said(text('x'), { metadata: { a: [word] } })],
     ['a part of an unknown kind', (word) => said({ kind: 'x', body: word })],
     ['a part that is a text', (word) => said(word)],
+    ['a data URL in base64', (word) => said({ kind: 'file', file: { uri: `data:text/plain;base64,${base64(word)}` } })],
+    ['a data URL of version 1.0', (word) => said({ url: `data:,${word}`, mediaType: 'text/plain' })],
   ])('%s of a request', async (_name, request) => {
     reply = JSON.stringify(replied(ofAgent({})));
     const before = received.length;
@@ -85,6 +87,7 @@ describe('guardrails of an agent read and redact', () => {
     ['the name of an artifact', (word) => task({ artifacts: [{ artifactId: 'a', name: word, parts: [] }] })],
     ['the description of an artifact', (word) => task({ artifacts: [{ artifactId: 'a', description: word, parts: [] }] })],
     ['a result that is a text', (word) => word],
+    ['a data URL', (word) => ofAgent({ parts: [{ url: `data:text/plain;base64,${base64(word)}` }] })],
     ['the name of a member of data', (word) => ofAgent({ parts: [{ kind: 'data', data: { [word]: 1 } }] })],
     [
       'data in the form of an image',
