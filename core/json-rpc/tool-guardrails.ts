@@ -139,9 +139,10 @@ function checksOf(guard: ToolGuard, ctx: RequestContext, input: List, output: Li
       const body = { name: message.method, arguments: params, ...(meta === null ? {} : { others: { _meta: meta } }) };
       const conclude = (changed: JsonObject): ClientMessage => {
         if (changed === body) return message;
+        const protocol = _meta === undefined ? {} : { _meta };
         return {
           ...message,
-          params: { ...message.params, ...(changed.arguments as JsonObject), ...mergedMeta(_meta, changed.others) },
+          params: { ...(changed.arguments as JsonObject), ...protocol, ...mergedMeta(_meta, changed.others) },
         };
       };
       const checked = run(ofOthers.input, message.id, body);
@@ -161,18 +162,22 @@ function furtherParams({ params }: ClientMessage): JsonObject | null {
 }
 
 /** Members of `_meta` that the protocol and tracing define: revision, client, token of progress. */
-const ofProtocol = /^(?:io\.modelcontextprotocol\/.*|progressToken|traceparent|tracestate|baggage)$/;
+const ofProtocol =
+  /^(?:io\.modelcontextprotocol\/(?:protocolVersion|clientInfo|clientCapabilities|logLevel|related-task|subscriptionId)|progressToken|traceparent|tracestate|baggage)$/;
 
-/** The members of `_meta` that are not those of the protocol; null: there are none. */
-function ownMeta(meta: unknown): JsonObject | null {
-  if (!isObject(meta)) return null;
+/** The members of `_meta` that are not those of the protocol, or `_meta` itself if it is no object; null: there are none. */
+function ownMeta(meta: unknown): unknown {
+  if (!isObject(meta)) return meta ?? null;
   const own = Object.entries(meta).filter(([name]) => !ofProtocol.test(name));
   return own.length === 0 ? null : Object.fromEntries(own);
 }
 
+/** `others` may have other names than the given members. */
 function mergedMeta(given: unknown, others: unknown): JsonObject {
-  if (!isObject(given) || !isObject(others) || !isObject(others._meta)) return {};
-  return { _meta: { ...given, ...others._meta } };
+  if (!isObject(others) || others._meta === undefined) return {};
+  if (!isObject(given) || !isObject(others._meta)) return { _meta: others._meta };
+  const protocol = Object.entries(given).filter(([name]) => ofProtocol.test(name));
+  return { _meta: { ...Object.fromEntries(protocol), ...others._meta } };
 }
 
 function concluded({ body, denial }: Awaited<ReturnType<ToolGuard['run']>>, id: RpcId | null): JsonObject {
@@ -181,9 +186,15 @@ function concluded({ body, denial }: Awaited<ReturnType<ToolGuard['run']>>, id: 
   throw new RpcError(guardrailDenied, 'Request blocked by guardrail', { status: 200, id, data });
 }
 
-/** A check can change what it reads and nothing else of the message. */
+/** A check can change what it reads and nothing else of the message. It may also rename members. */
 function withArguments(message: ClientMessage, { arguments: changed, inputResponses, others }: JsonObject): ClientMessage {
-  const further = isObject(others) ? others : {};
-  const params = { ...message.params, ...further, ...mergedMeta(message.params._meta, others), arguments: changed };
-  return { ...message, params: message.params.inputResponses === undefined ? params : { ...params, inputResponses } };
+  const { name, arguments: sent, inputResponses: replies, requestState, _meta } = message.params;
+  const all: JsonObject = {
+    ...{ name, requestState, _meta },
+    ...(isObject(others) ? others : {}),
+    ...mergedMeta(_meta, others),
+    arguments: sent === undefined ? undefined : changed,
+    inputResponses: replies === undefined ? undefined : inputResponses,
+  };
+  return { ...message, params: Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) };
 }

@@ -6,19 +6,19 @@ import { plainText, type TextPart } from './every-text.ts';
 
 /**
  * Returns every text of the arguments or the result of a tool, in their order. Empty texts are left out, and so is the data of images,
- * audio and files in the content of a result, except files in text. Names of members and numbers are read where they are data: in arguments and in structured
- * content. Throws Error for values that cannot be checked: those nested too deeply, and members with the name of the prototype.
+ * audio and files in the content of a result, except files in text. Names of members and numbers are read where they are data (`holdsData`).
+ * Throws Error for values that cannot be checked: those nested too deeply, and members with the name of the prototype.
  */
 export function toolTexts(body: JsonObject, side: ToolSide): TextPart[] {
   const parts: TextPart[] = [];
-  if (side === 'output') collect(body, [], parts);
-  else for (const key of ['arguments', 'inputResponses', 'others']) collect(body[key], [key], parts);
+  if (side === 'output') collect(body, [], parts, false);
+  else for (const key of ['arguments', 'inputResponses', 'others']) collect(body[key], [key], parts, holdsData(key, body));
   return parts;
 }
 
-/** `path` is the path of the value. It is changed during the call, and copied for each part. */
-function collect(value: unknown, path: (string | number)[], parts: TextPart[]): void {
-  if (typeof value === 'number' && isData(path)) parts.push({ text: String(value), path: [...path], kind: 'number' });
+/** `path` is the path of the value. It is changed during the call, and copied for each part. `isData`: numbers and names are read. */
+function collect(value: unknown, path: (string | number)[], parts: TextPart[], isData: boolean): void {
+  if (typeof value === 'number' && isData) parts.push({ text: String(value), path: [...path], kind: 'number' });
   if (typeof value === 'string') {
     if (value !== '') parts.push({ text: plainText(value), path: [...path] });
     return;
@@ -26,34 +26,49 @@ function collect(value: unknown, path: (string | number)[], parts: TextPart[]): 
   if (typeof value !== 'object' || value === null) return;
   if (path.length > depthMax) throw tooDeep();
   if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) collectMember(value[index], index, path, parts);
+    for (let index = 0; index < value.length; index++) collectMember(value[index], index, path, parts, isData);
     return;
   }
   const members = value as JsonObject;
-  const data = contents.has(kindOf(path)) ? dataOf(members) : null;
-  const hasNames = isData(path);
+  const data = !isData && contents.has(kindOf(path)) ? dataOf(members) : null;
   for (const key of Object.keys(members)) {
     if (key === '__proto__') throw new Error('The body has a member named __proto__');
     if (key === data) {
       if (!media.test(String(members.mimeType))) fileText(members, key, [...path], parts);
       continue;
     }
-    if (hasNames) parts.push({ text: key, path: [...path, key], kind: 'name' });
-    collectMember(members[key], key, path, parts);
+    const isOfProtocol = protocolMember.test(key) || (path.length === 1 && path[0] === 'others' && paramsOfProtocol.has(key));
+    if (isData && !isOfProtocol) parts.push({ text: key, path: [...path, key], kind: 'name' });
+    collectMember(members[key], key, path, parts, (isData && !isOfProtocol) || holdsData(key, members));
   }
 }
 
-function collectMember(value: unknown, key: string | number, path: (string | number)[], parts: TextPart[]): void {
+function collectMember(
+  value: unknown,
+  key: string | number,
+  path: (string | number)[],
+  parts: TextPart[],
+  isData: boolean,
+): void {
   path.push(key);
-  collect(value, path, parts);
+  collect(value, path, parts, isData);
   path.pop();
 }
 
-/** Arguments are sent by the model. Members of structured content are named by the tool. */
-function isData(path: TextPart['path']): boolean {
-  const kind = kindOf(path);
-  return kind === 'arguments' || kind === 'structuredContent';
+/** Members whose content applications define: what models send and tools return, `data` of errors and logs, and calls of tools in samplings. */
+const dataMembers: ReadonlySet<string> = new Set(['arguments', 'structuredContent', 'others', '_meta', 'data', 'input']);
+
+/** True for a member with data. The reply to an elicitation is a form that its server defines. */
+function holdsData(key: string, holder: JsonObject): boolean {
+  if (dataMembers.has(key)) return true;
+  return key === 'content' && typeof holder.action === 'string' && !Array.isArray(holder.content);
 }
+
+/** Members of `_meta` with values that the protocol defines. */
+const protocolMember = /^io\.modelcontextprotocol\//;
+
+/** Parameters beside the arguments that the protocol defines. */
+const paramsOfProtocol: ReadonlySet<string> = new Set(['task', '_meta']);
 
 /** The member that a value belongs to. Of a task, the result of the tool is a member. */
 function kindOf([first, second]: TextPart['path']): string | number | undefined {

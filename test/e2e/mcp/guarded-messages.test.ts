@@ -53,7 +53,7 @@ beforeAll(async () => {
     const fields = { workspace_id: gateway.workspaceId, name, target: 'mcp_tools', actions, checks: [check] };
     return String((await gateway.admin.create('/guardrails', fields)).slug);
   };
-  const denies = { id: 'default.contains', parameters: { words: ['forbidden'], operator: 'none' } };
+  const denies = { id: 'default.contains', parameters: { words: ['forbidden', '47114711'], operator: 'none' } };
   const redacts = { id: 'default.regexReplace', parameters: { rule: 'secret', redactText: 'word' } };
   const form = { id: 'default.contains', parameters: { words: ['fine'], operator: 'any' } };
   const both = [await save('Denies', denies, { deny: true }), await save('Redacts', redacts, {})];
@@ -89,6 +89,22 @@ describe('guardrails of tools read and redact', () => {
       (word) => ({ jsonrpc: '2.0', method: 'notifications/progress', params: { progress: 1, message: word } }),
     ],
     ['an error for a question', (word) => ({ jsonrpc: '2.0', id: 'q', error: { code: -1, message: word } })],
+    ['the name of a parameter of a method', (word) => request('x/y', { [word]: 1 })],
+    ['the name of a parameter beside the arguments', (word) => request('tools/call', { name: 't', arguments: {}, [word]: 1 })],
+    ['a name in the metadata of a call', (word) => request('tools/call', { name: 't', _meta: { progressToken: 1, [word]: 1 } })],
+    [
+      'a name in the metadata of a prompt',
+      (word) => request('prompts/get', { name: 'p', _meta: { progressToken: 1, [word]: 1 } }),
+    ],
+    ['metadata that is no object', (word) => request('tools/call', { name: 't', arguments: {}, _meta: word })],
+    [
+      'metadata that the protocol does not define',
+      (word) => request('tools/call', { name: 't', _meta: { 'io.modelcontextprotocol/other': word } }),
+    ],
+    [
+      'a name in the reply to an elicitation',
+      (word) => ({ jsonrpc: '2.0', id: 'q', result: { action: 'accept', content: { [word]: 1 } } }),
+    ],
   ])('%s on the way to the server', async (_name, message) => {
     reply = json({ result: done });
     received.length = 0;
@@ -96,6 +112,32 @@ describe('guardrails of tools read and redact', () => {
     expect(received.filter((body) => body.includes('forbidden'))).toEqual([]);
     await post(message('secret'));
     expect(JSON.parse(received.at(-1) as string)).toEqual(message('word'));
+  });
+
+  it.each<[string, JsonObject]>([
+    ['the reply to an elicitation', { jsonrpc: '2.0', id: 'q', result: { action: 'accept', content: { card: 47114711 } } }],
+    ['data of an error for a question', { jsonrpc: '2.0', id: 'q', error: { code: -1, message: 'm', data: { card: 47114711 } } }],
+    ['metadata of a call', request('tools/call', { name: 't', arguments: {}, _meta: { card: 47114711 } })],
+    ['a parameter beside the arguments', request('tools/call', { name: 't', arguments: {}, card: 47114711 })],
+    [
+      'the call of a tool in a sampled message',
+      { jsonrpc: '2.0', id: 'q', result: { role: 'assistant', content: { type: 'tool_use', input: { card: 47114711 } } } },
+    ],
+  ])('a number in %s on the way to the server', async (_name, message) => {
+    reply = json({ result: done });
+    received.length = 0;
+    await post(message);
+    expect(received.filter((body) => body.includes('47114711'))).toEqual([]);
+  });
+
+  it.each<[string, (id: unknown, response: ServerResponse) => void]>([
+    ['metadata of a result', json({ result: { ...done, _meta: { card: 47114711 } } })],
+    ['data of an error', json({ error: { code: -1, message: 'm', data: { card: 47114711 } } })],
+    ['data of a notice', events({ method: 'notifications/message', params: { level: 'info', data: { card: 47114711 } } })],
+    ['data of a notice that is a number', events({ method: 'notifications/message', params: { data: 47114711 } })],
+  ])('a number in %s of a server', async (_name, sent) => {
+    reply = sent;
+    expect(await post(callTool('t'))).not.toContain('47114711');
   });
 
   it.each<[string, JsonObject, (word: string) => JsonObject]>([
