@@ -7,12 +7,16 @@ export function isOfTask(method: string | null): boolean {
   return method?.startsWith('tasks/') ?? false;
 }
 
-/** Runs the input guardrails on replies to the questions of a task. Throws RpcError -32446. */
+/**
+ * Runs the input guardrails on replies to the questions of a task and on all other parameters, except the id of the task and the place in a list.
+ * Throws RpcError -32446.
+ */
 export async function checkedTask(checks: ToolChecks, message: ClientMessage): Promise<ClientMessage> {
-  if (message.params.inputResponses === undefined) return message;
-  const checked = await checks.checkReplies(message);
-  if (checked === message) return message;
-  return { ...message, params: { ...message.params, inputResponses: checked.params.inputResponses } };
+  const { taskId, cursor, ...params } = message.params;
+  const checked = await checks.checkReplies({ ...message, params });
+  if (checked.params === params) return message;
+  const ids = Object.entries({ taskId, cursor }).filter(([, value]) => value !== undefined);
+  return { ...message, params: { ...checked.params, ...Object.fromEntries(ids) } };
 }
 
 /** True if the result of a method of tasks holds the result of a tool. */

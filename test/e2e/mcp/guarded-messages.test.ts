@@ -101,6 +101,8 @@ describe('guardrails of tools read and redact', () => {
       'metadata that the protocol does not define',
       (word) => request('tools/call', { name: 't', _meta: { 'io.modelcontextprotocol/other': word } }),
     ],
+    ['a parameter of a method of tasks', (word) => request('tasks/cancel', { taskId: 't', reason: word })],
+    ['metadata of a method of tasks', (word) => request('tasks/get', { taskId: 't', _meta: { a: word } })],
     [
       'a name in the reply to an elicitation',
       (word) => ({ jsonrpc: '2.0', id: 'q', result: { action: 'accept', content: { [word]: 1 } } }),
