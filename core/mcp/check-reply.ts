@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseObject } from '../contract/values/json/json.ts';
+import { isEmptyObject, type JsonObject, parseObject } from '../contract/values/json/json.ts';
 import { textOf } from '../contract/values/text/utf8.ts';
 import { guardrailDenied, RpcError } from '../json-rpc/messages.ts';
 import type { Outgoing, Work } from './exchange.ts';
@@ -18,20 +18,22 @@ export async function checkedReply<Sent extends Pick<Outgoing, 'body' | 'message
   if (server.document.transport !== 'sse' && sessionNamed(work, outgoing as Sent & Outgoing)?.client) return outgoing;
   const checks = await parts.toolGuardrails.of(ctx, server.document, null);
   const reply = parseObject(textOf(outgoing.body)) ?? {};
-  const member = isObject(reply.result) ? 'result' : 'error';
-  if (checks === null || !isObject(reply[member])) return outgoing;
-  const inputResponses = { reply: reply[member] };
+  const member = reply.result === undefined ? 'error' : 'result';
+  if (checks === null) return outgoing;
+  const { jsonrpc, id, [member]: sent, ...others } = reply;
+  const inputResponses = { reply: sent, ...(isEmptyObject(others) ? {} : { others }) };
   const asked = { kind: 'request' as const, id: call.id, method: 'tools/call', params: { name: '', inputResponses } };
   try {
     const checked = await checks.checkReplies(asked);
     if (checked === asked) return outgoing;
-    return { ...outgoing, body: bodyOf({ ...reply, [member]: (checked.params.inputResponses as JsonObject).reply }) };
+    const changed = checked.params.inputResponses as JsonObject;
+    return { ...outgoing, body: bodyOf({ jsonrpc, id, ...(changed.others as JsonObject), [member]: changed.reply }) };
   } catch (thrown) {
     if (!(thrown instanceof RpcError)) throw thrown;
     call.errorCode = thrown.rpcCode;
     return {
       ...outgoing,
-      body: bodyOf({ jsonrpc: '2.0', id: reply.id, error: { code: guardrailDenied, message: thrown.message } }),
+      body: bodyOf({ jsonrpc: '2.0', id, error: { code: guardrailDenied, message: thrown.message } }),
     };
   }
 }

@@ -124,13 +124,16 @@ function checkedMessageOfServer(
   onQuestion: (question: JsonObject) => void,
 ): Maybe<string | null> {
   // A block of content, whose bytes are not read.
-  const given = { content: [message.params] };
+  const { jsonrpc, id, method, params, ...others } = message;
+  const given = { content: [params] };
   const sent = (changed: JsonObject): string | null => {
-    return changed === given ? null : JSON.stringify({ ...message, params: (changed.content as unknown[])[0] });
+    // Further members are not checked.
+    if (changed === given && isEmptyObject(others)) return null;
+    return JSON.stringify({ jsonrpc, id, method, params: (changed.content as unknown[])[0] });
   };
   const denied = (thrown: unknown): string => {
     const denial = denialOf(thrown, call);
-    if (message.id === undefined) return '';
+    if (id === undefined) return '';
     onQuestion(message);
     return call.id === null ? '' : denial;
   };

@@ -89,6 +89,8 @@ describe('guardrails of tools read and redact', () => {
       (word) => ({ jsonrpc: '2.0', method: 'notifications/progress', params: { progress: 1, message: word } }),
     ],
     ['an error for a question', (word) => ({ jsonrpc: '2.0', id: 'q', error: { code: -1, message: word } })],
+    ['a reply to a question that is a text', (word) => ({ jsonrpc: '2.0', id: 'q', result: word })],
+    ['a member beside a reply to a question', (word) => ({ jsonrpc: '2.0', id: 'q', result: {}, note: word })],
     ['the name of a parameter of a method', (word) => request('x/y', { [word]: 1 })],
     ['the name of a parameter beside the arguments', (word) => request('tools/call', { name: 't', arguments: {}, [word]: 1 })],
     ['a name in the metadata of a call', (word) => request('tools/call', { name: 't', _meta: { progressToken: 1, [word]: 1 } })],
@@ -175,6 +177,13 @@ describe('guardrails of tools read and redact', () => {
     const text = await post(callTool('t'));
     expect([...text.matchAll(/"data":"(\w+)"/g)].map(([, word]) => word)).toEqual(['word', 'other']);
     expect(text).toContain('"text":"fine"');
+  });
+
+  it('notices of a server, of which no member beside the parameters is sent', async () => {
+    reply = events({ method: 'notifications/message', params: { level: 'info', data: 'word' }, note: 'forbidden' });
+    const text = await post(callTool('t'));
+    expect(text).toContain('"data":"word"');
+    expect(text).not.toContain('forbidden');
   });
 
   it('questions of a server: a denied one ends the call', async () => {
