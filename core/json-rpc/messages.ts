@@ -30,6 +30,8 @@ export interface ClientMessage {
   /** Null for responses. */
   readonly method: string | null;
   readonly params: JsonObject;
+  /** Values of the headers that repeat arguments of a tool, in their order; absent: there are none. */
+  readonly repeated?: readonly string[];
 }
 
 /** A message that the gateway rejects itself. */

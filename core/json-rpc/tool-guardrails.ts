@@ -124,6 +124,7 @@ function checksOf(guard: ToolGuard, ctx: RequestContext, input: List, output: Li
       ...{ name, arguments: sent ?? {} },
       ...(inputResponses === undefined ? {} : { inputResponses }),
       ...(further === null ? {} : { others: further }),
+      ...(message.repeated === undefined ? {} : { repeated: message.repeated }),
     };
     const conclude = (changed: JsonObject): ClientMessage => (changed === body ? message : withArguments(message, changed));
     const checked = run(list, message.id, body);
@@ -187,7 +188,10 @@ function concluded({ body, denial }: Awaited<ReturnType<ToolGuard['run']>>, id: 
 }
 
 /** A check can change what it reads and nothing else of the message. It may also rename members. */
-function withArguments(message: ClientMessage, { arguments: changed, inputResponses, others }: JsonObject): ClientMessage {
+function withArguments(
+  message: ClientMessage,
+  { arguments: changed, inputResponses, others, repeated }: JsonObject,
+): ClientMessage {
   const { name, arguments: sent, inputResponses: replies, requestState, _meta } = message.params;
   const all: JsonObject = {
     ...{ name, requestState, _meta },
@@ -196,5 +200,6 @@ function withArguments(message: ClientMessage, { arguments: changed, inputRespon
     arguments: sent === undefined ? undefined : changed,
     inputResponses: replies === undefined ? undefined : inputResponses,
   };
-  return { ...message, params: Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) };
+  const params = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  return { ...message, params, ...(Array.isArray(repeated) ? { repeated } : {}) };
 }

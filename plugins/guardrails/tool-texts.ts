@@ -13,7 +13,15 @@ export function toolTexts(body: JsonObject, side: ToolSide): TextPart[] {
   const parts: TextPart[] = [];
   if (side === 'output') collect(body, [], parts, false);
   else for (const key of ['arguments', 'inputResponses', 'others']) collect(body[key], [key], parts, holdsData(key, body));
+  if (side === 'input' && Array.isArray(body.repeated)) addRepeated(body.repeated, parts);
   return parts;
+}
+
+/** Arguments that headers repeat. Like numbers, they are no further text for checks that demand a form. */
+function addRepeated(values: readonly unknown[], parts: TextPart[]): void {
+  for (const [index, value] of values.entries()) {
+    if (typeof value === 'string' && value !== '') parts.push({ text: value, path: ['repeated', index], kind: 'number' });
+  }
 }
 
 /** `path` is the path of the value. It is changed during the call, and copied for each part. `isData`: numbers and names are read. */

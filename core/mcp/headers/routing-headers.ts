@@ -1,4 +1,4 @@
-import type { InboundRequest } from '../../contract/values/http/http.ts';
+import type { HeaderList, InboundRequest } from '../../contract/values/http/http.ts';
 import { isObject } from '../../contract/values/json/json.ts';
 import { type ClientMessage, nameOf, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import { statelessRevision } from '../sessions/own-client.ts';
@@ -41,8 +41,50 @@ function requireEqual(name: string, header: string | undefined, body: unknown, i
   throw new RpcError(rpcCodes.headerMismatch, `Header mismatch: the header ${name} ${issue}`, { id });
 }
 
+/** Headers that repeat arguments of a tool, as its definition demands. */
+const argumentHeader = /^mcp-param-/;
+
+/** Returns the values of the headers that repeat arguments, which servers read like these. Undefined: there are none. */
+export function repeatedArguments(request: InboundRequest, { method }: ClientMessage): readonly string[] | undefined {
+  const values = method === 'tools/call' ? valuesOf(request, argumentHeader) : [];
+  return values.length === 0 ? undefined : values;
+}
+
+/** Returns the headers of a client that repeat parts of its message, with the values that guardrails have changed. */
+export function clientRouting(request: InboundRequest, message: ClientMessage): HeaderList {
+  const sent = request.headers;
+  // Servers with extensions name other things too, such as a task.
+  const name = repeatsName(message.method) ? nameOf(message) : null;
+  const { repeated = [] } = message;
+  const headers: HeaderList = [];
+  let at = 0;
+  for (let i = 0; i < sent.length; i += 2) {
+    const header = sent[i] as string;
+    const value = sent[i + 1] as string;
+    if (argumentHeader.test(header)) {
+      const current = repeated[at++];
+      if (current !== undefined) headers.push(header, current === decoded(value) ? value : encoded(current));
+    } else if (header === 'mcp-name') headers.push(header, name === null || name === decoded(value) ? value : encoded(name));
+    else if (header === 'mcp-method') headers.push(header, value);
+  }
+  return headers;
+}
+
+function valuesOf({ headers }: InboundRequest, named: RegExp): string[] {
+  const values: string[] = [];
+  for (let i = 0; i < headers.length; i += 2)
+    if (named.test(headers[i] as string)) values.push(decoded(headers[i + 1]) as string);
+  return values;
+}
+
+/** Returns a text as the value of a header: encoded, unless it is plain ASCII. */
+export function encoded(text: string): string {
+  const isPlain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !text.startsWith('=?');
+  return isPlain ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;
+}
+
 /** Header values that are not plain ASCII are sent as `=?base64?<text>?=`. */
 function decoded(value: string | undefined): string | undefined {
-  const encoded = value === undefined ? null : /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/.exec(value);
-  return encoded ? Buffer.from(encoded[1] as string, 'base64').toString('utf8') : value;
+  const found = value === undefined ? null : /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/.exec(value);
+  return found ? Buffer.from(found[1] as string, 'base64').toString('utf8') : value;
 }

@@ -7,9 +7,6 @@ import type { ServerSettings } from '../server/server-settings.ts';
 /** Headers of the protocol in both revisions. The session id is the gateway's own, so it is not among them. */
 const protocolHeaders: readonly string[] = ['accept', 'content-type', 'mcp-protocol-version', 'last-event-id'];
 
-/** Headers of the revision 2026-07-28 that repeat parts of the body. */
-const routingHeader = /^mcp-(method|name|param-.*)$/;
-
 export interface CallParts {
   readonly server: ServerSettings;
   /** Id of the session at the server; null if there is none. */
@@ -17,10 +14,8 @@ export interface CallParts {
   /** Revision of a session of the gateway; null: the client states it. */
   readonly revision: string | null;
   readonly body: Uint8Array | null;
-  /** True if the headers that repeat parts of the body were compared with it. Others are not sent. */
-  readonly hasRoutingHeaders: boolean;
-  /** Routing headers of the gateway's own message. */
-  readonly ownRouting: HeaderList;
+  /** Headers of the revision 2026-07-28 that repeat parts of the body. */
+  readonly routing: HeaderList;
   readonly timeouts: UpstreamTimeouts;
   readonly prefixes: readonly string[];
 }
@@ -39,7 +34,7 @@ export function configuredHeaders(ctx: RequestContext, server: ServerSettings, p
 
 /** Returns the call to the server with the client's headers that may pass. Settings of the server replace headers of the client. */
 export function upstreamCall(ctx: RequestContext, parts: CallParts): UpstreamCall {
-  const { server, sessionId, revision, body, hasRoutingHeaders, ownRouting, timeouts, prefixes } = parts;
+  const { server, sessionId, revision, body, routing, timeouts, prefixes } = parts;
   const headers = configuredHeaders(ctx, server, prefixes);
   // The stream of a session becomes a message at servers without sessions.
   const isMessageOfStream = ctx.request.method === 'GET' && body !== null;
@@ -49,12 +44,7 @@ export function upstreamCall(ctx: RequestContext, parts: CallParts): UpstreamCal
     const value = name === 'mcp-protocol-version' ? (revision ?? ctx.request.header(name)) : ctx.request.header(name);
     if (value !== undefined) headers.push(name, value);
   }
-  const sent = hasRoutingHeaders ? ctx.request.headers : [];
-  for (let i = 0; i < sent.length; i += 2) {
-    const name = sent[i] as string;
-    if (name.startsWith('mcp-') && routingHeader.test(name)) headers.push(name, sent[i + 1] as string);
-  }
-  headers.push(...ownRouting);
+  headers.push(...routing);
   if (sessionId !== null) headers.push('mcp-session-id', sessionId);
   headers.push('user-agent', 'svc-gateway');
   return {

@@ -29,7 +29,7 @@ export function refuseInSession({ ctx, server, options, parts }: Work, sessionId
   return refuseWith(async (reply) => {
     const timeoutMs = server.document.timeoutMs ?? parts.requestTimeoutMs;
     const call = upstreamCall(ctx, {
-      ...{ server, sessionId, revision: null, hasRoutingHeaders: false, ownRouting: [], prefixes: options.prefixes },
+      ...{ server, sessionId, revision: null, routing: [], prefixes: options.prefixes },
       body: Buffer.from(JSON.stringify(reply)),
       timeouts: { connectMs: parts.connectTimeoutMs, firstByteMs: timeoutMs, idleMs: timeoutMs, totalMs: timeoutMs },
     });

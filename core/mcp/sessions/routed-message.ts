@@ -1,7 +1,7 @@
 import type { HeaderList } from '../../contract/values/http/http.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { type ClientMessage, nameOf } from '../../json-rpc/messages.ts';
-import { repeatsName } from '../headers/routing-headers.ts';
+import { encoded, repeatsName } from '../headers/routing-headers.ts';
 import { ownMeta, statelessRevision } from './own-client.ts';
 
 /** Members of `_meta` that a revision without sessions requires. They belong to one of the two connections. */
@@ -25,9 +25,7 @@ export function routingHeaders(message: ClientMessage, revision: string): Header
   const { method } = message;
   const name = repeatsName(method) ? nameOf(message) : null;
   if (name === null) return ['mcp-method', String(method)];
-  const plain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(name) && !name.startsWith('=?');
-  const value = plain ? name : `=?base64?${Buffer.from(name).toString('base64')}?=`;
-  return ['mcp-method', String(method), 'mcp-name', value];
+  return ['mcp-method', String(method), 'mcp-name', encoded(name)];
 }
 
 /** Returns a message that calls another tool with other arguments. Everything else of it stays. */

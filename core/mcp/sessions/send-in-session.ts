@@ -6,7 +6,7 @@ import { messageBytesMax } from '../../json-rpc/relay-reply.ts';
 import { canRenew, renewed } from '../credentials/authorised.ts';
 import { rejectionOf } from '../credentials/token-rejection.ts';
 import type { Outgoing, Work } from '../exchange.ts';
-import { isStateless } from '../headers/routing-headers.ts';
+import { clientRouting, isStateless } from '../headers/routing-headers.ts';
 import { upstreamCall } from '../headers/upstream-call.ts';
 import { sessionNotFound } from '../refusals.ts';
 import { metaOf, prefersSession } from '../revisions/handshakes.ts';
@@ -101,12 +101,13 @@ async function send(
   meta?: JsonObject,
 ): Promise<UpstreamResponse> {
   const { ctx, server, options, parts } = work;
-  const { routed, hasRoutingHeaders } = outgoing;
+  const { routed, message, hasRoutingHeaders } = outgoing;
   const body = routed !== null && revision !== null ? routedBody(routed, revision, meta) : outgoing.body;
+  const ofClient = hasRoutingHeaders && message !== null ? clientRouting(ctx.request, message) : [];
+  const routing = routed !== null && revision !== null ? routingHeaders(routed, revision) : ofClient;
   const timeoutMs = server.document.timeoutMs ?? parts.requestTimeoutMs;
   const call = upstreamCall(ctx, {
-    ...{ server, sessionId, revision, body, hasRoutingHeaders },
-    ownRouting: routed !== null && revision !== null ? routingHeaders(routed, revision) : [],
+    ...{ server, sessionId, revision, body, routing },
     timeouts: {
       connectMs: parts.connectTimeoutMs,
       firstByteMs: timeoutMs,

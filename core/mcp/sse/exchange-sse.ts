@@ -111,7 +111,7 @@ async function once<T>(work: Work, run: Run<T>): Promise<T> {
 /** The headers of a message to the server. `revision` null: that of the client. */
 function headersOf({ ctx, server, options }: Work, revision: string | null): string[] {
   const { headers } = upstreamCall(ctx, {
-    ...{ server, sessionId: null, revision, body: null, hasRoutingHeaders: false, ownRouting: [] },
+    ...{ server, sessionId: null, revision, body: null, routing: [] },
     ...{ timeouts: { connectMs: 0, firstByteMs: 0, idleMs: 0, totalMs: 0 }, prefixes: options.prefixes },
   });
   if (options.dispatcher.outgoing.traceContext) setTraceContext(ctx, headers);

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
@@ -11,6 +11,8 @@ let gateway: SharedGateway;
 let client: Awaited<ReturnType<typeof mcpClient>>;
 let server: Server;
 let session: Record<string, string>;
+/** Guardrails that deny and redact. */
+let names: string[];
 let reply: (id: unknown, response: ServerResponse) => void;
 const received: string[] = [];
 const done = { content: [{ type: 'text', text: 'fine' }] };
@@ -57,6 +59,7 @@ beforeAll(async () => {
   const redacts = { id: 'default.regexReplace', parameters: { rule: 'secret', redactText: 'word' } };
   const form = { id: 'default.contains', parameters: { words: ['fine'], operator: 'any' } };
   const both = [await save('Denies', denies, { deny: true }), await save('Redacts', redacts, {})];
+  names = both;
   const output_guardrails = [...both, await save('Form', form, { deny: true })];
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
   await client.addServer('messages', url, { configurations: { input_guardrails: both, output_guardrails } });
@@ -230,5 +233,48 @@ describe('guardrails of tools that demand a text or a form of it', () => {
     const { text } = await client.post('strict', call, strict);
     expect(text).toContain('"method":"ping"');
     expect(text).toContain('"progress":1');
+  });
+});
+
+describe('guardrails of tools at a server without sessions', () => {
+  const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
+  const heads: IncomingHttpHeaders[] = [];
+  const stateless = createServer((incoming, response) => {
+    heads.push(incoming.headers);
+    incoming.resume().on('end', () => json({ result: { resultType: 'complete', ...done } })(9, response));
+  });
+  beforeAll(async () => {
+    await once(stateless.listen(0, '127.0.0.1'), 'listening');
+    const url = `http://127.0.0.1:${(stateless.address() as AddressInfo).port}/mcp`;
+    await client.addServer('stateless-checked', url, { configurations: { input_guardrails: names } });
+  });
+  afterAll(() => void stateless.close());
+  const send = (message: { method: string; params: JsonObject }, headers: Record<string, string>) =>
+    client.post('stateless-checked', message, {
+      ...{ 'mcp-protocol-version': '2026-07-28', 'mcp-method': message.method, ...headers },
+    });
+  const coded = (text: string) => `=?base64?${Buffer.from(text).toString('base64')}?=`;
+  const call = (value: string) => request('tools/call', { name: 't', arguments: { a: value }, _meta });
+
+  it('read and redact headers that repeat arguments', async () => {
+    for (const value of ['forbidden', coded('forbidden')]) {
+      heads.length = 0;
+      expect((await send(call('x'), { 'mcp-name': 't', 'mcp-param-a': value })).text).toContain('-32446');
+      expect(heads).toEqual([]);
+    }
+    for (const value of ['secret', coded('secret')]) {
+      await send(call('secret'), { 'mcp-name': 't', 'mcp-param-a': value, 'mcp-param-b': 'eu' });
+      expect(heads.at(-1)).toMatchObject({ 'mcp-name': 't', 'mcp-param-a': 'word', 'mcp-param-b': 'eu' });
+    }
+  });
+
+  it('redact the header that repeats the address of a resource', async () => {
+    await send(request('resources/read', { uri: 'x://secret', _meta }), { 'mcp-name': 'x://secret' });
+    expect(heads.at(-1)).toMatchObject({ 'mcp-name': 'x://word' });
+  });
+
+  it('send no headers of arguments with other methods', async () => {
+    await send(request('prompts/list', { _meta }), { 'mcp-param-a': 'forbidden' });
+    expect(heads.at(-1)).not.toHaveProperty('mcp-param-a');
   });
 });

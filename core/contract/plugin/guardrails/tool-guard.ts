@@ -24,7 +24,7 @@ export interface ToolGuard {
   compile(rule: GuardrailRule, side: ToolSide): CompiledToolGuardrail;
   /**
    * Runs guardrails of one side, and adds their results to the record. Nothing waits for asynchronous ones. `input`: a body with `name`,
-   * `arguments`, `inputResponses` and `others`. `output`: the result. Never rejects.
+   * `arguments`, `inputResponses`, `others` and `repeated`. `output`: the result. Never rejects.
    */
   run(guardrails: readonly CompiledToolGuardrail[], ctx: RequestContext, body: JsonObject): Maybe<ToolVerdict>;
   /**
