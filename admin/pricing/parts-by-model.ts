@@ -47,7 +47,7 @@ function imageCall(record: RequestRecord, counts: JsonObject): RequestRecord {
 }
 
 function partOf(record: RequestRecord, counts: JsonObject): RequestRecord {
-  const { media: _media, image: _image, ...call } = record;
+  const { media: _media, image: _image, session: _session, ...call } = record;
   return {
     ...call,
     model: String(counts.model),

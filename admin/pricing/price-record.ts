@@ -1,7 +1,8 @@
-import { type DiscardedCall, isCounted, type MediaRecord, type RequestRecord } from '../../core/contract/plugin/record/record.ts';
+import { type DiscardedCall, isCounted, type RequestRecord } from '../../core/contract/plugin/record/record.ts';
 import { totalTokens } from '../../core/contract/values/models/usage.ts';
 import { costOf } from './cost.ts';
 import { partsByModel } from './parts-by-model.ts';
+import { countsWithout, partsOfSession } from './parts-of-session.ts';
 import { type PriceHistory, priceAt } from './price-history.ts';
 import { configuredBatchRates, configuredRates, publicRates } from './rates.ts';
 import type { PricingAdjustments, PricingConfig } from './schema.ts';
@@ -34,10 +35,12 @@ export function priceRecord(record: RequestRecord, own: IntegrationPricing | nul
   if (provider === null || model === null) return { costNanoUsd: null, source: null };
   if (isFree(record) || (own?.skipsProvisioned && isProvisioned(record))) return { costNanoUsd: 0, source: null };
   const at = new Date(record.createdAt);
-  const parts = partsByModel(record);
+  const ofSession = partsOfSession(record);
+  const parts = partsByModel(ofSession.own);
   const { costNanoUsd, source } = priceOf(parts.own, { provider, model, at }, own);
   if (costNanoUsd === null) return { costNanoUsd, source: 'unknown' };
-  const further = parts.others.map((part) => {
+  const others = [...parts.others, ...ofSession.others.map((part) => ({ record: part, isExtra: false }))];
+  const further = others.map((part) => {
     const price = priceOf(part.record, { provider, model: part.record.model as string, at }, own).costNanoUsd;
     return price ?? (part.isExtra ? 0 : (priceOf(part.record, { provider, model, at }, own).costNanoUsd ?? 0));
   });
@@ -82,33 +85,10 @@ export function discardedCallsOf(record: RequestRecord): RequestRecord[] {
 
 /** Returns the record without the usage of responses that no client received. */
 export function deliveredCallOf({ discarded = [], ...record }: RequestRecord): RequestRecord {
-  const left = <Name extends TokenCount>(name: Name): number =>
-    Math.max(0, record[name] - discarded.reduce((sum, call) => sum + call[name], 0));
-  const media = record.media && discarded.reduce<MediaRecord>((rest, call) => mediaWithout(rest, call.media), record.media);
-  const tokens = {
-    inputTokens: left('inputTokens'),
-    cacheReadTokens: left('cacheReadTokens'),
-    cacheWriteTokens: left('cacheWriteTokens'),
-    outputTokens: left('outputTokens'),
-    reasoningTokens: left('reasoningTokens'),
-  };
-  const isNothing = totalTokens(tokens) === 0 && Object.values(media?.units ?? {}).every((amount) => amount === 0);
+  const counts = countsWithout(record, discarded);
+  const isNothing = totalTokens(counts) === 0 && Object.values(counts.media?.units ?? {}).every((amount) => amount === 0);
   // The provider's counts are then those of a discarded response.
-  return { ...record, ...tokens, media, rawUsage: isNothing ? null : record.rawUsage };
-}
-
-type TokenCount = 'inputTokens' | 'cacheReadTokens' | 'cacheWriteTokens' | 'outputTokens' | 'reasoningTokens';
-
-function mediaWithout(from: MediaRecord, part: MediaRecord | null | undefined): MediaRecord {
-  if (!part) return from;
-  const less = (count: number, by: number): number => Math.max(0, count - by);
-  return {
-    audioInputTokens: less(from.audioInputTokens, part.audioInputTokens),
-    audioOutputTokens: less(from.audioOutputTokens, part.audioOutputTokens),
-    imageInputTokens: less(from.imageInputTokens, part.imageInputTokens),
-    imageOutputTokens: less(from.imageOutputTokens, part.imageOutputTokens),
-    units: Object.fromEntries(Object.entries(from.units).map(([unit, amount]) => [unit, less(amount, part.units[unit] ?? 0)])),
-  };
+  return { ...record, ...counts, rawUsage: isNothing ? null : record.rawUsage };
 }
 
 interface ModelAtTime {
@@ -149,8 +129,9 @@ function ratesFor(
   return { rates: publicRates(provider, base, inputTokens, at), source: 'public', isBatch };
 }
 
-/** Returns whether the record sums up the requests of a provider's batch, and how many. */
-function resultOf({ batch }: RequestRecord): { readonly isBatch: boolean; readonly requests: number } {
+/** Returns whether the record sums up the requests of a provider's batch, and how many requests or responses of a session it covers. */
+function resultOf({ batch, session }: RequestRecord): { readonly isBatch: boolean; readonly requests: number } {
+  if (session) return { isBatch: false, requests: Math.max(1, session.responses ?? 1) };
   return batch?.part === 'result' ? { isBatch: true, requests: Math.max(1, batch.requests) } : { isBatch: false, requests: 1 };
 }
 

@@ -1,4 +1,4 @@
-import { type BatchUsagePart, sizeStarts } from '../contract/provider/batch-usage.ts';
+import { type BatchUsagePart, sizeClassOf } from '../contract/provider/batch-usage.ts';
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { statedCount, type Usage } from '../contract/values/models/usage.ts';
 
@@ -19,8 +19,7 @@ export class UsageSums {
   }
 
   add(given: string, usage: Usage): void {
-    const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
-    const sizeClass = sizeStarts.filter((start) => input > start).length;
+    const sizeClass = sizeClassOf(usage);
     // Every request of a batch has tier `batch`, so the tier does not separate the usage.
     const tier = usage.serviceTier === 'batch' ? null : usage.serviceTier;
     const keyOf = (model: string): string => JSON.stringify([model, tier, sizeClass]);

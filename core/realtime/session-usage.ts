@@ -1,8 +1,13 @@
+import type { SessionRecord } from '../contract/plugin/record/record.ts';
+import { recordedPart } from '../contract/plugin/record/recorded-usage.ts';
+import { sizeClassOf } from '../contract/provider/batch-usage.ts';
 import { isObject, isText, type JsonObject } from '../contract/values/json/json.ts';
 import { emptyUsage, statedCount, type Usage } from '../contract/values/models/usage.ts';
 
 /** Events longer than this are not parsed, because events with token counts contain no audio. */
 const eventBytesMax = 4 * 1024 * 1024;
+/** Maximum number of parts of the usage that are summed separately. Providers choose the names of service tiers. */
+const partsMax = 16;
 /** Maximum depth, and number of names and of models, of the provider's counts that are stored. */
 const rawDepthMax = 4;
 const rawNamesMax = 50;
@@ -25,6 +30,11 @@ const counted = [
 export class SessionUsage {
   readonly #read: (event: JsonObject) => Usage | null;
   #total: Usage | null = null;
+  #responses = 0;
+  /** Tier and size of the first response. */
+  #firstKind = '';
+  /** Responses of another kind than the first, by their kind. */
+  readonly #parts = new Map<string, { responses: number; readonly usage: Usage }>();
 
   constructor(read: (event: JsonObject) => Usage | null) {
     this.#read = read;
@@ -53,15 +63,36 @@ export class SessionUsage {
     return this.#total;
   }
 
+  /** Number of events with counts, and the usage of those whose price may differ from that of the first one. */
+  responses(): Pick<SessionRecord, 'responses' | 'parts'> {
+    if (this.#total === null) return {};
+    const parts = [...this.#parts.values()].map(({ responses, usage }) => recordedPart(responses, usage));
+    return { responses: this.#responses, ...(parts.length > 0 ? { parts } : {}) };
+  }
+
   #add(usage: Usage): void {
-    this.#total ??= { ...emptyUsage(), raw: {} };
-    for (const name of counted) this.#total[name] += usage[name];
-    for (const [unit, amount] of Object.entries(usage.units)) {
-      const units: Record<string, number> = { ...this.#total.units };
-      units[unit] = (units[unit] ?? 0) + amount;
-      this.#total.units = units;
-    }
+    const { serviceTier } = usage;
+    const kind = `${sizeClassOf(usage)} ${serviceTier}`;
+    if (this.#total === null) this.#firstKind = kind;
+    this.#total ??= { ...emptyUsage(), serviceTier, raw: {} };
+    this.#responses++;
+    addTo(this.#total, usage);
     if (usage.raw !== null) addCounts(this.#total.raw as JsonObject, usage.raw, rawDepthMax);
+    if (kind === this.#firstKind) return;
+    const part = this.#parts.get(kind) ?? { responses: 0, usage: { ...emptyUsage(), serviceTier } };
+    if (part.responses === 0 && this.#parts.size >= partsMax) return;
+    this.#parts.set(kind, part);
+    part.responses++;
+    addTo(part.usage, usage);
+  }
+}
+
+function addTo(sum: Usage, usage: Usage): void {
+  for (const name of counted) sum[name] += usage[name];
+  for (const [unit, amount] of Object.entries(usage.units)) {
+    const units: Record<string, number> = { ...sum.units };
+    units[unit] = (units[unit] ?? 0) + amount;
+    sum.units = units;
   }
 }
 

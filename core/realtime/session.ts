@@ -303,6 +303,7 @@ export class Session {
       messagesFromProvider: this.#provider.messages,
       closeCode: closing?.code ?? null,
       closedBy: closing?.closedBy ?? null,
+      ...this.#usage?.responses(),
     };
   }
 

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { providerDocument } from '../protocol/documents.ts';
+import type { Usage } from '../values/models/usage.ts';
 
 /**
  * Usage of a batch that a provider runs. The control plane requests it from a gateway, because only gateways open sockets to
@@ -26,7 +27,7 @@ export const batchUsagePart = v.object({
   /** Operation of the requests (`chatComplete`); null if it is unknown. */
   operation: v.nullable(v.string()),
   serviceTier: v.nullable(v.string()),
-  /** Number of `sizeStarts` that each request's input is beyond: prices may depend on it. */
+  /** Size of each request's input, of `sizeClassOf`: prices may depend on it. */
   sizeClass: count,
   requests: count,
   inputTokens: count,
@@ -54,4 +55,12 @@ export type BatchUsageReply = v.InferOutput<typeof batchUsageReply>;
 /**
  * Input token counts above which price lists have other prices. The average of one class has the price of each of its members.
  */
-export const sizeStarts = [128_000, 199_999, 200_000, 271_999, 272_000, 512_000] as const;
+const sizeStarts = [128_000, 199_999, 200_000, 271_999, 272_000, 512_000];
+
+/** Returns the number of these counts that the input of a request is beyond. */
+export function sizeClassOf({ inputTokens, cacheReadTokens, cacheWriteTokens }: InputTokens): number {
+  const input = inputTokens + cacheReadTokens + cacheWriteTokens;
+  return sizeStarts.filter((start) => input > start).length;
+}
+
+type InputTokens = Pick<Usage, 'inputTokens' | 'cacheReadTokens' | 'cacheWriteTokens'>;

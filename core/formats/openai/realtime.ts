@@ -28,7 +28,8 @@ export function realtimeUsage(event: JsonObject): Usage | null {
   if (type === endsTranscription && isObject(event.usage))
     return usageOf(event.usage, { input_audio_transcription: event.usage });
   if (typeof type !== 'string' || !endsResponse.has(type) || !isObject(response) || !isObject(response.usage)) return null;
-  return usageOf(response.usage, usageOfResponse(response)?.raw ?? response.usage);
+  const ofResponse = usageOfResponse(response);
+  return { ...usageOf(response.usage, ofResponse?.raw ?? response.usage), serviceTier: ofResponse?.serviceTier ?? null };
 }
 
 function usageOf(counts: JsonObject, raw: JsonObject): Usage {

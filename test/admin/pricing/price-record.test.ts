@@ -4,6 +4,8 @@ import { withPrice } from '../../../admin/pricing/price-history.ts';
 import { type IntegrationPricing, priceRecord } from '../../../admin/pricing/price-record.ts';
 import { pricingConfig } from '../../../admin/pricing/schema.ts';
 import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
+import { emptyUsage } from '../../../core/contract/values/models/usage.ts';
+import { SessionUsage } from '../../../core/realtime/session-usage.ts';
 import { sampleRecord } from '../../support/samples/sample-record.ts';
 
 const nothing = { inputTokens: 0, outputTokens: 0, rawUsage: null };
@@ -26,6 +28,34 @@ it('prices by size: a batch has the size of its average request', () => {
   const many = costOf(gemini({ ...usage, batch: batchOf(10) })) ?? 0;
   expect(many).toBeGreaterThan(0);
   expect(one).toBe(many * 2);
+});
+
+it('prices by size: responses of a session have their own sizes, not that of their sum', () => {
+  const of = (inputTokens: number) => ({ ...emptyUsage(), inputTokens, outputTokens: 1_000, serviceTier: null });
+  const priceOf = (...sizes: number[]): number => {
+    const session = new SessionUsage((event) => of(Number(event.usage)));
+    for (const usage of sizes) session.take(Buffer.from(JSON.stringify({ usage })));
+    const { inputTokens, outputTokens } = session.total() ?? emptyUsage();
+    const ended = { messagesFromClient: 1, messagesFromProvider: 1, closeCode: 1000, closedBy: null, ...session.responses() };
+    return costOf(gemini({ inputTokens, outputTokens, session: ended })) ?? 0;
+  };
+  const [small, large] = [priceOf(90_000), priceOf(300_000)];
+  expect(large).toBeGreaterThan((small * 300) / 90);
+  expect(priceOf(90_000, 90_000, 90_000)).toBe(3 * small);
+  expect(priceOf(90_000, 300_000, 90_000)).toBe(2 * small + large);
+  expect(priceOf(300_000, 90_000)).toBe(small + large);
+});
+
+it('prices by tier: responses of a session have the price of their own tier', () => {
+  const prices = { pay_as_you_go: { request_token: { price: 1 } } };
+  const service_tiers = { priority: { pay_as_you_go: { request_token: { price: 3 } } } };
+  const value = v.parse(pricingConfig, { ...prices, service_tiers });
+  const models = new Map([['m', { pricing: [{ from: null, value }], baseModel: null }]]);
+  const counts = { inputTokens: 100, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 };
+  const parts = [{ responses: 1, ...counts, serviceTier: 'priority' }];
+  const session = { messagesFromClient: 1, messagesFromProvider: 2, closeCode: null, closedBy: null, responses: 3, parts };
+  const record = sampleRecord({ ...nothing, model: 'm', inputTokens: 1_000, session });
+  expect(costOf(record, { adjustments: [], aliases: new Map(), models })).toBe((900 * 1 + 100 * 3) * 1_000);
 });
 
 it('saved prices of batches are not halved', () => {

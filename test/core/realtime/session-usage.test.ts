@@ -125,3 +125,38 @@ it('session usage: hostile names and depths in a provider’s counts change noth
   expect(Object.keys(usage.total()?.raw ?? {}).length).toBeLessThanOrEqual(50);
   expect(usage.total()).toMatchObject({ inputTokens: 0, outputTokens: 0 });
 });
+
+it('session usage: responses of another tier or size than the first are parts of their own', () => {
+  const usage = new SessionUsage(realtimeUsage);
+  const completed = (input_tokens: number, service_tier = 'default') => ({
+    type: 'response.completed',
+    response: { service_tier, usage: { input_tokens, output_tokens: 10 } },
+  });
+  expect(usage.responses()).toEqual({});
+  for (const event of [
+    completed(100),
+    completed(300_000),
+    completed(50, 'priority'),
+    completed(150_000),
+    completed(60, 'priority'),
+  ])
+    take(usage, event);
+  expect(usage.total()).toMatchObject({ inputTokens: 450_210, outputTokens: 50, serviceTier: null });
+  const part = { cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0, media: null };
+  expect(usage.responses()).toEqual({
+    responses: 5,
+    parts: [
+      { responses: 1, inputTokens: 300_000, outputTokens: 10, ...part },
+      { responses: 2, inputTokens: 110, outputTokens: 20, serviceTier: 'priority', ...part },
+      { responses: 1, inputTokens: 150_000, outputTokens: 10, ...part },
+    ],
+  });
+});
+
+it('session usage: a response of a single tier gives the session its tier', () => {
+  const usage = new SessionUsage(realtimeUsage);
+  const response = { service_tier: 'priority', usage: { input_tokens: 1, output_tokens: 1 } };
+  for (let i = 0; i < 2; i++) take(usage, { type: 'response.completed', response });
+  expect(usage.total()?.serviceTier).toBe('priority');
+  expect(usage.responses()).toEqual({ responses: 2 });
+});

@@ -49,15 +49,6 @@ const requestTimes = v.object({
 });
 export type RequestTimes = v.InferOutput<typeof requestTimes>;
 
-/** A WebSocket session. Counts whole messages. `requestBytes` and `replyBytes` of the record count their bytes. */
-export const sessionRecord = v.object({
-  messagesFromClient: v.number(),
-  messagesFromProvider: v.number(),
-  /** Close code of the end that closed. 1005: no code, 1006: no close frame. Null while the session is open. */
-  closeCode: v.nullable(v.number()),
-  closedBy: v.nullable(v.picklist(['client', 'provider', 'gateway'])),
-});
-
 /**
  * `circuit_open`: skipped because its circuit is open · `circuit_bypassed`: called with an open circuit, because all circuits
  * were open · `circuit_trial`: the one call after a cool-down · `cooling_down`: moved to the end after consecutive failures ·
@@ -147,6 +138,19 @@ const usageEntries = {
   /** Service tier that the provider reports for its response (`flex`, `priority`, …); absent for the default tier. */
   serviceTier: v.optional(v.string()),
 };
+
+/** A WebSocket session. Counts whole messages. `requestBytes` and `replyBytes` of the record count their bytes. */
+export const sessionRecord = v.object({
+  messagesFromClient: v.number(),
+  messagesFromProvider: v.number(),
+  /** Close code of the end that closed. 1005: no code, 1006: no close frame. Null while the session is open. */
+  closeCode: v.nullable(v.number()),
+  closedBy: v.nullable(v.picklist(['client', 'provider', 'gateway'])),
+  /** Number of events that stated usage; absent if there was none. */
+  responses: v.optional(count),
+  /** Usage of responses with another service tier or size than the first, whose price may differ. The usage of the record includes it. */
+  parts: v.optional(v.array(v.object({ responses: count, ...usageEntries }))),
+});
 
 /** The call whose reply a cached one repeats. */
 const savedCall = v.object({
@@ -286,6 +290,7 @@ export type EarlierRecord = v.InferInput<typeof requestRecord>;
 export type AttemptRecord = v.InferOutput<typeof attemptRecord>;
 export type SdkRecord = v.InferOutput<typeof sdkRecord>;
 export type SessionRecord = v.InferOutput<typeof sessionRecord>;
+export type SessionPart = NonNullable<SessionRecord['parts']>[number];
 
 /** A record without a caller, a provider and usage. Callers replace the known fields. */
 export const emptyRecord: Omit<RequestRecord, 'id' | 'traceId' | 'createdAt'> = {

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../values/json/json.ts';
-import { noUnits, type Usage } from '../../values/models/usage.ts';
+import { emptyUsage, noUnits, type Usage } from '../../values/models/usage.ts';
 import type { RequestContext } from '../context.ts';
 import { imageParams } from '../requests/sent-params.ts';
-import type { ImageRecord, MediaRecord, SavedCall } from './record.ts';
+import type { ImageRecord, MediaRecord, SavedCall, SessionPart } from './record.ts';
 
 /** Returns the usage of a call as records have it. All counts are 0 while it is unknown. */
 export function recordedUsage(
@@ -11,15 +11,21 @@ export function recordedUsage(
 ): Omit<SavedCall, 'provider' | 'providerSlug' | 'model'> {
   const { usage } = ctx;
   return {
-    inputTokens: usage?.inputTokens ?? 0,
-    cacheReadTokens: usage?.cacheReadTokens ?? 0,
-    cacheWriteTokens: usage?.cacheWriteTokens ?? 0,
-    outputTokens: usage?.outputTokens ?? 0,
-    reasoningTokens: usage?.reasoningTokens ?? 0,
+    ...countsOf(usage ?? emptyUsage()),
     media: usage ? mediaOf(usage) : null,
     image: usage?.units.generated_images === undefined ? undefined : imageOf(imageParams(ctx, targetPath)),
     serviceTier: usage?.serviceTier || undefined,
   };
+}
+
+/** Returns the usage of some responses of a session as its record has it. */
+export function recordedPart(responses: number, usage: Usage): SessionPart {
+  const tier = usage.serviceTier === null ? {} : { serviceTier: usage.serviceTier };
+  return { responses, ...countsOf(usage), media: mediaOf(usage), ...tier };
+}
+
+function countsOf({ inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens }: Usage) {
+  return { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens };
 }
 
 /** Null for text alone, which is the usual case. */
