@@ -6,7 +6,7 @@ import { interactionsPassed } from '../formats/gemini/interactions-usage.ts';
 import { usageOf as geminiUsage } from '../formats/gemini/usage.ts';
 import { mediaUsage, unitUsage } from '../formats/media/media-usage.ts';
 import { chatUsage } from '../formats/openai/chat-usage.ts';
-import { responsesUsage } from '../formats/openai/responses.ts';
+import { responsesUsage, usageOfResponse } from '../formats/openai/responses.ts';
 import { eventStream } from './bedrock/event-stream.ts';
 import { bedrockPassed } from './bedrock/passed-usage.ts';
 import { coherePassed } from './cohere/passed-usage.ts';
@@ -63,6 +63,7 @@ export const passedUsage: PassedUsage = {
   locations: Object.assign({}, ...formats.map(({ locations }) => locations)) as Locations,
   bare: new Set(formats.flatMap(({ bare = [] }) => bare)),
   read,
+  countsOfResponse: (response) => usageOfResponse(response)?.raw ?? null,
   readHeaders(headers) {
     for (const { readHeaders } of formats) {
       const counts = readHeaders?.(headers);

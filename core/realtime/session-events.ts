@@ -22,7 +22,7 @@ export function sessionReader(
       if (response.model !== stated) ctx.otherModel = response.model;
     }
     if (own && !isObject(event.usageMetadata)) return own(event);
-    const counts = [event.usageMetadata, event.usage, response.usage].find(isObject);
+    const counts = [event.usageMetadata, format.countsOfResponse(response), event.usage].find(isObject);
     return counts ? format.read(counts, response.service_tier) : null;
   };
 }

@@ -4,8 +4,6 @@ import { sizeClassOf } from '../contract/provider/batch-usage.ts';
 import { isObject, isText, type JsonObject } from '../contract/values/json/json.ts';
 import { emptyUsage, statedCount, type Usage } from '../contract/values/models/usage.ts';
 
-/** Events longer than this are not parsed, because events with token counts contain no audio. */
-const eventBytesMax = 4 * 1024 * 1024;
 /** Maximum number of parts of the usage that are summed separately. Providers choose the names of service tiers. */
 const partsMax = 16;
 /** Maximum depth, and number of names and of models, of the provider's counts that are stored. */
@@ -42,7 +40,6 @@ export class SessionUsage {
 
   /** Reads the usage of one text message of the provider. Returns true if it counted something. Ignores text that is not JSON. */
   take(message: Uint8Array): boolean {
-    if (message.length > eventBytesMax) return false;
     const text = Buffer.from(message.buffer, message.byteOffset, message.byteLength);
     // Inside a JSON string the quotes would be escaped. Gemini's field is `usageMetadata`.
     if (!text.includes('"usage')) return false;

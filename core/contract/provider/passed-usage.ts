@@ -17,6 +17,8 @@ export interface PassedUsage {
    * earlier ones. `serviceTier` is the tier in the reply. Null for counts of no known format.
    */
   read(counts: JsonObject, serviceTier: unknown): Usage | null;
+  /** Returns the `usage` of a response of OpenAI, with the counts of tools and images that stand beside it, or null. */
+  countsOfResponse(response: JsonObject): JsonObject | null;
   /** Returns the counts in the headers of a reply, or null. */
   readHeaders(headers: HeaderList): JsonObject | null;
   /** For binary replies: a reader of the JSON events in them. */

@@ -1,5 +1,8 @@
 import { expect, it } from 'vitest';
+import type { RequestContext } from '../../../core/contract/plugin/context.ts';
 import { realtimeUsage } from '../../../core/formats/openai/realtime.ts';
+import { passedUsage } from '../../../core/providers/passed-usage.ts';
+import { sessionReader } from '../../../core/realtime/session-events.ts';
 import { SessionUsage } from '../../../core/realtime/session-usage.ts';
 
 const take = (usage: SessionUsage, event: object) => usage.take(Buffer.from(JSON.stringify(event)));
@@ -159,4 +162,30 @@ it('session usage: a response of a single tier gives the session its tier', () =
   for (let i = 0; i < 2; i++) take(usage, { type: 'response.completed', response });
   expect(usage.total()?.serviceTier).toBe('priority');
   expect(usage.responses()).toEqual({ responses: 2 });
+});
+
+it('session usage: an event with images of several megabytes counts', () => {
+  const usage = new SessionUsage(realtimeUsage);
+  const output = [{ type: 'image_generation_call', result: 'A'.repeat(5 * 1024 * 1024) }];
+  take(usage, { type: 'response.completed', response: { output, usage: { input_tokens: 7, output_tokens: 3 } } });
+  expect(usage.total()).toMatchObject({ inputTokens: 7, outputTokens: 3 });
+});
+
+it('session usage: counts of tools and images beside the usage of a response count on every path', () => {
+  const ctx = { model: 'm' } as RequestContext;
+  const usage = new SessionUsage(sessionReader(ctx, null, passedUsage));
+  const response = {
+    ...{ usage: { input_tokens: 100, output_tokens: 5 }, service_tier: 'flex' },
+    tool_usage: { web_search: { num_requests: 2 }, image_gen: { input_tokens: 3, output_tokens: 4 } },
+    tools: [{ type: 'image_generation', model: 'artist' }],
+    output: [{ type: 'image_generation_call', svg_usage: { model: 'author', input_tokens: 1, output_tokens: 2 } }],
+  };
+  take(usage, { type: 'response.completed', response });
+  expect(usage.total()).toMatchObject({
+    serviceTier: 'flex',
+    raw: {
+      tool_usage: { web_search: { num_requests: 2 }, image_gen: [{ model: 'artist', input_tokens: 3, output_tokens: 4 }] },
+      svg_usage: [{ model: 'author', input_tokens: 1, output_tokens: 2 }],
+    },
+  });
 });
