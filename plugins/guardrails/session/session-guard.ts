@@ -83,6 +83,8 @@ export class SessionGuard {
     if (spoken !== null) return this.#endIfDenied(this.#judge(ctx, this.#input, { texts: [spoken] }), event, 'before');
     if (event?.type === 'response.done') return this.#endResponse(ctx, message, event);
     if (this.#output.first.length === 0) return undefined;
+    // Clients wait for the items that they created or retrieved before they ask for the next response.
+    if (this.#held.length === 0 && isItemOfModel(event)) return this.#judgeError(ctx, event);
     if (!isOfResponse(event)) return isOfSession(event) ? undefined : this.#judgeError(ctx, event);
     this.#hold(message, event);
     this.#texts.add(event === null ? null : responseIdOf(event), event);
@@ -91,7 +93,7 @@ export class SessionGuard {
     return after(judged, (decision) => decision ?? { forward: this.#release() });
   }
 
-  /** Errors, and events of unknown types, are sent at once. */
+  /** Errors, items outside of responses, and events of unknown types are sent at once. */
   #judgeError(ctx: RequestContext, event: JsonObject | null): Maybe<SessionDecision | undefined> {
     const content = event === null ? 'nothing' : contentOfProvider(event);
     return this.#endIfDenied(this.#judge(ctx, this.#ofErrors, content), event, 'after');
@@ -190,12 +192,14 @@ function listsOf(
 /** Returns true for events with texts or audio of a response that is being produced, and for messages that are not events. */
 function isOfResponse(event: JsonObject | null): boolean {
   if (event === null) return true;
-  const type = typeof event.type === 'string' ? event.type : '';
-  if (type.startsWith('response.')) return true;
-  // Items of the user are repeated to the client, also without a response.
-  return (
-    type.startsWith('conversation.item.') && isObject(event.item) && event.item.role !== 'user' && event.item.role !== 'system'
-  );
+  return String(event.type).startsWith('response.') || isItemOfModel(event);
+}
+
+/** Returns true for events of an item that the model may have written. Other items repeat what the client sent. */
+function isItemOfModel(event: JsonObject | null): boolean {
+  if (event === null || !String(event.type).startsWith('conversation.item.') || !isObject(event.item)) return false;
+  const { role, type } = event.item;
+  return role !== 'user' && role !== 'system' && type !== 'function_call_output' && type !== 'mcp_approval_response';
 }
 
 /** Returns true for events of the session itself and of what the user said. They repeat what the client sent. */

@@ -120,7 +120,35 @@ describe('guardrails of a realtime session', () => {
     client.socket.close(1000);
   });
 
+  it('do not hold items that the client created or retrieved until a response ends', async () => {
+    const { client, session } = await open({ output_guardrails: [secret()] });
+    const output = { type: 'function_call_output', id: 'o', call_id: 'c', output: '{"temperature":20}' };
+    const said = { type: 'message', id: 'm', role: 'assistant', content: [{ type: 'output_text', text: 'earlier' }] };
+    const [added, restored, retrieved] = [
+      { type: 'conversation.item.added', previous_item_id: null, item: output },
+      { type: 'conversation.item.added', previous_item_id: 'o', item: said },
+      { type: 'conversation.item.retrieved', item: said },
+    ];
+    for (const event of [added, restored, retrieved]) session.socket.send(JSON.stringify(event));
+    await client.received(3);
+    for (const event of [delta('fine'), restored, added]) session.socket.send(JSON.stringify(event));
+    await client.received(4);
+    session.socket.send(JSON.stringify(done('fine')));
+    await client.received(7);
+    expect(parsed(client.messages)).toEqual([added, restored, retrieved, added, delta('fine'), restored, done('fine')]);
+    client.socket.close(1000);
+  });
+
   it.each<[string, JsonObject[]]>([
+    [
+      'in an item that the client retrieves',
+      [
+        {
+          type: 'conversation.item.retrieved',
+          item: { type: 'message', role: 'assistant', content: [{ type: 'output_audio', transcript: 'a secret' }] },
+        },
+      ],
+    ],
     ['in its text', [delta('a sec'), delta('ret'), done('a secret')]],
     [
       'in its transcript',
