@@ -3,13 +3,14 @@ import { isObject, isText, type JsonObject } from '../../contract/values/json/js
 import { badParam } from '../../formats/bad-param.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import type { ChatExtra } from './request.ts';
+import { sentName } from './tool-names.ts';
 
 /** Parts of the chat format, which clients of the gateway may use in Messages turns. */
 const chatParts: ReadonlySet<unknown> = new Set(['image_url', 'input_audio', 'file', 'refusal', 'video_url']);
 
 /**
  * Converts the content of a Messages turn (text, or blocks) to chat content parts. Chat parts are passed unchanged. A summary of
- * an earlier conversation (`compaction`) becomes text. Every other block is left out and reported, because only Anthropic can
+ * an earlier conversation (`compaction`) and the name of a tool that a search found (`tool_reference`) become text. Every other block is left out and reported, because only Anthropic can
  * read it (its own tools, files of its store, sealed reasoning). Throws `bad_request` naming the block whose source cannot be
  * carried over.
  */
@@ -44,6 +45,11 @@ function partsOfBlock(block: JsonObject, path: string, call: OperationCall, unde
       if (typeof block.content !== 'string' || block.content === '') return [];
       noteOnce(call.adapted, 'messages.compaction');
       return [{ type: 'text', text: block.content }];
+    case 'tool_reference':
+      // Claude Code's ToolSearch returns nothing else. A model that gets an empty result searches again.
+      if (!isText(block.tool_name)) return [];
+      noteOnce(call.adapted, 'messages.tool_reference');
+      return [{ type: 'text', text: `The tool ${String(sentName(block.tool_name, call))} can be called now.` }];
     default:
       if (chatParts.has(block.type)) return [block];
       noteOnce(call.dropped, `messages.${String(block.type)}`);

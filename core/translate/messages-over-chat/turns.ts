@@ -15,16 +15,21 @@ export function toChatMessages(params: JsonObject, call: OperationCall, understa
   if (!Array.isArray(turns)) throw badParam('messages', 'a list of messages is required');
   const toContent = (content: unknown, path: string): unknown => contentOf(partsOfBlocks(content, path, call, understands));
   const system = toContent(withoutBillingLine(params.system, call), 'system');
-  const messages: JsonObject[] = system === '' ? [] : [{ role: 'system', content: system }];
+  const messages: JsonObject[] = systemMessages(system);
   for (const [index, turn] of turns.entries()) {
     const path = `messages[${index}]`;
     if (!isObject(turn)) throw badParam(path, 'a message must be an object');
     if (turn.role === 'user') messages.push(...userMessages(turn, path, call, understands));
     else if (turn.role === 'assistant') messages.push(assistantMessage(turn, path, call, understands));
-    else if (turn.role === 'system') messages.push({ role: 'system', content: toContent(turn.content, `${path}.content`) });
+    else if (turn.role === 'system') messages.push(...systemMessages(toContent(turn.content, `${path}.content`)));
     else throw badParam(`${path}.role`, 'user, assistant or system is expected');
   }
   return messages;
+}
+
+/** Returns no message for an empty text: a turn may have only blocks that are left out, such as `tool_addition`. */
+function systemMessages(content: unknown): JsonObject[] {
+  return content === '' ? [] : [{ role: 'system', content }];
 }
 
 /**
