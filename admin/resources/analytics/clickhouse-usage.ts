@@ -93,7 +93,7 @@ export function clickhouseUsage(clickhouse: ClickHouse, em: EntityManager): Usag
           sum(input_tokens + output_tokens) as tokens, toUnixTimestamp64Milli(max(created_at)) as last_at
         from ${recordsFrom} where ${text.where} group by value`;
       const rows = await clickhouse.query<MetadataRow & { total: number }>(
-        `select *, count() over () as total from (${counted}) order by ${metadataOrders[page.orderBy]} ${page.order}, value
+        `select *, count() over () as total from (${counted}) order by ${metadataOrders[page.orderBy]} ${page.order} nulls last, value
          limit ${text.value('UInt64', page.limit)} offset ${text.value('UInt64', page.offset)}`,
         text.parameters,
       );

@@ -7,7 +7,8 @@ export const metadataOrders = {
   requests: 'requests',
   cost: 'cost_nano',
   total_tokens: 'tokens',
-  avg_tokens: 'tokens / requests',
+  // Tokens of a response that no client received count under its model, without a request.
+  avg_tokens: 'tokens / nullif(requests, 0)',
   last_seen: 'last_at',
 } as const;
 export type MetadataOrder = keyof typeof metadataOrders;
@@ -37,13 +38,13 @@ export async function readMetadataGroups(
        from (select distinct value, workspace_id, trace_id from used) u
        join feedbacks f on f.organisation_id = ? and f.workspace_id = u.workspace_id and f.trace_id = u.trace_id group by 1),
      counted as (
-       select u.value, count(*)::float8 as requests, sum(u.cost_nano)::float8 as cost_nano, sum(u.tokens)::float8 as tokens,
+       select u.value, sum(u.requests)::float8 as requests, sum(u.cost_nano)::float8 as cost_nano, sum(u.tokens)::float8 as tokens,
          max(u.created_at) as last_at,
-         count(*) filter (where exists (select from feedbacks f where f.organisation_id = ?
-           and f.workspace_id = u.workspace_id and f.trace_id = u.trace_id))::float8 as rated
-       from used u group by 1)
+         coalesce(sum(u.requests) filter (where exists (select from feedbacks f where f.organisation_id = ?
+           and f.workspace_id = u.workspace_id and f.trace_id = u.trace_id)), 0)::float8 as rated
+       from used u group by 1 having sum(u.requests) > 0 or sum(u.cost_nano) > 0 or sum(u.tokens) > 0)
      select c.*, coalesce(r.points / nullif(r.weight, 0), 0)::float8 as feedback, count(*) over ()::float8 as total
-     from counted c left join rated r using (value) order by ${metadataOrders[page.orderBy]} ${page.order}, c.value
+     from counted c left join rated r using (value) order by ${metadataOrders[page.orderBy]} ${page.order} nulls last, c.value
      limit ? offset ?`,
     [...[key, ...values, key, selection.organisationId, selection.organisationId], ...[page.limit, page.offset]],
   );

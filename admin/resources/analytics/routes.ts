@@ -7,7 +7,7 @@ import { pageOf } from '../../http/request/schemas.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
 import { apiKeys } from '../api-keys/entity.ts';
 import { workspaces } from '../workspaces/entity.ts';
-import { cacheSummary, graphs, nanoPerCent } from './graphs.ts';
+import { cacheSummary, graphs, nanoPerCent, ratio } from './graphs.ts';
 import { columnsOf, type Group, type GroupBy, groupings } from './groups.ts';
 import { type MetadataOrder, type MetadataRow, metadataOrders } from './metadata-groups.ts';
 import { rangeOf } from './range.ts';
@@ -153,7 +153,7 @@ function toMetadataGroup(row: MetadataRow) {
     metadata_value: row.value,
     requests: row.requests,
     cost: row.cost_nano / nanoPerCent,
-    avg_tokens: row.tokens / row.requests,
+    avg_tokens: ratio(row.tokens, row.requests),
     avg_weighted_feedback: row.feedback,
     requests_with_feedback: row.rated,
     last_seen: new Date(row.last_at).toISOString(),

@@ -29,7 +29,7 @@ describe.each(databases)('tokens and cost of responses that no client received, 
     const { organisationId, workspaceId } = plane;
     const usage = { ...none, inputTokens: 1_500, outputTokens: 1_100, media: null, rawUsage: null };
     const record = sampleRecord({
-      ...{ organisationId, workspaceId, createdAt: new Date(nowMs).toISOString(), metadata: { team: 'a' } },
+      ...{ organisationId, workspaceId, createdAt: new Date(nowMs).toISOString(), metadata: { team: 'a' }, traceId: 'rated' },
       ...{ ...cheap, ...usage, outcome: 'success', cacheStatus: null, discarded: [dear] },
     });
     expect((await plane.internal('POST', '/records', [record])).body).toMatchObject({ inserted: 1, rejected: [] });
@@ -57,6 +57,20 @@ describe.each(databases)('tokens and cost of responses that no client received, 
     expect(body.summary.total).toBeCloseTo(9.009, 6);
     const requests = await plane.ask('GET', `/analytics/graphs/requests?${span}`);
     expect(requests.body.summary.total).toBe(1);
+  });
+
+  it('count without a request in groups of metadata', async () => {
+    const feedback = { key: plane.workspaceKey, body: { trace_id: 'rated', value: 5 } };
+    expect((await plane.ask('POST', '/feedback', feedback)).status).toBe(200);
+    const groups = async (more: string) => {
+      const { status, body } = await plane.ask('GET', `/analytics/groups/metadata/team?${span}&order_by=avg_tokens${more}`);
+      expect(status).toBe(200);
+      return body.data;
+    };
+    const shared = { metadata_value: 'a', avg_weighted_feedback: 5 };
+    const whole = [{ ...shared, requests: 1, avg_tokens: 2_600, requests_with_feedback: 1 }];
+    expect(await groups('')).toMatchObject(whole);
+    expect(await groups('&ai_model=gpt-4')).toMatchObject([{ ...shared, requests: 0, avg_tokens: 0, requests_with_feedback: 0 }]);
   });
 
   it('stay the same when roll-ups are written again', async () => {
