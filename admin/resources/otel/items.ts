@@ -29,25 +29,32 @@ const nano = v.pipe(
   v.transform((given) => Number(given) / 1e6),
   v.finite(),
 );
-const anyText = v.optional(v.string(), '');
+// JSON of protobuf may have null for the default of any field.
+const anyText = v.nullish(v.string(), '');
+/** Null if it is empty or consists of zeros. */
+const parentId = v.pipe(
+  anyText,
+  v.toLowerCase(),
+  v.transform((id) => (/^0*$/.test(id) ? null : id)),
+);
 
 const span = v.object({
   traceId: hex(32),
   spanId: hex(16),
-  parentSpanId: anyText,
+  parentSpanId: parentId,
   name: anyText,
   startTimeUnixNano: nano,
   endTimeUnixNano: nano,
   attributes: v.optional(v.unknown()),
-  status: v.optional(v.object({ code: v.optional(v.union([v.number(), v.string()])), message: anyText })),
+  status: v.nullish(v.object({ code: v.nullish(v.union([v.number(), v.string()])), message: anyText })),
 });
 
 const logRecord = v.object({
   traceId: hex(32),
   spanId: hex(16),
-  timeUnixNano: v.optional(nano, 0),
-  observedTimeUnixNano: v.optional(nano, 0),
-  severityNumber: v.optional(v.number(), 0),
+  timeUnixNano: v.nullish(nano, 0),
+  observedTimeUnixNano: v.nullish(nano, 0),
+  severityNumber: v.nullish(v.number(), 0),
   attributes: v.optional(v.unknown()),
 });
 
@@ -110,7 +117,7 @@ function readSpan(given: unknown, around: Around): OtlpItem | null {
   const { traceId, spanId, parentSpanId, name, startTimeUnixNano: startMs, endTimeUnixNano: endMs, status } = parsed.output;
   const isError = status?.code === 2 || status?.code === 'STATUS_CODE_ERROR';
   return {
-    ...{ traceId, spanId, parentSpanId: parentSpanId || null, name: name || null, startMs, endMs, isError },
+    ...{ traceId, spanId, parentSpanId, name: name || null, startMs, endMs, isError },
     errorMessage: isError ? (status?.message ?? null) : null,
     attributes: attributesIn(given),
     ...around,

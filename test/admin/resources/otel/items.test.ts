@@ -12,7 +12,24 @@ const span = (spanId: string, parentSpanId = '') => ({
 });
 const read = (spans: object[]) => itemsOf('traces', { resourceSpans: [{ scopeSpans: [{ spans }] }] }) as OtlpItem[];
 
+describe('spans as JSON', () => {
+  it('may have null for fields that are not set', () => {
+    const [item] = read([{ ...span(idOf(1)), parentSpanId: null, name: null, status: { code: 2, message: null } }]);
+    expect(item).toMatchObject({ parentSpanId: null, name: null, isError: true });
+    expect(read([{ ...span(idOf(1)), status: null }])).toMatchObject([{ isError: false }]);
+  });
+
+  it('have no parent if its id consists of zeros', () => {
+    expect(read([span(idOf(1), '0'.repeat(16))])).toMatchObject([{ parentSpanId: null }]);
+  });
+});
+
 describe('the spans inside a span', () => {
+  it('are found if ids have capital letters', () => {
+    const spans = read([span('ABCDEF0000000001'), span('ABCDEF0000000002', 'ABCDEF0000000001')]);
+    expect(spansInsideOf(spans)(spans[0] as OtlpItem)).toEqual(['abcdef0000000002']);
+  });
+
   it('are those at any depth, also if spans are their own parents, and at most 32', () => {
     const [root, ...others] = read([
       span(idOf(1), idOf(3)),
