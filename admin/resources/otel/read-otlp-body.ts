@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { HonoRequest } from 'hono';
+import { isBounded, isStorable, storableValue } from '../../../core/contract/values/json/storable-json.ts';
 import { unmarkedTextOf } from '../../../core/contract/values/text/utf8.ts';
 import type { Signal } from '../../../core/telemetry/otlp/messages.ts';
 import { decodeProtobufRequest } from '../../../core/telemetry/otlp/protobuf.ts';
@@ -33,7 +34,7 @@ export function readOtlpBody(signal: Signal): (request: HonoRequest) => Promise<
     if (!/^application\/json\s*(?:;|$)/i.test(contentType)) {
       throw invalid('content-type: expected application/json or application/x-protobuf');
     }
-    return parseStrictJson(decoded(bytes));
+    return parseJson(decoded(bytes));
   };
 }
 
@@ -47,6 +48,21 @@ async function decompressed(bytes: Uint8Array, encoding: string): Promise<Uint8A
     const message = `body: larger than ${unzippedBytesMax} bytes after decompression`;
     throw new AdminError('AB01', message, [message], 413);
   }
+}
+
+/**
+ * Exporters cut texts within a character and send batches with more keys than a write of an admin has, so both are accepted as in protobuf.
+ * Throws AB01 with the position of an error.
+ */
+function parseJson(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return parseStrictJson(text);
+  }
+  if (isStorable(value)) return value;
+  return isBounded(value) ? storableValue(value) : parseStrictJson(text);
 }
 
 function decoded(bytes: Uint8Array): string {

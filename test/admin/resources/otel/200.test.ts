@@ -234,6 +234,22 @@ describe.each(ruleDatabases)('OTLP of clients, on %s', (database) => {
     expect(log?.metrics).toMatchObject({ ai_model: 'gpt\ufffd-4o' });
   });
 
+  it('JSON is stored if exporters cut a text within a character or send more than 50,000 keys', async () => {
+    const span = spanOf();
+    span.attributes.push(attribute('gen_ai.system', 'half a \ud83d'), attribute('input.value', 'a \u0000'));
+    const others = Array.from({ length: 2_500 }, () => spanOf({ attributes: spanOf().attributes.slice(0, 2) }));
+    const body = gzipSync(JSON.stringify(tracesOf(span, ...others)));
+    const reply = await post('/otel/v1/traces', body, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+    expect([reply.status, await reply.json()]).toEqual([200, {}]);
+    expect(await logOf(span.traceId)).toHaveLength(1);
+  });
+
+  it('JSON that is nested too deeply is refused with the position', async () => {
+    const body = `{"resourceSpans":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+    const reply = await post('/otel/v1/traces', body, { 'content-type': 'application/json' });
+    expect([reply.status, await reply.text()]).toEqual([400, expect.stringContaining('nested deeper than 64')]);
+  });
+
   describe('log records with a model', () => {
     const logOfSpan = ({ traceId, spanId, attributes }: ReturnType<typeof spanOf>) => {
       const logRecords = [{ traceId, spanId, timeUnixNano: nano(Date.now()), severityNumber: 9, attributes }];
