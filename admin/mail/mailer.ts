@@ -21,8 +21,10 @@ export interface Mailer {
 /** Maximum time in milliseconds of each step of the mail server. */
 const stepMs = 10_000;
 const closeMs = 5_000;
-/** A larger number of mails in transit means that the mail server does not respond. */
-const underWayMax = 200;
+/** Mail servers refuse more connections of one client, and the mails on them would be lost. */
+const connectionsMax = 3;
+/** Mails have about 1 kB. A round of rotation notices may have a thousand. */
+const underWayMax = 5_000;
 
 /** Returns the mailer of `SMTP_URL`. Without a mail server no mail is sent. Replies contain the links as well. */
 export async function createMailer(settings: Pick<Settings, 'smtpUrl' | 'smtpFrom'>, log: Log): Promise<Mailer> {
@@ -65,6 +67,8 @@ function optionsOf(url: URL) {
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port === '' ? (secure ? 465 : 587) : Number(url.port),
     secure,
+    pool: true as const,
+    maxConnections: connectionsMax,
     requireTLS: user !== '' && !local,
     ...(user === '' ? {} : { auth: { user, pass: decodeURIComponent(url.password) } }),
     connectionTimeout: stepMs,

@@ -1,5 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createMailer } from '../../../admin/mail/mailer.ts';
 import { type FakeMailServer, type Letter, startFakeMailServer } from '../../support/fakes/fake-mail-server.ts';
+import { newMemoryLog } from '../../support/fakes/memory-log.ts';
 import { until } from '../../support/until.ts';
 import { accept, newPerson, tokenOf } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
@@ -50,6 +52,19 @@ describe('mail', () => {
     expect(server.lettersTo('stranger@example.com')).toEqual([]);
     for (let i = 0; i < 4; i++) await forgot(person.email);
     expect((await forgot(person.email)).status).toBe(429);
+  });
+
+  it('arrives if many are sent at once, over few connections', async () => {
+    const many = await startFakeMailServer();
+    const log = newMemoryLog();
+    const settings = { smtpUrl: `smtp://127.0.0.1:${many.port}`, smtpFrom: 'gateway@example.com' };
+    const mailer = await createMailer(settings, log);
+    for (let n = 0; n < 400; n++) mailer.send({ to: `user-${n}@example.com`, subject: 'Rotate', text: 'Rotate the key.' });
+    await until(() => many.letters.length === 400);
+    expect(many.connectionsPeak).toBeLessThanOrEqual(3);
+    expect(log.lines.filter(({ level }) => level === 'error')).toEqual([]);
+    await mailer.close();
+    await many.close();
   });
 
   it('does not delay a reply if the mail server rejects it, and the log has the failure', async () => {

@@ -13,6 +13,8 @@ export interface Letter {
 export interface FakeMailServer {
   readonly port: number;
   readonly letters: readonly Letter[];
+  /** The largest number of connections at the same time. */
+  readonly connectionsPeak: number;
   lettersTo(address: string): Letter[];
   /** Waits for the letter with this number, counted from 1, to an address. */
   arrived(address: string, number?: number): Promise<Letter>;
@@ -22,12 +24,17 @@ export interface FakeMailServer {
 /** Starts a mail server that accepts every letter, with or without the user `us@er` and the password `pa:ss`. */
 export async function startFakeMailServer(): Promise<FakeMailServer> {
   const letters: Letter[] = [];
+  let connectionsPeak = 0;
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
     allowInsecureAuth: true,
     onAuth: ({ username, password }, _session, done) =>
       done(username === 'us@er' && password === 'pa:ss' ? null : new Error('no'), { user: username }),
+    onConnect(_session, done) {
+      connectionsPeak = Math.max(connectionsPeak, server.connections.size);
+      done();
+    },
     onData(stream, session, done) {
       const chunks: Buffer[] = [];
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -47,6 +54,9 @@ export async function startFakeMailServer(): Promise<FakeMailServer> {
   return {
     port: (server.server.address() as AddressInfo).port,
     letters,
+    get connectionsPeak() {
+      return connectionsPeak;
+    },
     lettersTo,
     arrived: async (address, number = 1) => {
       await until(() => lettersTo(address).length >= number, { what: `letter ${number} to ${address}` });
