@@ -107,7 +107,9 @@ describe.each(databases)('partitions by day, on %s', (name) => {
     const at = startMs + 30 * dayMs;
     await createDayPartitions(em(), 'request_records', at, 1);
     const [old, young] = await storeAt(at, at + dayMs);
-    expect(await dropPartitionsBefore(em(), 'request_records', new Date(at + dayMs + 1))).toBeGreaterThan(0);
+    // It gives way to jobs that hold the table, and the job that calls it repeats it.
+    const drop = () => dropPartitionsBefore(em(), 'request_records', new Date(at + dayMs + 1));
+    expect(await until(drop, { what: 'a lock of the table' })).toBeGreaterThan(0);
     expect([await tableOf(old?.id ?? ''), await tableOf(young?.id ?? '')]).toEqual([undefined, 'request_records_20310201']);
     const [late] = await storeAt(at + 1);
     expect(await tableOf(late?.id ?? '')).toBe('request_records_rest');
