@@ -3,6 +3,7 @@ import { ruleOfSaved } from '../contract/plugin/guardrails/guardrail-config.ts';
 import type { CompiledToolGuardrail, ToolGuard, ToolSide } from '../contract/plugin/guardrails/tool-guard.ts';
 import type { GuardrailDocument, WorkspaceDocument } from '../contract/protocol/documents.ts';
 import type { McpServerDocument } from '../contract/protocol/mcp/mcp.ts';
+import { metaOfProtocol } from '../contract/protocol/mcp/mcp-meta.ts';
 import { isEmptyObject, isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { isPromise, type Maybe } from '../contract/values/maybe.ts';
 import { loadToolGuardrails, type OpenGuardrail } from '../pipeline/plan/saved-guardrails.ts';
@@ -162,14 +163,10 @@ function furtherParams({ params }: ClientMessage): JsonObject | null {
   return meta === null ? others : { ...others, _meta: meta };
 }
 
-/** Members of `_meta` that the protocol and tracing define: revision, client, token of progress. */
-const ofProtocol =
-  /^(?:io\.modelcontextprotocol\/(?:protocolVersion|clientInfo|clientCapabilities|logLevel|related-task|subscriptionId)|progressToken|traceparent|tracestate|baggage)$/;
-
 /** The members of `_meta` that are not those of the protocol, or `_meta` itself if it is no object; null: there are none. */
 function ownMeta(meta: unknown): unknown {
   if (!isObject(meta)) return meta ?? null;
-  const own = Object.entries(meta).filter(([name]) => !ofProtocol.test(name));
+  const own = Object.entries(meta).filter(([name]) => !metaOfProtocol.test(name));
   return own.length === 0 ? null : Object.fromEntries(own);
 }
 
@@ -177,7 +174,7 @@ function ownMeta(meta: unknown): unknown {
 function mergedMeta(given: unknown, others: unknown): JsonObject {
   if (!isObject(others) || others._meta === undefined) return {};
   if (!isObject(given) || !isObject(others._meta)) return { _meta: others._meta };
-  const protocol = Object.entries(given).filter(([name]) => ofProtocol.test(name));
+  const protocol = Object.entries(given).filter(([name]) => metaOfProtocol.test(name));
   return { _meta: { ...Object.fromEntries(protocol), ...others._meta } };
 }
 

@@ -1,4 +1,5 @@
 import type { ToolSide } from '../../core/contract/plugin/guardrails/tool-guard.ts';
+import { metaOfProtocol } from '../../core/contract/protocol/mcp/mcp-meta.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { depthMax, tooDeep } from './depth.ts';
 import { fileText } from './encoded-texts.ts';
@@ -6,13 +7,14 @@ import { plainText, type TextPart } from './every-text.ts';
 
 /**
  * Returns every text of the arguments or the result of a tool, in their order. Empty texts are left out, and so is the data of images,
- * audio and files in the content of a result, except files in text. Names of members and numbers are read where they are data (`holdsData`).
+ * audio and files in the content of a result, except files in text. Names of members and numbers are read where they are data (`readingOf`).
  * Throws Error for values that cannot be checked: those nested too deeply, and members with the name of the prototype.
  */
 export function toolTexts(body: JsonObject, side: ToolSide): TextPart[] {
   const parts: TextPart[] = [];
-  if (side === 'output') collect(body, [], parts, false);
-  else for (const key of ['arguments', 'inputResponses', 'others']) collect(body[key], [key], parts, holdsData(key, body));
+  if (side === 'output') collect(body, [], parts, 'words');
+  else
+    for (const key of ['arguments', 'inputResponses', 'others']) collect(body[key], [key], parts, readingOf(key, body, 'words'));
   if (side === 'input' && Array.isArray(body.repeated)) addRepeated(body.repeated, parts);
   return parts;
 }
@@ -24,8 +26,12 @@ function addRepeated(values: readonly unknown[], parts: TextPart[]): void {
   }
 }
 
-/** `path` is the path of the value. It is changed during the call, and copied for each part. `isData`: numbers and names are read. */
-function collect(value: unknown, path: (string | number)[], parts: TextPart[], isData: boolean): void {
+/** `words`: only texts are read. `data`: numbers and names too. `metadata`: data with members that the protocol defines. */
+type Reading = 'words' | 'data' | 'metadata';
+
+/** `path` is the path of the value. It is changed during the call, and copied for each part. */
+function collect(value: unknown, path: (string | number)[], parts: TextPart[], reading: Reading): void {
+  const isData = reading !== 'words';
   if (typeof value === 'number' && isData) parts.push({ text: String(value), path: [...path], kind: 'number' });
   if (typeof value === 'string') {
     if (value !== '') parts.push({ text: plainText(value), path: [...path] });
@@ -34,7 +40,7 @@ function collect(value: unknown, path: (string | number)[], parts: TextPart[], i
   if (typeof value !== 'object' || value === null) return;
   if (path.length > depthMax) throw tooDeep();
   if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) collectMember(value[index], index, path, parts, isData);
+    for (let index = 0; index < value.length; index++) collectMember(value[index], index, path, parts, isData ? 'data' : 'words');
     return;
   }
   const members = value as JsonObject;
@@ -45,9 +51,10 @@ function collect(value: unknown, path: (string | number)[], parts: TextPart[], i
       if (!media.test(String(members.mimeType))) fileText(members, key, [...path], parts);
       continue;
     }
-    const isOfProtocol = protocolMember.test(key) || (path.length === 1 && path[0] === 'others' && paramsOfProtocol.has(key));
+    const isOfProtocol =
+      reading === 'metadata' ? metaOfProtocol.test(key) : path.length === 1 && path[0] === 'others' && paramsOfProtocol.has(key);
     if (isData && !isOfProtocol) parts.push({ text: key, path: [...path, key], kind: 'name' });
-    collectMember(members[key], key, path, parts, (isData && !isOfProtocol) || holdsData(key, members));
+    collectMember(members[key], key, path, parts, readingOf(key, members, isOfProtocol ? 'words' : reading));
   }
 }
 
@@ -56,24 +63,23 @@ function collectMember(
   key: string | number,
   path: (string | number)[],
   parts: TextPart[],
-  isData: boolean,
+  reading: Reading,
 ): void {
   path.push(key);
-  collect(value, path, parts, isData);
+  collect(value, path, parts, reading);
   path.pop();
 }
 
 /** Members whose content applications define: what models send and tools return, `data` of errors and logs, and calls of tools in samplings. */
-const dataMembers: ReadonlySet<string> = new Set(['arguments', 'structuredContent', 'others', '_meta', 'data', 'input']);
+const dataMembers: ReadonlySet<string> = new Set(['arguments', 'structuredContent', 'others', 'data', 'input']);
 
-/** True for a member with data. The reply to an elicitation is a form that its server defines. */
-function holdsData(key: string, holder: JsonObject): boolean {
-  if (dataMembers.has(key)) return true;
-  return key === 'content' && typeof holder.action === 'string' && !Array.isArray(holder.content);
+/** Returns how a member is read. All members of data are data. The reply to an elicitation is a form that its server defines. */
+function readingOf(key: string, holder: JsonObject, reading: Reading): Reading {
+  if (reading !== 'words') return 'data';
+  if (key === '_meta') return 'metadata';
+  const isForm = key === 'content' && typeof holder.action === 'string' && !Array.isArray(holder.content);
+  return isForm || dataMembers.has(key) ? 'data' : 'words';
 }
-
-/** Members of `_meta` with values that the protocol defines. */
-const protocolMember = /^io\.modelcontextprotocol\//;
 
 /** Parameters beside the arguments that the protocol defines. */
 const paramsOfProtocol: ReadonlySet<string> = new Set(['task', '_meta']);

@@ -96,6 +96,7 @@ describe('guardrails of tools read and redact', () => {
     ['a member beside a reply to a question', (word) => ({ jsonrpc: '2.0', id: 'q', result: {}, note: word })],
     ['the name of a parameter of a method', (word) => request('x/y', { [word]: 1 })],
     ['the name of a parameter beside the arguments', (word) => request('tools/call', { name: 't', arguments: {}, [word]: 1 })],
+    ['a name that begins like one of the protocol', (word) => callTool('t', { [`io.modelcontextprotocol/${word}`]: 1 })],
     ['a name in the metadata of a call', (word) => request('tools/call', { name: 't', _meta: { progressToken: 1, [word]: 1 } })],
     [
       'a name in the metadata of a prompt',

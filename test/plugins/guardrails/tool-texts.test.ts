@@ -37,3 +37,28 @@ test('tool texts: deep values and members named __proto__ are refused', () => {
   expect(() => toolTexts({ arguments: deep }, 'input')).toThrow('200 levels');
   expect(() => toolTexts({ arguments: JSON.parse('{"__proto__":1}') }, 'input')).toThrow('__proto__');
 });
+
+test('tool texts: names that begin like one of the protocol are read, in arguments and in metadata', () => {
+  const ofServer = { 'io.modelcontextprotocol/secret': 1 };
+  const parts = toolTexts({ arguments: ofServer, inputResponses: { reply: { _meta: ofServer } } }, 'input');
+  expect(parts).toEqual([
+    { text: 'io.modelcontextprotocol/secret', path: ['arguments', 'io.modelcontextprotocol/secret'], kind: 'name' },
+    { text: '1', path: ['arguments', 'io.modelcontextprotocol/secret'], kind: 'number' },
+    {
+      text: 'io.modelcontextprotocol/secret',
+      path: ['inputResponses', 'reply', '_meta', 'io.modelcontextprotocol/secret'],
+      kind: 'name',
+    },
+    { text: '1', path: ['inputResponses', 'reply', '_meta', 'io.modelcontextprotocol/secret'], kind: 'number' },
+  ]);
+  const [, number] = toolTexts({ arguments: { progressToken: 1 } }, 'input');
+  expect(number).toMatchObject({ text: '1', kind: 'number' });
+});
+
+test('tool texts: tokens of progress in metadata of a server are no data', () => {
+  const params = { _meta: { progressToken: 4711, 'io.modelcontextprotocol/related-task': { ttl: 4711 }, card: 7 } };
+  expect(toolTexts({ content: [params] }, 'output')).toEqual([
+    { text: 'card', path: ['content', 0, '_meta', 'card'], kind: 'name' },
+    { text: '7', path: ['content', 0, '_meta', 'card'], kind: 'number' },
+  ]);
+});
