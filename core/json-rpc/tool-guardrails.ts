@@ -156,9 +156,11 @@ function checksOf(guard: ToolGuard, ctx: RequestContext, input: List, output: Li
 }
 
 /** Parameters of a call that its server may read beside the arguments; null: there are none. */
-function furtherParams({ params }: ClientMessage): JsonObject | null {
-  const { name: _name, arguments: _arguments, inputResponses: _responses, requestState: _state, _meta, ...others } = params;
+function furtherParams({ method, params }: ClientMessage): JsonObject | null {
+  const { name, arguments: _arguments, inputResponses: _responses, requestState: _state, _meta, ...others } = params;
   const meta = ownMeta(_meta);
+  // Methods of tasks name no tool.
+  if (name !== undefined && method?.startsWith('tasks/')) others.name = name;
   if (meta === null && isEmptyObject(others)) return null;
   return meta === null ? others : { ...others, _meta: meta };
 }

@@ -108,6 +108,7 @@ describe('guardrails of tools read and redact', () => {
       (word) => request('tools/call', { name: 't', _meta: { 'io.modelcontextprotocol/other': word } }),
     ],
     ['a parameter of a method of tasks', (word) => request('tasks/cancel', { taskId: 't', reason: word })],
+    ['the parameter name of a method of tasks', (word) => request('tasks/cancel', { taskId: 't', name: word })],
     ['metadata of a method of tasks', (word) => request('tasks/get', { taskId: 't', _meta: { a: word } })],
     [
       'a name in the reply to an elicitation',
