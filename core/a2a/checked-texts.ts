@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { percentDecodedAnyway } from '../contract/values/text/percent-decoded.ts';
 
 /** A member with content that guardrails check. */
 export interface CheckedText {
@@ -77,17 +78,9 @@ function fileText(encoded: string, write: CheckedText['write']): CheckedText[] {
 /** A data URL in text; nothing for other bytes. */
 function dataUrlText(address: string, write: CheckedText['write']): CheckedText[] {
   const [head] = dataUrl.exec(address) as RegExpExecArray;
-  const body = unescaped(address.slice(head.length));
+  const body = percentDecodedAnyway(address.slice(head.length));
   if (/;base64\s*,$/i.test(head)) return fileText(body, (encoded) => write(head + String(encoded)));
   return [{ content: body, write: (changed) => write(head + encodeURIComponent(String(changed))) }];
-}
-
-function unescaped(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** The part of a JSON-RPC reply with the members of A2A. */

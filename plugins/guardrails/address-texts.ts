@@ -1,4 +1,5 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import { percentDecodedAnyway } from '../../core/contract/values/text/percent-decoded.ts';
 import type { TextPart } from './every-text.ts';
 
 /** Parameters of APIs of providers that hold no text. */
@@ -31,16 +32,8 @@ export function addressTexts({ endpoint, query }: Pick<RequestContext, 'endpoint
     texts.push(
       ...path
         .split('/')
-        .map(decoded)
+        .map(percentDecodedAnyway)
         .filter((part) => !plain.test(part)),
     );
   return texts.filter((text) => text !== '').map((text, index) => ({ text, path: [notInBody, index] }));
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
+import { percentDecodedAnyway } from '../../core/contract/values/text/percent-decoded.ts';
 import { textOf } from '../../core/contract/values/text/utf8.ts';
 import { depthMax, tooDeep } from './depth.ts';
 import type { TextPart } from './every-text.ts';
@@ -85,7 +86,7 @@ export function bytesOfFile(holder: JsonObject, key: string): EncodedFile | null
   if (head === '' && (!plainKeys.has(key) || holder.type === 'text' || !base64.test(value))) return null;
   const isEncoded = head === '' || isBase64 !== undefined;
   const rest = value.slice(head.length);
-  const bytes = isEncoded ? Buffer.from(rest, 'base64') : Buffer.from(unescaped(rest));
+  const bytes = isEncoded ? Buffer.from(rest, 'base64') : Buffer.from(percentDecodedAnyway(rest));
   return { bytes, type: type ?? holder.media_type ?? holder.mimeType ?? holder.mime_type, head, isEncoded };
 }
 
@@ -96,12 +97,4 @@ export function textOfFile(bytes: Uint8Array, type: unknown): string | null {
   if (!(typeof type === 'string' && textTypes.test(type)) && !isUtf8(bytes)) return null;
   // Text in UTF-16 without a mark has a zero beside each character of ASCII.
   return textOf(bytes).replaceAll('\0', '');
-}
-
-function unescaped(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -46,6 +46,7 @@ beforeAll(async () => {
 afterAll(() => new Promise((resolve) => server?.close(resolve)));
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
+const escaped = (text: string) => text.replaceAll(/./g, (character) => `%${character.charCodeAt(0).toString(16)}`);
 const rpc = (method: string, params: JsonObject) => ({ jsonrpc: '2.0', id: 7, method, params });
 const said = (part: unknown, more: JsonObject = {}) =>
   rpc('message/send', { message: { kind: 'message', messageId: 'm', role: 'user', parts: [part], ...more } });
@@ -79,6 +80,12 @@ describe('guardrails of an agent read and redact', () => {
     expect(received.length).toBe(before);
     expect((await client.send('contents', request('secret'))).status).toBe(200);
     expect(JSON.parse(received.at(-1) as string)).toEqual(request('word'));
+  });
+
+  it('a data URL with a byte that is not UTF-8', async () => {
+    const before = received.length;
+    expect((await client.send('contents', said({ url: `data:,${escaped('forbidden')}%FF` }))).status).toBe(446);
+    expect(received.length).toBe(before);
   });
 
   it.each<[string, (word: string) => unknown]>([
