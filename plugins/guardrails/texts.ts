@@ -244,29 +244,44 @@ export function withTexts(body: JsonObject, parts: readonly TextPart[], texts: r
     return next === undefined || next === text ? [] : [{ path, kind, next: encoded?.(next) ?? next }];
   });
   if (changes.some(({ path }) => path[0] === notInBody)) throw new Error('A text in the address or in a file cannot be changed');
-  const values = changes.filter(({ kind }) => kind !== 'name');
+  const copies = new Set<unknown>();
+  let changed: unknown = body;
+  for (const { path, kind, next } of changes) if (kind !== 'name') changed = changeAt(changed, path, () => next, copies);
   // Names change last, the deepest first: a name is part of the paths below it.
-  const names = changes.filter(({ kind }) => kind === 'name').sort((one, other) => other.path.length - one.path.length);
-  const changed = values.reduce((all, { path, next }) => replaceAt(all, path, 0, next) as JsonObject, body);
-  return names.reduce((all, { path, next }) => renameAt(all, path, 0, next) as JsonObject, changed);
+  for (const { path, names } of renamed(changes).sort((one, other) => other.path.length - one.path.length)) {
+    const rename = ([name, one]: [string, unknown]): [string, unknown] => [names.get(name) ?? name, one];
+    const renameAll = (holder: unknown) => Object.fromEntries(Object.entries(holder as JsonObject).map(rename));
+    changed = changeAt(changed, path, renameAll, copies);
+  }
+  return changed as JsonObject;
 }
 
-function renameAt(value: unknown, path: Path, at: number, next: string): unknown {
+/** An object with the new names of its members. */
+interface Renamed {
+  readonly path: Path;
+  readonly names: Map<string, string>;
+}
+
+function renamed(changes: readonly { readonly path: Path; readonly kind: TextPart['kind']; readonly next: string }[]): Renamed[] {
+  const holders = new Map<string, Renamed>();
+  for (const { path, kind, next } of changes) {
+    if (kind !== 'name') continue;
+    const own = path.slice(0, -1);
+    const key = JSON.stringify(own);
+    const holder = holders.get(key) ?? { path: own, names: new Map() };
+    holders.set(key, holder);
+    holder.names.set(path.at(-1) as string, next);
+  }
+  return [...holders.values()];
+}
+
+/** Changes the value at a path. Each object and array is copied once into `copies`: a copy for every change would take quadratic time. */
+function changeAt(value: unknown, path: Path, change: (value: unknown) => unknown, copies: Set<unknown>, at = 0): unknown {
+  if (at === path.length) return change(value);
   const key = path[at] as string | number;
-  if (at < path.length - 1) return withMember(value, key, renameAt((value as JsonObject)[key], path, at + 1, next));
-  return Object.fromEntries(Object.entries(value as JsonObject).map(([name, one]) => [name === key ? next : name, one]));
-}
-
-function replaceAt(value: unknown, path: Path, at: number, text: string): unknown {
-  if (at === path.length) return text;
-  const key = path[at] as string | number;
-  return withMember(value, key, replaceAt((value as JsonObject)[key], path, at + 1, text));
-}
-
-/** Returns a copy of an object or array with another member. */
-function withMember(value: unknown, key: string | number, member: unknown): unknown {
-  const copy = Array.isArray(value) ? [...value] : { ...(value as JsonObject) };
-  (copy as JsonObject)[key] = member;
+  const copy = copies.has(value) ? value : Array.isArray(value) ? [...value] : { ...(value as JsonObject) };
+  copies.add(copy);
+  (copy as JsonObject)[key] = changeAt((copy as JsonObject)[key], path, change, copies, at + 1);
   return copy;
 }
 

@@ -230,3 +230,19 @@ it('the input of a tool in Messages is read and changed whole: names, numbers, a
     { type: 'tool_use', id: 't', name: 'f', input: { url: 'X', X: { id: 'X', n: 'X' } } },
   ]);
 });
+
+it('texts are replaced in linear time, and the body stays as it was', () => {
+  const count = 30_000;
+  const list = Array<string>(count).fill('a');
+  const names = Object.fromEntries(list.map((_, index) => [`n${index}`, true]));
+  const body = { messages: [{ content: [{ type: 'tool_use', input: { list, names } }] }] };
+  const parts = textParts('messages', 'input', body, 'all_messages');
+  const changed = withTexts(
+    body,
+    parts,
+    parts.map(({ text }) => `${text}!`),
+  );
+  expect(JSON.stringify(changed).match(/"a!"/g)).toHaveLength(count);
+  expect(JSON.stringify(changed)).toContain(`"n${count - 1}!":true`);
+  expect(JSON.stringify(body)).not.toContain('!');
+});
