@@ -14,7 +14,7 @@ export function partsOfSession(record: RequestRecord): {
   const { session } = record;
   const parts = session?.parts ?? [];
   if (!session || parts.length === 0) return { own: record, others: [] };
-  const { image: _image, serviceTier: _serviceTier, ...call } = record;
+  const { media: _media, image: _image, serviceTier: _serviceTier, ...call } = record;
   // Billed calls of tools are in the counts of the whole session.
   const others = parts.map(({ responses, ...usage }) => ({
     ...call,

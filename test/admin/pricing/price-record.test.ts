@@ -58,6 +58,17 @@ it('prices by tier: responses of a session have the price of their own tier', ()
   expect(costOf(record, { adjustments: [], aliases: new Map(), models })).toBe((900 * 1 + 100 * 3) * 1_000);
 });
 
+it('a part of a session without media does not have the price of the media of the whole session', () => {
+  const prices = { pay_as_you_go: { request_token: { price: 1 }, request_audio_token: { price: 5 } } };
+  const models = new Map([['m', { pricing: [{ from: null, value: v.parse(pricingConfig, prices) }], baseModel: null }]]);
+  const counts = { inputTokens: 100, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 };
+  const parts = [{ responses: 1, ...counts, serviceTier: 'priority' }];
+  const session = { messagesFromClient: 1, messagesFromProvider: 2, closeCode: null, closedBy: null, responses: 2, parts };
+  const media = { audioInputTokens: 200, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: 0, units: {} };
+  const record = sampleRecord({ ...nothing, model: 'm', inputTokens: 1_000, media, session });
+  expect(costOf(record, { adjustments: [], aliases: new Map(), models })).toBe((200 * 5 + 700 * 1 + 100 * 1) * 1_000);
+});
+
 it('saved prices of batches are not halved', () => {
   const prices = { pay_as_you_go: { request_token: { price: 2 } } };
   const pricing = (more: object) => [{ from: null, value: v.parse(pricingConfig, { ...prices, ...more }) }];
