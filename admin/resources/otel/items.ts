@@ -144,7 +144,7 @@ function attributesIn(holder: unknown): Attributes {
     const { stringValue, intValue, doubleValue, boolValue } = pair.value;
     if (typeof stringValue === 'string') found[pair.key] = stringValue;
     else if (typeof boolValue === 'boolean') found[pair.key] = boolValue;
-    else if (intValue !== undefined && Number.isFinite(Number(intValue))) found[pair.key] = Number(intValue);
+    else if (intValue !== undefined && intValue !== null && Number.isFinite(Number(intValue))) found[pair.key] = Number(intValue);
     else if (typeof doubleValue === 'number') found[pair.key] = doubleValue;
   }
   return found;

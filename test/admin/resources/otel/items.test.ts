@@ -19,6 +19,12 @@ describe('spans as JSON', () => {
     expect(read([{ ...span(idOf(1)), status: null }])).toMatchObject([{ isError: false }]);
   });
 
+  it('may have attributes whose other kinds of values are null', () => {
+    const value = { stringValue: null, boolValue: null, intValue: null, doubleValue: 0.5 };
+    const [item] = read([{ ...span(idOf(1)), attributes: [{ key: 'gen_ai.request.temperature', value }] }]);
+    expect({ ...item?.attributes }).toEqual({ 'gen_ai.request.temperature': 0.5 });
+  });
+
   it('have no parent if its id consists of zeros', () => {
     expect(read([span(idOf(1), '0'.repeat(16))])).toMatchObject([{ parentSpanId: null }]);
   });
