@@ -25,6 +25,11 @@ describe('spans as JSON', () => {
     expect({ ...item?.attributes }).toEqual({ 'gen_ai.request.temperature': 0.5 });
   });
 
+  it('are rejected at their first invalid field', () => {
+    const get = () => expect.unreachable('a later field was read');
+    expect(read([Object.defineProperty({}, 'endTimeUnixNano', { get, enumerable: true })])).toEqual([null]);
+  });
+
   it('have no parent if its id consists of zeros', () => {
     expect(read([span(idOf(1), '0'.repeat(16))])).toMatchObject([{ parentSpanId: null }]);
   });
