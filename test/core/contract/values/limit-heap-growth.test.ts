@@ -29,10 +29,9 @@ async function growth(limited: boolean): Promise<number> {
   return Number((await promisify(execFile)(process.execPath, args)).stdout);
 }
 
-test('the old generation grows by half between collections, and to a multiple without the limit', async () => {
+test('the old generation grows by less than 0.6 of the usual between collections with the limit', async () => {
   const [limited, free] = await Promise.all([growth(true), growth(false)]);
 
-  // V8 adds the size of the young generation to the limit.
-  expect(limited).toBeLessThan(2.2);
-  expect(free).toBeGreaterThan(2.5);
+  // V8 adds the size of the young generation to both limits, and its own limit depends on the speed of the machine.
+  expect((limited - 1) / (free - 1)).toBeLessThan(0.6);
 });
