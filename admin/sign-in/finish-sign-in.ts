@@ -86,6 +86,11 @@ export async function finishSignIn(call: Call, identity: VerifiedIdentity) {
   });
 }
 
+/** Makes first sign-ins of one e-mail wait for each other until their transactions end, so that the later ones find the account. */
+async function oneAtATime(tx: Change['tx'], { organisationId, email }: VerifiedIdentity): Promise<void> {
+  await tx.execute('select pg_advisory_xact_lock(hashtext(?))', [`first sign-in ${organisationId} ${email}`]);
+}
+
 /**
  * Entra ID leaves groups out if a user has more than 200 of them (150 in SAML). Rules would then take the user's rights away. Throws
  * SignInRefusal.
@@ -110,7 +115,8 @@ async function accountOf(
   making: Making,
 ): Promise<Account> {
   const { organisationId, type, issuer, subject } = identity;
-  const row = await change.tx.findOne(externalIdentities, { organisationId, type, issuer, subject });
+  const find = () => change.tx.findOne(externalIdentities, { organisationId, type, issuer, subject });
+  const row = (await find()) ?? (await oneAtATime(change.tx, identity).then(find));
   if (row) {
     const user = await change.tx.findOne(users, { id: row.userId, organisationId });
     if (user) return { row, user };
