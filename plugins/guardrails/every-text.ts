@@ -20,20 +20,8 @@ const namesAndIds = [
   ...['file_id', 'media_type'],
 ];
 const addressesAndData = [
-  ...[
-    'url',
-    'image_url',
-    'document_url',
-    'video_url',
-    'audio_url',
-    'file_url',
-    'image_base64',
-    'file_data',
-    'data',
-    'bytes',
-    'b64_json',
-  ],
-  ...['embedding', 'signature', 'encrypted_content'],
+  ...['url', 'image_url', 'document_url', 'video_url', 'audio_url', 'file_url'],
+  ...['image_base64', 'file_data', 'data', 'bytes', 'b64_json', 'embedding', 'signature', 'encrypted_content'],
 ];
 /** Fields whose text is a name, an id, an address or data. */
 export const notText: ReadonlySet<string> = new Set([...namesAndIds, ...addressesAndData]);

@@ -52,14 +52,7 @@ const addressKeys: ReadonlySet<string> = new Set([
 ]);
 /** Members of servers with formats of their own, such as Ollama, with a medium as base64, a data URL or an address, or a list of these. */
 const mediaKeys: ReadonlySet<string> = new Set([
-  'image',
-  'images',
-  'image_base64',
-  'init_image',
-  'mask',
-  'audio',
-  'video',
-  'videos',
+  ...['image', 'images', 'image_base64', 'init_image', 'mask', 'audio', 'video', 'videos'],
 ]);
 const idKeys: ReadonlySet<string> = new Set(['file_id', 'file_ids', 'vector_store_ids']);
 
