@@ -88,7 +88,7 @@ export async function finishSignIn(call: Call, identity: VerifiedIdentity) {
 
 /** Makes first sign-ins of one e-mail wait for each other until their transactions end, so that the later ones find the account. */
 async function oneAtATime(tx: Change['tx'], { organisationId, email }: VerifiedIdentity): Promise<void> {
-  await tx.execute('select pg_advisory_xact_lock(hashtext(?))', [`first sign-in ${organisationId} ${email}`]);
+  await tx.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`sign-in/${organisationId}/${email}`]);
 }
 
 /**
