@@ -1,3 +1,4 @@
+import { ownBytes } from '../contract/values/bodies/own-bytes.ts';
 import { compileEquals, compilePick, type MemberNames } from './compile-members.ts';
 
 /** Keys whose parts are kept. When there are more, all parts are written again. */
@@ -36,7 +37,7 @@ export class PartCache<Values extends object> {
   #add(key: string, parts: Part<Values>[], given: Values): Uint8Array {
     const values = this.#pick(given);
     const json = JSON.stringify(values);
-    const part = { values, bytes: Buffer.from(json === '{}' ? '' : `,${json.slice(1, -1)}`) };
+    const part = { values, bytes: ownBytes(Buffer.from(json === '{}' ? '' : `,${json.slice(1, -1)}`)) };
     if (parts.length >= variantsMax) parts.shift();
     parts.push(part);
     if (this.#parts.size >= keysMax && !this.#parts.has(key)) this.#parts.clear();

@@ -11,6 +11,7 @@ import {
 } from '../contract/protocol/cached-replies.ts';
 import type { NoticeChannel } from '../contract/protocol/notices/notice-channel.ts';
 import { readNotice } from '../contract/protocol/notices/read-notice.ts';
+import { ownBytes } from '../contract/values/bodies/own-bytes.ts';
 import { OpenEntries } from '../contract/values/sharing/open-entries.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import type { Timers } from '../contract/values/time/timers.ts';
@@ -90,7 +91,7 @@ export function createReplyCache(options: ReplyCacheOptions): RunningReplyCache 
     const found = await store.find(key);
     if (found.kind !== 'hit') return leadOf(key, flight);
     const { reply, ttlMs } = found;
-    if (!flight.overtaken) memory.set(key.digest, { reply, generation: key.generation }, { ttl: ttlMs });
+    if (!flight.overtaken) keep(key, reply, ttlMs);
     endFlight(key, flight, { kind: 'hit', reply });
     return { kind: 'hit', reply };
   }
@@ -119,13 +120,17 @@ export function createReplyCache(options: ReplyCacheOptions): RunningReplyCache 
         remote?.release(key);
         return endFlight(key, flight, alone);
       }
-      memory.set(key.digest, { reply: result.reply, generation: key.generation }, { ttl: result.ttlMs });
+      keep(key, result.reply, result.ttlMs);
       const storing = remote?.store(key, result);
       // Between the first notice and now, other processes may have read the old entry from the store again.
       if (isRefresh) void storing?.then(() => notifyOthers(key));
       endFlight(key, flight, { kind: 'hit', reply: result.reply });
     };
     return { kind: 'lead', end };
+  }
+
+  function keep({ digest, generation }: CacheKey, reply: CachedReply, ttl: number): void {
+    memory.set(digest, { reply: { ...reply, body: ownBytes(reply.body) }, generation }, { ttl });
   }
 
   function notifyOthers({ digest }: CacheKey): void {

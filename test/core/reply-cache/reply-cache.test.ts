@@ -34,6 +34,35 @@ function start(channels: NoticeChannel<object>[] = [], remote: RemoteReplies | n
 
 const textOf = (joined: Joined): string => (joined.kind === 'hit' ? Buffer.from(joined.reply.body).toString() : joined.kind);
 
+/** A body within a buffer of 64 KB, as a read of a socket returns it. */
+const partOfRead = (text: string): CachedReply => {
+  const read = Buffer.alloc(65_536);
+  read.write(text);
+  return { ...reply(text), body: read.subarray(0, text.length) };
+};
+
+const bufferBytes = (joined: Joined): number => (joined.kind === 'hit' ? joined.reply.body.buffer.byteLength : 0);
+
+describe('memory of an entry', () => {
+  it('is that of its body, and not of the read that returned it', async () => {
+    const { cache, lead } = start();
+    (await lead()).end({ ...stored(''), reply: partOfRead('small') });
+    const hit = await cache.join(key);
+    expect([textOf(hit), bufferBytes(hit)]).toEqual(['small', 5]);
+  });
+
+  it('is that of its body, and not of the reply of the shared store', async () => {
+    const remote: Partial<RemoteReplies> = {
+      find: async () =>
+        ({ kind: 'hit', reply: partOfRead('remote'), ttlMs: 60_000 }) as Awaited<ReturnType<RemoteReplies['find']>>,
+    };
+    const { cache } = start([], remote as RemoteReplies);
+    await cache.join(key);
+    const hit = await cache.join(key);
+    expect([textOf(hit), bufferBytes(hit)]).toEqual(['remote', 6]);
+  });
+});
+
 describe('the flight of equal requests', () => {
   it('gives the reply of the leader to all followers', async () => {
     const { cache, lead } = start();

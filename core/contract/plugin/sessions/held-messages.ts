@@ -1,3 +1,4 @@
+import { ownBytes } from '../../values/bodies/own-bytes.ts';
 import type { SessionMessage } from './web-socket.ts';
 
 /** Approximate memory per held message beyond its bytes. */
@@ -8,14 +9,8 @@ export function heldBytesOf({ data }: Pick<SessionMessage, 'data'>): number {
   return data.length + messageBytes;
 }
 
-/**
- * Returns a message that keeps no memory beyond its bytes. Messages are views of what one read of the socket returned, up to
- * 64 KiB: a held message of a few bytes would keep all of it.
- */
+/** Returns a message that keeps no memory beyond its bytes: messages are views of what one read of the socket returned, up to 64 KiB. */
 export function toHeld<Message extends Pick<SessionMessage, 'data'>>(message: Message): Message {
-  const { data } = message;
-  if (data.buffer.byteLength <= 2 * data.length + messageBytes) return message;
-  const own = Buffer.allocUnsafeSlow(data.length);
-  own.set(data);
-  return { ...message, data: own };
+  const data = ownBytes(message.data);
+  return data === message.data ? message : { ...message, data };
 }
