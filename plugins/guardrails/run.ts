@@ -11,7 +11,7 @@ import { BlockedAddress } from './checks/call-service.ts';
 import type { Outcome, Side, Subject } from './checks/check.ts';
 import type { Guardrail, PreparedCheck } from './compile.ts';
 import type { TextPart } from './every-text.ts';
-import { hasText, hasTokenIds, isPassed, type Scope, textParts } from './texts.ts';
+import { describes, hasText, hasTokenIds, isPassed, type Scope, textParts } from './texts.ts';
 import { toolTexts } from './tool-texts.ts';
 import { whyUnread } from './upload-texts.ts';
 
@@ -58,7 +58,7 @@ export interface BodyFacts {
   readonly address?: readonly TextPart[];
   /** Texts of the files in a form that is no upload. */
   readonly files?: readonly TextPart[];
-  /** True: the texts are those of an uploaded file or a fine-tuning job, which are no message whose form a check could demand. */
+  /** True: the texts are those of an uploaded file, a fine-tuning job or a stored resource, which are no message whose form a check could demand. */
   readonly isNoMessage?: true;
   /** Set if the body belongs to a call of an MCP tool. */
   readonly tool?: ToolSide;
@@ -77,7 +77,7 @@ export function factsOf(ctx: RequestContext, side: Side, files?: readonly TextPa
     isFixed: isStart || operation === null,
     ...(side === 'input' && (ctx.query !== '' || isPassed(ctx)) ? { address: addressTexts(ctx) } : {}),
     ...(files === undefined ? {} : { files }),
-    ...(operation === 'createFinetune' ? { isNoMessage: true as const } : {}),
+    ...(side === 'input' && (operation === 'createFinetune' || describes(ctx)) ? { isNoMessage: true as const } : {}),
   };
 }
 
@@ -121,7 +121,7 @@ export function runGuardrails(
   };
   const run = (check: PreparedCheck, guardrail: Guardrail): Maybe<CheckResult> => {
     if (isUnread && !check.readsNoText)
-      return cannotRun(check, guardrail, facts.isNoMessage ? whyUnread(ctx) : unreadText, clock);
+      return cannotRun(check, guardrail, facts.operation === 'uploadFile' ? whyUnread(ctx) : unreadText, clock);
     if (!check.isChained) return runCheck(check, guardrail, subjectOf(check, guardrail.side), facts, clock);
     const result = after(chain, (current) =>
       runCheck(check, guardrail, toSubject(ctx, guardrail.side, current, check.scope, factsFor(check, facts)), facts, clock),

@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import { managesOnly } from '../../core/contract/plugin/requests/passed-traffic.ts';
+import { describesResources, managesOnly } from '../../core/contract/plugin/requests/passed-traffic.ts';
 import type { OperationName } from '../../core/contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
 import { addressTexts, notInBody } from './address-texts.ts';
@@ -181,13 +181,20 @@ function holdsText(name: string, value: unknown): boolean {
 export function hasText(ctx: RequestContext, side: 'input' | 'output'): boolean {
   const operation = ctx.endpoint?.operation ?? null;
   if (ctx.request.webSocketProtocols) return true;
-  if (operation === null) return isPassed(ctx) && !(side === 'input' && readsOnly(ctx));
+  if (operation === null && side === 'input') return isPassed(ctx) ? !readsOnly(ctx) : describes(ctx);
+  if (operation === null) return isPassed(ctx);
   return textKeys[operation][side] !== null;
 }
 
 /** True for a request that runs no model and sends no text, such as a list of stored messages. */
 function readsOnly(ctx: RequestContext): boolean {
   return ctx.endpoint?.traffic === 'free' && ctx.request.body.length === 0 && addressTexts(ctx).length === 0;
+}
+
+/** Returns true for a pass-through request with JSON about stored resources. Files in its place are uploads. */
+export function describes({ endpoint, request }: RequestContext): boolean {
+  if (endpoint?.name !== 'proxy' || endpoint.traffic !== 'free' || request.webSocketProtocols) return false;
+  return request.body.length > 0 && describesResources(endpoint.proxyPath);
 }
 
 /** Returns true for pass-through requests that may run a model, store texts for one, or read texts of one. */

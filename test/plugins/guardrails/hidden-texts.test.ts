@@ -222,11 +222,12 @@ describe('pass-through requests that run no model', () => {
   );
 
   it.each([
-    ['POST', '/v1/vector_stores'],
-    ['POST', '/v1/proxy/vector_stores/v/files'],
+    ['POST', '/v1/proxy/webhooks'],
+    ['POST', '/v1/proxy/organization/projects'],
+    ['POST', '/v1/realtime/calls/c/refer'],
     ['GET', '/v1/files/f/parts'],
     ['GET', '/v1/proxy/models'],
-  ])('%s %s manages files and models and is not checked', async (method, path) => {
+  ])('%s %s holds no text for a model and is not checked', async (method, path) => {
     const config = { input_guardrails: contains('last_message'), output_guardrails: contains('last_message') };
     const sent = method === 'POST' ? { name: 'secret' } : '';
     expect((await ask(path, sent, config, replyWith(200, { name: 'secret' }), method)).status).toBe(200);

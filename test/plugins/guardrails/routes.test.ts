@@ -188,7 +188,7 @@ describe('conversations that a provider stores', () => {
     ['/v1/threads/t/messages', message, 446],
     ['/v1/assistants', { instructions: 'a secret' }, 446],
     ['/v1/cachedContents', { contents: [{ parts: [{ text: 'a secret' }] }] }, 446],
-    ['/v1/vector_stores', { name: 'a secret' }, 200],
+    ['/v1/vector_stores', { name: 'a secret' }, 446],
   ])('request: %s %j is %i', async (path, body, status) => {
     const { status: replied, calls } = await ask({ input_guardrails: none(), output_guardrails: none() }, path, body, ok);
     expect([replied, calls]).toEqual([status, status === 446 ? 0 : 1]);

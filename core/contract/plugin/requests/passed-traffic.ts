@@ -39,6 +39,14 @@ export function managesOnly(path: string): boolean {
   return managedWithoutTexts.test(path) && !countsTokens.test(path) && !mayRunModel.test(path) && !takesGraders.test(path);
 }
 
+/**
+ * Returns true for calls among `managesOnly` whose JSON may hold texts for a model: descriptions of skills and vector stores, attributes of files,
+ * examples for a tuned model. A model reads neither names of accounts nor addresses of webhooks and phone calls.
+ */
+export function describesResources(path: string): boolean {
+  return managesOnly(path) && !administered.test(path);
+}
+
 /** Fine-tuning jobs may have prompts of graders, which are models. */
 const takesGraders = /\/fine_tuning\/+jobs\/*$/;
 
@@ -101,6 +109,10 @@ const managed = new RegExp(
 );
 const managedWithoutTexts = new RegExp(
   `^${prefix}/(?:files|uploads|models|vector_stores(?!/[^/]+/search$)|containers|datasets|fileSearchStores|fine_tuning|fine-tuning|fine_tunes|fine-tunes|finetuning|tunedModels|tuningJobs|webhooks|skills|organization|batches|messages/batches|batch/jobs|batchPredictionJobs|realtime/calls)(?:/|:|$)`,
+);
+/** Accounts, addresses for events, and the end of batches and calls. */
+const administered = new RegExp(
+  `^${prefix}/(?:webhooks|organization|batches|messages/batches|batch/jobs|batchPredictionJobs|realtime/calls)(?:/|:|$)`,
 );
 /** Runs of threads and evaluations, and graders of fine-tuning, which may be models. */
 const runsModel = /\/runs(?:\/[^/]+\/submit_tool_outputs)?$|\/graders\/run$/;
