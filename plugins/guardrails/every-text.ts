@@ -68,25 +68,30 @@ export function everyText(value: unknown, path: Path, parts: TextPart[], isData 
         else parts.push({ text: item, path: at });
         continue;
       } else if (isCredential(value, key)) continue;
-      if (!isData && namesOfSchemas.has(key) && isObject(item)) schemaTexts(item, at, parts);
-      else everyText(item, at, parts, isData || holdsData(value, key));
+      if (isData || holdsData(value, key)) everyText(item, at, parts, true);
+      else memberTexts(key, item, at, parts);
     }
   }
 }
 
-/** Members of a JSON Schema whose members have names of the caller's choice. */
-const namesOfSchemas: ReadonlySet<string> = new Set([
-  ...['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'],
-]);
-
-/** A model reads the names of properties, and a property may have any of them. */
-function schemaTexts(schemas: JsonObject, path: Path, parts: TextPart[]): void {
-  for (const [name, schema] of Object.entries(schemas)) {
-    const at = [...path, name];
-    parts.push({ text: name, path: at, kind: 'name' });
-    everyText(schema, at, parts);
+/** Adds every text of a member that is no data. */
+export function memberTexts(name: string, value: unknown, path: Path, parts: TextPart[]): void {
+  if (!namedByCaller.has(name) || !isObject(value)) return everyText(value, path, parts);
+  for (const [own, item] of Object.entries(value)) {
+    const at = [...path, own];
+    parts.push({ text: own, path: at, kind: 'name' });
+    everyText(item, at, parts);
   }
 }
+
+/**
+ * Members whose members have names of the caller's choice, also that of an id: schemas, whose names a model reads, variables of prompts, and those of
+ * the template of a chat.
+ */
+const namedByCaller: ReadonlySet<string> = new Set([
+  ...['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'],
+  ...['variables', 'promptVariables', 'chat_template_kwargs'],
+]);
 
 /** True for members of an MCP server, of OpenAI or Anthropic, that models do not read. */
 function isCredential({ type }: JsonObject, key: string): boolean {

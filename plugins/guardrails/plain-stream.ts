@@ -4,7 +4,8 @@ import { framesOf } from '../../core/contract/values/text/event-frames.ts';
 import { dataOf, withData } from '../../core/contract/values/text/event-text.ts';
 import { everyText, partOf, type TextPart } from './every-text.ts';
 import { eventsIn } from './passed-reply.ts';
-import { isSetting, withTexts } from './texts.ts';
+import { isSetting } from './texts.ts';
+import { withTexts } from './with-texts.ts';
 
 /** A whole stream of events that are no messages of a model: those of transcriptions and of images. */
 export class PlainStream {

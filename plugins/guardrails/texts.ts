@@ -2,9 +2,10 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { describesResources, managesOnly } from '../../core/contract/plugin/requests/passed-traffic.ts';
 import type { OperationName } from '../../core/contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
-import { addressTexts, notInBody } from './address-texts.ts';
-import { fileTexts } from './encoded-texts.ts';
-import { everyText, isWord, notText, type Path, plainText, type TextPart } from './every-text.ts';
+import { addressTexts } from './address-texts.ts';
+import { dataKeys, dataTexts, inputTexts, outputTexts } from './content-texts.ts';
+import { everyText, isWord, memberTexts, notText, type Path, type TextPart } from './every-text.ts';
+import { folded, isInOtherCase } from './other-case.ts';
 
 /**
  * The texts that a check reads. `last_message`: of a request the last message, of a response the text that the model wrote.
@@ -22,7 +23,8 @@ const noText = { input: null, output: null } as const;
  */
 const textKeys: Readonly<Record<OperationName, { readonly input: Keys; readonly output: Keys }>> = {
   chatComplete: { input: ['messages'], output: ['choices'] },
-  complete: { input: ['prompt'], output: ['choices'] },
+  // A text behind that of the model is a part of the prompt too.
+  complete: { input: ['prompt', 'suffix'], output: ['choices'] },
   embed: { input: ['input'], output: null },
   messages: { input: ['messages'], output: ['content'] },
   messagesCountTokens: { input: ['messages'], output: null },
@@ -73,8 +75,6 @@ export function repliesWithMessages(operation: OperationName | null): boolean {
   const [key = ''] = (operation !== null && textKeys[operation].output) || [];
   return ['choices', 'content', 'output'].includes(key);
 }
-/** Keys of requests whose values are any JSON: names and numbers in it are read too. */
-const dataKeys: ReadonlySet<string> = new Set(['state', 'documents']);
 /** Keys that `all_messages` reads first in requests. All other members follow, except settings. */
 const systemKeys = [
   ...['system', 'instructions', 'questions', 'suffix', 'documents', 'systemInstruction', 'system_instruction'],
@@ -125,7 +125,8 @@ const foreignKeys: ReadonlySet<string> = new Set([
   ],
   ...['textToImageParams', 'inPaintingParams', 'outPaintingParams', 'imageVariationParams', 'colorGuidedGenerationParams'],
 ]);
-/** Fields of the client's format that have the name of a foreign key and hold settings. */
+const foldedKeys: ReadonlySet<string> = new Set([...foreignKeys, 'input', 'state', 'documents'].map(folded));
+/** Fields of the client's format that have the name of a foreign key and hold settings, or texts for a stored prompt. */
 const settingKeys: Partial<Record<OperationName, readonly string[]>> = {
   createModelResponse: ['prompt', 'text'],
   countResponseInputTokens: ['prompt', 'text'],
@@ -221,7 +222,7 @@ export function textParts(operation: OperationName | null, side: 'input' | 'outp
       if (typeof body[key] === 'string' && isSetting(key, body[key]) && !keys.includes(key)) continue;
       if (isReply && (key === 'usage' || (keys.includes('output') && ofRequest.has(key)))) continue;
       if (dataKeys.has(key)) dataTexts(body[key], [key], parts);
-      else everyText(body[key], [key], parts);
+      else memberTexts(key, body[key], [key], parts);
     }
   } else if (side === 'output' && otherReplies.has(operation)) for (const key of keys) everyText(body[key], [key], parts);
   else if (side === 'input') for (const key of keys) inputTexts(body[key], [key], scope, parts);
@@ -241,148 +242,20 @@ export function hasTokenIds(operation: OperationName | null, body: JsonObject): 
 /** Fields in which vLLM and SGLang take tokens and embeddings in place of a text. */
 const tokenKeys = ['prompt_token_ids', 'input_ids', 'prompt_embeds', 'input_embeds'];
 
-/**
- * Returns a copy of the body with each part replaced by the text of the same index. A changed number becomes a text. Throws Error for a changed text
- * of the address or of a file.
- */
-export function withTexts(body: JsonObject, parts: readonly TextPart[], texts: readonly string[]): JsonObject {
-  const changes = parts.flatMap(({ text, path, kind, encoded }, index) => {
-    const next = texts[index];
-    return next === undefined || next === text ? [] : [{ path, kind, next: encoded?.(next) ?? next }];
-  });
-  if (changes.some(({ path }) => path[0] === notInBody)) throw new Error('A text in the address or in a file cannot be changed');
-  const copies = new Set<unknown>();
-  let changed: unknown = body;
-  for (const { path, kind, next } of changes) if (kind !== 'name') changed = changeAt(changed, path, () => next, copies);
-  // Names change last, the deepest first: a name is part of the paths below it.
-  for (const { path, names } of renamed(changes).sort((one, other) => other.path.length - one.path.length)) {
-    const rename = ([name, one]: [string, unknown]): [string, unknown] => [names.get(name) ?? name, one];
-    const renameAll = (holder: unknown) => Object.fromEntries(Object.entries(holder as JsonObject).map(rename));
-    changed = changeAt(changed, path, renameAll, copies);
-  }
-  return changed as JsonObject;
-}
-
-/** An object with the new names of its members. */
-interface Renamed {
-  readonly path: Path;
-  readonly names: Map<string, string>;
-}
-
-function renamed(changes: readonly { readonly path: Path; readonly kind: TextPart['kind']; readonly next: string }[]): Renamed[] {
-  const holders = new Map<string, Renamed>();
-  for (const { path, kind, next } of changes) {
-    if (kind !== 'name') continue;
-    const own = path.slice(0, -1);
-    const key = JSON.stringify(own);
-    const holder = holders.get(key) ?? { path: own, names: new Map() };
-    holders.set(key, holder);
-    holder.names.set(path.at(-1) as string, next);
-  }
-  return [...holders.values()];
-}
-
-/** Changes the value at a path. Each object and array is copied once into `copies`: a copy for every change would take quadratic time. */
-function changeAt(value: unknown, path: Path, change: (value: unknown) => unknown, copies: Set<unknown>, at = 0): unknown {
-  if (at === path.length) return change(value);
-  const key = path[at] as string | number;
-  const copy = copies.has(value) ? value : Array.isArray(value) ? [...value] : { ...(value as JsonObject) };
-  copies.add(copy);
-  (copy as JsonObject)[key] = changeAt((copy as JsonObject)[key], path, change, copies, at + 1);
-  return copy;
-}
-
+/** Adds the texts of fields beside the content of the client's format. */
 function foreignTexts(operation: OperationName, body: JsonObject, keys: readonly string[], parts: TextPart[]): void {
+  const settings = settingKeys[operation];
   // A request has few members, and there are many foreign keys.
   for (const key in body) {
-    if (!foreignKeys.has(key) || keys.includes(key) || settingKeys[operation]?.includes(key)) continue;
-    if (!parts.some(({ path }) => path[0] === key)) everyText(body[key], [key], parts);
+    if (!foreignKeys.has(key) && !isInOtherCase(key, foldedKeys)) continue;
+    if (keys.includes(key)) continue;
+    const value = body[key];
+    if (settings?.includes(key)) variableTexts(value, [key], parts);
+    else if (!parts.some(({ path }) => path[0] === key)) memberTexts(key, value, [key], parts);
   }
 }
 
-function inputTexts(value: unknown, path: Path, scope: Scope, parts: TextPart[]): void {
-  const [key] = path;
-  if (dataKeys.has(key as string)) return dataTexts(value, path, parts);
-  if (!Array.isArray(value) || (key !== 'messages' && key !== 'input')) return contentTexts(value, path, parts);
-  const isOfUser = (item: unknown) => !isObject(item) || item.role === undefined || item.role === 'user';
-  for (const [index, item] of value.entries()) {
-    if (scope === 'user_messages' && !isOfUser(item)) continue;
-    // The last message counts. Items of `input` belong together.
-    if (scope === 'last_message' && key === 'messages' && index < value.length - 1) continue;
-    const at = [...path, index];
-    if (!isObject(item)) {
-      contentTexts(item, at, parts);
-      continue;
-    }
-    // Providers ignore members that are not of their format, so none of these hides another.
-    if (typeof item.text === 'string') parts.push({ text: plainText(item.text), path: [...at, 'text'] });
-    if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output')
-      contentTexts(item.output, [...at, 'output'], parts);
-    // Results of the tools of a provider, such as `shell_call_output`, have forms of their own.
-    else everyText(item.output, [...at, 'output'], parts);
-    // The result of a program that called tools, and the reason for a refused call.
-    if (item.type === 'program_output') contentTexts(item.result, [...at, 'result'], parts);
-    if (item.type === 'mcp_approval_response') contentTexts(item.reason, [...at, 'reason'], parts);
-    contentTexts(item.content, [...at, 'content'], parts);
-  }
-}
-
-function outputTexts(value: unknown, path: Path, parts: TextPart[]): void {
-  if (!Array.isArray(value)) return contentTexts(value, path, parts);
-  for (const [index, item] of value.entries()) {
-    if (!isObject(item)) continue;
-    const at = [...path, index];
-    if (typeof item.text === 'string') parts.push({ text: plainText(item.text), path: [...at, 'text'] });
-    // Providers of chat completions may repeat the text beside the message.
-    if (isObject(item.message)) {
-      contentTexts(item.message.content, [...at, 'message', 'content'], parts);
-      contentTexts(item.message.refusal, [...at, 'message', 'refusal'], parts);
-      if (isObject(item.message.audio))
-        contentTexts(item.message.audio.transcript, [...at, 'message', 'audio', 'transcript'], parts);
-    } else if (typeof item.text !== 'string') {
-      contentTexts(item.content, [...at, 'content'], parts);
-      if (item.type === 'reasoning') contentTexts(item.summary, [...at, 'summary'], parts);
-    }
-  }
-}
-
-/** Any JSON. Of objects that hold nothing but a `text`, such as documents of a rerank, the text is read without its name. */
-function dataTexts(value: unknown, path: Path, parts: TextPart[]): void {
-  if (Array.isArray(value)) for (const [index, item] of value.entries()) dataTexts(item, [...path, index], parts);
-  else if (isObject(value) && typeof value.text === 'string' && Object.keys(value).length === 1)
-    parts.push({ text: value.text, path: [...path, 'text'] });
-  else everyText(value, path, parts, true);
-}
-
-/** A text, or a list of texts and of parts with text. */
-function contentTexts(value: unknown, path: Path, parts: TextPart[]): void {
-  if (typeof value === 'string') parts.push({ text: plainText(value), path });
-  // No format has it, but some servers accept it.
-  else if (isObject(value)) everyText(value, path, parts);
-  if (!Array.isArray(value)) return;
-  for (const [i, item] of value.entries()) {
-    const at = [...path, i];
-    if (typeof item === 'string') parts.push({ text: plainText(item), path: at });
-    if (!isObject(item)) continue;
-    if (typeof item.text === 'string') parts.push({ text: plainText(item.text), path: [...at, 'text'] });
-    if (typeof item.refusal === 'string') parts.push({ text: item.refusal, path: [...at, 'refusal'] });
-    if (typeof item.filename === 'string') parts.push({ text: item.filename, path: [...at, 'filename'] });
-    if (isObject(item.file)) contentTexts(item.file.filename, [...at, 'file', 'filename'], parts);
-    if (typeof item.transcript === 'string') parts.push({ text: item.transcript, path: [...at, 'transcript'] });
-    if (item.type === 'tool_result') contentTexts(item.content, [...at, 'content'], parts);
-    else if (typeof item.type === 'string' && item.type.endsWith('_tool_result'))
-      everyText(item.content, [...at, 'content'], parts);
-    if (item.type === 'document') documentTexts(item, at, parts);
-    if (item.type === 'search_result') everyText(item, at, parts);
-    fileTexts(item, at, parts);
-  }
-}
-
-/** Texts of a document in a message: its title and context, and its content if that is text. */
-function documentTexts({ title, context, source }: JsonObject, path: Path, parts: TextPart[]): void {
-  contentTexts(title, [...path, 'title'], parts);
-  contentTexts(context, [...path, 'context'], parts);
-  if (!isObject(source)) return;
-  if (source.type === 'text') contentTexts(source.data, [...path, 'source', 'data'], parts);
-  contentTexts(source.content, [...path, 'source', 'content'], parts);
+/** The variables of a prompt that OpenAI stores. The client may send its whole content in them. */
+function variableTexts(prompt: unknown, path: Path, parts: TextPart[]): void {
+  if (isObject(prompt)) memberTexts('variables', prompt.variables, [...path, 'variables'], parts);
 }

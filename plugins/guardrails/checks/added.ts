@@ -1,6 +1,6 @@
 import type { AddedCheck } from '../../../core/contract/plugin/guardrails/plugin-check.ts';
 import { after, all } from '../../../core/contract/values/maybe.ts';
-import { withTexts } from '../texts.ts';
+import { withTexts } from '../with-texts.ts';
 import type { Check } from './check.ts';
 
 /** Returns a check of a third-party plugin as the guardrails run it. Its errors are those of a check that cannot run. */

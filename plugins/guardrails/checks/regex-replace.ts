@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { after } from '../../../core/contract/values/maybe.ts';
-import { withTexts } from '../texts.ts';
+import { withTexts } from '../with-texts.ts';
 import { bothSides, type Check, defineCheck } from './check.ts';
 import { patternWindow, preparePattern, rule } from './pattern.ts';
 import { shareOf } from './share-of.ts';

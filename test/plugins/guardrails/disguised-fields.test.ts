@@ -41,6 +41,12 @@ describe('guardrails of requests read', () => {
     expect(await send(path, body('a forbidden word'))).toBe(446);
   });
 
+  it('messages of the user with a role in another case, which servers in Go read last', async () => {
+    const message = (text: string) => chat({ role: 'assistant', Role: 'user', content: text });
+    expect(await send('/v1/chat/completions', message('a forbidden word'), 'user_messages')).toBe(446);
+    expect(await send('/v1/chat/completions', message('harmless'), 'user_messages')).toBe(200);
+  });
+
   it.each<[string, string, (text: string) => JsonObject]>([
     ['the prompt of an annotation', '/v1/ocr', (text) => ({ document: {}, document_annotation_prompt: text })],
     ['a document in text', '/v1/ocr', (text) => ({ document: { document_url: `data:text/plain;base64,${base64(text)}` } })],
@@ -51,6 +57,21 @@ describe('guardrails of requests read', () => {
     ],
     ['the name of a file', '/v1/responses', (text) => ({ input: [user({ type: 'input_file', file_id: 'f', filename: text })] })],
     ['the name of a file in a chat', '/v1/chat/completions', (text) => chat(user({ type: 'file', file: { filename: text } }))],
+    ['variables of a stored prompt', '/v1/responses', (text) => ({ prompt: { id: 'p', variables: { url: text } } })],
+    ['variables of a template', '/v1/chat/completions', (text) => chat(user(), { chat_template_kwargs: { id: text } })],
+    ['the text behind the reply', '/v1/completions', (text) => ({ prompt: 'x', suffix: text })],
+    ['reasoning of the user', '/v1/chat/completions', (text) => chat(user({ type: 'thinking', thinking: text }))],
+    ['a part of an unknown type', '/v1/chat/completions', (text) => chat(user({ type: 'note', note: text }))],
+    ['a part without a type', '/v1/chat/completions', (text) => chat(user({ note: text }))],
+    ['a list of parts in a list', '/v1/chat/completions', (text) => chat({ role: 'user', content: [[{ type: 'text', text }]] })],
+    ['content in another case', '/v1/chat/completions', (text) => chat({ role: 'user', content: 'x', CONTENT: text })],
+    ['a text in another case', '/v1/chat/completions', (text) => chat(user({ type: 'text', text: 'x', Text: text }))],
+    ['messages in another case', '/v1/chat/completions', (text) => chat(user(), { Messages: [{ content: text }] })],
+    ['messages in letters that Go folds', '/v1/chat/completions', (text) => chat(user(), { me\u017fsages: [{ content: text }] })],
+    ['the input in another case', '/v1/embeddings', (text) => ({ input: 'x', Input: text })],
+    ['results of a search in files', '/v1/responses', (text) => ({ input: [{ type: 'file_search_call', results: [{ text }] }] })],
+    ['logs of code', '/v1/responses', (text) => ({ input: [{ type: 'code_interpreter_call', outputs: [{ logs: text }] }] })],
+    ['the error of a call', '/v1/responses', (text) => ({ input: [{ type: 'mcp_call', error: text }] })],
   ])('%s, in every scope', async (_name, path, body) => {
     for (const scope of ['last_message', 'all_messages']) {
       expect(await send(path, { model: 'm', ...body('a forbidden word') }, scope)).toBe(446);

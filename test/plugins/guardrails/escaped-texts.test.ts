@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { OperationName } from '../../../core/contract/provider/provider.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { withoutEscapes } from '../../../plugins/guardrails/json-escapes.ts';
-import { type Scope, textParts, withTexts } from '../../../plugins/guardrails/texts.ts';
+import { type Scope, textParts } from '../../../plugins/guardrails/texts.ts';
+import { withTexts } from '../../../plugins/guardrails/with-texts.ts';
 import { toolTexts } from '../../../plugins/guardrails/tool-texts.ts';
 
 /** JSON as Python's `json.dumps` writes it: a word in Cyrillic, a quote and a backslash. */

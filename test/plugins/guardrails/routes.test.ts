@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { FakeSink, fakeRequest } from '../../../core/test-kit/fake-exchange.ts';
 import { createHarness, replyWith, type Script } from '../../../core/test-kit/pipeline-harness.ts';
-import { type Scope, textParts, withTexts } from '../../../plugins/guardrails/texts.ts';
+import { type Scope, textParts } from '../../../plugins/guardrails/texts.ts';
+import { withTexts } from '../../../plugins/guardrails/with-texts.ts';
 
 const none = (more: JsonObject = {}) => [{ 'default.contains': { words: ['secret'], operator: 'none' }, deny: true, ...more }];
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { OperationName } from '../../../core/contract/provider/provider.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { textParts, withTexts } from '../../../plugins/guardrails/texts.ts';
+import { textParts } from '../../../plugins/guardrails/texts.ts';
+import { withTexts } from '../../../plugins/guardrails/with-texts.ts';
 
 /** A body of each format in which every field that can hold text holds `TEXT` and a number of its own. */
 const bodies: readonly [operation: OperationName, side: 'input' | 'output', body: JsonObject][] = [

@@ -1,6 +1,6 @@
 import type { Found } from '../../../../core/contract/plugin/services/worker-tasks.ts';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
-import { withTexts } from '../../texts.ts';
+import { withTexts } from '../../with-texts.ts';
 import { excerpt, type Outcome, type Subject } from '../check.ts';
 
 export interface FindingRules {

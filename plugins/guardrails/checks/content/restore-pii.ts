@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { counted } from '../../../../core/contract/values/text/counted.ts';
-import { withTexts } from '../../texts.ts';
+import { withTexts } from '../../with-texts.ts';
 import { type Check, defineCheck } from '../check.ts';
 import { rememberedOf, restore } from './placeholders.ts';
 

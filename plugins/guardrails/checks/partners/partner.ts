@@ -3,7 +3,7 @@ import type { AwsCall } from '../../../../core/contract/plugin/services/sign-aws
 import { withoutTrailingSlashes } from '../../../../core/contract/values/addresses/trailing-slashes.ts';
 import type { HeaderList } from '../../../../core/contract/values/http/http.ts';
 import { isObject, type JsonObject } from '../../../../core/contract/values/json/json.ts';
-import { withTexts } from '../../texts.ts';
+import { withTexts } from '../../with-texts.ts';
 import { CallError, callFailed, callService } from '../call-service.ts';
 import { type Check, type CheckServices, defineCheck, type Outcome, type Side, type Subject } from '../check.ts';
 import { requestTextOf } from '../event.ts';
