@@ -108,10 +108,11 @@ const argumentsKeys: ReadonlySet<unknown> = new Set(['arguments', 'partial_json'
  * as escapes, and models read these.
  */
 export function plainText(text: string): string {
-  return text.includes('\\u') && startsJson.test(text) ? withoutEscapes(text) : text;
+  return hasEscapes.test(text) && startsJson.test(text) ? withoutEscapes(text) : text;
 }
 
-const startsJson = /^\s*[[{"]/;
+const hasEscapes = /\\[u/]/;
+export const startsJson: RegExp = /^\s*[[{"]/;
 
 /**
  * True for arguments and results of tools that are JSON: `input` in Messages and at Bedrock, `args` and `response` at Gemini, `json` of a result

@@ -5,6 +5,7 @@ import { type JsonObject, objectsIn, parseObject } from '../../../core/contract/
 import { EventFrames } from '../../../core/contract/values/text/event-frames.ts';
 import { dataOf, hasMarkedLine, typedEvent, withData } from '../../../core/contract/values/text/event-text.ts';
 import type { Guardrail, PreparedCheck } from '../compile.ts';
+import { startsJson } from '../every-text.ts';
 import {
   type EventText,
   type EventTexts,
@@ -30,7 +31,10 @@ export interface WindowCheck {
 
 /** A text of the reply that is not complete. */
 interface OpenText {
-  readonly windows: readonly TextWindow[];
+  /** Null: nothing but white space has arrived, so that the text may become JSON. */
+  windows: readonly TextWindow[] | null;
+  /** White space at the beginning. */
+  space: string;
   /** The last event, copied for the text that is held back at the end. */
   event: JsonObject;
   at: EventText;
@@ -141,7 +145,7 @@ export class StreamWindow implements StreamFilter {
   #part(key: string, at: EventText, event: JsonObject, given: string, isLast: boolean): string {
     let open = this.#texts.get(key);
     if (open === undefined) {
-      open = { windows: this.#windows(), event, at };
+      open = { windows: null, space: '', event, at };
       this.#texts.set(key, open);
     }
     // The part before it has left already, so that a finding could have been cut in two.
@@ -153,7 +157,18 @@ export class StreamWindow implements StreamFilter {
     open.at = at;
     this.#last = event;
     if (isLast) this.#texts.set(key, null);
-    return this.#through(open.windows, given, isLast);
+    return this.#throughOpen(open, given, isLast);
+  }
+
+  #throughOpen(open: OpenText, given: string, isLast: boolean): string {
+    if (open.windows !== null) return through(open.windows, given, isLast);
+    const text = open.space + given;
+    if (!isLast && text.length < spaceMax && !/\S/.test(text)) {
+      open.space = text;
+      return '';
+    }
+    open.windows = this.#windows(text);
+    return through(open.windows, text, isLast);
   }
 
   /** Returns the events with the texts that were held back until their end. */
@@ -163,7 +178,7 @@ export class StreamWindow implements StreamFilter {
       const open = this.#texts.get(key);
       if (!open) continue;
       this.#texts.set(key, null);
-      const text = this.#through(open.windows, '', true);
+      const text = this.#throughOpen(open, '', true);
       if (text === '') continue;
       const event = textEvent(this.#format, open.event, open.at, text);
       sent += this.#write(event, typedEvent(event), true);
@@ -172,15 +187,12 @@ export class StreamWindow implements StreamFilter {
   }
 
   #whole(text: string): string {
-    return this.#through(this.#windows(), text, true);
+    return through(this.#windows(text), text, true);
   }
 
-  #windows(): TextWindow[] {
-    return this.checks.map((check) => new TextWindow(check.search, () => this.#found(check)));
-  }
-
-  #through(windows: readonly TextWindow[], text: string, isLast: boolean): string {
-    return windows.reduce((part, window) => window.push(part, isLast), text);
+  #windows(beginning: string): TextWindow[] {
+    const isJson = startsJson.test(beginning) || !/\S/.test(beginning);
+    return this.checks.map((check) => new TextWindow(check.search, isJson, () => this.#found(check)));
   }
 
   #found(check: WindowCheck): void {
@@ -192,6 +204,13 @@ export class StreamWindow implements StreamFilter {
     throw new GatewayError('response_denied', { status: this.denial.reply.status });
   }
 }
+
+function through(windows: readonly TextWindow[], text: string, isLast: boolean): string {
+  return windows.reduce((part, window) => window.push(part, isLast), text);
+}
+
+/** Models that must write JSON may begin with any number of line breaks. */
+const spaceMax = 256;
 
 /** SDKs throw the data of an event with this name as an error, whatever it is. */
 const namedError = /(?:^|[\r\n])event: ?error[\r\n]/;

@@ -46,6 +46,11 @@ describe('escapes in JSON texts are read as characters:', () => {
     expect(parts.map(({ text }) => text)).toContain(read);
   });
 
+  it('slashes, which PHP escapes in JSON', () => {
+    const body = { messages: [{ role: 'tool', content: '{"at":"https:\\/\\/a.example\\/b"}' }] };
+    expect(textParts('chatComplete', 'input', body, 'last_message')[0]?.text).toBe('{"at":"https://a.example/b"}');
+  });
+
   it('a text that is no JSON keeps its backslashes', () => {
     const body = { messages: [{ role: 'user', content: 'C:\\users\\u0041' }] };
     expect(textParts('chatComplete', 'input', body, 'last_message')[0]?.text).toBe('C:\\users\\u0041');
