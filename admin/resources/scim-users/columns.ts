@@ -1,6 +1,6 @@
 import type { Columns } from '../../scim/filter-to-sql.ts';
 
-const emails = `coalesce(u.directory->'emails', jsonb_build_array(jsonb_build_object('value', u.email, 'primary', true)))`;
+const emails = `coalesce(u.directory->'emails', jsonb_build_array(jsonb_build_object('value', u.email, 'type', 'work', 'primary', true)))`;
 
 /** Attributes of users that filters can name, on `users u`. */
 export const userColumns: Columns = {

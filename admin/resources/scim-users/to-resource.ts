@@ -7,10 +7,14 @@ import type { DirectoryUser } from './attributes.ts';
 /** A user as SCIM shows it. */
 export type UserResource = DirectoryUser & { readonly id: string; readonly [attribute: string]: unknown };
 
-/** Returns the attributes of a user that the directory has set. Users that it has not provisioned have their e-mail as `userName`. */
+/**
+ * Returns the attributes of a user that the directory has set. Users that it has not provisioned have their e-mail as `userName` and as the
+ * address of type work. Entra ID changes `emails[type eq "work"].value`: without the type it would add a second address, and the account
+ * would keep the first one for ever.
+ */
 export function toDirectoryUser(row: User): DirectoryUser {
   const { directory, firstName, lastName, externalId, email } = row;
-  const { formatted, displayName, title, emails = [{ value: email, primary: true }] } = directory ?? {};
+  const { formatted, displayName, title, emails = [{ value: email, type: 'work', primary: true }] } = directory ?? {};
   const name = {
     ...(formatted ? { formatted } : {}),
     ...(lastName ? { familyName: lastName } : {}),

@@ -131,6 +131,19 @@ describe.each(ruleDatabases)('SCIM users, on %s', (database) => {
     expect(user).toMatchObject({ email: 'after@example.com', email_verified_at: null });
   });
 
+  it('get the new e-mail of the directory if they existed before it', async () => {
+    const { id, email } = await newPerson(plane);
+    const work = `emails[type eq "work" and value eq "${email}"]`;
+    expect((await scim('GET', `/Users?filter=${encodeURIComponent(work)}`)).body).toMatchObject({ Resources: [{ id }] });
+    const path = 'emails[type eq "work"].value';
+    const adopted = await scim('PATCH', `/Users/${id}`, patch({ op: 'Add', path, value: email }));
+    expect(adopted.body.emails).toEqual([{ value: email, type: 'work', primary: true }]);
+    const value = `renamed-${email}`;
+    const renamed = await scim('PATCH', `/Users/${id}`, patch({ op: 'Replace', path, value }));
+    expect(renamed.body.emails).toEqual([{ value, type: 'work', primary: true }]);
+    expect((await plane.ask('GET', `/admin/users/${id}`)).body.email).toBe(value);
+  });
+
   it('cannot deactivate, remove or rename owners of the organisation', async () => {
     const owner = await newPerson(plane, 'owner');
     const changes: [string, unknown?][] = [
