@@ -74,6 +74,17 @@ function ofName(name: string, value: unknown, schema: string, op: PatchStep['op'
   return [{ op, path: parsePath(name, schema, `${at}.value`), isNamed: false, value }];
 }
 
+/** Throws `invalidPath` if a path selects elements of an attribute that is no list. Ignoring the filter would change another value than the path names. */
+export function requireNoFilter(attribute: string, { filter }: PatchPath): void {
+  if (filter !== null) throw new ScimError('invalidPath', `${attribute}: not a list, so a path cannot select elements with [ ]`);
+}
+
+/** Like `requireNoFilter`, also for paths that name a part of an attribute without parts. */
+export function requireSimple(attribute: string, path: PatchPath): void {
+  requireNoFilter(attribute, path);
+  if (path.sub !== null) throw new ScimError('invalidPath', `${attribute}.${path.sub}: ${attribute} has no parts`);
+}
+
 const pathShape = /^((?:urn:[\w.:-]+:)?[\w$-]+)(?:\[(.*)\])?(?:\.([\w$-]+))?$/is;
 
 function parsePath(text: string, schema: string, field: string): PatchPath {

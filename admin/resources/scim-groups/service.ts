@@ -10,7 +10,7 @@ import { validate } from '../../http/request/validate.ts';
 import type { Dependents } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { filterToSql } from '../../scim/filter-to-sql.ts';
-import type { PatchStep } from '../../scim/patch.ts';
+import { type PatchStep, requireSimple } from '../../scim/patch.ts';
 import { ScimError } from '../../scim/scim-error.ts';
 import { groupSchema } from '../../scim/urns.ts';
 import type { AuthSettings } from '../organisations/entity.ts';
@@ -137,9 +137,11 @@ class GroupEdit {
     const { op, path, value, isNamed } = step;
     switch (path.attribute) {
       case 'displayname':
+        requireSimple('displayName', path);
         if (op === 'remove') throw new ScimError('mutability', 'displayName: required, so it cannot be removed');
         return this.rename(validate(displayName, value, 'displayName'));
       case 'externalid':
+        requireSimple('externalId', path);
         return this.setExternalId(op === 'remove' ? null : (validate(externalId, value, 'externalId') ?? null));
       case 'members':
         return this.#applyToMembers(step);

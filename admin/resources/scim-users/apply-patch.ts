@@ -2,7 +2,7 @@ import { type Filter, filter as matcher } from 'scim2-parse-filter';
 import * as v from 'valibot';
 import { isObject } from '../../../core/contract/values/json/json.ts';
 import { comparisonsOf } from '../../scim/filter.ts';
-import type { PatchStep } from '../../scim/patch.ts';
+import { type PatchStep, requireNoFilter, requireSimple } from '../../scim/patch.ts';
 import { ScimError } from '../../scim/scim-error.ts';
 import { type DirectoryUser, directoryBoolean } from './attributes.ts';
 
@@ -57,6 +57,7 @@ function apply(user: Attributes, step: PatchStep): void {
   if (attribute === 'name') return patchName(user, step, sub);
   const name = simple.get(attribute);
   if (name === undefined) return;
+  requireSimple(name, path);
   if (op !== 'remove') {
     user[name] = unwrap(step.value);
     return;
@@ -71,7 +72,8 @@ function unwrap(value: unknown): unknown {
   return isObject(one) && 'value' in one ? one.value : one;
 }
 
-function patchName(user: Attributes, { op, value }: PatchStep, sub: string | null): void {
+function patchName(user: Attributes, { op, path, value }: PatchStep, sub: string | null): void {
+  requireNoFilter('name', path);
   const name: Attributes = isObject(user.name) ? user.name : {};
   user.name = name;
   if (sub !== null) {

@@ -70,6 +70,15 @@ describe('operations on the addresses of a user', () => {
   });
 });
 
+it.each([
+  ['active[value eq true]', 'active: not a list'],
+  ['title[value eq "x"]', 'title: not a list'],
+  ['userName.value', 'userName.value: userName has no parts'],
+  ['name[givenName eq "x"].givenName', 'name: not a list'],
+])('operations on a user of a directory: a path that no value has is refused: %s', (path, message) => {
+  expect(() => patch({ op: 'replace', path, value: 'b' })).toThrow(message);
+});
+
 it('operations on a user of a directory: a part of a group is not read as the whole list', () => {
   const groups = [{ value: 'one' }, { value: 'two' }];
   const remove = (path: string) =>

@@ -336,6 +336,15 @@ describe.each(ruleDatabases)('SCIM groups, on %s', (database) => {
     expect(await membersOf(group.id)).toEqual([0, 1]);
   });
 
+  it('keep their name if a path selects elements or a part of it', async () => {
+    const group = await newGroup('Whole', refs(0));
+    for (const path of ['displayName[value eq "x"]', 'displayName.value', 'externalId[value eq "x"]']) {
+      const reply = await scim('PATCH', `/Groups/${group.id}`, patch({ op: 'replace', path, value: 'Other' }));
+      expect(reply).toMatchObject({ status: 400, body: { scimType: 'invalidPath' } });
+    }
+    expect((await scim('GET', `/Groups/${group.id}`)).body).toMatchObject({ displayName: 'Whole' });
+  });
+
   it('take no users and groups of other organisations', async () => {
     const other = await plane.newTenant();
     const theirs = await scimClient(plane, other);
