@@ -53,8 +53,14 @@ function nameOf(claim: unknown): string | null {
 /** OpenID Connect allows 255 characters for `sub`. */
 const idLengthMax = 512;
 
-/** Throws SignInRefusal if `sub` or `sid` of a token is too long for an index, or contains characters that the database cannot store. */
+/**
+ * Throws SignInRefusal if `sub` is blank, or if `sub` or `sid` of a token is too long for an index or contains characters that the database
+ * cannot store. openid-client accepts a blank `sub`. A provider that fills it from an attribute that users do not have would sign all of
+ * them in as the first one.
+ */
 export function checkIds({ sub, sid }: Claims): void {
+  if (typeof sub === 'string' && sub.trim() === '')
+    throw new SignInRefusal('invalid_response', 'sub: empty. The identity provider must send an id of its own for each user');
   for (const [name, id] of Object.entries({ sub, sid })) {
     if (typeof id === 'string' && (id.length > idLengthMax || /\p{Cc}|\p{Surrogate}/u.test(id)))
       throw new SignInRefusal(
