@@ -44,7 +44,8 @@ export function createGatewayFetch(
     const opened = unseal(key, sealed, outboundContext(callId, 'response')).toString('utf8');
     const { status, headers, body } = v.parse(outboundResponse, JSON.parse(opened));
     const bytes = Buffer.from(body, 'base64');
-    return new Response(bodiless.has(status) ? null : bytes, { status, headers });
+    // The constructor leaves it empty, and errors of protocol libraries name only the response.
+    return Object.defineProperty(new Response(bodiless.has(status) ? null : bytes, { status, headers }), 'url', { value: url });
   };
 }
 

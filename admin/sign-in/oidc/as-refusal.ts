@@ -32,10 +32,39 @@ function refusalOf(error: unknown): unknown {
       `The identity provider replied with the error ${plain(error.error)}${description}`,
     );
   }
-  const [text = 'unexpected form'] = chain.map(messageOf).filter((message) => message !== 'invalid response encountered');
+  const response = chain.map(({ cause }) => cause).find((cause) => cause instanceof Response);
+  if (response && isOutage(response)) return refusalOf(new OutboundError(sourceOf(response)));
+  const texts = chain.map(messageOf).filter((message) => !wrappers.has(message));
+  const text = texts.map((one) => explained.get(one) ?? one)[0] ?? 'unexpected form';
   const name = chain.map(nameIn).find((one) => one !== null) ?? null;
   const named = name === null || text.includes(`"${name}"`) ? text : `"${name}": ${text}`;
-  return new SignInRefusal('invalid_response', `The reply of the identity provider is not valid: ${plain(named)}`);
+  const source = response ? ` (${sourceOf(response)})` : '';
+  return new SignInRefusal('invalid_response', `The reply of the identity provider is not valid: ${plain(named + source)}`);
+}
+
+/** Messages of openid-client around the one that states the cause. */
+const wrappers: ReadonlySet<string> = new Set(['invalid response encountered', 'unsupported operation']);
+
+/** Messages of openid-client that do not name a step for the administrator. */
+const explained: ReadonlyMap<string, string> = new Map([
+  [
+    'JWE decryption is not configured',
+    'the ID token or the user info is encrypted, which is not supported. Turn encryption off at the provider',
+  ],
+  [
+    'unsupported JWS algorithm',
+    'the user info has an unsupported signature. Turn it off at the provider, or use an asymmetric one',
+  ],
+]);
+
+/** Returns true for a status with which a host reports that it cannot respond now. */
+export function isOutage({ status }: Pick<Response, 'status'>): boolean {
+  return status >= 500 || status === 429;
+}
+
+/** Names the status and the address of a response, for errors. */
+export function sourceOf({ status, url }: Pick<Response, 'status' | 'url'>): string {
+  return `status ${status} of ${url.split('?')[0]}`;
 }
 
 /** Name of the claim or field that an error of the library is about. Its value stays out of the text. */
@@ -45,8 +74,8 @@ function nameIn(error: unknown): string | null {
   return typeof name === 'string' ? name : null;
 }
 
-function causesOf(error: unknown): unknown[] {
-  const chain: unknown[] = [];
+function causesOf(error: unknown): Error[] {
+  const chain: Error[] = [];
   for (let at = error; at instanceof Error && chain.length < 10; at = at.cause) chain.push(at);
   return chain;
 }

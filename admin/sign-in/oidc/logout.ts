@@ -2,12 +2,12 @@ import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import { buildEndSessionUrl } from 'openid-client';
 import { isObject } from '../../../core/contract/values/json/json.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import { createGatewayFetch } from '../../http/gateways/gateway-fetch.ts';
+import { createGatewayFetch, OutboundError } from '../../http/gateways/gateway-fetch.ts';
 import { oidcAddresses } from '../../resources/sso-connections/addresses.ts';
 import { oidcSettingsOf, type SsoConnection } from '../../resources/sso-connections/entity.ts';
 import type { EndedAtProvider } from '../end-sessions.ts';
 import { SignInRefusal } from '../refusal.ts';
-import { asRefusal } from './as-refusal.ts';
+import { asRefusal, isOutage, sourceOf } from './as-refusal.ts';
 import { type ClientServices, oidcClient } from './client.ts';
 import { checkIds, skewSeconds } from './read-claims.ts';
 
@@ -31,6 +31,7 @@ export async function verifyLogoutToken(
   const send = createGatewayFetch(services, connection.organisationId);
   const claims = await asRefusal(async () => {
     const response = await send(address, { method: 'GET', headers: { accept: 'application/json' }, body: null });
+    if (isOutage(response)) throw new OutboundError(sourceOf(response));
     const keys = createLocalJWKSet((await response.json()) as JSONWebKeySet);
     const checks = { issuer, audience: own.client_id, algorithms: [own.id_token_signing_alg], clockTolerance: skewSeconds };
     // Ory Hydra sends no `exp`, which drafts did not have. The age limits such tokens, and they end only sessions that began before.

@@ -26,6 +26,8 @@ export interface Lies {
   /** Keys to publish instead. */
   jwks?: readonly JWK[];
   userInfo?: Claims;
+  /** Statuses with which paths reply `{}`. */
+  statuses?: Readonly<Record<string, number>>;
   /** Does not check the code verifier. */
   ignoresVerifier?: true;
 }
@@ -85,6 +87,8 @@ export async function startFakeOidcProvider(): Promise<FakeOidcProvider> {
       response.writeHead(status, { 'content-type': 'application/json' });
       response.end(JSON.stringify(body));
     };
+    const status = provider.lies.statuses?.[request.url ?? ''];
+    if (status !== undefined) return reply(status, {});
     if (request.url === '/.well-known/openid-configuration') return reply(200, metadata());
     if (request.url === '/jwks') return reply(200, { keys: provider.lies.jwks ?? [key.publicJwk] });
     if (request.url === '/userinfo') {
