@@ -82,6 +82,7 @@ const usual = {
     'memberOf',
     'urn:oid:1.3.6.1.4.1.5923.1.5.1.1',
     'http://schemas.microsoft.com/ws/2008/06/identity/claims/groups',
+    'http://schemas.xmlsoap.org/claims/Group',
   ],
 } as const;
 

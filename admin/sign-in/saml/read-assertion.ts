@@ -143,7 +143,8 @@ function problemOf(
   if (until + skewMs <= now) return 'the assertion has expired. Check the clocks of both servers';
   if (until > now + dayMs) return 'the confirmation is valid for more than a day (NotOnOrAfter)';
   if (sent.NotBefore !== undefined) return 'the confirmation has a begin (NotBefore), which bearer assertions must not have';
-  const replyTo = sent.InResponseTo ?? null;
+  // samlify writes an empty one if the provider begins the sign-in.
+  const replyTo = sent.InResponseTo || null;
   if (requestId !== null && replyTo !== requestId)
     return 'the assertion replies to another request (InResponseTo). Begin the sign-in again';
   if (requestId === null && replyTo !== null)

@@ -63,6 +63,27 @@ describe.each(ruleDatabases)('claims that are not in the ID token or the asserti
     expect((await plane.ask('DELETE', path)).status).toBe(200);
   });
 
+  it.each([
+    'groups',
+    'memberOf',
+    'http://schemas.microsoft.com/ws/2008/06/identity/claims/groups',
+    'http://schemas.xmlsoap.org/claims/Group',
+  ])('SAML: groups are read from the usual attribute %s', async (name) => {
+    const provider = await FakeSamlProvider.create();
+    const { path, setRules } = await connect({
+      type: 'saml',
+      saml: { metadata_xml: provider.metadata(), allow_idp_initiated: true },
+    });
+    await setRules();
+    const { acs_url: recipient, entity_id: audience } = (await plane.ask('GET', path)).body.saml;
+    const attributes = { email: ['carol@example.com'], [name]: ['others', 'admins'] };
+    const SAMLResponse = await provider.respond({ recipient, audience, inResponseTo: null, nameId: name, attributes });
+    const body = new URLSearchParams({ SAMLResponse });
+    const reply = await fetch(plane.url + new URL(recipient).pathname, { method: 'POST', body });
+    expect(await reply.json()).toMatchObject({ user: { role: 'admin' } });
+    expect((await plane.ask('DELETE', path)).status).toBe(200);
+  });
+
   it('SAML: a link instead of the groups rejects the sign-in if there are rules', async () => {
     const provider = await FakeSamlProvider.create();
     const saml = { metadata_xml: provider.metadata(), allow_idp_initiated: true };

@@ -335,8 +335,9 @@ describe('forged responses', () => {
 
   it('with InResponseTo are rejected in a sign-in that the provider began', async () => {
     expect(await outcome(await provider.xml(valid), expected({}, null))).toMatch(/another sign-in/);
-    expect(await outcome(await provider.xml({ ...valid, inResponseTo: null }), expected({}, null))).toBe(
-      'accepted ada@example.com',
-    );
+    for (const inResponseTo of [null, '']) {
+      expect(await outcome(await provider.xml({ ...valid, inResponseTo }), expected({}, null))).toBe('accepted ada@example.com');
+      expect(await outcome(await provider.xml({ ...valid, inResponseTo }))).toMatch(/another request/);
+    }
   });
 });
