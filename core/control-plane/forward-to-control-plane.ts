@@ -1,4 +1,5 @@
 import type { Reply } from '../contract/plugin/plugin.ts';
+import { adminBodyLimit } from '../contract/protocol/control-plane-calls/body-limit.ts';
 import { internalTenant, type UpstreamTransport } from '../contract/provider/upstream.ts';
 import { countryHeader, vouchHeader } from '../contract/values/addresses/client-origin.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
@@ -24,8 +25,6 @@ const originHeaders: ReadonlySet<string> = new Set([
   vouchHeader,
   countryHeader,
 ]);
-
-const bodyBytesMax = 1024 * 1024;
 
 /**
  * Requests to the control plane share the open requests of this process like one workspace, because a gateway does not know their callers. Slow ones
@@ -71,7 +70,7 @@ export function createForward(options: ForwardOptions): (request: InboundRequest
         headers,
         body: request.body.length === 0 ? null : request.body,
         timeouts: { connectMs: 2000, firstByteMs: 30_000, idleMs: 30_000, totalMs: 0 },
-        bodyBytesMax,
+        bodyBytesMax: adminBodyLimit(request.path),
       },
       {
         onHead(status, replyHeaders) {

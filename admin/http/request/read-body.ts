@@ -1,14 +1,12 @@
 import type { HonoRequest } from 'hono';
+import { adminBodyLimit } from '../../../core/contract/protocol/control-plane-calls/body-limit.ts';
 import { validTextOf } from '../../../core/contract/values/text/utf8.ts';
 import { AdminError, invalid } from '../errors.ts';
 import { parseStrictJson } from './parse-strict-json.ts';
 
-/** Maximum size of an admin body in bytes. */
-export const bodyBytesMax = 1_048_576;
-
 /** Returns the JSON body of a request. Undefined if there is none. Throws AB01 (413 if too large). */
 export async function readJsonBody(request: HonoRequest): Promise<unknown> {
-  const bytes = await readBytes(request, bodyBytesMax);
+  const bytes = await readBytes(request, adminBodyLimit(request.path));
   if (bytes.byteLength === 0) return undefined;
   const type = request.header('content-type') ?? '';
   if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) throw invalid('content-type: expected application/json');

@@ -1,7 +1,8 @@
 import { Hono } from 'hono';
+import { adminBodyBytesMax } from '../../../core/contract/protocol/control-plane-calls/body-limit.ts';
 import { ownBatchPrefix } from '../../../core/contract/provider/own-store.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import { bodyBytesMax, readBytes } from '../../http/request/read-body.ts';
+import { readBytes } from '../../http/request/read-body.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { addJob } from '../../jobs/add-job.ts';
 import { readFileBytes } from '../files/file-bytes.ts';
@@ -22,7 +23,7 @@ export function batchStoreApp(services: AdminServices): Hono {
 
   app.post('/batches', async (c) => {
     const owner = readOwner((name) => c.req.header(name));
-    const sent: unknown = JSON.parse(Buffer.from(await readBytes(c.req, bodyBytesMax)).toString('utf8'));
+    const sent: unknown = JSON.parse(Buffer.from(await readBytes(c.req, adminBodyBytesMax)).toString('utf8'));
     const batch = await createBatch(services, owner, sent);
     services.wakeJobs();
     return c.json(await replyOf(managerOf(services, owner)(), batch));

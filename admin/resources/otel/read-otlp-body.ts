@@ -1,17 +1,18 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { HonoRequest } from 'hono';
+import { adminBodyBytesMax } from '../../../core/contract/protocol/control-plane-calls/body-limit.ts';
 import { isBounded, isStorable, storableValue } from '../../../core/contract/values/json/storable-json.ts';
 import { unmarkedTextOf } from '../../../core/contract/values/text/utf8.ts';
 import type { Signal } from '../../../core/telemetry/otlp/messages.ts';
 import { decodeProtobufRequest } from '../../../core/telemetry/otlp/protobuf.ts';
 import { AdminError, invalid } from '../../http/errors.ts';
 import { parseStrictJson } from '../../http/request/parse-strict-json.ts';
-import { bodyBytesMax, readBytes } from '../../http/request/read-body.ts';
+import { readBytes } from '../../http/request/read-body.ts';
 
 const unzip = promisify(gunzip);
 /** Maximum size of a body after decompression. */
-const unzippedBytesMax = 8 * bodyBytesMax;
+const unzippedBytesMax = 8 * adminBodyBytesMax;
 
 /** True if the request sends protobuf, and its reply must be protobuf too. */
 export function isProtobuf(contentType: string): boolean {
@@ -21,7 +22,7 @@ export function isProtobuf(contentType: string): boolean {
 /** Returns a body of OTLP/HTTP in its JSON form, whatever its encoding. Throws AB01 (413 if too large). */
 export function readOtlpBody(signal: Signal): (request: HonoRequest) => Promise<unknown> {
   return async (request) => {
-    const sent = await readBytes(request, bodyBytesMax);
+    const sent = await readBytes(request, adminBodyBytesMax);
     const bytes = await decompressed(sent, request.header('content-encoding') ?? '');
     const contentType = request.header('content-type') ?? '';
     if (isProtobuf(contentType)) {

@@ -123,7 +123,7 @@ const between = `
 ## Control plane
 
 The body is \`{"success":false,"data":{"message","errorCode","errors"?}}\`. \`errors\` holds one \`path: reason\` per issue and never a value.
-Some errors have another status: AB01 is 413 for a body over 1 MiB, and 422 for a different request under a used \`idempotency-key\`.
+Some errors have another status: AB01 is 413 for a body over 1 MiB (SCIM groups: 4 MiB), and 422 for a different request under a used \`idempotency-key\`.
 
 | \`data.errorCode\` | Status | Meaning | What to do |
 | --- | --- | --- | --- |

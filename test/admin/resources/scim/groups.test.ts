@@ -336,6 +336,14 @@ describe.each(ruleDatabases)('SCIM groups, on %s', (database) => {
     expect(await membersOf(group.id)).toEqual([0, 1]);
   });
 
+  it('have bodies of up to 4 MiB, for thousands of members as they are read', async () => {
+    const name = `Large ${++made}`;
+    const sized = (bytes: number) => ({ displayName: name, members: [{ ...refs(0)[0], display: 'x'.repeat(bytes) }] });
+    expect((await scim('POST', '/Groups', sized(4_000_000))).status).toBe(201);
+    expect((await scim('POST', '/Groups', sized(4_200_000))).status).toBe(413);
+    expect((await scim('POST', '/Users', { userName: 'x'.repeat(1_100_000) })).status).toBe(413);
+  });
+
   it('keep their name if a path selects elements or a part of it', async () => {
     const group = await newGroup('Whole', refs(0));
     for (const path of ['displayName[value eq "x"]', 'displayName.value', 'externalId[value eq "x"]']) {
