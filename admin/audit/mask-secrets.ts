@@ -16,7 +16,8 @@ export function maskSecrets(value: unknown): unknown {
   if (!isObject(value)) return value;
   const out: Record<string, unknown> = {};
   for (const [name, inner] of Object.entries(value)) {
-    const isHidden = (isSecretName(name) && !isPolicyKey(name, inner)) || isOfPrivateKey(value, name) || isHolder(name, inner);
+    const isNamed = isSecretName(name) && !isPolicyKey(name, inner);
+    const isHidden = isNamed || isOfSecretPath(value, name) || isOfPrivateKey(value, name) || isHolder(name, inner);
     out[maskCredentials(name)] = isHidden && !isPlain(name, inner) ? '***' : maskSecrets(inner);
   }
   return out;
@@ -52,6 +53,13 @@ const signatures = /^(sig|signature|xamzsignature|xgoogsignature|xamzcredential|
  */
 function isHolder(name: string, value: unknown): boolean {
   return /^(authconfig|configurations|modelconfig)$/.test(plainName(name)) && !isObject(value);
+}
+
+/** Returns true for the value of an operation on a secret, such as `{"op": "replace", "path": "password", "value": …}` of SCIM. */
+function isOfSecretPath(operation: Readonly<Record<string, unknown>>, name: string): boolean {
+  if (plainName(name) !== 'value') return false;
+  const [, path] = Object.entries(operation).find(([other]) => plainName(other) === 'path') ?? [];
+  return typeof path === 'string' && path.split(/[.:/[\]\s]/).some(isSecretName);
 }
 
 /** Returns true for a value that cannot be a secret: null, a permission such as `membersWriteApiKeys`, a price or multiplier of tokens. */

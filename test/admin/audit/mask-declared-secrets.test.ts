@@ -36,6 +36,24 @@ it('audit entries show permissions, prices and settings of tokens, whose names s
   });
 });
 
+it.each([
+  [{ op: 'replace', path: 'password', value: 'planted' }],
+  [{ op: 'Add', Path: 'urn:ietf:params:scim:schemas:core:2.0:User:password', Value: 'planted' }],
+  [{ op: 'add', path: 'Password', value: [{ value: 'planted' }] }],
+  [{ op: 'add', path: '/credentials/0', value: { planted: 'planted' } }],
+])('audit entries mask the value of an operation on a secret: %j', (operation) => {
+  expect(JSON.stringify(maskSecrets({ Operations: [operation] }))).toMatch(/^\{"Operations":\[.*"value":"\*\*\*"/i);
+  expect(JSON.stringify(maskSecrets({ Operations: [operation] }))).not.toContain('planted');
+});
+
+it('audit entries show the values of operations on other attributes', () => {
+  const Operations = [
+    { op: 'replace', path: 'emails[type eq "work"].value', value: 'ada@example.com' },
+    { op: 'add', path: 'members', value: [{ value: '7f76453a-919d-4138-8190-4646281900aa' }] },
+  ];
+  expect(maskSecrets({ Operations })).toEqual({ Operations });
+});
+
 it('audit entries mask the private parameters of keys and key sets', () => {
   const pair = { kty: 'RSA', kid: 'a', n: 'public', e: 'AQAB', ...{ d: 'planted', p: 'planted', q: 'planted', dp: 'planted' } };
   const symmetric = { kty: 'oct', kid: 'b', k: 'planted' };
