@@ -1,3 +1,4 @@
+import { outboundCallMs } from '../../../core/contract/protocol/control-plane-calls/outbound-call.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';
 import { checkHost } from '../../http/gateways/check-host.ts';
@@ -23,6 +24,12 @@ const defaults = {
   last_name_attribute: null,
   group_attribute: null,
 } as const;
+
+/**
+ * Maximum milliseconds of a request that may read metadata at a URL: the time of the host, and that of other requests. With the usual limit,
+ * a host that does not respond would be reported as a slow database.
+ */
+export const metadataDeadlineMs = outboundCallMs + 3_000;
 
 /** Parts of a SAML connection that are prepared before the transaction: metadata of the provider, and the key of a new connection. */
 export interface PreparedSaml {

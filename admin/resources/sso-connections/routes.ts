@@ -4,7 +4,7 @@ import { pageOf } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { organisationQuery } from '../users/schema.ts';
 import { ssoConnections } from './entity.ts';
-import { prepareSaml } from './put-saml.ts';
+import { metadataDeadlineMs, prepareSaml } from './put-saml.ts';
 import { prepareKey, rotateKey, rotateKeyBody } from './rotate-key.ts';
 import { createBody, createReply, listQuery, listReply, readReply, updateBody } from './schema.ts';
 import { createConnection, deleteConnection, findConnection, updateConnection } from './service.ts';
@@ -40,6 +40,7 @@ export const ssoConnectionRoutes: readonly AdminRoute[] = [
     action: 'create',
     body: createBody,
     reply: createReply,
+    deadlineMs: metadataDeadlineMs,
     async handle(call) {
       const prepared = await prepareSaml(call.services, call.organisationId, call.body, true);
       const row = await call.write((change) => createConnection(change, call.services, call.actor, call.body, prepared));
@@ -70,6 +71,7 @@ export const ssoConnectionRoutes: readonly AdminRoute[] = [
     action: 'update',
     body: updateBody,
     reply: emptyReply,
+    deadlineMs: metadataDeadlineMs,
     async handle(call) {
       const prepared = await prepareSaml(call.services, call.organisationId, call.body, false);
       await call.write(async (change) => {

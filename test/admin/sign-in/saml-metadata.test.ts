@@ -3,6 +3,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { refreshMetadata } from '../../../admin/resources/sso-connections/refresh-metadata.ts';
+import { ssoConnectionRoutes } from '../../../admin/resources/sso-connections/routes.ts';
+import { outboundCallMs } from '../../../core/contract/protocol/control-plane-calls/outbound-call.ts';
 import { FakeSamlProvider } from '../../support/fakes/fake-saml-provider.ts';
 import { until } from '../../support/until.ts';
 import type { Plane } from '../support/plane.ts';
@@ -118,3 +120,11 @@ describe.each(ruleDatabases)('metadata of a SAML provider, on %s', (database) =>
     expect(await refusal()).toContain('signed');
   });
 });
+
+it.each(['POST /admin/sso-connections', 'PUT /admin/sso-connections/:ssoConnectionId'])(
+  'metadata of a SAML provider: %s waits longer than a gateway waits for the host, so that the error names the host',
+  (name) => {
+    const route = ssoConnectionRoutes.find(({ method, path }) => `${method} ${path}` === name);
+    expect(route?.deadlineMs).toBeGreaterThan(outboundCallMs);
+  },
+);
