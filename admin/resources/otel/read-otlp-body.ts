@@ -1,34 +1,39 @@
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
 import type { HonoRequest } from 'hono';
 import { adminBodyBytesMax } from '../../../core/contract/protocol/control-plane-calls/body-limit.ts';
-import { isBounded, isStorable, storableValue } from '../../../core/contract/values/json/storable-json.ts';
+import { codings, decodeWhole } from '../../../core/contract/values/bodies/content-decoder.ts';
 import { unmarkedTextOf } from '../../../core/contract/values/text/utf8.ts';
-import type { Signal } from '../../../core/telemetry/otlp/messages.ts';
-import { decodeProtobufRequest } from '../../../core/telemetry/otlp/protobuf.ts';
+import { decodeProtobufRequest, TooManyFields } from '../../../core/telemetry/otlp/protobuf.ts';
 import { AdminError, invalid } from '../../http/errors.ts';
 import { parseStrictJson } from '../../http/request/parse-strict-json.ts';
 import { readBytes } from '../../http/request/read-body.ts';
+import { jsonExcess } from './json-excess.ts';
 
-const unzip = promisify(gunzip);
 /** Maximum size of a body after decompression. */
-const unzippedBytesMax = 8 * adminBodyBytesMax;
+const decodedBytesMax = 8 * adminBodyBytesMax;
+
+/**
+ * Maximum number of fields of protobuf, or of objects, lists and further members of JSON, that a body has. Reading them blocks the process. A
+ * batch of 8,192 spans with 20 attributes has 700,000.
+ */
+const valuesMax = 1_000_000;
+const depthMax = 200;
 
 /** True if the request sends protobuf, and its reply must be protobuf too. */
 export function isProtobuf(contentType: string): boolean {
   return /^application\/x-protobuf\s*(?:;|$)/i.test(contentType);
 }
 
-/** Returns a body of OTLP/HTTP in its JSON form, whatever its encoding. Throws AB01 (413 if too large). */
-export function readOtlpBody(signal: Signal): (request: HonoRequest) => Promise<unknown> {
+/** Returns a body of OTLP/HTTP in its JSON form, whatever its encoding. Throws AB01 (413 if it is too large or has too many values). */
+export function readOtlpBody(signal: 'traces' | 'logs'): (request: HonoRequest) => Promise<unknown> {
   return async (request) => {
     const sent = await readBytes(request, adminBodyBytesMax);
     const bytes = await decompressed(sent, request.header('content-encoding') ?? '');
     const contentType = request.header('content-type') ?? '';
     if (isProtobuf(contentType)) {
       try {
-        return decodeProtobufRequest(signal, bytes);
-      } catch {
+        return decodeProtobufRequest(signal, bytes, valuesMax);
+      } catch (error) {
+        if (error instanceof TooManyFields) throw tooLarge(`more than ${valuesMax} fields. Send smaller batches`);
         throw invalid('body: not a valid protobuf message of OTLP');
       }
     }
@@ -40,30 +45,28 @@ export function readOtlpBody(signal: Signal): (request: HonoRequest) => Promise<
 }
 
 async function decompressed(bytes: Uint8Array, encoding: string): Promise<Uint8Array> {
-  if (encoding === '' || encoding === 'identity') return bytes;
-  if (encoding !== 'gzip') throw invalid('content-encoding: expected gzip');
+  const whole = await decodeWhole(bytes, encoding, decodedBytesMax);
+  if (whole === 'unknown coding') throw invalid(`content-encoding: expected one of ${codings.join(', ')}`);
+  if (whole === 'damaged') throw invalid(`body: not valid ${encoding.trim().toLowerCase()}`);
+  if (whole === 'too large') throw tooLarge(`larger than ${decodedBytesMax} bytes after decompression`);
+  return whole;
+}
+
+/** Exporters cut texts within a character and send batches with more keys than a write of an admin has, so both are accepted as in protobuf. */
+function parseJson(text: string): unknown {
+  const excess = jsonExcess(text, { valuesMax, depthMax });
+  if (excess === 'values') throw tooLarge(`more than ${valuesMax} values. Send smaller batches`);
+  if (excess === 'depth') throw invalid(`body: nested deeper than ${depthMax} levels`);
   try {
-    return await unzip(bytes, { maxOutputLength: unzippedBytesMax });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_BUFFER_TOO_LARGE') throw invalid('body: not valid gzip');
-    const message = `body: larger than ${unzippedBytesMax} bytes after decompression`;
-    throw new AdminError('AB01', message, [message], 413);
+    return JSON.parse(text);
+  } catch {
+    // Throws AB01 with the position of the error.
+    return parseStrictJson(text);
   }
 }
 
-/**
- * Exporters cut texts within a character and send batches with more keys than a write of an admin has, so both are accepted as in protobuf.
- * Throws AB01 with the position of an error.
- */
-function parseJson(text: string): unknown {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return parseStrictJson(text);
-  }
-  if (isStorable(value)) return value;
-  return isBounded(value) ? storableValue(value) : parseStrictJson(text);
+function tooLarge(what: string): AdminError {
+  return new AdminError('AB01', `body: ${what}`, [`body: ${what}`], 413);
 }
 
 function decoded(bytes: Uint8Array): string {

@@ -3,11 +3,21 @@ import type protobuf from 'protobufjs/light.js';
 import type { Signal } from './messages.ts';
 import { schema } from './protobuf-schema.ts';
 
-const defaults = { longs: String, bytes: String, enums: Number } as const;
-let loaded: Readonly<Record<Signal | 'response', protobuf.Type>> | null = null;
+/** Bytes stay bytes. */
+const plain = { longs: String, enums: Number } as const;
+
+interface Loaded extends Readonly<Record<Signal | 'response', protobuf.Type>> {
+  /** Returns a reader that throws TooManyFields at more fields. */
+  readonly boundedReader: (bytes: Uint8Array, fieldsMax: number) => protobuf.Reader;
+}
+
+let loaded: Loaded | null = null;
+
+/** A message has more fields than its reader accepts. */
+export class TooManyFields extends Error {}
 
 /** The library is loaded with the first message: it takes 20 ms of CPU time, and most processes send and receive none. */
-function types(): NonNullable<typeof loaded> {
+function types(): Loaded {
   if (loaded === null) {
     const library = createRequire(import.meta.url)('protobufjs/light.js') as typeof protobuf;
     const root = library.Root.fromJSON(schema);
@@ -16,6 +26,7 @@ function types(): NonNullable<typeof loaded> {
       metrics: root.lookupType('MetricsRequest'),
       logs: root.lookupType('LogsRequest'),
       response: root.lookupType('Response'),
+      boundedReader: boundedReaderOf(library),
     };
   }
   return loaded;
@@ -34,10 +45,33 @@ export function decodeProtobufResponse(bytes: Uint8Array): object {
   return type.toObject(type.decode(bytes), { longs: String });
 }
 
-/** Returns the JSON form of a message. Throws Error if the bytes are no such message. */
-export function decodeProtobufRequest(signal: Signal, bytes: Uint8Array): unknown {
-  const type = types()[signal];
-  return withHexadecimalIds(type.toObject(type.decode(bytes), defaults));
+/**
+ * Returns the JSON form of a message of traces or logs. Throws TooManyFields, and another Error if the bytes are no such message. Two bytes
+ * are enough for a field that becomes an object, so the number of fields determines the time and memory, not that of bytes.
+ */
+export function decodeProtobufRequest(signal: 'traces' | 'logs', bytes: Uint8Array, fieldsMax: number): object {
+  const { [signal]: type, boundedReader } = types();
+  const message = type.toObject(type.decode(boundedReader(bytes, fieldsMax)), plain);
+  setHexadecimalIds(message, itemLists[signal]);
+  return message;
+}
+
+function boundedReaderOf({ BufferReader }: typeof protobuf): Loaded['boundedReader'] {
+  // The library reads each field of a message that it knows with this method, and checks the class of readers.
+  class BoundedReader extends BufferReader {
+    #left: number;
+
+    constructor(bytes: Uint8Array, fieldsMax: number) {
+      super(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+      this.#left = fieldsMax;
+    }
+
+    override tag(): number {
+      if (--this.#left < 0) throw new TooManyFields();
+      return super.tag();
+    }
+  }
+  return (bytes, fieldsMax) => new BoundedReader(bytes, fieldsMax);
 }
 
 /** Encodes the reply to an export. It is empty if nothing was rejected. */
@@ -61,14 +95,18 @@ function withBinaryIds(value: unknown): unknown {
   return copy;
 }
 
-/** The library writes bytes as base64. */
-function withHexadecimalIds(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withHexadecimalIds);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, part]) => {
-      if (key === 'attributes') return [key, part];
-      return [key, idFields.has(key) ? Buffer.from(String(part), 'base64').toString('hex') : withHexadecimalIds(part)];
-    }),
-  );
+/** The members that lead to spans and log records. */
+const itemLists = {
+  traces: ['resourceSpans', 'scopeSpans', 'spans'],
+  logs: ['resourceLogs', 'scopeLogs', 'logRecords'],
+} as const;
+
+/** Replaces the bytes of the ids of spans and log records. */
+function setHexadecimalIds(holder: Record<string, unknown>, [list, ...inner]: readonly string[]): void {
+  if (list === undefined) {
+    for (const name of idFields)
+      if (holder[name] !== undefined) holder[name] = Buffer.from(holder[name] as Buffer).toString('hex');
+    return;
+  }
+  for (const item of (holder[list] ?? []) as Record<string, unknown>[]) setHexadecimalIds(item, inner);
 }

@@ -51,12 +51,30 @@ export function contentDecoder(contentEncoding: string): Decoder | null {
   return codingOf(contentEncoding)?.stream() ?? null;
 }
 
-/** Returns a decoded body. Null for an unknown coding, an incomplete body, and one of more than `bytesMax` bytes. */
-export function decodeBody(bytes: Uint8Array, contentEncoding: string | undefined, bytesMax: number): Maybe<Uint8Array | null> {
+/** The reason why a body cannot be decoded. `damaged`: it is incomplete, or in another coding than its header names. */
+export type DecodingFailure = 'unknown coding' | 'damaged' | 'too large';
+
+/** Returns a decoded body, or why it cannot be decoded: `too large` if it has more than `bytesMax` bytes. */
+export async function decodeWhole(
+  bytes: Uint8Array,
+  contentEncoding: string | undefined,
+  bytesMax: number,
+): Promise<Uint8Array | DecodingFailure> {
   const name = contentEncoding ?? '';
   if (isIdentity(name)) return bytes;
   const coding = codingOf(name);
-  return coding === null ? null : coding.whole(bytes, { maxOutputLength: bytesMax }).catch(() => null);
+  if (coding === null) return 'unknown coding';
+  try {
+    return await coding.whole(bytes, { maxOutputLength: bytesMax });
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? 'too large' : 'damaged';
+  }
+}
+
+/** Returns a decoded body. Null for an unknown coding, an incomplete body, and one of more than `bytesMax` bytes. */
+export function decodeBody(bytes: Uint8Array, contentEncoding: string | undefined, bytesMax: number): Maybe<Uint8Array | null> {
+  if (isIdentity(contentEncoding ?? '')) return bytes;
+  return decodeWhole(bytes, contentEncoding, bytesMax).then((decoded) => (typeof decoded === 'string' ? null : decoded));
 }
 
 /** The same for worker threads: blocks while it decodes. */
