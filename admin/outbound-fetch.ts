@@ -1,6 +1,7 @@
 import type { Settings } from '../config/settings.ts';
 import { egressProxyOf } from '../core/contract/values/addresses/egress-proxy.ts';
 import { parseTrustedHosts } from '../core/contract/values/addresses/outbound-url.ts';
+import { messageOf } from '../core/contract/values/errors/message-of.ts';
 
 type OutboundSettings = Pick<Settings, 'httpsProxy' | 'noProxy' | 'trustedCustomHosts' | 'controlPlaneUrl'>;
 
@@ -8,6 +9,13 @@ export type OutboundFetch = (url: string, init: RequestInit) => Promise<Response
 
 /** Milliseconds for the reply of the proxy to a CONNECT. */
 const tunnelMs = 10_000;
+
+/** Returns the reason of a failed call. The TypeError of `fetch` has it in its cause, and always the same message. */
+export function fetchReasonOf(error: unknown): string {
+  if (!(error instanceof TypeError) || !(error.cause instanceof Error)) return messageOf(error);
+  const { code } = error.cause as NodeJS.ErrnoException;
+  return typeof code === 'string' ? code : error.cause.message;
+}
 
 /** Returns a `fetch` for addresses that the operator chose, which uses HTTPS_PROXY. Addresses of tenants are called by gateways. */
 export function createOutboundFetch(settings: OutboundSettings): OutboundFetch {

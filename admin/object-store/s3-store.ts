@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { awsOrigin } from '../../core/cloud-auth/aws-region.ts';
 import { type AwsIdentity, awsSigned } from '../../core/cloud-auth/aws-sign.ts';
-import { messageOf } from '../../core/contract/values/errors/message-of.ts';
 import { type HeaderList, headerPairs } from '../../core/contract/values/http/http.ts';
-import type { OutboundFetch } from '../outbound-fetch.ts';
+import { fetchReasonOf, type OutboundFetch } from '../outbound-fetch.ts';
 import { type ObjectStore, ObjectStoreError } from './object-store.ts';
 import { createS3Identity, type ObjectStoreSettings } from './s3-identity.ts';
 
@@ -46,7 +45,7 @@ export function createS3Store(settings: ObjectStoreSettings, location: URL, fetc
     for (let attempt = 1; ; attempt++) {
       const result = await identity()
         .then((as) => sendOnce(call, as))
-        .catch(reasonOf);
+        .catch(fetchReasonOf);
       const isTemporary = typeof result === 'string' || result.status >= 500 || result.status === 429;
       if (!isTemporary) return result;
       if (attempt === attemptsMax) throw failed(call, typeof result === 'string' ? result : describe(result));
@@ -79,7 +78,7 @@ export function createS3Store(settings: ObjectStoreSettings, location: URL, fetc
       const headers = range ? ['range', `bytes=${range.offset}-${range.offset + range.length - 1}`] : [];
       const call: Call = { method: 'GET', key, headers, responseBytes: range?.length ?? wholeObjectBytes };
       const reply = await send(call);
-      if (reply.status === 404) return null;
+      if (isMissing(reply)) return null;
       if (range && reply.status === 200) return reply.bytes.subarray(range.offset, range.offset + range.length);
       if (reply.status !== 200 && reply.status !== 206) throw failed(call, describe(reply));
       return reply.bytes;
@@ -87,7 +86,7 @@ export function createS3Store(settings: ObjectStoreSettings, location: URL, fetc
     async remove(key) {
       const call: Call = { method: 'DELETE', key };
       const reply = await send(call);
-      if (reply.status !== 204 && reply.status !== 200 && reply.status !== 404) throw failed(call, describe(reply));
+      if (reply.status !== 204 && reply.status !== 200 && !isMissing(reply)) throw failed(call, describe(reply));
     },
   };
 }
@@ -95,17 +94,20 @@ export function createS3Store(settings: ObjectStoreSettings, location: URL, fetc
 /** Expected size of an object that is read whole; gives the time limit. */
 const wholeObjectBytes = 16 * 1024 * 1024;
 
-/** The status, and the code of the XML document if there is one: the rest of it may name accounts. */
-function describe({ status, bytes }: Reply): string {
-  const text = Buffer.from(bytes).toString('utf8', 0, errorCharsMax);
-  const code = /<Code>([A-Za-z0-9.]{1,100})<\/Code>/.exec(text)?.[1];
-  return `status ${status}${code ? ` (${code})` : ''}`;
+/** True if the bucket exists and has no such object. A missing bucket and a server without this path are also 404. */
+function isMissing(reply: Reply): boolean {
+  return reply.status === 404 && codeOf(reply) === 'NoSuchKey';
 }
 
-/** `fetch` states the reason in its cause. */
-function reasonOf(error: unknown): string {
-  const { code } = ((error as { cause?: unknown } | null)?.cause ?? {}) as { code?: unknown };
-  return typeof code === 'string' ? code : messageOf(error);
+/** The status, and the code of the XML document if there is one: the rest of it may name accounts. */
+function describe(reply: Reply): string {
+  const code = codeOf(reply);
+  return `status ${reply.status}${code ? ` (${code})` : ''}`;
+}
+
+function codeOf({ bytes }: Reply): string | undefined {
+  const text = Buffer.from(bytes).toString('utf8', 0, errorCharsMax);
+  return /<Code>([A-Za-z0-9.]{1,100})<\/Code>/.exec(text)?.[1];
 }
 
 function failed({ method, key }: Call, reason: string): ObjectStoreError {

@@ -126,6 +126,18 @@ describe('bucket', () => {
     await expect(store.put('signed', Buffer.from('x'))).rejects.toThrow('SignatureDoesNotMatch');
   });
 
+  it('a missing bucket, or a server without it, is an error and not a missing object, whose row could be deleted', async () => {
+    const store = open('bucket, path style', { objectStore: 's3://bucket-2/logs' });
+    const reason = /^OBJECT_STORE: (?:GET|DELETE|PUT) a failed: status 404 \(NoSuchBucket\)$/;
+    await expect(store.get('a')).rejects.toThrow(reason);
+    await expect(store.remove('a')).rejects.toThrow(reason);
+    await expect(store.put('a', Buffer.from('x'))).rejects.toThrow(reason);
+    bucket.trouble = 'elsewhere';
+    const other = open('bucket, path style');
+    await expect(other.get('a')).rejects.toThrow(/^OBJECT_STORE: GET a failed: status 404$/);
+    await expect(other.remove('a')).rejects.toThrow(/^OBJECT_STORE: DELETE a failed: status 404$/);
+  });
+
   it('fails writes at once for 30 s after a failed one, and logs the change once', async () => {
     const store = open('bucket, path style');
     bucket.trouble = 'denied';

@@ -3,8 +3,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { signatureError } from './sigv4.ts';
 
-/** Failures of the server: `cut` ends the connection, `busy` is status 503, `denied` is status 403, `silent` never replies. */
-type Trouble = 'cut' | 'busy' | 'denied' | 'silent';
+/**
+ * Failures of the server: `cut` ends the connection, `busy` is status 503, `denied` is status 403, `silent` never replies, `elsewhere` is the 404
+ * of a server that stores no objects.
+ */
+type Trouble = 'cut' | 'busy' | 'denied' | 'silent' | 'elsewhere';
 
 /** An S3-compatible server with one bucket, on loopback. It rejects requests whose signature is wrong. */
 export interface FakeBucket {
@@ -45,6 +48,7 @@ export async function startFakeBucket(bucket: string, region = 'us-east-1'): Pro
     if (trouble === 'silent') return;
     if (trouble === 'busy') return fail(503, 'SlowDown');
     if (trouble === 'denied') return fail(403, 'AccessDenied');
+    if (trouble === 'elsewhere') return void response.writeHead(404).end('page not found');
     const request = { host: headers.host ?? '', method: message.method ?? '', path, query, headers, body };
     const token = headers['x-amz-security-token'];
     const secrets = [...loans].flatMap(([id, loan]) => (loan.token === token ? [[id, loan.secret] as const] : []));
