@@ -1,6 +1,6 @@
 import { retryAfterMs } from '../../core/contract/values/http/retry-after.ts';
 import type { Post } from '../../core/telemetry/otlp/exporter.ts';
-import type { OutboundFetch } from '../outbound-fetch.ts';
+import { fetchReasonOf, type OutboundFetch } from '../outbound-fetch.ts';
 
 /** A response holds a short message. */
 const responseBytesMax = 64 * 1024;
@@ -17,6 +17,8 @@ export function postOtlpWith(fetch: OutboundFetch): Post {
       body: body as Uint8Array<ArrayBuffer>,
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
+    }).catch((error: unknown) => {
+      throw new Error(fetchReasonOf(error), { cause: error });
     });
     return { status: response.status, retryAfterMs: retryAfterMs([...response.headers].flat()), body: await readShort(response) };
   };

@@ -121,6 +121,15 @@ it('exporter: sends a batch again after 503, and drops nothing', async () => {
   ]);
 });
 
+it('exporter: the log has the reason if no connection can be opened', async () => {
+  const collector = await startFakeCollector();
+  await collector.close();
+  const { exporter, log } = exporterTo(collector.url);
+  exporter.add(sampleRecord());
+  await exporter.close(closeMs);
+  expect(log.lines).toMatchObject([{ fields: { reason: 'ECONNREFUSED' } }]);
+});
+
 it.each([
   ['60', 60_000],
   ['99999', 500],
