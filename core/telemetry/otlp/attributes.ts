@@ -1,3 +1,5 @@
+import { storableText } from '../../contract/values/json/storable-json.ts';
+
 /** Values and attributes of OTLP in its JSON form: 64-bit integers are texts. */
 export type AnyValue =
   | { readonly stringValue: string }
@@ -14,7 +16,7 @@ export interface KeyValue {
 /** Whole numbers become integers. Give `{ doubleValue }` for a number that is a double even if it is whole. */
 type AttributeValue = string | number | boolean | readonly string[] | AnyValue | null | undefined;
 
-/** Returns the attributes that have a value. */
+/** Returns the attributes that have a value. Collectors may reject a batch because of half a surrogate pair, which is not valid in protobuf. */
 export function attributesOf(values: Readonly<Record<string, AttributeValue>>): KeyValue[] {
   const attributes: KeyValue[] = [];
   for (const key in values) {
@@ -25,10 +27,10 @@ export function attributesOf(values: Readonly<Record<string, AttributeValue>>): 
 }
 
 function toAnyValue(value: NonNullable<AttributeValue>): AnyValue {
-  if (typeof value === 'string') return { stringValue: value };
+  if (typeof value === 'string') return { stringValue: storableText(value) };
   if (typeof value === 'boolean') return { boolValue: value };
   if (typeof value === 'number') return Number.isSafeInteger(value) ? { intValue: String(value) } : { doubleValue: value };
-  if (Array.isArray(value)) return { arrayValue: { values: value.map((item: string) => ({ stringValue: item })) } };
+  if (Array.isArray(value)) return { arrayValue: { values: value.map((item: string) => ({ stringValue: storableText(item) })) } };
   return value as AnyValue;
 }
 

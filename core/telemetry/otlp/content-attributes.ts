@@ -1,5 +1,6 @@
 import type { RecordContent } from '../../contract/protocol/record-contents.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { cutText } from '../../contract/values/text/cut-text.ts';
 import { attributesOf, type KeyValue } from './attributes.ts';
 import { genAi } from './gen-ai.ts';
 import { finishReason, inputMessages, type Message, outputMessages, type Part, partsOf } from './gen-ai-messages.ts';
@@ -64,7 +65,7 @@ function boundedParts(parts: readonly Part[], charsMax: number, write: (parts: r
 
 function cutPart(part: Part, charsMax: number): Part {
   const { content } = part;
-  return typeof content === 'string' && content.length > charsMax ? { ...part, content: content.slice(0, charsMax) } : part;
+  return typeof content === 'string' && content.length > charsMax ? { ...part, content: cutText(content, charsMax) } : part;
 }
 
 function reasonsOf({ choices, stop_reason, status }: JsonObject): readonly string[] | null {
@@ -84,10 +85,10 @@ function doubleOf(value: unknown): { readonly doubleValue: number } | null {
 }
 
 function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value.slice(0, 200) : null;
+  return typeof value === 'string' ? cutText(value, 200) : null;
 }
 
 function textsOf(value: unknown): readonly string[] | null {
-  const texts = (Array.isArray(value) ? value : [value]).filter((one) => typeof one === 'string').map((one) => one.slice(0, 200));
+  const texts = (Array.isArray(value) ? value : [value]).filter((one) => typeof one === 'string').map((one) => cutText(one, 200));
   return texts.length === 0 ? null : texts.slice(0, 20);
 }

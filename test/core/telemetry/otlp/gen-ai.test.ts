@@ -163,6 +163,18 @@ it('content: parameters, instructions, tools and the response are named; wrong t
   expect(attributes('a form', null)).toEqual({});
 });
 
+it('content: half a surrogate pair, which strict collectors reject with its batch, is neither sent nor made by a cut', () => {
+  const request = { stop: ['a\ud83d', `${'x'.repeat(199)}😀`] };
+  expect(attributes(request, { id: 'r\udc00' })).toMatchObject({
+    'gen_ai.request.stop_sequences': ['a\ufffd', 'x'.repeat(199)],
+    'gen_ai.response.id': 'r\ufffd',
+  });
+  const long = { messages: [{ role: 'user', content: '😀'.repeat(200) }] };
+  for (const charsMax of [101, 102, 103, 104]) {
+    expect(attributes(long, {}, charsMax)['gen_ai.input.messages']).not.toContain('\\ud83d');
+  }
+});
+
 it('content: is bounded; the oldest messages go first, then the ends of texts', () => {
   const long = (chars: number) => ({ role: 'user', content: 'x'.repeat(chars) });
   const inputOf = (messages: object[]) => String(attributes({ messages }, {}, 300)[genAi.inputMessages]);
