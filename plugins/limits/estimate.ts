@@ -5,6 +5,7 @@ import type { ModelRates } from '../../core/contract/protocol/limits/leases.ts';
 import type { OperationName } from '../../core/contract/provider/provider.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { imageRate } from '../../core/contract/values/models/image-rate.ts';
+import { attachmentTokens, isAttachment } from '../../core/contract/values/models/prompt-text.ts';
 import { serviceTierOf, totalTokens, type Usage, unitsPerCallMax } from '../../core/contract/values/models/usage.ts';
 
 /** Tokens a request may take. */
@@ -22,8 +23,6 @@ export interface TokenEstimate {
 const outputDefault = 1_024;
 /** Characters of text per token. It is low for most languages, so that too many tokens are reserved rather than too few. */
 const charactersPerToken = 3;
-/** Tokens of an image, audio or file inside a body. */
-const attachmentTokens = 1_000;
 const depthMax = 32;
 
 /** Members that hold the text of a prompt in the formats of clients and providers. Providers are sent unknown members too. */
@@ -87,7 +86,6 @@ const tokenKeys: Readonly<Record<OperationName, TokenKeys>> = {
 const ofPassed = writes(...chatMaximum, 'max_output_tokens');
 const countKeys = ['n', 'best_of', 'prompt'] as const;
 const imageKeys = ['n', 'quality', 'size'] as const;
-const attachments: ReadonlySet<string> = new Set(['data', 'url', 'image_url', 'file_data', 'b64_json']);
 
 /** Estimates the tokens of a request from its JSON, without reading its text: lengths only. */
 export function estimateTokens(ctx: RequestContext): TokenEstimate {
@@ -146,16 +144,16 @@ function countOf(value: unknown): number {
   return typeof value === 'number' && value >= 1 ? Math.min(Math.ceil(value), 128) : 1;
 }
 
-function tokensIn(value: unknown, key: string, depth: number): number {
+function tokensIn(value: unknown, key: string, depth: number, holder: JsonObject | null = null): number {
   if (typeof value === 'string') {
     const tokens = value.length / charactersPerToken;
-    return attachments.has(key) || value.startsWith('data:') ? Math.min(tokens, attachmentTokens) : tokens;
+    return isAttachment(key, value, holder) ? Math.min(tokens, attachmentTokens) : tokens;
   }
   if (typeof value === 'number' || typeof value === 'boolean') return 1;
   if (typeof value !== 'object' || value === null || depth > depthMax) return 0;
   let sum = 0;
-  if (Array.isArray(value)) for (const item of value) sum += tokensIn(item, key, depth + 1);
-  else for (const name in value) sum += 1 + tokensIn((value as JsonObject)[name], name, depth + 1);
+  if (Array.isArray(value)) for (const item of value) sum += tokensIn(item, key, depth + 1, holder);
+  else for (const name in value) sum += 1 + tokensIn((value as JsonObject)[name], name, depth + 1, value as JsonObject);
   return sum;
 }
 

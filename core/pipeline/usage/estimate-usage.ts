@@ -2,7 +2,13 @@ import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { CoreServices } from '../../contract/plugin/core-plugin.ts';
 import { reasonOf } from '../../contract/values/errors/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
-import { charactersPerToken, promptTexts, roughTokens, textsBelow } from '../../contract/values/models/prompt-text.ts';
+import {
+  charactersPerToken,
+  promptTexts,
+  roughTokens,
+  textsBelow,
+  tokensBesideTexts,
+} from '../../contract/values/models/prompt-text.ts';
 import { audioSecondsMax, emptyUsage, type Usage } from '../../contract/values/models/usage.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
 import type { Outgoing } from '../attempt/outgoing-call.ts';
@@ -72,7 +78,7 @@ async function estimateUsage(ctx: RequestContext, services: CoreServices, reply:
   if (reply !== null && reply.length > parsedBytesMax) return null;
   try {
     const count = (texts: readonly string[]) => services.countTokens(texts, timeoutMs, ctx.identity?.workspaceId);
-    const inputTokens = await count(promptTexts(ctx.params));
+    const inputTokens = (await count(promptTexts(ctx.params))) + tokensBesideTexts(ctx.params);
     const outputTokens = reply === null ? ctx.streamEvents : await count(textsBelow(parse(reply), replyKeys));
     return { ...emptyUsage(), inputTokens, outputTokens, estimated: true };
   } catch (thrown) {
@@ -116,8 +122,10 @@ export function unfinishedUsage(
   }
   const outputTokens = Math.max(seen.events, seen.body === null ? 0 : Math.ceil(textLength(seen.body) / charactersPerToken));
   const { usage } = seen;
-  if (usage === null)
-    return { ...emptyUsage(), inputTokens: roughTokens(promptTexts(ctx.params)), outputTokens, estimated: true };
+  if (usage === null) {
+    const inputTokens = roughTokens(promptTexts(ctx.params)) + tokensBesideTexts(ctx.params);
+    return { ...emptyUsage(), inputTokens, outputTokens, estimated: true };
+  }
   return usage.outputTokens >= outputTokens ? usage : { ...usage, outputTokens, estimated: true };
 }
 

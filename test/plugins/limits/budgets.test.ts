@@ -77,6 +77,19 @@ describe('budgets of a request', () => {
     expect(errorOf(await used.ask({}, sent)).message).not.toContain('calls in progress');
   });
 
+  it.each([
+    ['the whole text of a text document', { type: 'text', data: 'x'.repeat(30_000) }, 10_000],
+    ['at most 1,000 tokens of an image', { type: 'base64', data: 'A'.repeat(30_000) }, 1_000],
+  ])('tokens: reserve %s', async (_title, source, least) => {
+    const { ask, calls } = start({ usageLimits: budgetOf(least + 50, 'tokens') });
+    const messages = [{ role: 'user', content: [{ type: 'document', source }] }];
+    const sent = { ...body, max_tokens: 5, messages };
+    expect((await ask({}, sent)).status).toBe(200);
+    expect(calls).toHaveLength(1);
+    const less = start({ usageLimits: budgetOf(least, 'tokens') });
+    expect((await less.ask({}, sent)).status).toBe(412);
+  });
+
   it('cost: reserve the higher of the usual and the requested tier’s price, and count the tier of the reply', async () => {
     const { ask, ledger, records, script } = start({ usageLimits: budgetOf(1, 'cost') });
     const flex = { input: 500, output: 25_000, cacheRead: 0 };

@@ -84,6 +84,25 @@ describe('usage of a request whose client disconnects', () => {
     expect(record).toMatchObject({ outcome: 'aborted', ...prompt, outputTokens: 0 });
   });
 
+  const base64 = 'A'.repeat(400_000);
+  const inMessage = (...content: object[]) => ({ messages: [{ role: 'user', content }] });
+  const image = (data: string) => ({ type: 'image', source: { type: 'base64', data } });
+  it.each([
+    ['an image of chat', '/v1/chat/completions', inMessage({ type: 'image_url', image_url: { url: base64 } }), 1_000],
+    ['a file of chat', '/v1/chat/completions', inMessage({ type: 'file', file: { file_data: base64 } }), 1_000],
+    ['an image of Responses', '/v1/responses', { input: [{ content: [{ type: 'input_image', image_url: base64 }] }] }, 1_000],
+    ['a file of Responses', '/v1/responses', { input: [{ content: [{ type: 'input_file', file_data: base64 }] }] }, 1_000],
+    ['two images of Messages', '/v1/messages', inMessage(image(base64), image(base64)), 2_000],
+    ['a small image', '/v1/messages', inMessage(image('A'.repeat(400))), 100],
+    ['a text document', '/v1/messages', inMessage({ type: 'document', source: { type: 'text', data: base64 } }), 100_000],
+    ['an image without a member of its own', '/v1/embeddings', { input: [`data:image/png;base64,${base64}`] }, 1_000],
+    ['token ids', '/v1/embeddings', { input: [[1, 2, 3], [4]] }, 4],
+  ])('before the reply counts %s', async (_title, path, prompt, inputTokens) => {
+    const request = { path, body: { model: '@one/gpt-5', ...prompt } as JsonObject };
+    const record = await recordOf(createHarness(), (leave) => [() => setImmediate(leave)], request);
+    expect(record).toMatchObject({ outcome: 'aborted', inputTokens, usageEstimated: true });
+  });
+
   it('in the middle of the reply counts the received text', async () => {
     const record = await recordOf(createHarness(), (leave) => [
       (_call, handler) => {
