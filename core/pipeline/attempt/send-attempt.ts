@@ -25,6 +25,7 @@ import { plainReply } from './plain-reply.ts';
 import { beginsWithEvent, contentLength, eventStreamType, isJson, isStream, withEventStreamType } from './reply-body.ts';
 import { addGatewayHeaders, passedHeaders } from './reply-headers.ts';
 import { ReplyStream } from './reply-stream.ts';
+import { seenResponse } from './seen-response.ts';
 
 export interface AttemptOptions {
   readonly sender: UpstreamSender;
@@ -65,7 +66,6 @@ export function sendAttempt(
 
 /** Responses up to this load are never held back. */
 const smallLoad = 64 * 1024;
-
 /** Load of a chunk, and of an event: each takes as long as about this many bytes of a plain body. */
 const itemLoad = 512;
 
@@ -378,9 +378,8 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   #countUnfinished(isRefused = false): void {
     const { passed, endpoint } = this.#ctx;
     if (passed) return this.#count(this.#meter?.unfinished() ?? usageWithoutResponse(passed, endpoint), 0);
-    const events = this.#events?.count ?? 0;
-    const seen = { usage: this.#events?.usage ?? null, events, body: this.#held?.body ?? null };
-    this.#count(isRefused ? seen.usage : unfinishedUsage(this.#ctx, this.#outgoing, seen), events);
+    const seen = seenResponse(this.#outgoing, this.#headers, this.#events, this.#held);
+    this.#count(isRefused ? seen.usage : unfinishedUsage(this.#ctx, this.#outgoing, seen), seen.events);
   }
 
   /** Sets the usage of the attempt, and the number of events of its stream. */

@@ -292,6 +292,46 @@ describe('usage of a reply that the provider cuts', () => {
   });
 });
 
+describe('usage of a stream that is held for a plugin, if it does not complete', () => {
+  const events = (...each: JsonObject[]) => Buffer.from(each.map((data) => `data: ${JSON.stringify(data)}\n\n`).join(''));
+  const text = (content: string) => ({
+    id: 'c',
+    model: 'gpt-5',
+    choices: [{ index: 0, delta: { content }, finish_reason: null }],
+  });
+  const counts = { id: 'c', model: 'gpt-5', choices: [], usage: { prompt_tokens: 70, completion_tokens: 2, total_tokens: 72 } };
+  const delta = { type: 'response.output_text.delta', item_id: 'm', output_index: 0, content_index: 0, delta: 'y'.repeat(8) };
+  const held = (bytes: Uint8Array, then: (handler: UpstreamHandler) => void): Script => {
+    return (_call, handler) => {
+      handler.onHead(200, ['content-type', 'text/event-stream']);
+      handler.onData(bytes);
+      then(handler);
+    };
+  };
+  const reset = (handler: UpstreamHandler) => handler.onError(new GatewayError('upstream_reset'));
+  const request = { body: { ...body, stream: true } };
+
+  it('is what the provider has stated', async () => {
+    const harness = createHarness({ plugins: [slow()] });
+    const record = await recordOf(harness, () => [held(events(text('a'), text('b'), counts), reset)], request);
+    expect(record).toMatchObject({ outcome: 'failed', inputTokens: 70, outputTokens: 3 });
+  });
+
+  it('is what the provider has stated, if the client disconnects', async () => {
+    const harness = createHarness({ plugins: [slow()] });
+    const record = await recordOf(harness, (leave) => [held(events(text('a'), counts), leave)], request);
+    expect(record).toMatchObject({ outcome: 'aborted', inputTokens: 70, outputTokens: 2, usageEstimated: false });
+  });
+
+  it('without counts has one token for each event', async () => {
+    const harness = createHarness({ plugins: [slow()] });
+    const path = '/v1/responses';
+    const sent = { path, body: { model: '@one/gpt-5', input: 'x'.repeat(40), stream: true } };
+    const record = await recordOf(harness, () => [held(events(delta, delta, delta), reset)], sent);
+    expect(record).toMatchObject({ outcome: 'failed', ...prompt, outputTokens: 3 });
+  });
+});
+
 /** Reads whole replies, and takes some turns for it. */
 function slow() {
   return defineCorePlugin({
