@@ -109,7 +109,7 @@ function sendReply(options: PipelineOptions, ctx: RequestContext, sink: ReplySin
 
 function kindOf(ctx: RequestContext, { status, isDenial }: Reply): Outcome['kind'] {
   if (status < 400 && isDenial !== true) return 'success';
-  return isDenial === true && ctx.attempts.some(wasCalled) ? 'failed' : 'refused';
+  return ctx.attempts.some(wasCalled) ? 'failed' : 'refused';
 }
 
 /** The exit of everything that went wrong before the first byte. */
@@ -237,6 +237,8 @@ export function end({ plans, services }: PipelineOptions, ctx: RequestContext, o
   ctx.releaseBytes();
   if (ctx.ended) return;
   ctx.ended = true;
+  // Failed requests cost nothing. A response that came before the failure reaches no client, but its provider bills it.
+  if (outcome.kind === 'failed' && ctx.provider !== null && ctx.attempts.some(wasCalled)) ctx.discardUsage();
   ctx.addDiscardedUsage();
   for (const hook of ctx.plan.onEnd) {
     try {

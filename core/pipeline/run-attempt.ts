@@ -129,6 +129,8 @@ export async function runAttempt(
     const shown = judgeError(ctx, target, isPromise(judged) ? await judged : judged);
     return ended(ctx, given, dispatcher, isPromise(shown) ? await shown : shown);
   } catch (thrown) {
+    // A plugin failed with the response, which the provider bills. The next attempt has a usage of its own.
+    if (!ctx.aborted) ctx.discardUsage();
     const failed = thrown instanceof DenialError ? deniedReply(thrown.reply) : failedReply(thrown);
     const shown = judgeError(ctx, target, failed);
     return ended(ctx, given, dispatcher, isPromise(shown) ? await shown : shown, unsigned);

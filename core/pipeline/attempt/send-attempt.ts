@@ -355,6 +355,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
 
   #replace(reply: Reply): void {
     this.exchange?.abort();
+    if (!this.settled) this.#countUnfinished();
     this.#settle({ kind: 'replaced', reply });
   }
 
