@@ -1,4 +1,10 @@
 import { defineProvider } from '../../provider-settings/declaration.ts';
+import { openRouterPriceName } from '../../provider-settings/price-names.ts';
 
 /** Declares the provider `openrouter`. It has no settings of its own. */
-export const declaration = defineProvider({ id: 'openrouter', title: 'OpenRouter', load: () => import('./index.ts') });
+export const declaration = defineProvider({
+  id: 'openrouter',
+  title: 'OpenRouter',
+  priceName: openRouterPriceName,
+  load: () => import('./index.ts'),
+});

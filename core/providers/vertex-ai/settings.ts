@@ -1,6 +1,6 @@
 import { defineProvider } from '../../provider-settings/declaration.ts';
 import { bucket, choice, flag, jsonSecret, text } from '../../provider-settings/kinds.ts';
-import { geminiPriceName } from '../../provider-settings/price-names.ts';
+import { vertexPriceName } from '../../provider-settings/price-names.ts';
 import { storedResourceSettings } from '../../provider-settings/stored-resources.ts';
 import { credentialFileProblem } from './credential-file.ts';
 
@@ -9,7 +9,7 @@ export const declaration = defineProvider({
   id: 'vertex-ai',
   telemetryName: 'gcp.vertex_ai',
   priceId: 'google',
-  priceName: geminiPriceName,
+  priceName: vertexPriceName,
   key: 'optional',
   settings: {
     ...storedResourceSettings,
