@@ -106,6 +106,8 @@ export interface ProviderAdapter {
   proxyPath?(path: string, settings?: ProviderSettings): string;
   /** Places in which calls name their model beside the body's `model`. Absent: none. */
   readonly modelSources?: ModelSources;
+  /** Returns true for a name with which the provider chooses a model for each call. The record has the model that the reply states. */
+  choosesModel?(model: string): boolean;
   readonly operations: Partial<Record<OperationName, Operation>>;
   /** True if its operations take custom tools of OpenAI, whose input is free text. Otherwise these reach them as functions. */
   readonly customTools?: true;

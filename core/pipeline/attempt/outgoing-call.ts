@@ -151,7 +151,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
       timeouts: timeoutsOf(ctx, target, options, operation, operationCall.stream),
       bodyBytesMax: options.streamedBodyBytesMax,
     },
-    operation: withServedModel(operation, params, (model) => ctx.nameModel(model)),
+    operation: withServedModel(operation, params, resolved.adapter, (model) => ctx.nameModel(model)),
     operationCall,
     json,
     model: operationCall.model === '' ? null : operationCall.model,

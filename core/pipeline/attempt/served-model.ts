@@ -1,14 +1,20 @@
-import type { Operation } from '../../contract/provider/provider.ts';
+import type { Operation, ProviderAdapter } from '../../contract/provider/provider.ts';
 import type { StreamReader } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 
 /**
- * Returns the operation for a request that lets the provider choose another model, with `models` or `fallbacks`. `onServed` is called with the
- * model of the reply if it is not `model`: the record names it, and its price applies. Other requests keep their operation.
+ * Returns the operation for a request that lets the provider choose another model: with `models` or `fallbacks`, or with a `model` that stands for
+ * such a choice. `onServed` is called with the model of the reply if it is not `model`: the record names it, and its price applies. Other requests
+ * keep their operation.
  */
-export function withServedModel(operation: Operation, params: JsonObject, onServed: (model: string) => void): Operation {
+export function withServedModel(
+  operation: Operation,
+  params: JsonObject,
+  { choosesModel }: Pick<ProviderAdapter, 'choosesModel'>,
+  onServed: (model: string) => void,
+): Operation {
   const { model: requested, models, fallbacks } = params;
-  if ((models ?? fallbacks ?? null) === null || typeof requested !== 'string') return operation;
+  if (typeof requested !== 'string' || ((models ?? fallbacks ?? null) === null && !choosesModel?.(requested))) return operation;
   const others = [models, fallbacks].flat().map((item) => (isObject(item) ? item.model : item));
   const names = [requested, ...others].filter(isName);
   let last: unknown;

@@ -21,6 +21,7 @@ const rerank = compatible.operations.rerank as Operation;
 /** OpenRouter. See README.md for where it differs from OpenAI. */
 export const openrouter: CompatibleAdapter = {
   ...compatible,
+  choosesModel: (model) => /^openrouter\/|@preset\//.test(model),
   operations: {
     ...compatible.operations,
     imageGenerate,

@@ -54,6 +54,19 @@ it.each([
   expect(await modelOf(gateway, '/v1/chat/completions', { ...body, stream: true })).toEqual([expected, expected]);
 });
 
+it.each(['openrouter/auto', 'cheap@preset/mail'])(
+  'the record of a reply to %s, with which OpenRouter chooses the model, has the model of the reply',
+  async (model) => {
+    const gateway = createHarness();
+    const config = JSON.stringify({ provider: 'openrouter', api_key: 'k' });
+    const send = (stream: boolean) =>
+      gateway.send({ body: { model, stream, messages: [{ role: 'user', content: 'x' }] }, headers: { 'x-svc-config': config } });
+    gateway.script(replyWith(200, chat('dear')), streamed(`${events(...chunks('dear'))}data: [DONE]\n\n`));
+    expect([(await send(false)).status, (await send(true)).status]).toEqual([200, 200]);
+    expect(gateway.records.map((record) => record.model)).toEqual(['dear', 'dear']);
+  },
+);
+
 it('replies of Messages and Responses, also streamed, name the model of their record', async () => {
   const gateway = createHarness();
   const fallbacks = [{ model: 'dear' }];
