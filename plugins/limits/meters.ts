@@ -5,6 +5,7 @@ import { limitUnitsMax, valueKeyMax } from '../../core/contract/protocol/limits/
 import { type LeaseAccount, type Leases, rateKeyPrefix } from '../../core/contract/protocol/limits/leases.ts';
 import { type BudgetScope, type policyBudgetTypes, rateWindows } from '../../core/contract/protocol/limits/limit-kinds.ts';
 import type { RatePolicy, UsagePolicy } from '../../core/contract/protocol/limits/policies.ts';
+import { cutText } from '../../core/contract/values/text/cut-text.ts';
 
 type MeterUnit = (typeof policyBudgetTypes)[number];
 
@@ -98,7 +99,7 @@ export function usagePolicyMeter(leases: Leases, organisationId: string, policy:
     organisationId,
     scope: 'policy',
     entityId: id,
-    valueKey: valueKey.slice(0, valueKeyMax),
+    valueKey: cutText(valueKey, valueKeyMax),
     unit: type,
     capacity,
     alertThreshold: alertThreshold === null ? null : Math.round(alertThreshold * perUnit),

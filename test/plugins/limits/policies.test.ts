@@ -266,6 +266,14 @@ describe('groups of policies', () => {
     expect(isStorable(ledger.asks)).toBe(true);
   });
 
+  it('are texts that the ledger can hold, also if their end is cut off between the halves of a surrogate pair', async () => {
+    const { ask, ledger } = start({ usage: [usage({ groupBy: ['model'] })] });
+    for (const length of [4_082, 4_083])
+      expect((await ask({}, { ...body, model: `${'x'.repeat(length)}😀😀` })).status).toBe(200);
+    expect(ledger.asks).toHaveLength(2);
+    expect(isStorable(ledger.asks)).toBe(true);
+  });
+
   it('leave out calls that lack a value', async () => {
     const { ask } = start({ rate: [rate({ groupBy: ['api_key', 'metadata.team'] })] });
     expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
