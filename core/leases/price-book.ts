@@ -4,6 +4,7 @@ import { type InternalFetch, internalPaths } from '../contract/protocol/internal
 import { type ModelRates, type PricedCall, ratesReply } from '../contract/protocol/limits/leases.ts';
 import { storableText } from '../contract/values/json/storable-json.ts';
 import type { Maybe } from '../contract/values/maybe.ts';
+import { cutText } from '../contract/values/text/cut-text.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 
 /** Time for which a price is cached. Prices here serve estimates only: the control plane computes the billed amount. */
@@ -11,6 +12,8 @@ const freshMs = 300_000;
 /** Maximum number of models, because callers choose the names. */
 const entriesMax = 5_000;
 const timeoutMs = 2_500;
+/** Records have models of at most this length, and their prices. A longer name does not fit into the address of the question. */
+const modelCharsMax = 255;
 
 /** The rates of a model; null if it has no price. */
 interface Priced {
@@ -32,9 +35,10 @@ export function createPriceBook(fetch: InternalFetch, clock: Clock): (call: Pric
   });
 
   return (call) => {
-    const key = `${call.workspaceId} ${call.slug ?? ''} ${call.provider} ${call.model}`;
+    const model = cutText(call.model, modelCharsMax);
+    const key = `${call.workspaceId} ${call.slug ?? ''} ${call.provider} ${model}`;
     const fresh = known.get(key);
-    return fresh ? fresh.rates : current(key, call);
+    return fresh ? fresh.rates : current(key, { ...call, model });
   };
 
   async function current(key: string, call: PricedCall): Promise<ModelRates | null> {

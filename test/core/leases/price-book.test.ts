@@ -30,6 +30,13 @@ describe('price book', () => {
     expect(new URL(state.asked[0] as string, 'http://control').searchParams.get('model')).toBe('gpt\ufffd-5\ufffd');
   });
 
+  it('asks for the name that the record of a long one has, once for all that share it', async () => {
+    const { state, priceOf } = bookUnderTest();
+    for (const end of ['a', 'b']) await priceOf({ ...call, model: `${'x'.repeat(254)}😀${end.repeat(60_000)}` });
+    expect(state.asked).toHaveLength(1);
+    expect(new URL(state.asked[0] as string, 'http://control').searchParams.get('model')).toBe('x'.repeat(254));
+  });
+
   it('asks again after five minutes', async () => {
     const { state, priceOf } = bookUnderTest();
     state.reply = () => ({ rates: null });
