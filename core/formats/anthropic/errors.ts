@@ -35,6 +35,12 @@ export function anthropicError(provider: string, status: number, body: JsonObjec
   };
 }
 
+/** Throws the error of an accepted response that has one in place of its content, as some proxies report it. Returns the response otherwise. */
+export function refuseError(response: JsonObject, provider: string): JsonObject {
+  if (isObject(response.error) && !response.content) throw streamError(response, provider);
+  return response;
+}
+
 /** Converts the data of an `error` event in a stream to a `GatewayError`. */
 export function streamError(data: JsonObject, provider: string): GatewayError {
   const { message, type } = anthropicError(provider, 500, data, []);

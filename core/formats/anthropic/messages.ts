@@ -1,5 +1,6 @@
 import type { Operation } from '../../contract/provider/provider.ts';
 import { uncounted } from '../never-streams.ts';
+import { refuseError } from './errors.ts';
 import { withOwnReasoning } from './own-reasoning.ts';
 import { messagesStreamReader, usageOfReply } from './usage.ts';
 
@@ -8,6 +9,7 @@ export function anthropicMessages(provider: string): Operation {
   return {
     path: () => '/messages',
     toProvider: withOwnReasoning,
+    fromProvider: (reply) => refuseError(reply, provider),
     usage: usageOfReply,
     streamReader: () => messagesStreamReader(provider),
   };

@@ -21,6 +21,12 @@ export function googleError(provider: string, status: number, body: JsonObject |
   };
 }
 
+/** Throws the error of an accepted response that has one in place of its candidates. Returns the response otherwise. */
+export function refuseError(response: JsonObject, provider: string): JsonObject {
+  if (isObject(response.error) && !response.candidates) throw streamError(provider, response.error);
+  return response;
+}
+
 /** Converts the `error` of an event inside a stream to a `GatewayError`. Its `code` is the HTTP status. */
 export function streamError(provider: string, error: JsonObject): GatewayError {
   const { message, type, retryAfterMs: waitMs } = googleError(provider, 500, { error }, []);

@@ -32,13 +32,13 @@ export function streamError(id: string, error: unknown): GatewayError {
     message: `${id} error: ${messageIn({ error }) ?? 'the provider ended the stream early'}`,
     ...(stated === undefined ? {} : { status: stated }),
     detail: JSON.stringify(error)?.slice(0, 2000),
-    ...(isObject(error) || typeof error === 'string' ? { reported: { error: withoutEventType(error) } } : {}),
+    ...(error ? { reported: { error: withoutEventType(error) } } : {}),
   });
 }
 
 /** In Responses the event is the error, and its `type` is `error`. */
-function withoutEventType(error: JsonObject | string): JsonObject | string {
-  if (typeof error === 'string' || error.type !== 'error') return error;
+function withoutEventType(error: unknown): unknown {
+  if (!isObject(error) || error.type !== 'error') return error;
   const { type: _type, ...fields } = error;
   return fields;
 }

@@ -52,7 +52,7 @@ async function* toLines(results: AsyncIterable<Uint8Array>, model: string, call:
     const id = call.newId('batch_req_');
     const customId = line.custom_id ?? idOfLabels(isObject(line.request) ? line.request.labels : null);
     const reply = replyOf(line.response);
-    const failed = typeof line.status === 'string' && line.status !== '';
+    const failed = (typeof line.status === 'string' && line.status !== '') || isObject(reply?.error);
     if (reply && !failed) {
       const body = chatComplete.fromProvider?.(reply, lineCall) ?? reply;
       yield outputLine(id, customId, { response: { status_code: 200, request_id: id, body }, error: null });

@@ -1,4 +1,5 @@
 import type { Operation, OperationCall } from '../../../contract/provider/provider.ts';
+import { refuseError } from '../errors.ts';
 import { geminiStreamReader, usageOfReply } from '../usage.ts';
 import { chatReply } from './chat-reply.ts';
 import { chatRequest, type GeminiRequestOptions } from './chat-request.ts';
@@ -11,7 +12,7 @@ export function geminiChat(provider: string, path: (call: OperationCall) => stri
   return {
     path: (call) => `${path(call)}:${call.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
     toProvider: (params, call) => chatRequest(params, call, options),
-    fromProvider: (reply, call) => chatReply(reply, call, provider),
+    fromProvider: (reply, call) => chatReply(refuseError(reply, provider), call, provider),
     translateStream: (call) => chatStream(call, provider),
     usage: usageOfReply,
     streamReader: () => geminiStreamReader(provider),

@@ -182,6 +182,7 @@ describe('a Vertex AI batch', () => {
       jsonl(
         { status: '', processed_time: '2026-01-01T00:00:01Z', ...requests[1], response },
         { status: 'Bad Request: no', ...requests[0], response: {} },
+        { status: '', ...requests[0], response: { error: { code: 429, message: 'Quota exceeded.' } } },
       ),
     );
     const output = (await client.get('/batches/4567/output', { __binaryResponse: true })) as Response;
@@ -192,6 +193,7 @@ describe('a Vertex AI batch', () => {
         error: null,
       },
       { custom_id: 'a', response: null, error: { message: 'Bad Request: no' } },
+      { custom_id: 'a', response: null, error: { message: 'Quota exceeded.' } },
     ]);
   });
 

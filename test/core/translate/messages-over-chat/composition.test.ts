@@ -70,5 +70,7 @@ it('Messages over chat: every provider with chat completions gets a Messages rou
   const native = providers.get('anthropic')?.operations.messages;
   const params = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
   expect(native?.toProvider?.(params, callOf(params, {}, {}))).toBe(params);
-  expect([native?.fromProvider, native?.translateStream]).toEqual([undefined, undefined]);
+  const reply = { id: 'm', type: 'message', content: [] };
+  expect(native?.fromProvider?.(reply, callOf(params, {}, {}))).toBe(reply);
+  expect(native?.translateStream).toBeUndefined();
 });
