@@ -1,5 +1,7 @@
 import type { BytesReply, Operation, OperationCall } from '../../contract/provider/provider.ts';
+import type { StreamReader } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { roughImageUsage } from '../../contract/values/models/rough-image-usage.ts';
 import { emptyUsage, type Usage } from '../../contract/values/models/usage.ts';
 import { withoutRefused, withRenames } from '../openai/chat-request.ts';
 import { refuseError } from '../openai/provider-error.ts';
@@ -43,10 +45,24 @@ export function images(id: string, path: (call: OperationCall) => string): Opera
     path,
     fromProvider: (reply) => refuseError(id, reply, 'data'),
     usage: imageUsage,
-    streamReader: () =>
-      typedEventsReader(id, ['image_generation.completed', 'image_edit.completed'], (raw, ends) =>
-        withUnit(raw ? mediaUsage(raw) : null, 'generated_images', ends),
-      ),
+    streamReader: () => imageEvents(id),
+  };
+}
+
+/** Providers report usage behind the previews of an image, the last of which is almost the image. A stream that ends before has an estimate. */
+function imageEvents(id: string): StreamReader {
+  const reader = typedEventsReader(id, ['image_generation.completed', 'image_edit.completed'], (raw, ends) =>
+    withUnit(raw ? mediaUsage(raw) : null, 'generated_images', ends),
+  );
+  let ofPreview: Usage | null = null;
+  return {
+    ...reader,
+    push(event) {
+      reader.push(event);
+      const { data } = event;
+      if (isObject(data) && /\.partial_image$/.test(String(data.type ?? event.event))) ofPreview = roughImageUsage(data);
+    },
+    usage: () => reader.usage() ?? ofPreview,
   };
 }
 

@@ -7,6 +7,7 @@ import { findHeader, type HeaderList } from '../../contract/values/http/http.ts'
 import { isJsonType } from '../../contract/values/http/media-types.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import type { Maybe } from '../../contract/values/maybe.ts';
+import { roughImageUsage } from '../../contract/values/models/rough-image-usage.ts';
 import { emptyUsage, type Usage } from '../../contract/values/models/usage.ts';
 import { JsonScanner, type ScanTable, scanTable, type TextKind } from '../request/json-scanner.ts';
 import { bytesPerToken } from '../request/passed-request.ts';
@@ -108,6 +109,8 @@ export class ReplyMeter {
     this.#decoder?.discard();
     const estimate = this.#estimate();
     const stated = this.#stated();
+    if (stated === null && this.#isStream && makesImages(this.#ctx.endpoint?.proxyPath ?? '') && this.#scanner?.items)
+      return { ...roughImageUsage(this.#ctx.passed?.params ?? {}), inputTokens: estimate.inputTokens };
     if (stated === null) return { ...estimate, estimated: true };
     return stated.outputTokens >= estimate.outputTokens
       ? stated

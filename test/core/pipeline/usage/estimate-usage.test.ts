@@ -25,7 +25,7 @@ const prompt = { inputTokens: 10, usageEstimated: true };
 async function recordOf(
   harness: Harness,
   script: (leave: () => void) => Script[],
-  request: { path?: string; body?: JsonObject } = {},
+  request: { path?: string; headers?: Record<string, string>; body?: JsonObject } = {},
 ) {
   let client: FakeSink | null = null;
   harness.script(...script(() => client?.leave()));
@@ -290,6 +290,42 @@ describe('usage of a reply that the provider cuts', () => {
     expect(harness.records[0]).toMatchObject({ outcome: 'failed', status: 429, ...prompt });
     expect(harness.records[0]?.discarded).toMatchObject([{ providerSlug: 'one', inputTokens: 10 }]);
   });
+});
+
+describe('usage of a stream of images whose client disconnects', () => {
+  const preview = { type: 'image_generation.partial_image', b64_json: 'AAAA', quality: 'medium', size: '1024x1536' };
+  const done = { type: 'image_generation.completed', b64_json: 'AAAA', usage: { input_tokens: 9, output_tokens: 70 } };
+  const send = (path: string, events: readonly JsonObject[]) =>
+    recordOf(
+      createHarness(),
+      (leave) => [
+        (_call, handler) => {
+          handler.onHead(200, ['content-type', 'text/event-stream']);
+          for (const data of events) handler.onData(Buffer.from(`event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`));
+          leave();
+        },
+      ],
+      {
+        path,
+        headers: path.includes('proxy') ? { 'x-svc-provider': '@one' } : {},
+        body: { model: '@one/gpt-image-1', prompt: 'a lighthouse', stream: true, quality: 'medium', size: '1024x1536' },
+      },
+    );
+
+  it.each(['/v1/images/generations', '/v1/proxy/images/generations'])(
+    'counts the image behind a preview, on %s',
+    async (path) => {
+      const image = { outputTokens: 1_584, media: { imageOutputTokens: 1_584 }, usageEstimated: true };
+      expect(await send(path, [preview, preview])).toMatchObject({ outcome: 'aborted', ...image });
+    },
+  );
+
+  it.each(['/v1/images/generations', '/v1/proxy/images/generations'])(
+    'counts what the provider has stated, on %s',
+    async (path) => {
+      expect(await send(path, [preview, done])).toMatchObject({ outcome: 'aborted', inputTokens: 9, outputTokens: 70 });
+    },
+  );
 });
 
 describe('usage of a stream that is held for a plugin, if it does not complete', () => {
