@@ -50,6 +50,10 @@ function partsOfBlock(block: JsonObject, path: string, call: OperationCall, unde
       if (!isText(block.tool_name)) return [];
       noteOnce(call.adapted, 'messages.tool_reference');
       return [{ type: 'text', text: `The tool ${String(sentName(block.tool_name, call))} can be called now.` }];
+    case 'tool_addition':
+    case 'tool_removal':
+      // `toolsInEffect` applies and reports these.
+      return [];
     default:
       if (chatParts.has(block.type)) return [block];
       noteOnce(call.dropped, `messages.${String(block.type)}`);

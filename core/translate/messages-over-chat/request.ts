@@ -3,9 +3,9 @@ import type { OperationCall } from '../../contract/provider/provider.ts';
 import { functionSchema } from '../../contract/values/json/function-schema.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { withoutThread } from '../../formats/anthropic/threads.ts';
-import { badParam } from '../../formats/bad-param.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import { withinModelLimits } from '../../formats/openai/openai-models.ts';
+import { toolsInEffect } from './tool-changes.ts';
 import { sentName } from './tool-names.ts';
 import { toChatMessages } from './turns.ts';
 
@@ -114,11 +114,7 @@ const toolFields: ReadonlySet<string> = new Set(['type', 'name', 'description', 
 
 /** Function tools and the choice among them. Tools that Anthropic itself runs (`web_search_…`) have no counterpart. */
 function toolParams(params: JsonObject, call: OperationCall, understands: readonly ChatExtra[]): JsonObject {
-  if (!Array.isArray(params.tools)) return {};
-  const tools = params.tools.flatMap((tool, index) => {
-    if (!isObject(tool)) throw badParam(`tools[${index}]`, 'a tool must be an object');
-    return chatTool(tool, call, understands);
-  });
+  const tools = toolsInEffect(params, call).flatMap((tool) => chatTool(tool, call, understands));
   if (tools.length === 0) return {};
   const choice = isObject(params.tool_choice) ? params.tool_choice : {};
   const parallel = choice.disable_parallel_tool_use === true ? { parallel_tool_calls: false } : {};
