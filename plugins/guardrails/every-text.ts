@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
+import { readableContent } from '../../core/contract/values/models/agent-messages.ts';
 import { depthMax, tooDeep } from './depth.ts';
 import { dataUrlText, fileText } from './encoded-texts.ts';
 import { withoutEscapes } from './json-escapes.ts';
@@ -60,6 +61,8 @@ export function everyText(value: unknown, path: Path, parts: TextPart[], isData 
   else if (isObject(value)) {
     // The source of a document in plain text.
     if (value.type === 'text' && typeof value.data === 'string') parts.push({ text: value.data, path: [...path, 'data'] });
+    const message = readableContent(value);
+    if (message !== null) parts.push({ text: plainText(message), path: [...path, 'encrypted_content'] });
     for (const [key, item] of Object.entries(value)) {
       const at = [...path, key];
       if (isData) parts.push({ text: key, path: at, kind: 'name' });

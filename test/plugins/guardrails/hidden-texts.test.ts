@@ -37,6 +37,11 @@ describe('requests: a text is checked that is', () => {
     ['a negative prompt', '/v1/images/generations', { prompt: 'x', negative_prompt: 'a secret' }],
     ['the instruction of an embedding', '/v1/embeddings', { input: 'x', instruction: 'a secret' }],
     ['the title of an embedding', '/v1/embeddings', { input: 'x', title: 'a secret' }],
+    [
+      'a message between agents',
+      '/v1/responses',
+      { input: [{ type: 'agent_message', content: [{ type: 'encrypted_content', encrypted_content: 'secret' }] }] },
+    ],
     ['nested in 40 levels', '/v1/messages', { max_tokens: 9, messages: [toolUse({ a: nested(40, 'a secret') })] }],
     [
       'escaped in arguments',
