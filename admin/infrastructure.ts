@@ -8,6 +8,8 @@ import { jobs } from './jobs/entity.ts';
 import { clearPassedBudgets, forgetOldWindows } from './leases/clean-ledger.ts';
 import { limitBudgets, limitEntries, limitLeases, limitPastWindows, limitWindows } from './leases/entity.ts';
 import { settleRecords } from './leases/settle.ts';
+import { mails } from './mail/entity.ts';
+import { deleteExpiredMails } from './mail/queue.ts';
 import { storedObjects } from './object-store/entity.ts';
 import { deleteMarked, deleteObjectsJob, resumeDeletion } from './object-store/stored-objects.ts';
 import { outbox } from './publish/entity.ts';
@@ -17,7 +19,7 @@ import { dataKeys } from './secrets/entity.ts';
 export const infrastructure = defineResource({
   name: 'infrastructure',
   entities: [
-    ...[auditEntries, auditChains, idempotencyKeys, outbox, dataKeys, jobs, storedObjects],
+    ...[auditEntries, auditChains, idempotencyKeys, outbox, dataKeys, jobs, mails, storedObjects],
     ...[limitWindows, limitBudgets, limitLeases, limitEntries, limitPastWindows],
   ],
   migrations: sharedMigrations,
@@ -36,6 +38,7 @@ export const infrastructure = defineResource({
     { name: 'write audit anchors', run: ({ settings, database, log }) => anchorChains(settings, database, log) },
     { name: 'delete expired idempotency keys', run: ({ database }) => forgetExpiredKeys(database.em()) },
     { name: 'delete ended windows of limits', run: ({ database }) => forgetOldWindows(database, Date.now()) },
+    { name: 'delete expired mails', run: ({ database, mailer }) => deleteExpiredMails(database.em(), mailer) },
     { name: 'reset ended budgets', run: ({ database }) => clearPassedBudgets(database, Date.now()) },
   ],
 });

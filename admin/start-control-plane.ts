@@ -106,7 +106,6 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
   };
   const vault = createVault(settings);
   const clock = deps.clock ?? realClock;
-  const mailer = await createMailer(settings, log);
   const background = createBackgroundWork(log);
   // Within the time limit of admin requests.
   const dns = new Resolver({ timeout: 1_000, tries: 2 });
@@ -148,6 +147,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       nats?.publish(notice);
     };
     const relay = startRelay(database, publish, log);
+    const mailer = await createMailer(settings, { database, vault, auditKey, clock, registry: metrics.registry, log });
     const housekeeping = startHousekeeping(housekeepingTasks, { settings, database, clickhouse, mailer, log, clock });
     const objects = createObjectStore(settings, outboundFetch, clock, log);
     if (objects) void tryObjectStore(objects);

@@ -13,7 +13,7 @@ const folders = {
   audit: ['db'],
   publish: ['db', 'audit'],
   secrets: ['db'],
-  mail: [],
+  mail: ['db', 'audit', 'secrets'],
   jobs: ['db'],
   'object-store': ['db', 'jobs'],
   http: ['db', 'clickhouse', 'audit', 'publish', 'secrets', 'mail', 'object-store'],

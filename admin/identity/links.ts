@@ -3,14 +3,18 @@ import { dayMs, hourMs } from '../../core/contract/values/time/durations.ts';
 import { newId } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import type { KnownPerson, Unchecked } from '../http/public-route.ts';
+import type { AdminServices } from '../http/route.ts';
+import { withdrawMails } from '../mail/add-mails.ts';
 import type { User } from '../resources/users/entity.ts';
 import { type OneTimeToken, oneTimeTokens } from './entity.ts';
+import { passwordMail, verificationMail } from './mails.ts';
 import { hashOf, newSecret, secretIn } from './one-time-secret.ts';
 
 type Purpose = OneTimeToken['purpose'];
 
 /** Validity of a link in milliseconds. */
 const goodMs: Readonly<Record<Purpose, number>> = { 'set-password': hourMs, 'verify-email': dayMs };
+const purposes = Object.keys(goodMs) as Purpose[];
 
 /**
  * Returns a link to the page of links. The token follows `#`: browsers do not send that part, so it appears in no log
@@ -20,8 +24,29 @@ export function linkTo(settings: Pick<Settings, 'publicUrl'>, what: 'accept-invi
   return `${settings.publicUrl}/v1/auth/link#${what}=${token}`;
 }
 
-/** Creates a link for this user. Earlier links for the same purpose stop working. */
-export async function newLink(
+/**
+ * Creates a link for this user and stores the mail with it. Earlier links for the same purpose stop working, and their mails are not sent. Wake the
+ * mailer after the commit.
+ */
+export async function mailLink(
+  tx: EntityManager,
+  { settings, mailer, clock }: Pick<AdminServices, 'settings' | 'mailer' | 'clock'>,
+  user: Pick<User, 'id' | 'organisationId' | 'email'>,
+  purpose: Purpose,
+): Promise<string> {
+  const now = clock.now();
+  const link = await newLink(tx, settings, user, purpose, now);
+  const about = { resource: 'users', uri: `/v1/admin/users/${user.id}`, id: user.id, workspaceId: null };
+  const { organisationId } = user;
+  await mailer.add(tx, [
+    { organisationId, kind: purpose, about, endsAt: now + goodMs[purpose], ...mailOf[purpose](user.email, link) },
+  ]);
+  return link;
+}
+
+const mailOf = { 'set-password': passwordMail, 'verify-email': verificationMail } as const;
+
+async function newLink(
   tx: EntityManager,
   settings: Pick<Settings, 'publicUrl'>,
   user: Pick<User, 'id' | 'organisationId'>,
@@ -42,13 +67,14 @@ export async function newLink(
   return linkTo(settings, purpose, token);
 }
 
-/** Ends the links of a user: all, or those for one purpose. */
+/** Ends the links of a user: all, or those for one purpose. Mails with them that wait are not sent. */
 export async function endLinks(
   tx: EntityManager,
   { id: userId, organisationId }: Pick<User, 'id' | 'organisationId'>,
   purpose?: Purpose,
 ): Promise<void> {
   await tx.nativeDelete(oneTimeTokens, { organisationId, userId, ...(purpose === undefined ? {} : { purpose }) });
+  for (const each of purpose === undefined ? purposes : [purpose]) await withdrawMails(tx, organisationId, each, userId);
 }
 
 /** Returns a link that is still valid; null otherwise. `useLink` consumes it. */

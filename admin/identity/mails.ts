@@ -1,7 +1,9 @@
-import type { Mail } from '../mail/mailer.ts';
+import type { NewMail } from '../mail/add-mails.ts';
 
-/** The mails of this service: short plain text with one link. */
-export function inviteMail(to: string, organisation: string, link: string): Mail {
+/** The mails of this service with links: short plain text. */
+type LinkMail = Pick<NewMail, 'to' | 'subject' | 'text'>;
+
+export function inviteMail(to: string, organisation: string, link: string): LinkMail {
   return {
     to,
     subject: `You are invited to ${oneLine(organisation)}`,
@@ -9,7 +11,7 @@ export function inviteMail(to: string, organisation: string, link: string): Mail
   };
 }
 
-export function passwordMail(to: string, link: string): Mail {
+export function passwordMail(to: string, link: string): LinkMail {
   return {
     to,
     subject: 'Set your password',
@@ -17,7 +19,7 @@ export function passwordMail(to: string, link: string): Mail {
   };
 }
 
-export function verificationMail(to: string, link: string): Mail {
+export function verificationMail(to: string, link: string): LinkMail {
   return {
     to,
     subject: 'Confirm your e-mail',

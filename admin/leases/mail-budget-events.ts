@@ -4,18 +4,19 @@ import type { BudgetOwner } from './budget-owner.ts';
 import type { BudgetEvent } from './report-crossed-budgets.ts';
 
 /**
- * Sends one mail for each event to owners and admins of the organisation and to admins and managers of the workspace. For a key, also to its
- * owner and `alert_emails`.
+ * Stores a mail about the event to each owner and admin of the organisation and each admin and manager of the workspace. For a key, also to its
+ * owner and `alert_emails`. Wake the mailer after the commit.
  */
-export async function mailBudgetEvents(
-  em: EntityManager,
-  mailer: Pick<Mailer, 'on' | 'send'>,
-  events: readonly BudgetEvent[],
-): Promise<void> {
+export async function mailBudgetEvent(tx: EntityManager, mailer: Pick<Mailer, 'on' | 'add'>, event: BudgetEvent): Promise<void> {
   if (!mailer.on) return;
-  for (const event of events) {
-    for (const to of await recipientsOf(em, event.organisationId, event.owner)) mailer.send({ to, ...noticeOf(event) });
-  }
+  const { organisationId, owner } = event;
+  const { resource, uri, id, workspaceId } = owner;
+  const mail = { organisationId, kind: 'budget-event', about: { resource, uri, id, workspaceId }, ...noticeOf(event) } as const;
+  const recipients = await recipientsOf(tx, organisationId, owner);
+  await mailer.add(
+    tx,
+    recipients.map((to) => ({ ...mail, to })),
+  );
 }
 
 async function recipientsOf(em: EntityManager, organisationId: string, owner: BudgetOwner): Promise<string[]> {

@@ -87,6 +87,20 @@ export function createControlPlaneMetrics(options: ControlPlaneMetricsOptions): 
   );
   addSamples(
     registry,
+    'svc_mails_waiting',
+    'gauge',
+    'Mails that the mail server has not accepted yet',
+    fromState(state, ({ mails }) => [{ value: mails.waiting, labels: {} }]),
+  );
+  addSamples(
+    registry,
+    'svc_mails_oldest_seconds',
+    'gauge',
+    'Age of the oldest mail that waits; 0: none waits',
+    fromState(state, ({ mails }) => [{ value: mails.oldest, labels: {} }]),
+  );
+  addSamples(
+    registry,
     'svc_log_bodies_waiting',
     'gauge',
     'Requests whose bodies wait in the database because the object store was away',

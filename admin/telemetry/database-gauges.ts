@@ -16,6 +16,8 @@ export interface DatabaseState {
   }[];
   readonly jobs: readonly { readonly kind: string; readonly all: number; readonly failing: number }[];
   readonly unpublished: number;
+  /** Mails that wait, and the seconds that the oldest one has waited. */
+  readonly mails: { readonly waiting: number; readonly oldest: number };
   readonly waitingBodies: number;
   /** Batches of records for ClickHouse, and the seconds that the oldest one has waited. */
   readonly copies: { readonly waiting: number; readonly refused: number; readonly oldest: number };
@@ -60,7 +62,10 @@ async function read(database: Database): Promise<DatabaseState> {
     `select count(*) filter (where refused_for is null)::int as waiting, count(refused_for)::int as refused,
        coalesce(extract(epoch from now() - min(created_at) filter (where refused_for is null)), 0)::float8 as oldest from record_copies`,
   );
-  return { budgets, topBudgets, jobs, unpublished: outbox?.count ?? 0, waitingBodies: waiting?.count ?? 0, copies };
+  const [mails = { waiting: 0, oldest: 0 }] = await rows<DatabaseState['mails']>(
+    `select count(*)::int as waiting, coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest from mails`,
+  );
+  return { budgets, topBudgets, jobs, mails, unpublished: outbox?.count ?? 0, waitingBodies: waiting?.count ?? 0, copies };
 }
 
 /**

@@ -131,7 +131,7 @@ export const keys = {
 export const people = {
   smtpUrl: optional(
     'SMTP_URL',
-    'Mail server for invites and links. Unset: links are only in replies. TLS is required if the URL has a password.',
+    'Mail server for invites, links and notices. Mails wait in the database until it accepts them. Unset: links are only in replies. TLS is required if the URL has a password.',
     plainUrl(['smtp', 'smtps'], 'a URL such as smtps://user:password@mail.example.com'),
     { secret: true },
   ),

@@ -62,7 +62,7 @@ const expressions = [...panels, ...alerts];
 /** Gauges that each control plane reports for the whole database, and circuits, which gateways share. A sum counts them several times. */
 const shared = [
   ...['svc_budgets', 'svc_budget_used_ratio', 'svc_jobs', 'svc_circuits_open'],
-  ...['svc_log_bodies_waiting', 'svc_record_copies_oldest_seconds'],
+  ...['svc_mails_waiting', 'svc_mails_oldest_seconds', 'svc_log_bodies_waiting', 'svc_record_copies_oldest_seconds'],
 ];
 
 it.each(shared)('the Grafana dashboard and the alerts take the maximum of %s over processes', (name) => {
@@ -99,6 +99,7 @@ const causes: Record<string, Record<string, string>> = {
   SvcGatewayNatsLost: { svc_nats_connected: '0x60' },
   SvcGatewayProcessRestarts: { 'process_start_time_seconds{process="0"}': '0+60x60' },
   SvcGatewayJobsFailing: { 'svc_jobs{kind="export",state="failing"}': '1x60' },
+  SvcGatewayMailsLate: { svc_mails_oldest_seconds: '1000x60' },
   SvcGatewayBodiesNotStored: { svc_log_bodies_waiting: '3x60' },
   SvcGatewayRecordCopiesLate: { svc_record_copies_oldest_seconds: '1000x60' },
 };

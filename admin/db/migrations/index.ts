@@ -20,6 +20,7 @@ import { ObjectsInFlight } from './202611230651-objects-in-flight.ts';
 import { PlainEmailDomains } from './202611271800-plain-email-domains.ts';
 import { OneIndexOfCrossedBudgets } from './202611272115-one-index-of-crossed-budgets.ts';
 import { KeptKeys } from './202611300150-kept-keys.ts';
+import { Mails } from './202611301110-mails.ts';
 
 /**
  * Migrations of tables that several resources or no resource share. Migrations of one resource are in its folder. A list instead of a
@@ -47,4 +48,5 @@ export const sharedMigrations: readonly MigrationObject[] = [
   { name: '202611271800-plain-email-domains', class: PlainEmailDomains },
   { name: '202611272115-one-index-of-crossed-budgets', class: OneIndexOfCrossedBudgets },
   { name: '202611300150-kept-keys', class: KeptKeys },
+  { name: '202611301110-mails', class: Mails },
 ];

@@ -57,7 +57,7 @@ export const apiKeysResource = defineResource({
     },
     {
       name: 'mail rotation notices',
-      run: ({ database, mailer, clock }) => announceRotations(database.em(), mailer, new Date(clock.now())),
+      run: ({ database, mailer, clock, isClosing }) => announceRotations(database.em(), mailer, new Date(clock.now()), isClosing),
     },
   ],
   samples: [

@@ -2,16 +2,29 @@ import type { EntityManager } from '../../db/open-database.ts';
 import type { Mailer } from '../../mail/mailer.ts';
 import { noticeMs } from './rotation-policy.ts';
 
-/** Maximum keys per round; the next round continues. */
-const keysMax = 500;
+/** Maximum keys per transaction. Each may have many recipients. */
+const keysMax = 50;
 
 /**
- * Sends one mail for each key that must soon be rotated, with the time at which its secret expires otherwise. Recipients are its owner, the
+ * Stores one mail for each key that must soon be rotated, with the time at which its secret expires otherwise. Recipients are its owner, the
  * managers of its workspace or organisation, and its own alert addresses. Several processes may run this at once. Without a mail server, no
  * notice is marked as sent.
  */
-export async function announceRotations(em: EntityManager, mailer: Pick<Mailer, 'on' | 'send'>, now: Date): Promise<number> {
-  if (!mailer.on) return 0;
+export async function announceRotations(
+  em: EntityManager,
+  mailer: Pick<Mailer, 'on' | 'add' | 'wake'>,
+  now: Date,
+  isClosing: () => boolean,
+): Promise<void> {
+  if (!mailer.on) return;
+  for (let count = keysMax; count === keysMax && !isClosing(); ) {
+    count = await em.fork().transactional((tx) => announceSome(tx, mailer, now));
+    mailer.wake();
+  }
+}
+
+/** Returns the number of keys. */
+async function announceSome(em: EntityManager, mailer: Pick<Mailer, 'add'>, now: Date): Promise<number> {
   const due = await em.execute<DueKey[]>(
     // Materialized: PostgreSQL may run a subquery in the condition once per row, and would then update more than the limit.
     `with due as materialized (
@@ -24,7 +37,15 @@ export async function announceRotations(em: EntityManager, mailer: Pick<Mailer, 
     [new Date(now.getTime() + noticeMs).toISOString(), now.toISOString(), now.toISOString()],
   );
   for (const key of due) {
-    for (const to of await recipientsOf(em, key)) mailer.send({ to, ...noticeOf(key) });
+    const { id, organisation_id: organisationId, workspace_id: workspaceId } = key;
+    const about = { resource: 'api_keys', uri: `/v1/api-keys/${id}`, id, workspaceId };
+    const endsAt = new Date(key.secret_expires_at).getTime();
+    const mail = { organisationId, kind: 'rotation-notice', about, endsAt, ...noticeOf(key) } as const;
+    const recipients = await recipientsOf(em, key);
+    await mailer.add(
+      em,
+      recipients.map((to) => ({ ...mail, to })),
+    );
   }
   return due.length;
 }

@@ -1,8 +1,7 @@
 import { TooManyRequests } from '../../http/caller/rate-limit.ts';
 import { AdminError } from '../../http/errors.ts';
 import { definePublicRoute, type PublicRoute } from '../../http/public-route.ts';
-import { findLink, newLink, useLink, userOfLink } from '../../identity/links.ts';
-import { passwordMail } from '../../identity/mails.ts';
+import { findLink, mailLink, useLink, userOfLink } from '../../identity/links.ts';
 import { hashPassword } from '../../identity/passwords.ts';
 import { forgotBody, nothing, resetBody, verifyBody } from '../../identity/schema.ts';
 import { endSessions } from '../../identity/sessions.ts';
@@ -22,18 +21,18 @@ export const passwordRoutes: readonly PublicRoute[] = [
     body: forgotBody,
     async handle(call) {
       const { email, organisation_id } = call.body;
-      const { attempts, mailer, clock, settings } = call.services;
+      const { attempts, mailer } = call.services;
       // The attempt is never removed, because it limits mails to one address and guesses of addresses.
       if (!attempts.begin(`forgot ${email}`, call.clientIp)) throw new TooManyRequests(60);
       if (!mailer.on) return {};
       call.afterwards(async () => {
         const where = { email, ...(organisation_id === undefined ? {} : { organisationId: organisation_id }) };
         for (const user of await call.em.find(users, where, { limit: 5 })) {
-          const link = await call.write({ organisationId: user.organisationId, userId: user.id }, async (change) => {
+          await call.write({ organisationId: user.organisationId, userId: user.id }, async (change) => {
             change.about(user);
-            return newLink(change.tx, settings, user, 'set-password', clock.now());
+            await mailLink(change.tx, call.services, user, 'set-password');
           });
-          mailer.send(passwordMail(user.email, link));
+          mailer.wake();
         }
       });
       return {};

@@ -1,14 +1,12 @@
 import * as v from 'valibot';
 import { findPage } from '../../db/find-page.ts';
-import type { EntityManager } from '../../db/open-database.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { pageOf } from '../../http/request/schemas.ts';
 import { type AdminRoute, type AdminServices, defineRoute } from '../../http/route.ts';
-import { inviteMail } from '../../identity/mails.ts';
 import { nothing } from '../../identity/schema.ts';
-import { organisations } from '../organisations/entity.ts';
 import { organisationQuery } from '../users/schema.ts';
 import { type UserInvite, userInvites } from './entity.ts';
+import { mailInvite } from './mail-invite.ts';
 import { createBody, inviteReply, type ListQuery, listQuery } from './schema.ts';
 import { cancelInvite, createInvite, findInvite, type Inviting, inviteStatus, invitingScopes, resendInvite } from './service.ts';
 
@@ -46,8 +44,12 @@ export const userInviteRoutes: readonly AdminRoute[] = [
     query: organisationQuery,
     body: createBody,
     async handle(call) {
-      const { row, link } = await call.write((change) => createInvite(change, call.actor, call.body, invitingOf(call.services)));
-      await mail(call.em, call.services, row, link);
+      const { row, link } = await call.write(async (change) => {
+        const made = await createInvite(change, call.actor, call.body, invitingOf(call.services));
+        await mailInvite(change.tx, call.services, made.row, made.link);
+        return made;
+      });
+      call.services.mailer.wake();
       call.tag(row.revision);
       return { id: row.id, invite_link: link };
     },
@@ -82,7 +84,7 @@ export const userInviteRoutes: readonly AdminRoute[] = [
       await call.write(async (change) => {
         const row = await findInvite(change.tx, call.organisationId, call.params.inviteId ?? '');
         call.match(row.revision);
-        cancelInvite(change, call.actor, row);
+        await cancelInvite(change, call.actor, row);
       });
       return {};
     },
@@ -101,9 +103,11 @@ export const userInviteRoutes: readonly AdminRoute[] = [
       const { row, link } = await call.write(async (change) => {
         const found = await findInvite(change.tx, call.organisationId, call.params.inviteId ?? '');
         call.match(found.revision);
-        return { row: found, link: await resendInvite(change, call.actor, found, invitingOf(call.services)) };
+        const link = await resendInvite(change, call.actor, found, invitingOf(call.services));
+        await mailInvite(change.tx, call.services, found, link);
+        return { row: found, link };
       });
-      await mail(call.em, call.services, row, link);
+      call.services.mailer.wake();
       call.tag(row.revision);
       return { inviteLink: link };
     },
@@ -112,12 +116,6 @@ export const userInviteRoutes: readonly AdminRoute[] = [
 
 function invitingOf({ settings, clock }: AdminServices): Inviting {
   return { publicUrl: settings.publicUrl, inviteSeconds: settings.inviteSeconds, now: clock.now() };
-}
-
-async function mail(em: EntityManager, { mailer }: AdminServices, row: UserInvite, link: string): Promise<void> {
-  if (!mailer.on) return;
-  const organisation = await em.findOne(organisations, { id: row.organisationId });
-  mailer.send(inviteMail(row.email, organisation?.name ?? 'an organisation', link));
 }
 
 function whereOf(organisationId: string, query: ListQuery, now: Date) {

@@ -6,6 +6,7 @@ import type { Actor, OrganisationRole } from '../../http/caller/actor.ts';
 import { AdminError, conflict, notFound } from '../../http/errors.ts';
 import { linkTo } from '../../identity/links.ts';
 import { hashOf, newSecret } from '../../identity/one-time-secret.ts';
+import { withdrawMails } from '../../mail/add-mails.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { checkMetadata } from '../api-keys/check-metadata.ts';
 import { checkScopes } from '../api-keys/grants.ts';
@@ -152,11 +153,12 @@ export async function resendInvite(change: Change, actor: Actor, row: UserInvite
   return linkTo(inviting, 'accept-invite', token);
 }
 
-/** Cancels an invite. Cancelling it again changes nothing. Throws AB07 once it is accepted. */
-export function cancelInvite(change: Change, actor: Actor, row: UserInvite): void {
+/** Cancels an invite. A mail with its link that waits is not sent. Cancelling it again changes nothing. Throws AB07 once it is accepted. */
+export async function cancelInvite(change: Change, actor: Actor, row: UserInvite): Promise<void> {
   requireRank(actor, row.role);
   if (row.status === 'accepted') throw conflict('This invite has been accepted. Remove the user instead');
   row.status = 'cancelled';
+  await withdrawMails(change.tx, row.organisationId, 'invite', row.id);
   change.about(row);
 }
 

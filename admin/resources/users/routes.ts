@@ -2,8 +2,7 @@ import * as v from 'valibot';
 import { requireMemberships, requireRank } from '../../access/require-rank.ts';
 import { notFound } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { newLink } from '../../identity/links.ts';
-import { passwordMail, verificationMail } from '../../identity/mails.ts';
+import { mailLink } from '../../identity/links.ts';
 import { nothing, userReply } from '../../identity/schema.ts';
 import { workspaceMembers } from '../workspace-users/entity.ts';
 import { users } from './entity.ts';
@@ -44,9 +43,9 @@ export const userRoutes: readonly AdminRoute[] = [
         const now = services.clock.now();
         const made = await call.write(async (change) => {
           const user = await createUser(change, call.actor, body, { apiKeyPepper: services.apiKeyPepper, now });
-          return { user, link: await newLink(change.tx, services.settings, user, 'set-password', now) };
+          return { user, link: await mailLink(change.tx, services, user, 'set-password') };
         });
-        services.mailer.send(passwordMail(made.user.email, made.link));
+        services.mailer.wake();
         call.tag(made.user.revision);
         return { id: made.user.id, set_password_link: made.link, object: 'user' };
       },
@@ -64,15 +63,14 @@ export const userRoutes: readonly AdminRoute[] = [
     body: emailBody,
     async handle(call) {
       const { services, body, organisationId } = call;
-      const made = await call.write(async (change) => {
+      const link = await call.write(async (change) => {
         const user = await change.tx.findOne(users, { organisationId, email: body.email });
         if (!user) throw notFound('User');
         change.about(user);
-        const link = await newLink(change.tx, services.settings, user, 'verify-email', services.clock.now());
-        return { email: user.email, link };
+        return mailLink(change.tx, services, user, 'verify-email');
       });
-      services.mailer.send(verificationMail(made.email, made.link));
-      return { verification_link: made.link };
+      services.mailer.wake();
+      return { verification_link: link };
     },
   }),
   defineRoute({
@@ -142,7 +140,7 @@ export const userRoutes: readonly AdminRoute[] = [
     body: v.strictObject({ organisation_id: organisationQuery.entries.organisation_id }),
     async handle(call) {
       const { services } = call;
-      const made = await call.write(async (change) => {
+      const link = await call.write(async (change) => {
         const user = await findUser(change.tx, call.organisationId, call.params.userId ?? '');
         // The link lets its holder become this user.
         requireRank(call.actor, user.role);
@@ -154,11 +152,10 @@ export const userRoutes: readonly AdminRoute[] = [
           memberships.map(({ workspaceId: id, role }) => ({ id, role })),
         );
         change.about(user);
-        const link = await newLink(change.tx, services.settings, user, 'set-password', services.clock.now());
-        return { email: user.email, link };
+        return mailLink(change.tx, services, user, 'set-password');
       });
-      services.mailer.send(passwordMail(made.email, made.link));
-      return { reset_link: made.link };
+      services.mailer.wake();
+      return { reset_link: link };
     },
   }),
 ];

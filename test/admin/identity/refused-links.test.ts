@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditEntries } from '../../../admin/audit/entity.ts';
-import { newLink } from '../../../admin/identity/links.ts';
+import { mailLink } from '../../../admin/identity/links.ts';
 import { until } from '../../support/until.ts';
 import { accept, newPerson, tokenOf } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
@@ -31,9 +31,9 @@ describe.each(ruleDatabases)('refused links, on %s', (database) => {
 
   async function linkOf(purpose: 'set-password' | 'verify-email') {
     const person = await newPerson(plane);
-    const { settings, clock, database: own } = plane.control.services;
-    const user = { id: person.id, organisationId: plane.organisationId };
-    const link = await own.emOf(plane.organisationId).transactional((tx) => newLink(tx, settings, user, purpose, clock.now()));
+    const { services } = plane.control;
+    const user = { id: person.id, organisationId: plane.organisationId, email: person.email };
+    const link = await services.database.emOf(plane.organisationId).transactional((tx) => mailLink(tx, services, user, purpose));
     return { token: tokenOf(link), userId: person.id };
   }
 

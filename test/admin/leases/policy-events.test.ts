@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditEntries } from '../../../admin/audit/entity.ts';
 import { grantLeases } from '../../../admin/leases/ledger.ts';
-import { mailBudgetEvents } from '../../../admin/leases/mail-budget-events.ts';
+import { mailBudgetEvent } from '../../../admin/leases/mail-budget-events.ts';
 import { type BudgetEvent, reportCrossedBudgets } from '../../../admin/leases/report-crossed-budgets.ts';
-import type { Mail } from '../../../admin/mail/mailer.ts';
+import type { NewMail } from '../../../admin/mail/add-mails.ts';
 import type { BudgetAsk } from '../../../core/contract/protocol/limits/leases.ts';
 import { sampleRecord } from '../../support/samples/sample-record.ts';
 import { until } from '../../support/until.ts';
@@ -122,8 +122,8 @@ describe.each(ruleDatabases)('events of policies, on %s', (name) => {
     const em = plane.control.services.database.em();
     const { email: ownerEmail } = await newPerson(plane, 'admin');
     await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'member' }]);
-    const sent: Mail[] = [];
-    const mailer = { on: true, send: (mail: Mail) => void sent.push(mail) };
+    const sent: NewMail[] = [];
+    const mailer = { on: true, add: async (_tx: unknown, mails: readonly NewMail[]) => void sent.push(...mails) };
     const data = {
       policy_id: 'p',
       name: 'Per key',
@@ -141,10 +141,8 @@ describe.each(ruleDatabases)('events of policies, on %s', (name) => {
         ...{ resource: 'policies', uri: '/v1/policies/usage-limits/p' },
       },
     };
-    await mailBudgetEvents(em, mailer, [
-      { ...event, event: 'policy.threshold' },
-      { ...event, event: 'policy.exhausted' },
-    ]);
+    await mailBudgetEvent(em, mailer, { ...event, event: 'policy.threshold' });
+    await mailBudgetEvent(em, mailer, { ...event, event: 'policy.exhausted' });
     expect(sent.map(({ to, subject }) => [to, subject])).toEqual([
       [ownerEmail, 'A budget of the usage policy "Per key" has crossed its threshold'],
       [ownerEmail, 'A budget of the usage policy "Per key" is exhausted'],

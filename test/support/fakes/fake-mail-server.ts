@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { SMTPServer } from 'smtp-server';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { until } from '../until.ts';
 
 export interface Letter {
@@ -21,8 +21,8 @@ export interface FakeMailServer {
   close(): Promise<void>;
 }
 
-/** Starts a mail server that accepts every letter, with or without the user `us@er` and the password `pa:ss`. */
-export async function startFakeMailServer(): Promise<FakeMailServer> {
+/** Starts a mail server that accepts every letter, with or without the user `us@er` and the password `pa:ss`. `options` change that. */
+export async function startFakeMailServer(options: SMTPServerOptions = {}): Promise<FakeMailServer> {
   const letters: Letter[] = [];
   let connectionsPeak = 0;
   const server = new SMTPServer({
@@ -47,6 +47,7 @@ export async function startFakeMailServer(): Promise<FakeMailServer> {
         done();
       });
     },
+    ...options,
   });
   server.listen(0, '127.0.0.1');
   await once(server.server, 'listening');

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Mail } from '../../../../admin/mail/mailer.ts';
+import type { NewMail } from '../../../../admin/mail/add-mails.ts';
 import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
 import { announceRotations, forgetOldSecrets } from '../../../../admin/resources/api-keys/rotation-notices.ts';
 import { noticeMs } from '../../../../admin/resources/api-keys/rotation-policy.ts';
@@ -16,9 +16,10 @@ describe.each(ruleDatabases)('rotation notices, on %s', (database) => {
 
   const em = () => plane.control.services.database.em();
 
-  async function tell(now: Date, on = true): Promise<Mail[]> {
-    const mails: Mail[] = [];
-    await announceRotations(em(), { on, send: (mail) => void mails.push(mail) }, now);
+  async function tell(now: Date, on = true): Promise<NewMail[]> {
+    const mails: NewMail[] = [];
+    const mailer = { on, add: async (_tx: unknown, added: readonly NewMail[]) => void mails.push(...added), wake: () => {} };
+    await announceRotations(em(), mailer, now, () => false);
     return mails;
   }
 

@@ -1,0 +1,209 @@
+import type { SMTPServerOptions } from 'smtp-server';
+import { afterEach, describe, expect, it } from 'vitest';
+import { auditEntries } from '../../../admin/audit/entity.ts';
+import { mails } from '../../../admin/mail/entity.ts';
+import { type FakeMailServer, startFakeMailServer } from '../../support/fakes/fake-mail-server.ts';
+import { until } from '../../support/until.ts';
+import { type CuttableProxy, startProxy } from '../support/cuttable-proxy.ts';
+import { type Plane, startPlane, startPlaneWith } from '../support/plane.ts';
+import { ruleDatabase, ruleDatabases } from '../support/test-database.ts';
+import { addNotices, numbered } from './notices.ts';
+
+let servers: { close(): Promise<void> }[] = [];
+let planes: Plane[] = [];
+afterEach(async () => {
+  for (const one of [...planes.toReversed(), ...servers.toReversed()]) await one.close();
+  planes = [];
+  servers = [];
+});
+
+async function startServer(options: SMTPServerOptions = {}): Promise<FakeMailServer> {
+  const server = await startFakeMailServer(options);
+  servers.push(server);
+  return server;
+}
+
+async function startCuttable(port: number): Promise<CuttableProxy> {
+  const proxy = await startProxy('127.0.0.1', port);
+  servers.push(proxy);
+  return proxy;
+}
+
+async function start(port: number, database = ruleDatabase): Promise<Plane> {
+  const plane = await startPlane(database, { SMTP_URL: `smtp://127.0.0.1:${port}`, SMTP_FROM: 'gateway@example.com' });
+  planes.push(plane);
+  return plane;
+}
+
+const em = (plane: Plane) => plane.control.services.database.em();
+const count = (plane: Plane) => em(plane).count(mails);
+
+/** Waits until all mails have been tried this often and none is being sent, and returns them. */
+function tried(plane: Plane, attempts: number) {
+  const rowsOf = async () => {
+    const rows = await em(plane).find(mails, {});
+    return rows.length > 0 && rows.every((row) => row.leaseId === null && row.attempts === attempts) ? rows : null;
+  };
+  return until(rowsOf, { what: `attempt ${attempts}` });
+}
+
+/** Makes all mails due, as if their delay had passed. */
+async function sendAgain(plane: Plane): Promise<void> {
+  await em(plane).execute('update mails set run_at = now()');
+  plane.control.services.mailer.wake();
+}
+
+const refusal = (text: string, responseCode: number) => Object.assign(new Error(text), { responseCode });
+const invite = (plane: Plane, email: string) =>
+  plane.ask('POST', '/admin/users/invites', { body: { email, role: 'member', workspaces: [] } });
+const idOf = (text: string) => /^message-id: (.*)$/im.exec(text)?.[1]?.trim();
+
+describe.each(ruleDatabases)('mails that wait, on %s', (database) => {
+  it('a mail that the server refuses for now is sent again; meanwhile it is stored without readable link and address', async () => {
+    const seen = new Set<string>();
+    const server = await startServer({
+      onRcptTo({ address }, _session, done) {
+        const isKnown = seen.has(address);
+        seen.add(address);
+        done(isKnown ? null : refusal('4.2.0 greylisted', 451));
+      },
+    });
+    const plane = await start(server.port, database);
+    const { body } = await invite(plane, 'grey@example.com');
+    const [row] = await tried(plane, 1);
+    expect(row).toMatchObject({ kind: 'invite', isUrgent: true, attempts: 1, unconfirmed: 0 });
+    expect(row?.lastError).toContain('451 4.2.0 greylisted');
+    expect(row?.runAt.getTime()).toBeGreaterThan(row?.createdAt.getTime() ?? 0);
+    expect(JSON.stringify({ ...row, lastError: null })).not.toContain('grey@');
+    expect(JSON.stringify(row)).not.toContain(new URL(body.invite_link).hash.slice(1));
+    await sendAgain(plane);
+    expect((await server.arrived('grey@example.com')).text).toContain(body.invite_link);
+    await until(async () => (await count(plane)) === 0);
+    expect(plane.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  it('a mail that the server refuses with 550 is deleted, with an audit entry, a line in the log and a metric', async () => {
+    const server = await startServer({
+      onRcptTo: ({ address }, _session, done) => done(address === 'gone@example.com' ? refusal('5.1.1 unknown user', 550) : null),
+    });
+    const plane = await start(server.port, database);
+    const { body } = await invite(plane, 'gone@example.com');
+    await addNotices(plane, ['stays@example.com']);
+    await server.arrived('stays@example.com');
+    await until(async () => (await count(plane)) === 0);
+    const entry = await em(plane).findOneOrFail(auditEntries, { action: 'send_mail' });
+    expect(entry).toMatchObject({
+      resourceType: 'user_invites',
+      resourceId: body.id,
+      userType: 'system',
+      responseStatusCode: 502,
+    });
+    expect(entry.requestBody).toMatchObject({ mail: 'invite', to: 'gone@example.com' });
+    expect(JSON.stringify(entry.requestBody)).toContain('550 5.1.1 unknown user');
+    await until(() => plane.log.lines.some(({ message }) => message === 'could not send a mail; it is given up'));
+    const metrics = await (await fetch(`${plane.url}/metrics`)).text();
+    expect(metrics).toMatch(/^svc_mails_total\{outcome="sent",.*\} 1$/m);
+    expect(metrics).toMatch(/^svc_mails_total\{outcome="failed",.*\} 1$/m);
+  });
+
+  it('a mail that has expired is given up without an attempt', async () => {
+    const server = await startServer();
+    const plane = await start(server.port, database);
+    await addNotices(plane, ['late@example.com'], { endsAt: Date.now() - 1_000 });
+    await until(async () => (await em(plane).count(auditEntries, { action: 'send_mail' })) === 1);
+    expect(await count(plane)).toBe(0);
+    expect(server.letters).toEqual([]);
+  });
+
+  it('a mail whose connection is cut in the middle is sent again under the same Message-ID', async () => {
+    const server = await startServer();
+    const proxy = await startCuttable(server.port);
+    const plane = await start(proxy.port, database);
+    proxy.cutWhen('Rotate the key', 'cut@example.com');
+    await addNotices(plane, ['cut@example.com']);
+    const [row] = await tried(plane, 1);
+    await sendAgain(plane);
+    expect(idOf((await server.arrived('cut@example.com')).text)).toBe(`<${row?.id}@example.com>`);
+    await until(async () => (await count(plane)) === 0);
+    expect(server.lettersTo('cut@example.com')).toHaveLength(1);
+  });
+
+  it('mails of an outage arrive after a restart, each once, also with two control planes', async () => {
+    const server = await startServer();
+    const proxy = await startCuttable(server.port);
+    await proxy.cut();
+    const stopped = await start(proxy.port, database);
+    await addNotices(stopped, numbered(40));
+    await until(() => stopped.log.lines.some(({ message }) => message === 'the mail server does not accept mails; they wait'));
+    await stopped.control.close();
+    expect(await count(stopped)).toBe(40);
+    await proxy.restore();
+    const again = () => startPlaneWith(stopped.settings, { database: stopped.control.services.database });
+    const both = await Promise.all([again(), again()]);
+    await em(stopped).execute('update mails set run_at = now()');
+    for (const plane of both) plane.control.services.mailer.wake();
+    await until(async () => (await count(stopped)) === 0);
+    for (const plane of both) await plane.close();
+    expect(server.letters.flatMap(({ to }) => to).sort()).toEqual(numbered(40).sort());
+  });
+});
+
+describe('mails that wait', () => {
+  it('urgent mails arrive while the server stalls notices', async () => {
+    const held: (() => void)[] = [];
+    let isOpen = false;
+    const server = await startServer({
+      onRcptTo({ address }, _session, done) {
+        if (isOpen || !address.startsWith('notice-')) done();
+        else held.push(() => done());
+      },
+    });
+    const plane = await start(server.port);
+    await addNotices(plane, numbered(10));
+    await until(() => held.length === 2, { what: 'two stalled notices' });
+    await invite(plane, 'hurry@example.com');
+    await server.arrived('hurry@example.com');
+    expect(held).toHaveLength(2);
+    isOpen = true;
+    for (const release of held) release();
+    await until(() => server.letters.length === 11);
+  });
+
+  it('a mail whose text was sent three times without a confirmation is given up', async () => {
+    const server = await startServer();
+    const proxy = await startCuttable(server.port);
+    const plane = await start(proxy.port);
+    proxy.cutWhen('Rotate the key', 'cut@example.com');
+    await addNotices(plane, ['cut@example.com']);
+    for (const attempt of [1, 2]) {
+      expect((await tried(plane, attempt))[0]?.unconfirmed).toBe(attempt);
+      proxy.cutWhen('Rotate the key', 'cut@example.com');
+      await sendAgain(plane);
+    }
+    await until(async () => (await em(plane).count(auditEntries, { action: 'send_mail' })) === 1);
+    expect(await count(plane)).toBe(0);
+    expect(server.letters).toEqual([]);
+  });
+
+  it('a later link replaces the mail of the earlier one, and a cancelled invite is not mailed', async () => {
+    const server = await startServer();
+    const proxy = await startCuttable(server.port);
+    await proxy.cut();
+    const plane = await start(proxy.port);
+    const kinds = async () => (await em(plane).find(mails, {})).map(({ kind }) => kind).sort();
+    await invite(plane, 'cancelled@example.com').then(({ body }) => plane.ask('DELETE', `/admin/users/invites/${body.id}`));
+    expect(await kinds()).toEqual([]);
+    const { body } = await invite(plane, 'again@example.com');
+    const resent = await plane.ask('POST', `/admin/users/invites/${body.id}/resend`, { body: {} });
+    const user = (await plane.ask('POST', '/users', { body: { email: 'new@example.com' } })).body;
+    const reset = await plane.ask('POST', `/admin/users/${user.id}/password-reset`, { body: {} });
+    const removed = (await plane.ask('POST', '/users', { body: { email: 'removed@example.com' } })).body;
+    await plane.ask('DELETE', `/admin/users/${removed.id}`);
+    expect(await kinds()).toEqual(['invite', 'set-password']);
+    await proxy.restore();
+    await em(plane).execute('update mails set run_at = now()');
+    expect((await server.arrived('again@example.com')).text).toContain(resent.body.inviteLink);
+    expect((await server.arrived('new@example.com')).text).toContain(reset.body.reset_link);
+    expect(server.letters).toHaveLength(2);
+  });
+});
