@@ -89,7 +89,9 @@ export async function findRefreshable(
   const row = family === undefined ? null : await em.findOne(sessions, { refreshFamily: hashOf(family) });
   if (!row || isOver(row, rules, now)) return null;
   const organisation = await readRow(em, organisations, { id: row.organisationId });
-  return row.createdAt.getTime() + ttlOf(organisation) * 1_000 > now ? row : null;
+  if (!organisation || row.createdAt.getTime() + ttlOf(organisation) * 1_000 <= now) return null;
+  const user = await readRow(em, users, { id: row.userId, organisationId: row.organisationId });
+  return user && !needsProvider(row, user, organisation) ? row : null;
 }
 
 /**
@@ -114,7 +116,7 @@ export async function refreshSession(
 
 /**
  * Returns the session of this token and its user. Null if there is none or it has ended: older than the organisation now allows,
- * idle too long, revoked, or its user removed. Records the use.
+ * idle too long, revoked, begun with a password that its user may no longer use, or its user removed. Records the use.
  */
 export async function findSession(
   em: EntityManager,
@@ -129,7 +131,7 @@ export async function findSession(
   if (!organisation || row.createdAt.getTime() + ttlOf(organisation) * 1_000 <= now) return null;
   const user = await readRow(em, users, { id: row.userId, organisationId: row.organisationId });
   // `readRow` also finds deactivated users.
-  if (!user || user.deactivatedAt) return null;
+  if (!user || user.deactivatedAt || needsProvider(row, user, organisation)) return null;
   if (now - row.lastSeenAt.getTime() >= seenEveryMs) {
     await em.nativeUpdate(sessions, { id: row.id, organisationId: row.organisationId }, { lastSeenAt: new Date(now) });
   }
@@ -162,6 +164,29 @@ export async function endSessions(
     ...(except === null ? {} : { id: { $ne: except } }),
   });
   await tx.nativeDelete(pendingSignIns, { organisationId: user.organisationId, userId: user.id });
+}
+
+/** Ends the sessions of an organisation that began with a password, except those of owners. For `require_sso`. */
+export async function endPasswordSessions(tx: EntityManager, organisationId: string): Promise<void> {
+  await tx.execute(
+    `delete from sessions s using users u
+     where s.organisation_id = ? and s.connection_id is null
+       and u.id = s.user_id and u.organisation_id = s.organisation_id and u.role <> 'owner'`,
+    [organisationId],
+    'run',
+  );
+}
+
+/**
+ * True for a session that began with a password and whose user must use single sign-on: the sign-in was in progress when the setting
+ * changed, or the user was an owner.
+ */
+function needsProvider(
+  { connectionId }: Pick<Session, 'connectionId'>,
+  { role }: Pick<User, 'role'>,
+  { authSettings }: Pick<Organisation, 'authSettings'>,
+): boolean {
+  return !connectionId && role !== 'owner' && authSettings?.require_sso === true;
 }
 
 function ttlOf(organisation: Organisation | null): number {

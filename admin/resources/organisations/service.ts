@@ -10,6 +10,7 @@ import { announceTokens } from '../../announce/users.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { forbidden } from '../../http/errors.ts';
 import { checkJwtSettings } from '../../identity/jwt/check-settings.ts';
+import { endPasswordSessions } from '../../identity/sessions.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { checkGuardrails } from './check-guardrails.ts';
@@ -62,8 +63,8 @@ export async function updateOrganisation(
 }
 
 /**
- * Changes the settings for sign-in, session life and JWT keys. Throws AB01 for invalid keys and URLs. Throws AB03 for JWT keys of an actor
- * who lacks rights that tokens can have: they act in every workspace, as any user.
+ * Changes the settings for sign-in, session life and JWT keys. `require_sso` ends sessions that began with a password. Throws AB01 for
+ * invalid keys and URLs. Throws AB03 for JWT keys of an actor who lacks rights that tokens can have: they act in every workspace, as any user.
  */
 export async function updateAuthSettings(
   change: Change,
@@ -74,10 +75,12 @@ export async function updateAuthSettings(
 ): Promise<void> {
   if (body.jwt) requireTokenRights(actor);
   const takesTokens = Boolean(row.authSettings?.jwt);
+  const requiredSso = row.authSettings?.require_sso === true;
   const sent = body.jwt ? { ...body, jwt: checkJwtSettings(body.jwt, settings) } : body;
   const scim = body.scim && { ...row.authSettings?.scim, ...body.scim };
   row.authSettings = merged(row.authSettings, { ...sent, scim });
   touch(change, row);
+  if (body.require_sso === true && !requiredSso) await endPasswordSessions(change.tx, row.id);
   if (body.jwt !== undefined) await announceTokens(change, row.id, takesTokens);
 }
 

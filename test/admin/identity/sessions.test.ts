@@ -101,6 +101,26 @@ describe.each(ruleDatabases)('sessions, on %s', (database) => {
     expect(left.data.map((one: { id: string }) => one.id)).not.toContain(other.id);
   });
 
+  it('sessions by password end at once if single sign-on is required, except those of owners', async () => {
+    const change = (require_sso: boolean) =>
+      plane.ask('PUT', `/organisations/${plane.organisationId}/auth-settings`, { body: { require_sso } });
+    const statusOf = async (key: string) => (await plane.ask('GET', '/auth/self', { key })).status;
+    const refresh = async (refresh_token: string) =>
+      (await plane.ask('POST', '/auth/refresh', { key: null, body: { refresh_token } })).status;
+    const [owner, member, demoted] = [await newPerson(plane, 'owner'), await newPerson(plane), await newPerson(plane, 'owner')];
+    const signedIn = (await login(plane, member.email, member.password)).body;
+    const ofDemoted = (await login(plane, demoted.email, demoted.password)).body;
+    expect((await change(true)).status).toBe(200);
+    expect(await Promise.all([owner.token, member.token, demoted.token].map(statusOf))).toEqual([200, 401, 200]);
+    expect(await refresh(signedIn.refresh_token)).toBe(401);
+    expect((await plane.ask('PUT', `/admin/users/${demoted.id}`, { body: { role: 'member' } })).status).toBe(200);
+    expect(await statusOf(demoted.token)).toBe(401);
+    expect(await refresh(ofDemoted.refresh_token)).toBe(401);
+    expect((await change(false)).status).toBe(200);
+    expect(await statusOf(member.token)).toBe(401);
+    person = { ...person, token: (await login(plane, person.email, person.password)).body.auth_token };
+  });
+
   it('do not open the gateways’ internal API, and are no keys to it', async () => {
     const reply = await plane.internal('GET', '/changes', undefined, person.token);
     expect(reply.status).toBe(401);
