@@ -119,11 +119,7 @@ export async function runAttempt(
           isFinal: (status) => isFinal(ctx, given, status),
           allowModel: given.resolved.restrictsModels ? allow : null,
         }));
-    const { endpoint, request, traceId } = ctx;
-    const attemptReply =
-      received.kind === 'error'
-        ? withReportedError({ endpoint, request, traceId }, resolved.adapter, outgoing, received)
-        : received;
+    const attemptReply = received.kind === 'error' ? withReportedError(ctx, resolved.adapter, outgoing, received) : received;
     steps?.afterSend(ctx, given, attemptReply);
     const judged = judge === null ? attemptReply : judge.whole(attemptReply, onLeft);
     const shown = judgeError(ctx, target, isPromise(judged) ? await judged : judged);

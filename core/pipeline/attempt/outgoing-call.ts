@@ -77,14 +77,12 @@ export function outgoingCall(
 }
 
 function callOf(ctx: RequestContext, target: Target, resolved: ResolvedTarget, options: OutgoingOptions): Outgoing {
-  if (ctx.endpoint?.operation) {
-    try {
-      return shapedCall(ctx, target, resolved, options);
-    } catch (thrown) {
-      throw isWithoutText(thrown) ? new GatewayError('bad_request', { message: withoutText, cause: thrown }) : thrown;
-    }
+  if (!ctx.endpoint?.operation) return passedCall(ctx, target, resolved, options, timeoutsOf(ctx, target, options, null, false));
+  try {
+    return shapedCall(ctx, target, resolved, options);
+  } catch (thrown) {
+    throw isWithoutText(thrown) ? new GatewayError('bad_request', { message: withoutText, cause: thrown }) : thrown;
   }
-  return passedCall(ctx, target, resolved, options, timeoutsOf(ctx, target, options, null, false));
 }
 
 const withoutText = 'The body has an object or a list where a text is expected';

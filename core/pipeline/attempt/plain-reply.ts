@@ -218,18 +218,15 @@ function parsedErrorOf(
   return { error, text: errorText(ctx, adapter, headers, error, failure, parsed) };
 }
 
-/** The parts of a request that decide the form of an error. */
-type Client = Pick<RequestContext, 'endpoint' | 'request' | 'traceId'>;
-
 function errorText(
-  client: Client,
+  ctx: RequestContext,
   { id }: ProviderAdapter,
   headers: HeaderList,
   { status, message, code }: GatewayError,
   failure: ProviderError,
   parsed: JsonObject | null,
 ): string {
-  const isMessages = errorFormatOf(client.endpoint, client.request) === 'messages';
+  const isMessages = errorFormatOf(ctx.endpoint, ctx.request) === 'messages';
   const type = isMessages ? messagesErrorType(status, failure.type) : (failure.type ?? errorTable[code].type);
   const original = providerError(parsed);
   const body: JsonObject = {
@@ -243,7 +240,7 @@ function errorText(
     },
     provider: id,
   };
-  return JSON.stringify(isMessages ? { type: 'error', ...body, request_id: requestIdOf(client, headers) } : body);
+  return JSON.stringify(isMessages ? { type: 'error', ...body, request_id: requestIdOf(ctx, headers) } : body);
 }
 
 /**
@@ -251,7 +248,7 @@ function errorText(
  * exchanges as an error response with the same error. All other replies are returned unchanged.
  */
 export function withReportedError(
-  client: Client,
+  ctx: RequestContext,
   adapter: ProviderAdapter,
   { operationCall }: Outgoing,
   reply: AttemptReply,
@@ -260,7 +257,7 @@ export function withReportedError(
   const { error, headers = [] } = reply;
   try {
     const failure = adapter.error(error.status, error.reported, headers);
-    const body = Buffer.from(errorText(client, adapter, headers, error, failure, error.reported));
+    const body = Buffer.from(errorText(ctx, adapter, headers, error, failure, error.reported));
     const shown = [...passedHeaders(headers, 'application/json'), ...retryAfterOf(error, headers)];
     return plain({ status: error.status, headers, body }, shown, body, error, operationCall);
   } catch {
