@@ -2,6 +2,7 @@ import { type EntitySchema, type FilterQuery, LockMode } from '@mikro-orm/core';
 import type { SharingTable } from '../db/access-tables.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import type { Actor } from '../http/caller/actor.ts';
+import { lacksScope } from '../http/caller/require-scope.ts';
 import { conflict, forbidden, notFound } from '../http/errors.ts';
 import { itemOf } from '../http/filters/find-item.ts';
 import { mayUse, type Shareable } from './workspace-sharing.ts';
@@ -61,7 +62,7 @@ export function integrationAccess<Row extends Integration>(kind: Kind<Row>): Int
       const owners = workspaceId ? ['workspace', 'organisation'] : ['organisation'];
       const accepted = owners.map((owner) => `${owner}_${scopes}.${action}`);
       if (accepted.some((scope) => actor.scopes.has(scope))) return;
-      throw forbidden(`The API key or user lacks the scope ${accepted.join(' or ')}`);
+      throw lacksScope(actor, accepted);
     },
     async requireFreeSlug(em, organisationId, slug) {
       const taken = await em.count(table, { organisationId, slug, status: 'active' } as FilterQuery<Row>);

@@ -3,7 +3,7 @@ import { isUuid } from '../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { readRow, readRows } from '../db/plain-rows.ts';
 import type { Actor, SignedIn } from '../http/caller/actor.ts';
-import { isSignedIn } from '../http/caller/require-scope.ts';
+import { holderOf, isSignedIn } from '../http/caller/require-scope.ts';
 import { type AdminError, forbidden, invalid, missing } from '../http/errors.ts';
 import type { AdminRoute } from '../http/route.ts';
 import { type Workspace, workspaces } from '../resources/workspaces/entity.ts';
@@ -89,7 +89,7 @@ const ambiguousMax = 20;
 async function requireOwn(em: EntityManager, actor: Actor, ownId: string, named: string): Promise<void> {
   if (named.toLowerCase() === ownId) return;
   const own = await readRow(em, workspaces, { id: ownId, organisationId: actor.organisationId });
-  if (own?.slug !== named) throw forbidden('This API key belongs to another workspace');
+  if (own?.slug !== named) throw forbidden(`${holderOf(actor)} belongs to another workspace`);
 }
 
 /** A plain member uses one workspace at a time. Other workspaces do not exist for them. */

@@ -1,5 +1,5 @@
 import { type ApiKeyType, kindOfType } from '../../../core/contract/values/credentials/api-key.ts';
-import { forbidden } from '../errors.ts';
+import { type AdminError, forbidden } from '../errors.ts';
 import type { AdminRoute } from '../route.ts';
 import type { Actor } from './actor.ts';
 import type { ScopesByType } from './callers.ts';
@@ -14,6 +14,17 @@ export function isToken(actor: Actor): boolean {
   return actor.tokenSubject !== undefined;
 }
 
+/** Returns what holds the scopes of an actor, as errors name it. */
+export function holderOf(actor: Actor): string {
+  if (actor.session) return 'Your role';
+  return isToken(actor) ? 'This JWT' : 'This API key';
+}
+
+/** Returns AB03 for an actor that has none of these scopes. */
+export function lacksScope(actor: Actor, scopes: readonly string[], hint = ''): AdminError {
+  return forbidden(`${holderOf(actor)} lacks the scope ${scopes.join(' or ')}${hint}`);
+}
+
 const apiKeyTypes = Object.keys(kindOfType) as ApiKeyType[];
 
 /** Throws AB03 if the caller lacks the scope of the route, or if the route requires a session and the caller has a key. */
@@ -25,10 +36,8 @@ export function requireScope(
   if (isSignedIn(route, actor)) return;
   if (route.signedIn === 'required') throw forbidden('This route requires the session of a user. API keys cannot use it');
   if (route.scopes.some((scope) => actor.scopes.has(scope))) return;
-  const lacks = `lacks the scope ${route.scopes.join(' or ')}`;
-  throw forbidden(
-    actor.session ? `Your role ${lacks}` : `This API key ${lacks}${typeHint(route.scopes, actor.type, scopesByType)}`,
-  );
+  const isKey = !actor.session && !isToken(actor);
+  throw lacksScope(actor, route.scopes, isKey ? typeHint(route.scopes, actor.type, scopesByType) : '');
 }
 
 /** Returns which types of keys can have one of the scopes, and nothing if keys of this type can. */

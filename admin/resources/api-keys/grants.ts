@@ -4,6 +4,7 @@ import { holdGrantable } from '../../access/may-grant.ts';
 import { grantableInWorkspaces, scopesByType } from '../../access/scopes.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/caller/actor.ts';
+import { holderOf } from '../../http/caller/require-scope.ts';
 import { AdminError, forbidden } from '../../http/errors.ts';
 import type { ApiKey } from './entity.ts';
 
@@ -22,14 +23,14 @@ export function checkScopes(actor: Actor, type: ApiKeyType, asked: readonly stri
     possible.has(scope) ? [] : [`${path}[${index}]: not a scope of ${type} keys${didYouMean(scope, [...possible])}`],
   );
   if (errors.length > 0) throw new AdminError('AB01', errors[0] ?? '', errors);
-  requireGrantable(scopes, grantableBy(actor, type));
+  requireGrantable(actor, scopes, grantableBy(actor, type));
   return scopes;
 }
 
-function requireGrantable(scopes: readonly string[], grantable: ReadonlySet<string>): void {
+function requireGrantable(actor: Actor, scopes: readonly string[], grantable: ReadonlySet<string>): void {
   const above = scopes.filter((scope) => !grantable.has(scope));
   if (above.length > 0)
-    throw forbidden(`This API key cannot grant scopes that it does not have: ${above.slice(0, 10).join(', ')}`);
+    throw forbidden(`${holderOf(actor)} cannot grant scopes that it does not have: ${above.slice(0, 10).join(', ')}`);
 }
 
 /** A key whose scopes an actor sets. */
@@ -43,7 +44,7 @@ type Granted = Pick<ApiKey, 'scopes' | 'workspaceId'>;
 export async function holdGrantor(tx: EntityManager, actor: Actor, granted: Granted): Promise<Grantor> {
   if (actor.session) {
     const { organisationId, session } = actor;
-    requireGrantable(granted.scopes, await holdGrantable(tx, organisationId, session, granted.workspaceId ?? null));
+    requireGrantable(actor, granted.scopes, await holdGrantable(tx, organisationId, session, granted.workspaceId ?? null));
     return { grantedByKeyId: null, grantedByUserId: actor.session.userId };
   }
   const rows = await tx.execute<{ scopes: string[] }[]>('select scopes from api_keys where id = ? for share', [actor.keyId]);

@@ -1,6 +1,7 @@
 import type { ApiKeyType } from '../../../core/contract/values/credentials/api-key.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/caller/actor.ts';
+import { lacksScope } from '../../http/caller/require-scope.ts';
 import { forbidden, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/filters/find-item.ts';
 import { type ApiKey, apiKeys } from './entity.ts';
@@ -46,7 +47,7 @@ export async function findReachable(em: EntityManager, call: Call, action: strin
   const row = where.id === undefined ? null : await em.findOne(apiKeys, where);
   if (!row || (isPlainMember(call.actor, row.workspaceId ?? null) && row.userId !== call.actor.userId)) throw notFound('API key');
   const needed = `${scopeGroups[row.type]}.${action}`;
-  if (!call.actor.scopes.has(needed)) throw forbidden(`This API key lacks the scope ${needed}`);
+  if (!call.actor.scopes.has(needed)) throw lacksScope(call.actor, [needed]);
   // The key of the first start acts as an owner: see `actorOfKey`.
   if (action !== 'read' && row.type === 'organisation-service' && row.creationMode === 'auto' && !call.actor.actsAsOwner) {
     throw forbidden('Only owners can change or delete the key created by the first start');

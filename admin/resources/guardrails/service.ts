@@ -6,7 +6,8 @@ import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/caller/actor.ts';
-import { forbidden, notFound } from '../../http/errors.ts';
+import { lacksScope } from '../../http/caller/require-scope.ts';
+import { notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/filters/find-item.ts';
 import type { Change } from '../../publish/write-change.ts';
 import type { Vault } from '../../secrets/vault.ts';
@@ -39,7 +40,7 @@ export function requireScope(
   action: Action,
 ): void {
   const scope = `${workspaceId ? 'guardrails' : 'organisation_guardrails'}.${action}`;
-  if (!actor.scopes.has(scope)) throw forbidden(`The API key or user lacks the scope ${scope}`);
+  if (!actor.scopes.has(scope)) throw lacksScope(actor, [scope]);
 }
 
 /**

@@ -6,6 +6,7 @@ import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { readRow } from '../../db/plain-rows.ts';
 import type { Actor } from '../../http/caller/actor.ts';
+import { lacksScope } from '../../http/caller/require-scope.ts';
 import { conflict, forbidden, invalid, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/filters/find-item.ts';
 import { historyOf, withPrice } from '../../pricing/price-history.ts';
@@ -212,12 +213,11 @@ export async function mayUse(em: EntityManager, row: Integration, workspaceId: s
 
 /** Only organisation keys may manage integrations of the whole organisation. */
 export function requireOwner(actor: Actor, workspaceId: string | null, action: string): void {
-  const needed = workspaceId === null ? ['organisation_integrations'] : ['workspace_integrations', 'organisation_integrations'];
+  const groups = workspaceId === null ? ['organisation_integrations'] : ['workspace_integrations', 'organisation_integrations'];
   if (workspaceId === null && actor.workspaceId !== null)
     throw forbidden('Integrations of the organisation require an organisation API key');
-  if (!needed.some((group) => actor.scopes.has(`${group}.${action}`))) {
-    throw forbidden(`This API key lacks the scope ${needed.map((group) => `${group}.${action}`).join(' or ')}`);
-  }
+  const accepted = groups.map((group) => `${group}.${action}`);
+  if (!accepted.some((scope) => actor.scopes.has(scope))) throw lacksScope(actor, accepted);
 }
 
 /** Throws if an active integration of the organisation has the slug. */

@@ -2,7 +2,8 @@ import * as v from 'valibot';
 import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import { forbidden, invalid, notFound } from '../../http/errors.ts';
+import { lacksScope } from '../../http/caller/require-scope.ts';
+import { invalid, notFound } from '../../http/errors.ts';
 import { pageEntries, pageOf, queryFlag, tenantEntries, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { feedbacks } from '../feedbacks/entity.ts';
@@ -99,7 +100,7 @@ export const logRoutes: readonly AdminRoute[] = [
     body: insertBody,
     async handle({ em, actor, organisationId, workspaceId, body, services, claim, option }) {
       const missing = ['logs.write', 'completions.write'].find((scope) => !actor.scopes.has(scope));
-      if (missing !== undefined) throw forbidden(`This request needs the scope ${missing}`);
+      if (missing !== undefined) throw lacksScope(actor, [missing]);
       if (!/^(?:false)?$/.test(option('override-service-log-usage')))
         throw invalid(
           `${services.settings.headerPrefix}override-service-log-usage: budgets count calls through the gateway only. Leave the header out`,

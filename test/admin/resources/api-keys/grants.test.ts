@@ -50,6 +50,18 @@ describe.each(ruleDatabases)('grants of a key, on %s', (database) => {
     expect(await scopesOf(grandchild.id)).toEqual(['configs.list', 'completions.write']);
   });
 
+  it('are refused with the name of the role to a signed-in user', async () => {
+    const manager = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'manager' }]);
+    const reply = await plane.ask('POST', '/api-keys/workspace/service', {
+      key: manager.token,
+      body: { name: 'k', scopes: ['completions.write', 'secret_references.list'] },
+    });
+    expect([reply.status, reply.body.data.message]).toEqual([
+      403,
+      'Your role cannot grant scopes that it does not have: secret_references.list',
+    ]);
+  });
+
   it('include calling models while the granting key is an organisation key', async () => {
     const admin = await plane.ask('POST', '/api-keys/organisation/service', {
       body: { name: 'a', scopes: [...manage, 'configs.list'] },
