@@ -1,5 +1,6 @@
 import { isUuid } from '../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../db/open-database.ts';
+import type { Tenant } from '../db/tenant.ts';
 import { notFound } from '../http/errors.ts';
 import { type Workspace, workspaces } from '../resources/workspaces/entity.ts';
 
@@ -7,11 +8,7 @@ import { type Workspace, workspaces } from '../resources/workspaces/entity.ts';
  * Returns the active workspace that a path names by id, slug or name, among those the caller may use. A slug takes precedence
  * over an equal name. Of workspaces with equal names the oldest is meant. Throws AB08.
  */
-export async function findOwnWorkspace(
-  em: EntityManager,
-  call: { readonly organisationId: string; readonly workspaceId: string | null },
-  text: string,
-): Promise<Workspace> {
+export async function findOwnWorkspace(em: EntityManager, call: Tenant, text: string): Promise<Workspace> {
   const own = {
     organisationId: call.organisationId,
     status: 'active' as const,

@@ -1,18 +1,12 @@
-import { type EntitySchema, type FilterQuery, LockMode } from '@mikro-orm/core';
+import type { EntitySchema, FilterQuery } from '@mikro-orm/core';
 import type { SharingTable } from '../db/access-tables.ts';
 import type { EntityManager } from '../db/open-database.ts';
+import type { Tenant } from '../db/tenant.ts';
 import type { Actor } from '../http/caller/actor.ts';
 import { lacksScope } from '../http/caller/require-scope.ts';
 import { conflict, forbidden, notFound } from '../http/errors.ts';
-import { itemOf } from '../http/filters/find-item.ts';
+import { type FindActive, findActiveIn } from '../http/filters/active-items.ts';
 import { mayUse, type Shareable } from './workspace-sharing.ts';
-
-/** The owner of a row. */
-export interface Tenant {
-  readonly organisationId: string;
-  /** Null: the organisation itself. */
-  readonly workspaceId: string | null;
-}
 
 interface Integration extends Shareable {
   readonly slug: string;
@@ -41,8 +35,8 @@ export interface IntegrationAccess<Row> {
   requireOwner(actor: Actor, workspaceId: string | null | undefined, action: string): void;
   /** Throws AB02 if an active integration of the organisation has the slug. */
   requireFreeSlug(em: EntityManager, organisationId: string, slug: string): Promise<void>;
-  /** Returns an active integration that the actor owns. `for update` locks the row until the end of the transaction. Throws AB08. */
-  findOwn(em: EntityManager, call: Tenant, idOrSlug: string, lock?: 'for update'): Promise<Row>;
+  /** Returns an active integration that the actor owns. */
+  readonly findOwn: FindActive<Row>;
   /** Returns an integration that the actor may read: in a workspace, its own and those shared with it. Throws AB08. */
   findReadable(em: EntityManager, call: Tenant, idOrSlug: string): Promise<Row>;
   /** Returns true if the integration belongs to the workspace or is shared with it. */
@@ -68,12 +62,7 @@ export function integrationAccess<Row extends Integration>(kind: Kind<Row>): Int
       const taken = await em.count(table, { organisationId, slug, status: 'active' } as FilterQuery<Row>);
       if (taken > 0) throw conflict(`slug: ${named} with the slug ${slug} already exists`);
     },
-    async findOwn(em, call, idOrSlug, lock) {
-      const where = { ...itemOf(call, idOrSlug), status: 'active' } as FilterQuery<Row>;
-      const found = await em.findOne(table, where, lock ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {});
-      if (!found) throw notFound(title);
-      return found as Row;
-    },
+    findOwn: findActiveIn(table, title),
     async findReadable(em, call, idOrSlug) {
       if (call.workspaceId === null) return access.findOwn(em, call, idOrSlug);
       const found = await access.findOwn(em, { ...call, workspaceId: null }, idOrSlug);

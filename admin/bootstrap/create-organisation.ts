@@ -7,6 +7,7 @@ import {
 } from '../../core/contract/values/credentials/api-key.ts';
 import { scopesByType } from '../access/scopes.ts';
 import { newId } from '../db/new-id.ts';
+import type { Tenant } from '../db/tenant.ts';
 import type { Change } from '../publish/write-change.ts';
 import { apiKeys } from '../resources/api-keys/entity.ts';
 import { integrationWorkspaces } from '../resources/integrations/entity.ts';
@@ -120,7 +121,7 @@ export function addKey(
   change: Change,
   pepper: Uint8Array,
   made: {
-    readonly tenant: { readonly organisationId: string; readonly workspaceId: string | null };
+    readonly tenant: Tenant;
     readonly type: ApiKeyType;
     readonly name: string;
     readonly text: string;

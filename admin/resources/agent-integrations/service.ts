@@ -1,8 +1,9 @@
 import type * as v from 'valibot';
-import { integrationAccess, type Tenant } from '../../access/integration-access.ts';
+import { integrationAccess } from '../../access/integration-access.ts';
 import { type SentSharing, shareWithWorkspaces } from '../../access/workspace-sharing.ts';
 import { announceAgentServers } from '../../announce/agent-servers.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
+import type { Tenant } from '../../db/tenant.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { invalid } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';

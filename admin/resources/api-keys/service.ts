@@ -1,6 +1,7 @@
 import type { ApiKeyType } from '../../../core/contract/values/credentials/api-key.ts';
 import { followGrants } from '../../access/follow-grants.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { Tenant } from '../../db/tenant.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { invalid, unknownReference } from '../../http/errors.ts';
 import { itemOf } from '../../http/filters/find-item.ts';
@@ -18,11 +19,6 @@ import { boundsOf, requireOwnBounds } from './own-bounds.ts';
 import { mergeRotationPolicy } from './rotation-policy.ts';
 import type { CreateBody, UpdateBody } from './schema.ts';
 import { checkKeyCount, endOfLife } from './user-key-rules.ts';
-
-interface Tenant {
-  readonly organisationId: string;
-  readonly workspaceId: string | null;
-}
 
 /** Creates a key. Only the return value contains its text. */
 export async function createApiKey(

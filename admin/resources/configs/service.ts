@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import { LockMode, raw } from '@mikro-orm/core';
+import { raw } from '@mikro-orm/core';
 import type { TargetLimits } from '../../../core/contract/plugin/config/gateway-config.ts';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { WorkspaceTenant } from '../../db/tenant.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { conflict, notFound } from '../../http/errors.ts';
-import { itemOf } from '../../http/filters/find-item.ts';
+import { findActiveIn, workspacesWithActive } from '../../http/filters/active-items.ts';
 import { type Dependents, refusalOf } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { checkConfig } from './check-config.ts';
@@ -19,37 +20,13 @@ export interface ConfigChanges {
   readonly status?: 'active' | 'archived' | undefined;
 }
 
-interface Tenant {
-  readonly organisationId: string;
-  readonly workspaceId: string;
-}
-
-/**
- * Returns the caller's config by id or slug. Archived ones are not found. `for update` locks the row until the end of the
- * transaction, so that two concurrent changes of a config make two versions, one after the other. Throws AB08.
- */
-export async function findConfig(
-  em: EntityManager,
-  call: { readonly organisationId: string; readonly workspaceId: string | null },
-  idOrSlug: string,
-  lock?: 'for update',
-): Promise<Config> {
-  const where = { ...itemOf(call, idOrSlug), status: 'active' as const };
-  const found = await em.findOne(configs, where, lock ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {});
-  if (!found) throw notFound('Config');
-  return found;
-}
-
-/** Ids of the workspaces of the organisation that have an active config with this slug. */
-export async function workspacesWithConfig(em: EntityManager, organisationId: string, slug: string): Promise<string[]> {
-  const found = await em.find(configs, { organisationId, slug, status: 'active' }, { fields: ['workspaceId'] });
-  return found.map((row) => row.workspaceId);
-}
+export const findConfig = findActiveIn(configs, 'Config');
+export const workspacesWithConfig = workspacesWithActive(configs);
 
 /** Saves a new config with its first version. */
 export async function createConfig(
   change: Change,
-  tenant: Tenant,
+  tenant: WorkspaceTenant,
   actor: Actor,
   sent: { readonly name: string; readonly slug?: string | undefined; readonly config: unknown; readonly isDefault: boolean },
   limits: TargetLimits,
@@ -166,7 +143,7 @@ function addVersion(
 }
 
 /** The previous default config changes too, and so does its `etag`. */
-async function clearDefault(tx: EntityManager, { organisationId, workspaceId }: Tenant): Promise<void> {
+async function clearDefault(tx: EntityManager, { organisationId, workspaceId }: WorkspaceTenant): Promise<void> {
   const where = { organisationId, workspaceId, isDefault: true };
   await tx.nativeUpdate(configs, where, { isDefault: false, revision: raw('revision + 1') });
 }

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
-import { LockMode } from '@mikro-orm/core';
 import type * as v from 'valibot';
 import { type GuardrailSide, guardrailSides } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { Tenant } from '../../db/tenant.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { lacksScope } from '../../http/caller/require-scope.ts';
 import { notFound } from '../../http/errors.ts';
-import { itemOf } from '../../http/filters/find-item.ts';
+import { findActiveIn } from '../../http/filters/active-items.ts';
 import type { Change } from '../../publish/write-change.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { mcpServerGuardrails, mcpServers } from '../mcp-servers/entity.ts';
@@ -27,12 +27,6 @@ import { refuseWhileUsed } from './uses.ts';
 type Body = v.InferOutput<typeof createBody>;
 type Action = 'create' | 'read' | 'update' | 'delete';
 
-interface Tenant {
-  readonly organisationId: string;
-  /** Null: the organisation itself. */
-  readonly workspaceId: string | null;
-}
-
 /** Throws AB03 unless the caller may do this to guardrails of this owner: those of the organisation have scopes of their own. */
 export function requireScope(
   actor: Actor,
@@ -42,6 +36,8 @@ export function requireScope(
   const scope = `${workspaceId ? 'guardrails' : 'organisation_guardrails'}.${action}`;
   if (!actor.scopes.has(scope)) throw lacksScope(actor, [scope]);
 }
+
+const findActive = findActiveIn(guardrails, 'Guardrail');
 
 /**
  * The caller's guardrail by id or slug, of the workspace or else of the organisation; archived ones are gone. `for update` holds the row until
@@ -54,9 +50,7 @@ export async function findGuardrail(
   action: Action,
   lock?: 'for update',
 ): Promise<Guardrail> {
-  const where = { ...itemOf(call, idOrSlug), status: 'active' as const };
-  const found = await em.findOne(guardrails, where, lock ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {});
-  if (!found) throw notFound('Guardrail');
+  const found = await findActive(em, call, idOrSlug, lock);
   requireScope(call.actor, found, action);
   return found;
 }

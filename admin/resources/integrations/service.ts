@@ -1,13 +1,14 @@
-import { LockMode } from '@mikro-orm/core';
 import { canonicalProviderId } from '../../../core/providers/declarations.ts';
 import { isUsableIn } from '../../access/workspace-sharing.ts';
 import { announceProviders } from '../../announce/providers.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { readRow } from '../../db/plain-rows.ts';
+import type { Tenant, WorkspaceTenant } from '../../db/tenant.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { lacksScope } from '../../http/caller/require-scope.ts';
 import { conflict, forbidden, invalid, notFound } from '../../http/errors.ts';
+import { findActiveIn } from '../../http/filters/active-items.ts';
 import { itemOf } from '../../http/filters/find-item.ts';
 import { historyOf, withPrice } from '../../pricing/price-history.ts';
 import type { PricingAdjustments } from '../../pricing/schema.ts';
@@ -164,26 +165,13 @@ export async function archiveIntegration(change: Change, row: Integration, depen
   for (const { remove } of dependents.integration) await remove?.(change, row, dependents);
 }
 
-/**
- * Returns an integration that the actor owns. Workspace keys can access only those of their workspace. `for update` locks the row
- * until the end of the transaction, so that changes of its parts are serialised. Throws AB08.
- */
-export async function findOwnIntegration(
-  em: EntityManager,
-  call: { readonly organisationId: string; readonly workspaceId: string | null },
-  idOrSlug: string,
-  lock?: 'for update',
-): Promise<Integration> {
-  const where = { ...itemOf(call, idOrSlug), status: 'active' as const };
-  const found = await em.findOne(integrations, where, lock ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {});
-  if (!found) throw notFound('Integration');
-  return found;
-}
+/** Returns an integration that the actor owns. Workspace keys can access only those of their workspace. */
+export const findOwnIntegration = findActiveIn(integrations, 'Integration');
 
 /** Returns the integration if this workspace may build providers on it, else null. */
 export async function findUsableIntegration(
   em: EntityManager,
-  tenant: { readonly organisationId: string; readonly workspaceId: string },
+  tenant: WorkspaceTenant,
   idOrSlug: string,
 ): Promise<Integration | null> {
   const { organisationId, workspaceId } = tenant;
@@ -193,11 +181,7 @@ export async function findUsableIntegration(
 }
 
 /** Returns an integration that the actor may read: in a workspace, its own integrations and those shared with it. Throws AB08. */
-export async function findReadableIntegration(
-  em: EntityManager,
-  call: { readonly organisationId: string; readonly workspaceId: string | null },
-  idOrSlug: string,
-): Promise<Integration> {
+export async function findReadableIntegration(em: EntityManager, call: Tenant, idOrSlug: string): Promise<Integration> {
   const { organisationId, workspaceId } = call;
   if (workspaceId === null) return findOwnIntegration(em, call, idOrSlug);
   const found = await findUsableIntegration(em, { organisationId, workspaceId }, idOrSlug);

@@ -1,12 +1,7 @@
+import type { Tenant } from '../../db/tenant.ts';
 import { forbidden } from '../../http/errors.ts';
 import { boundsIn, type LogFilters } from './filters.ts';
 import type { LogVisibility } from './log-visibility.ts';
-
-interface Tenant {
-  readonly organisationId: string;
-  /** Null: all workspaces. */
-  readonly workspaceId: string | null;
-}
 
 /** Selects records of one organisation. */
 export interface LogQuery extends Tenant {

@@ -1,9 +1,10 @@
 import type * as v from 'valibot';
-import { integrationAccess, type Tenant } from '../../access/integration-access.ts';
+import { integrationAccess } from '../../access/integration-access.ts';
 import { type SentSharing, shareWithWorkspaces } from '../../access/workspace-sharing.ts';
 import { announceMcpServers } from '../../announce/mcp-servers.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { Tenant } from '../../db/tenant.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { invalid } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';

@@ -1,22 +1,16 @@
-import { LockMode } from '@mikro-orm/core';
 import type * as v from 'valibot';
 import { sharingHint } from '../../access/integration-access.ts';
 import { announceMcpServer } from '../../announce/mcp-servers.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
-import type { EntityManager } from '../../db/open-database.ts';
+import type { WorkspaceTenant } from '../../db/tenant.ts';
 import type { Actor } from '../../http/caller/actor.ts';
-import { asReference, conflict, notFound } from '../../http/errors.ts';
-import { itemOf } from '../../http/filters/find-item.ts';
+import { asReference, conflict } from '../../http/errors.ts';
+import { findActiveIn, workspacesWithActive } from '../../http/filters/active-items.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { mcpIntegrationAccess } from '../mcp-integrations/service.ts';
 import { mcpVirtualServers } from '../mcp-virtual-servers/entity.ts';
 import { type McpServer, mcpServers } from './entity.ts';
 import type { createBody, updateBody } from './schema.ts';
-
-interface WorkspaceTenant {
-  readonly organisationId: string;
-  readonly workspaceId: string;
-}
 
 /** Adds a server of an integration that the workspace may use. */
 export async function createMcpServer(
@@ -74,21 +68,5 @@ export function archiveMcpServer(change: Change, row: McpServer): void {
   announceMcpServer(change, row, 'delete');
 }
 
-/** Returns an active server of the actor's workspace. `for update` locks the row until the end of the transaction. Throws AB08. */
-export async function findMcpServer(
-  em: EntityManager,
-  call: { readonly organisationId: string; readonly workspaceId: string | null },
-  idOrSlug: string,
-  lock?: 'for update',
-): Promise<McpServer> {
-  const where = { ...itemOf(call, idOrSlug), status: 'active' as const };
-  const found = await em.findOne(mcpServers, where, lock ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {});
-  if (!found) throw notFound('MCP server');
-  return found;
-}
-
-/** Ids of the workspaces of the organisation that have an active server with this slug. */
-export async function workspacesWithMcpServer(em: EntityManager, organisationId: string, slug: string): Promise<string[]> {
-  const rows = await em.find(mcpServers, { organisationId, slug, status: 'active' });
-  return rows.map(({ workspaceId }) => workspaceId);
-}
+export const findMcpServer = findActiveIn(mcpServers, 'MCP server');
+export const workspacesWithMcpServer = workspacesWithActive(mcpServers);

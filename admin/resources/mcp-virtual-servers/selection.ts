@@ -1,14 +1,10 @@
 import { allItems } from '../../../core/contract/protocol/mcp/mcp-virtual.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { WorkspaceTenant } from '../../db/tenant.ts';
 import { asReference, invalid } from '../../http/errors.ts';
 import { findMcpServer } from '../mcp-servers/service.ts';
 import type { McpVirtualServer, SelectedPrompt, SelectedResource, SelectedTool } from './entity.ts';
 import type { SentPrompts, SentResources, SentTools } from './schema.ts';
-
-interface WorkspaceTenant {
-  readonly organisationId: string;
-  readonly workspaceId: string;
-}
 
 interface SentSelection {
   readonly tools?: SentTools | undefined;

@@ -1,20 +1,14 @@
-import { LockMode } from '@mikro-orm/core';
 import type * as v from 'valibot';
 import { newId, newSlug } from '../../db/new-id.ts';
-import type { EntityManager } from '../../db/open-database.ts';
+import type { WorkspaceTenant } from '../../db/tenant.ts';
 import type { Actor } from '../../http/caller/actor.ts';
-import { conflict, notFound } from '../../http/errors.ts';
-import { itemOf } from '../../http/filters/find-item.ts';
+import { conflict } from '../../http/errors.ts';
+import { findActiveIn, workspacesWithActive } from '../../http/filters/active-items.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { mcpServers } from '../mcp-servers/entity.ts';
 import { type McpVirtualServer, mcpVirtualServers } from './entity.ts';
 import type { createBody, updateBody } from './schema.ts';
 import { toSelection } from './selection.ts';
-
-interface WorkspaceTenant {
-  readonly organisationId: string;
-  readonly workspaceId: string;
-}
 
 const listTimeoutDefaultMs = 5_000;
 
@@ -74,24 +68,8 @@ export function archiveVirtualServer(change: Change, row: McpVirtualServer): voi
   announce(change, row, 'delete');
 }
 
-/** Returns an active virtual server of the actor's workspace. `for update` locks the row. Throws AB08. */
-export async function findVirtualServer(
-  em: EntityManager,
-  call: { readonly organisationId: string; readonly workspaceId: string | null },
-  idOrSlug: string,
-  lock?: 'for update',
-): Promise<McpVirtualServer> {
-  const where = { ...itemOf(call, idOrSlug), status: 'active' as const };
-  const found = await em.findOne(mcpVirtualServers, where, lock ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {});
-  if (!found) throw notFound('MCP virtual server');
-  return found;
-}
-
-/** Ids of the workspaces of the organisation that have an active virtual server with this slug. */
-export async function workspacesWithVirtualServer(em: EntityManager, organisationId: string, slug: string): Promise<string[]> {
-  const rows = await em.find(mcpVirtualServers, { organisationId, slug, status: 'active' });
-  return rows.map(({ workspaceId }) => workspaceId);
-}
+export const findVirtualServer = findActiveIn(mcpVirtualServers, 'MCP virtual server');
+export const workspacesWithVirtualServer = workspacesWithActive(mcpVirtualServers);
 
 function announce(change: Change, { id, workspaceId, slug }: McpVirtualServer, op: 'upsert' | 'delete'): void {
   change.about({ id, slug, workspaceId });

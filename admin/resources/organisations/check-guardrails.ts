@@ -2,6 +2,7 @@ import { nearestName } from '../../../config/did-you-mean.ts';
 import { cannotRunOn, type GuardrailSide } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { Tenant } from '../../db/tenant.ts';
 import { invalid, unknownReference } from '../../http/errors.ts';
 import { guardrails, guardrailVersions } from '../guardrails/entity.ts';
 import type { GuardrailReference } from './entity.ts';
@@ -12,7 +13,7 @@ import type { GuardrailReference } from './entity.ts';
  */
 export async function checkGuardrails(
   em: EntityManager,
-  { organisationId, workspaceId }: { readonly organisationId: string; readonly workspaceId: string | null },
+  { organisationId, workspaceId }: Tenant,
   named: readonly string[],
   side: GuardrailSide,
   path: string,

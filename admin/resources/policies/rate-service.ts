@@ -1,15 +1,16 @@
 import { LockMode } from '@mikro-orm/core';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { Tenant, WorkspaceTenant } from '../../db/tenant.ts';
 import { invalid, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/filters/find-item.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { type RatePolicyRow, ratePolicies } from './entity.ts';
 import type { CreateRate, UpdateRate } from './rate-schema.ts';
-import { announce, checkKeys, isFirstPolicy, policiesMax, requireSame, type Tenant } from './service.ts';
+import { announce, checkKeys, isFirstPolicy, policiesMax, requireSame } from './service.ts';
 
 /** Creates a rate limit policy. Throws AB01 if a key does not exist for its target. */
-export async function createRatePolicy(change: Change, tenant: Tenant, sent: CreateRate): Promise<RatePolicyRow> {
+export async function createRatePolicy(change: Change, tenant: WorkspaceTenant, sent: CreateRate): Promise<RatePolicyRow> {
   const { organisationId, workspaceId } = tenant;
   checkKeys(sent.target, sent);
   const active = await change.tx.count(ratePolicies, { organisationId, workspaceId, status: 'active' });
@@ -46,7 +47,7 @@ export function updateRatePolicy(change: Change, row: RatePolicyRow, sent: Updat
 /** Finds a rate limit policy of the tenant. Throws AB08. */
 export async function findRatePolicy(
   em: EntityManager,
-  tenant: { readonly organisationId: string; readonly workspaceId: string | null },
+  tenant: Tenant,
   id: string,
   status: 'active' | 'archived',
   lock?: 'to change',

@@ -1,14 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { metadataPrefix, type PolicyTarget, policyKeys } from '../../../core/contract/protocol/limits/policies.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { WorkspaceTenant } from '../../db/tenant.ts';
 import { invalid } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { ratePolicies, usagePolicies } from './entity.ts';
-
-export interface Tenant {
-  readonly organisationId: string;
-  readonly workspaceId: string;
-}
 
 /** Active policies of each kind that a workspace may have: gateways hold all of them in memory. */
 export const policiesMax = 20_000;
@@ -32,7 +28,7 @@ export function archivePolicy(
 }
 
 /** True if the workspace has never had a policy, including archived ones. Two first policies at the same time are both first. */
-export async function isFirstPolicy(tx: EntityManager, { organisationId, workspaceId }: Tenant): Promise<boolean> {
+export async function isFirstPolicy(tx: EntityManager, { organisationId, workspaceId }: WorkspaceTenant): Promise<boolean> {
   const where = { organisationId, workspaceId };
   const found =
     (await tx.findOne(usagePolicies, where, { fields: ['id'] })) ?? (await tx.findOne(ratePolicies, where, { fields: ['id'] }));

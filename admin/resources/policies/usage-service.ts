@@ -3,19 +3,20 @@ import type { PolicyTarget } from '../../../core/contract/protocol/limits/polici
 import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { Tenant, WorkspaceTenant } from '../../db/tenant.ts';
 import { invalid, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/filters/find-item.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { applyToCounters, resetCounter } from './counters.ts';
 import { type UsagePolicyRow, usagePolicies } from './entity.ts';
-import { announce, checkKeys, isFirstPolicy, policiesMax, requireSame, type Tenant } from './service.ts';
+import { announce, checkKeys, isFirstPolicy, policiesMax, requireSame } from './service.ts';
 import type { CreateUsage, UpdateUsage } from './usage-schema.ts';
 
 /** Smallest and largest limit of each type: US dollars, tokens, requests. */
 const bounds = { cost: [1, 1e9], tokens: [100, 1e12], requests: [1, 1e12] } as const;
 
 /** Creates a usage policy. Throws AB01 if its fields contradict each other. */
-export async function createUsagePolicy(change: Change, tenant: Tenant, sent: CreateUsage): Promise<UsagePolicyRow> {
+export async function createUsagePolicy(change: Change, tenant: WorkspaceTenant, sent: CreateUsage): Promise<UsagePolicyRow> {
   const { organisationId, workspaceId } = tenant;
   checkTarget(sent.target ?? null, sent.type, sent);
   const active = await change.tx.count(usagePolicies, { organisationId, workspaceId, status: 'active' });
@@ -74,7 +75,7 @@ export async function updateUsagePolicy(change: Change, row: UsagePolicyRow, sen
 /** Finds a usage policy of the tenant, with this status or, if it is null, with any. Throws AB08. */
 export async function findUsagePolicy(
   em: EntityManager,
-  tenant: { readonly organisationId: string; readonly workspaceId: string | null },
+  tenant: Tenant,
   id: string,
   status: 'active' | 'archived' | null,
   lock?: 'to change',

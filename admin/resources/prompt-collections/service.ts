@@ -1,35 +1,18 @@
-import { LockMode } from '@mikro-orm/core';
 import { holdWorkspace } from '../../access/hold-workspace.ts';
 import { onlyWorkspace } from '../../access/resolve-workspace.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { Tenant, WorkspaceTenant } from '../../db/tenant.ts';
 import { AdminError, asReference, conflict, invalid, notFound } from '../../http/errors.ts';
-import { itemOf } from '../../http/filters/find-item.ts';
+import { findActiveIn } from '../../http/filters/active-items.ts';
 import type { Dependents } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { type PromptCollection, promptCollections } from './entity.ts';
 
-interface Tenant {
-  readonly organisationId: string;
-  /** Null: an organisation key that names no workspace. */
-  readonly workspaceId: string | null;
-}
-
 /** Maximum number of levels of the tree. */
 const levelsMax = 20;
 
-/** Returns the caller's collection by id or slug. Archived ones are not found. Throws AB08. */
-export async function findCollection(
-  em: EntityManager,
-  { organisationId, workspaceId }: Tenant,
-  idOrSlug: string,
-  lock?: 'for update',
-): Promise<PromptCollection> {
-  const where = { ...itemOf({ organisationId, workspaceId }, idOrSlug), status: 'active' as const };
-  const found = await em.findOne(promptCollections, where, lock ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {});
-  if (!found) throw notFound('Collection');
-  return found;
-}
+export const findCollection = findActiveIn(promptCollections, 'Collection');
 
 /**
  * Returns the collection for a new item: the one that the body names, or the default collection of the workspace. It also decides the
@@ -136,7 +119,7 @@ export async function archiveCollection(
 
 function addRow(
   change: Change,
-  tenant: { readonly organisationId: string; readonly workspaceId: string },
+  tenant: WorkspaceTenant,
   name: string,
   parentCollectionId: string | null,
   isDefault: boolean,

@@ -2,15 +2,11 @@ import { LockMode } from '@mikro-orm/core';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { Tenant } from '../../db/tenant.ts';
 import { conflict, notFound } from '../../http/errors.ts';
 import type { Dependents } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { type PromptLabel, promptLabels, universalLabels } from './entity.ts';
-
-interface Tenant {
-  readonly organisationId: string;
-  readonly workspaceId: string | null;
-}
 
 interface Sent {
   readonly name?: string | undefined;

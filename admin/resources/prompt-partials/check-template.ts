@@ -3,14 +3,10 @@ import { compileTemplate, TemplatePartial } from '../../../core/prompts/compile-
 import { TemplateError } from '../../../core/prompts/template-error.ts';
 import { partialsOf } from '../../../core/prompts/template-variables.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { WorkspaceTenant } from '../../db/tenant.ts';
 import { invalid } from '../../http/errors.ts';
 import { type PromptPartial, promptPartials, promptPartialVersions } from './entity.ts';
 import { isReadableIn } from './share.ts';
-
-interface Owner {
-  readonly organisationId: string;
-  readonly workspaceId: string;
-}
 
 /** Returns the references of the partials of a template. Throws AB01 with line and column if it cannot be compiled. */
 export function checkTemplate(text: string, isRaw: boolean): readonly string[] {
@@ -32,7 +28,11 @@ export async function checkPartialText(em: EntityManager, partial: PromptPartial
 }
 
 /** Returns the partial that a reference names for a workspace: its own, or one that is shared with it. Null if there is none. */
-export async function findReferenced(em: EntityManager, owner: Owner, reference: string): Promise<PromptPartial | null> {
+export async function findReferenced(
+  em: EntityManager,
+  owner: WorkspaceTenant,
+  reference: string,
+): Promise<PromptPartial | null> {
   const name = nameOf(reference);
   const where = {
     ...(isUuid(name) ? { id: name } : { slug: name }),
@@ -57,7 +57,7 @@ class CycleChecker {
     this.#changed = changed;
   }
 
-  async visit(owner: Owner, references: readonly string[], path: readonly string[]): Promise<void> {
+  async visit(owner: WorkspaceTenant, references: readonly string[], path: readonly string[]): Promise<void> {
     for (const reference of references) {
       const found = await findReferenced(this.#em, owner, reference);
       if (!found) continue;

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { compileTemplate, TemplatePartial } from '../../../core/prompts/compile-template.ts';
 import { partialsOf } from '../../../core/prompts/template-variables.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { Tenant, WorkspaceTenant } from '../../db/tenant.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { invalid, notFound } from '../../http/errors.ts';
 import { idOrSlug, name, tenantEntries } from '../../http/request/schemas.ts';
@@ -14,18 +15,13 @@ import { isReadableIn } from './share.ts';
 /** `workspace_id` or `collection_id` name the target. */
 export const forkBody = v.strictObject({ ...tenantEntries, collection_id: v.optional(idOrSlug), name: v.optional(name) });
 
-interface Owner {
-  readonly organisationId: string;
-  readonly workspaceId: string;
-}
-
 /**
  * Copies a version of a partial, by default the published one, into the workspace of the caller. Throws AB08 if the partial is not shared
  * with it, and AB01 with one message for each partial that the workspace lacks.
  */
 export async function forkPartial(
   change: Change,
-  tenant: { readonly organisationId: string; readonly workspaceId: string | null },
+  tenant: Tenant,
   actor: Actor,
   reference: string,
   sent: v.InferOutput<typeof forkBody>,
@@ -46,7 +42,7 @@ export async function forkPartial(
 export async function missingPartials(
   em: EntityManager,
   template: { readonly text: string; readonly isRaw: boolean } | { readonly partial: string },
-  target: Owner,
+  target: WorkspaceTenant,
 ): Promise<string[]> {
   const compiled =
     'partial' in template ? new TemplatePartial(template.partial) : compileTemplate(template.text, { isRaw: template.isRaw });

@@ -2,6 +2,7 @@ import { LockMode } from '@mikro-orm/core';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { Tenant } from '../../db/tenant.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { asReference, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/filters/find-item.ts';
@@ -11,7 +12,7 @@ import { collectionForNew, findCollection } from '../prompt-collections/service.
 import { checkPartialText } from './check-template.ts';
 import { type PromptPartial, type PromptPartialVersion, promptPartials, promptPartialVersions } from './entity.ts';
 import type { CreateBody, UpdateBody } from './schema.ts';
-import { announceItem, archiveItem, readable, type Tenant, touch } from './shared-items.ts';
+import { announceItem, archiveItem, readable, touch } from './shared-items.ts';
 
 /** Returns a partial of the caller's own workspace for a change, by id or slug, and locks it. Throws AB08. */
 export async function holdPartial(em: EntityManager, tenant: Tenant, idOrSlug: string): Promise<PromptPartial> {

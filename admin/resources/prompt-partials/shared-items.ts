@@ -1,6 +1,7 @@
 import type { DocumentKind } from '../../../core/contract/protocol/documents.ts';
 import { counted } from '../../../core/contract/values/text/counted.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { Tenant } from '../../db/tenant.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import type { Dependent } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';
@@ -13,12 +14,6 @@ export interface SharedItem extends Shareable {
   status: 'active' | 'archived';
   updatedBy: string;
   lastUpdatedAt: Date;
-}
-
-export interface Tenant {
-  readonly organisationId: string;
-  /** Null: an organisation key that names no workspace. */
-  readonly workspaceId: string | null;
 }
 
 /** Filter for the items that the caller may read. */

@@ -1,9 +1,9 @@
 import type { FilterQuery } from '@mikro-orm/core';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { Tenant } from '../../db/tenant.ts';
 import { notFound } from '../../http/errors.ts';
 import { type PromptTestResult, type PromptTestRun, promptTestRuns } from './entity.ts';
-import type { Tenant } from './service.ts';
 
 /** Sums over the rows of a run. */
 export interface RunSums {

@@ -1,6 +1,7 @@
 import { LockMode } from '@mikro-orm/core';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { Tenant, WorkspaceTenant } from '../../db/tenant.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { AdminError, asReference, invalid, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/filters/find-item.ts';
@@ -10,12 +11,6 @@ import { checkContent } from '../guardrails/check-content.ts';
 import { findGuardrail } from '../guardrails/service.ts';
 import { type PromptTestSet, promptTestSets, type StoredCheck } from './entity.ts';
 import type { CreateBody, UpdateBody } from './schema.ts';
-
-export interface Tenant {
-  readonly organisationId: string;
-  /** Null: an organisation key that names no workspace. */
-  readonly workspaceId: string | null;
-}
 
 interface Call extends Tenant {
   readonly em: EntityManager;
@@ -63,7 +58,7 @@ function placed(checks: readonly StoredCheck[], path: string) {
 }
 
 /** Saves a new test set. */
-export function createTestSet(change: Change, { organisationId, workspaceId }: Owner, actor: Actor, sent: CreateBody) {
+export function createTestSet(change: Change, { organisationId, workspaceId }: WorkspaceTenant, actor: Actor, sent: CreateBody) {
   const now = new Date();
   const author = actor.userId ?? actor.keyId;
   const { name, rows, checks, guardrails } = sent;
@@ -73,11 +68,6 @@ export function createTestSet(change: Change, { organisationId, workspaceId }: O
   });
   change.about(row);
   return row;
-}
-
-interface Owner {
-  readonly organisationId: string;
-  readonly workspaceId: string;
 }
 
 /** Updates the sent fields. Runs keep the rows that they began with. */

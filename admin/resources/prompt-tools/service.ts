@@ -1,28 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
-import { LockMode } from '@mikro-orm/core';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { Tenant } from '../../db/tenant.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { notFound } from '../../http/errors.ts';
-import { itemOf } from '../../http/filters/find-item.ts';
+import { findActiveIn } from '../../http/filters/active-items.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { collectionForNew } from '../prompt-collections/service.ts';
 import { type PromptTool, type PromptToolVersion, promptTools, promptToolVersions } from './entity.ts';
 import type { CreateBody, UpdateBody } from './schema.ts';
 
-interface Tenant {
-  readonly organisationId: string;
-  /** Null: an organisation key that names no workspace. */
-  readonly workspaceId: string | null;
-}
-
-/** Returns the caller's tool by id or slug. Archived ones are not found. Throws AB08. */
-export async function findTool(em: EntityManager, tenant: Tenant, idOrSlug: string, lock?: 'for update'): Promise<PromptTool> {
-  const where = { ...itemOf(tenant, idOrSlug), status: 'active' as const };
-  const found = await em.findOne(promptTools, where, lock ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {});
-  if (!found) throw notFound('Tool');
-  return found;
-}
+export const findTool = findActiveIn(promptTools, 'Tool');
 
 /** Saves a new tool with its first version, which is published. */
 export async function createTool(

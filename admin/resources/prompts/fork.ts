@@ -1,12 +1,12 @@
 import type * as v from 'valibot';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { Tenant } from '../../db/tenant.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { invalid, notFound } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { collectionForNew } from '../prompt-collections/service.ts';
 import { type forkBody, missingPartials } from '../prompt-partials/fork.ts';
 import { isReadableIn } from '../prompt-partials/share.ts';
-import type { Tenant } from '../prompt-partials/shared-items.ts';
 import { providers } from '../providers/entity.ts';
 import type { Prompt, PromptVersion } from './entity.ts';
 import { addPrompt, findPrompt } from './service.ts';

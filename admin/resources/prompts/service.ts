@@ -1,6 +1,7 @@
 import { LockMode } from '@mikro-orm/core';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { Tenant } from '../../db/tenant.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { asReference, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/filters/find-item.ts';
@@ -8,7 +9,7 @@ import type { Change } from '../../publish/write-change.ts';
 import type { PromptCollection } from '../prompt-collections/entity.ts';
 import { collectionForNew, findCollection } from '../prompt-collections/service.ts';
 import { checkTemplate } from '../prompt-partials/check-template.ts';
-import { announceItem, archiveItem, ownersOf, readable, type Tenant, touch } from '../prompt-partials/shared-items.ts';
+import { announceItem, archiveItem, ownersOf, readable, touch } from '../prompt-partials/shared-items.ts';
 import { type Prompt, type PromptVersion, prompts, promptVersions } from './entity.ts';
 import type { CreateBody, UpdateBody } from './schema.ts';
 import { addVersion, type Content, changedContent, contentOf, providerSlug, versionOf } from './versions.ts';

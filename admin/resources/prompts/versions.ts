@@ -3,6 +3,7 @@ import { textOrNull } from '../../../core/contract/values/json/json.ts';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { WorkspaceTenant } from '../../db/tenant.ts';
 import { invalid, notFound, unknownReference } from '../../http/errors.ts';
 import { itemOf } from '../../http/filters/find-item.ts';
 import { providers } from '../providers/entity.ts';
@@ -138,15 +139,14 @@ export async function labelsOf(em: EntityManager, { organisationId, id: promptId
 }
 
 /** Returns the slug of a provider of the workspace, from its slug or id. Throws AB02. */
-export async function providerSlug(em: EntityManager, { organisationId, workspaceId }: Owner, named: string): Promise<string> {
+export async function providerSlug(
+  em: EntityManager,
+  { organisationId, workspaceId }: WorkspaceTenant,
+  named: string,
+): Promise<string> {
   const found = await em.findOne(providers, itemOf({ organisationId, workspaceId }, named));
   if (!found) throw unknownReference('virtual_key', 'Provider');
   return found.slug;
-}
-
-interface Owner {
-  readonly organisationId: string;
-  readonly workspaceId: string;
 }
 
 const contentFields = [

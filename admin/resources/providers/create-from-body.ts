@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { canonicalProviderId } from '../../../core/providers/declarations.ts';
+import type { WorkspaceTenant } from '../../db/tenant.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { asReference, forbidden, invalid, unknownReference } from '../../http/errors.ts';
 import type { AdminServices } from '../../http/route.ts';
@@ -20,17 +21,12 @@ import { withUsualMode } from './usual-mode.ts';
 
 type Services = Pick<AdminServices, 'vault' | 'settings'>;
 
-interface Tenant {
-  readonly organisationId: string;
-  readonly workspaceId: string;
-}
-
 /** Creates a provider from an existing integration, or from credentials sent inline. */
 export async function createProviderFromBody(
   change: Change,
   services: Services,
   actor: Actor,
-  tenant: Tenant,
+  tenant: WorkspaceTenant,
   body: CreateBody,
 ): Promise<Provider> {
   const integration = await integrationFor(change, services, actor, tenant, body);
@@ -52,7 +48,7 @@ async function integrationFor(
   change: Change,
   services: Services,
   actor: Actor,
-  tenant: Tenant,
+  tenant: WorkspaceTenant,
   body: CreateBody,
 ): Promise<Integration> {
   const configurations = configurationsOf(body);
@@ -75,7 +71,7 @@ async function newIntegration(
   change: Change,
   services: Services,
   actor: Actor,
-  sent: { tenant: Tenant; body: CreateBody; inline: string | undefined; configurations: JsonObject },
+  sent: { tenant: WorkspaceTenant; body: CreateBody; inline: string | undefined; configurations: JsonObject },
 ): Promise<Integration> {
   const { tenant, body, inline, configurations } = sent;
   checkHosts(services.settings, configurations);
@@ -106,7 +102,7 @@ async function newIntegration(
  * Returns the integration, shared with the workspace. If no decision about the workspace is stored, an organisation key shares
  * the integration by creating a provider on it. A sharing that was switched off stays off.
  */
-async function sharedIntegration(change: Change, actor: Actor, tenant: Tenant, idOrSlug: string): Promise<Integration> {
+async function sharedIntegration(change: Change, actor: Actor, tenant: WorkspaceTenant, idOrSlug: string): Promise<Integration> {
   const { tx } = change;
   const usable = await findUsableIntegration(tx, tenant, idOrSlug);
   if (usable) return usable;

@@ -1,4 +1,5 @@
 import type { EntityManager } from '../../db/open-database.ts';
+import type { Tenant } from '../../db/tenant.ts';
 import { notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/filters/find-item.ts';
 import { mergeUsageLimits, type RateLimit, raisesLimit, type UsageLimitsBody } from '../../limits/schema.ts';
@@ -42,12 +43,7 @@ export function deleteProvider(change: Change, row: Provider): void {
 }
 
 /** Returns the caller's provider by id or slug. Throws AB08 with the name used on the route. */
-export async function findProvider(
-  em: EntityManager,
-  call: { readonly organisationId: string; readonly workspaceId: string | null },
-  idOrSlug: string,
-  what = 'Provider',
-): Promise<Provider> {
+export async function findProvider(em: EntityManager, call: Tenant, idOrSlug: string, what = 'Provider'): Promise<Provider> {
   const found = await em.findOne(providers, itemOf(call, idOrSlug));
   if (!found) throw notFound(what);
   return found;

@@ -1,6 +1,7 @@
 import type * as v from 'valibot';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { Tenant, WorkspaceTenant } from '../../db/tenant.ts';
 import { conflict, invalid, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/filters/find-item.ts';
 import { checkHost } from '../../http/gateways/check-host.ts';
@@ -11,11 +12,6 @@ import { type Webhook, webhooks } from './entity.ts';
 import type { createBody, updateBody } from './schema.ts';
 import { newSigningSecret } from './sign.ts';
 
-interface Tenant {
-  readonly organisationId: string;
-  readonly workspaceId: string;
-}
-
 /** Webhooks of one workspace. Each event is sent to all of them. */
 const webhooksMax = 20;
 
@@ -23,7 +19,7 @@ const webhooksMax = 20;
 export async function createWebhook(
   change: Change,
   services: Pick<AdminServices, 'vault' | 'settings'>,
-  { organisationId, workspaceId }: Tenant,
+  { organisationId, workspaceId }: WorkspaceTenant,
   sent: v.InferOutput<typeof createBody>,
 ): Promise<{ webhook: Webhook; secret: string }> {
   checkHost(services.settings, sent.url, 'url', true);
@@ -73,11 +69,7 @@ export async function rotateSecret(change: Change, { vault }: Pick<AdminServices
 }
 
 /** Finds a webhook of the tenant by id or slug. Throws AB08. */
-export async function findWebhook(
-  em: EntityManager,
-  tenant: { readonly organisationId: string; readonly workspaceId: string | null },
-  idOrSlug: string,
-): Promise<Webhook> {
+export async function findWebhook(em: EntityManager, tenant: Tenant, idOrSlug: string): Promise<Webhook> {
   const found = await em.findOne(webhooks, itemOf(tenant, idOrSlug));
   if (!found) throw notFound('Webhook');
   return found;

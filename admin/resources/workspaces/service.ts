@@ -4,6 +4,7 @@ import { requireUnchangedVisibility } from '../../access/admin-visibility.ts';
 import { securitySettingsChanged } from '../../access/role-changed.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { WorkspaceTenant } from '../../db/tenant.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { forbidden, unknownReference } from '../../http/errors.ts';
 import { itemOf } from '../../http/filters/find-item.ts';
@@ -131,11 +132,7 @@ async function applyDefaults(
   }
 }
 
-async function configIdOf(
-  em: EntityManager,
-  tenant: { readonly organisationId: string; readonly workspaceId: string },
-  idOrSlug: string | null,
-): Promise<string | null> {
+async function configIdOf(em: EntityManager, tenant: WorkspaceTenant, idOrSlug: string | null): Promise<string | null> {
   if (idOrSlug === null) return null;
   const found = await em.findOne(configs, { ...itemOf(tenant, idOrSlug), status: 'active' });
   if (!found) throw unknownReference('defaults.user_api_key_config', 'Config');

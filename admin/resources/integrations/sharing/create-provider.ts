@@ -1,4 +1,5 @@
 import { newId, newSlug } from '../../../db/new-id.ts';
+import type { WorkspaceTenant } from '../../../db/tenant.ts';
 import { conflict } from '../../../http/errors.ts';
 import { mergeUsageLimits, type RateLimit, type UsageLimitsBody } from '../../../limits/schema.ts';
 import type { Change } from '../../../publish/write-change.ts';
@@ -16,11 +17,7 @@ export interface NewProvider {
 }
 
 /** Adds a provider to a workspace. Throws AB07 if the workspace has its slug already. */
-export async function createProvider(
-  change: Change,
-  tenant: { readonly organisationId: string; readonly workspaceId: string },
-  sent: NewProvider,
-): Promise<Provider> {
+export async function createProvider(change: Change, tenant: WorkspaceTenant, sent: NewProvider): Promise<Provider> {
   const { tx } = change;
   const { organisationId, workspaceId } = tenant;
   const slug = sent.slug ?? newSlug('', sent.name);
