@@ -37,6 +37,11 @@ export function namesOf(name: string): Names {
   };
 }
 
+/** Returns words with `a` or `an`. Names such as `user` and `unit` begin with a consonant when they are spoken. */
+export function withArticle(words: string): string {
+  return `${/^(?!u(?:ni|s)|eu)[aeiou]/.test(words) ? 'an' : 'a'} ${words}`;
+}
+
 export interface Templates {
   /** Folder of `*.template` files in the layout of the repository. Paths and contents may contain `{{name}}` placeholders. */
   readonly from: string;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { copyTemplates, GeneratorError, insertSorted, namesOf, runGenerator } from './kit.ts';
+import { copyTemplates, GeneratorError, insertSorted, namesOf, runGenerator, withArticle } from './kit.ts';
 
 /**
  * `npm run new:resource -- <name>` creates an admin resource: table, migration, routes, scopes, documentation and tests. `name` is a
@@ -19,6 +19,7 @@ runGenerator(root, ([name = '', ...rest]) => {
       ...many,
       words: many.kebab.replaceAll('-', ' '),
       singularWords: one.kebab.replaceAll('-', ' '),
+      oneOfThem: withArticle(one.kebab.replaceAll('-', ' ')),
       singularKebab: one.kebab,
       singularCamel: one.camel,
       singularPascal: one.pascal,

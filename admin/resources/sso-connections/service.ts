@@ -38,7 +38,8 @@ export async function createConnection(
   const { tx } = change;
   const { organisationId } = actor;
   const slug = sent.slug ?? newSlug('', sent.name);
-  if ((await tx.count(ssoConnections, { organisationId, slug })) > 0) throw conflict(`slug: ${slug} is taken`);
+  if ((await tx.count(ssoConnections, { organisationId, slug })) > 0)
+    throw conflict(`slug: an SSO connection with the slug ${slug} already exists`);
   if ((await tx.count(ssoConnections, { organisationId })) >= connectionsMax) {
     throw invalid(`name: an organisation has at most ${connectionsMax} connections. Delete one first`);
   }

@@ -25,7 +25,7 @@ export async function createWebhook(
   checkHost(services.settings, sent.url, 'url', true);
   const slug = sent.slug ?? newSlug('', sent.name);
   if ((await change.tx.count(webhooks, { organisationId, workspaceId, slug })) > 0) {
-    throw conflict(`slug: ${slug} is taken in this workspace`);
+    throw conflict(`slug: a webhook with the slug ${slug} already exists in this workspace`);
   }
   if ((await change.tx.count(webhooks, { organisationId, workspaceId })) >= webhooksMax) {
     throw invalid(`webhooks: a workspace has at most ${webhooksMax}. Delete one first`);

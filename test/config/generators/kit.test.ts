@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { copyTemplates, GeneratorError, insertSorted, namesOf } from '../../../config/generators/kit.ts';
+import { copyTemplates, GeneratorError, insertSorted, namesOf, withArticle } from '../../../config/generators/kit.ts';
 
 let root: string;
 beforeEach(() => {
@@ -27,6 +27,11 @@ describe('generator kit: names', () => {
       title: 'Acme ai2',
     });
     expect(namesOf('acme').key).toBe('acme');
+  });
+
+  it('puts the article of its first sound before a name', () => {
+    const names = ['acme thing', 'email', 'invoice', 'order', 'upload', 'price tag', 'user group', 'unit', 'european site'];
+    expect(names.map((name) => withArticle(name).split(' ')[0])).toEqual(['an', 'an', 'an', 'an', 'an', 'a', 'a', 'a', 'a']);
   });
 
   it.each(['', 'Acme', 'acme_ai', '-acme', 'acme--ai', '../acme', '2acme', 'a'.repeat(41)])('rejects the name "%s"', (name) => {
