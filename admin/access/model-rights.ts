@@ -1,8 +1,7 @@
 import type { EntityManager } from '../db/open-database.ts';
-import { readRow } from '../db/plain-rows.ts';
 import type { Actor } from '../http/caller/actor.ts';
 import { forbidden } from '../http/errors.ts';
-import { users } from '../resources/users/entity.ts';
+import { readActiveUser } from './active-user.ts';
 import { membershipOf } from './membership.ts';
 
 /**
@@ -14,7 +13,7 @@ export async function requireModelRight(
   right: 'view' | 'write',
 ): Promise<void> {
   if (actor.userId === null) return;
-  const user = await readRow(em, users, { id: actor.userId, organisationId: actor.organisationId });
+  const user = await readActiveUser(em, actor.organisationId, actor.userId);
   if (user && user.role !== 'member') return;
   const membership = user && workspaceId !== null ? await membershipOf(em, user, workspaceId) : null;
   if (membership && may(membership, right)) return;

@@ -2,8 +2,9 @@ import type { EntityManager } from '../db/open-database.ts';
 import { readRow } from '../db/plain-rows.ts';
 import type { ApiKey } from '../resources/api-keys/entity.ts';
 import { effectiveSecuritySettings } from '../resources/organisations/security-settings.ts';
-import { type User, users } from '../resources/users/entity.ts';
+import type { User } from '../resources/users/entity.ts';
 import { workspaceMembers } from '../resources/workspace-users/entity.ts';
+import { readActiveUser } from './active-user.ts';
 import { implicitAdminScopes, workspaceRoleScopes } from './roles.ts';
 
 /** User and workspace for which scopes are computed. */
@@ -18,9 +19,8 @@ export interface UserInWorkspace {
  * not a member, or the directory has deactivated them.
  */
 export async function scopesOfUser(em: EntityManager, subject: UserInWorkspace): Promise<Set<string> | null> {
-  const user = await readRow(em, users, { id: subject.userId, organisationId: subject.organisationId });
-  // `readRow` also finds deactivated users.
-  return user && !user.deactivatedAt ? scopesOfKnownUser(em, user, subject.workspaceId) : null;
+  const user = await readActiveUser(em, subject.organisationId, subject.userId);
+  return user ? scopesOfKnownUser(em, user, subject.workspaceId) : null;
 }
 
 /** Like `scopesOfUser`, for a user that is already loaded. */

@@ -1,10 +1,11 @@
+import { readActiveUser } from '../access/active-user.ts';
 import { newId } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { readRow } from '../db/plain-rows.ts';
 import type { AuditActor } from '../http/caller/actor.ts';
 import type { KnownPerson, Unchecked } from '../http/public-route.ts';
 import { type Organisation, organisations } from '../resources/organisations/entity.ts';
-import { type User, users } from '../resources/users/entity.ts';
+import type { User } from '../resources/users/entity.ts';
 import { type Session, sessions } from './entity.ts';
 import { hashOf, newSecret, secretIn } from './one-time-secret.ts';
 import { pendingSignIns } from './second-factor/entity.ts';
@@ -90,7 +91,7 @@ export async function findRefreshable(
   if (!row || isOver(row, rules, now)) return null;
   const organisation = await readRow(em, organisations, { id: row.organisationId });
   if (!organisation || row.createdAt.getTime() + ttlOf(organisation) * 1_000 <= now) return null;
-  const user = await readRow(em, users, { id: row.userId, organisationId: row.organisationId });
+  const user = await readActiveUser(em, row.organisationId, row.userId);
   return user && !needsProvider(row, user, organisation) ? row : null;
 }
 
@@ -129,9 +130,8 @@ export async function findSession(
   if (!row || isOver(row, rules, now)) return null;
   const organisation = await readRow(em, organisations, { id: row.organisationId });
   if (!organisation || row.createdAt.getTime() + ttlOf(organisation) * 1_000 <= now) return null;
-  const user = await readRow(em, users, { id: row.userId, organisationId: row.organisationId });
-  // `readRow` also finds deactivated users.
-  if (!user || user.deactivatedAt || needsProvider(row, user, organisation)) return null;
+  const user = await readActiveUser(em, row.organisationId, row.userId);
+  if (!user || needsProvider(row, user, organisation)) return null;
   if (now - row.lastSeenAt.getTime() >= seenEveryMs) {
     await em.nativeUpdate(sessions, { id: row.id, organisationId: row.organisationId }, { lastSeenAt: new Date(now) });
   }

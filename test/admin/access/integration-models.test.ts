@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { requireModelRight } from '../../../admin/access/model-rights.ts';
+import type { Actor } from '../../../admin/http/caller/actor.ts';
+import { users } from '../../../admin/resources/users/entity.ts';
 import { expectRefusal } from '../support/outcomes.ts';
 import { newPerson, type Person } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
@@ -80,5 +83,15 @@ describe.each(ruleDatabases)('settings for models of integrations, on %s', (data
     const request = () => plane.ask('PUT', `${paths[0]}${plane.workspaceId}`, { key: token, body: put });
     const reply = await expectRefusal(plane, request, 403, 'AB03', true);
     expect(reply.body.data.message).toBe('Your role does not allow changing models of integrations in this workspace');
+  });
+
+  it('give no rights to a user whom the directory has deactivated, whatever their role', async () => {
+    const { id } = await newPerson(plane, 'admin');
+    const em = plane.control.services.database.em();
+    const actor = { userId: id, organisationId: plane.organisationId } as Actor;
+    const require = () => requireModelRight({ em, actor, workspaceId: plane.workspaceId }, 'view');
+    await expect(require()).resolves.toBeUndefined();
+    await em.nativeUpdate(users, { id }, { deactivatedAt: new Date() });
+    await expect(require()).rejects.toThrow('Your role does not allow reading models of integrations in this workspace');
   });
 });
