@@ -1,4 +1,5 @@
 import type { AgentBinding, AgentServerDocument } from '../contract/protocol/agents/agents.ts';
+import type { CallAddress, ParseUrl } from '../contract/values/addresses/call-address.ts';
 import { withoutTrailingSlashes } from '../contract/values/addresses/trailing-slashes.ts';
 
 /** An address in the form of calls. `path` has no slash at its end. */
@@ -24,8 +25,8 @@ export interface AgentSettings {
 export interface SettingsParts {
   /** Returns the opened headers of a document. */
   openHeaders(document: AgentServerDocument): Record<string, string>;
-  /** Checks a URL that is called unchanged. Throws GatewayError `invalid_custom_host`. */
-  parseUrl(url: string): { readonly origin: string; readonly path: string };
+  /** For URLs that are called unchanged. */
+  readonly parseUrl: ParseUrl;
 }
 
 /** Returns the settings of documents. A document is prepared once. */
@@ -41,11 +42,7 @@ export function agentSettings({ openHeaders, parseUrl }: SettingsParts): (docume
   };
 }
 
-function prepare(
-  document: AgentServerDocument,
-  headers: Record<string, string>,
-  parseUrl: SettingsParts['parseUrl'],
-): AgentSettings {
+function prepare(document: AgentServerDocument, headers: Record<string, string>, parseUrl: ParseUrl): AgentSettings {
   const parsed = new Map<string, AgentAddress>();
   return {
     document,
@@ -64,7 +61,7 @@ function prepare(
 }
 
 /** Separates the query of an agent's URL, because paths of the protocol are added before it. */
-export function addressFrom({ origin, path }: { readonly origin: string; readonly path: string }): AgentAddress {
+export function addressFrom({ origin, path }: CallAddress): AgentAddress {
   const [before = '', query = ''] = path.split('?', 2);
   return { origin, path: withoutTrailingSlashes(before), query };
 }

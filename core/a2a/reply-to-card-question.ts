@@ -1,5 +1,6 @@
 import { type AgentCardQuestion, type AgentCardReply, agentCardMs } from '../contract/protocol/agents/agent-cards.ts';
 import type { UpstreamSender } from '../contract/provider/upstream.ts';
+import type { ParseUrl } from '../contract/values/addresses/call-address.ts';
 import { toGatewayError } from '../contract/values/errors/errors.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import { addressFrom } from './agent-settings.ts';
@@ -9,8 +10,8 @@ import { fetchCard } from './fetch-card.ts';
 export interface CardReplyParts {
   readonly sender: UpstreamSender;
   readonly clock: Clock;
-  /** Checks a URL that is called unchanged. Throws GatewayError `invalid_custom_host`. */
-  parseUrl(url: string): { readonly origin: string; readonly path: string };
+  /** For URLs that are called unchanged. */
+  readonly parseUrl: ParseUrl;
   openHeaders(question: AgentCardQuestion): Record<string, string>;
 }
 

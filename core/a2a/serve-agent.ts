@@ -1,6 +1,7 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { AgentCall } from '../contract/plugin/requests/agent-call.ts';
 import type { AgentBinding, AgentServerDocument } from '../contract/protocol/agents/agents.ts';
+import type { ParseUrl } from '../contract/values/addresses/call-address.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import type { ReplySink } from '../contract/values/http/http.ts';
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
@@ -27,8 +28,8 @@ import { readMessage } from './read-message.ts';
 
 export interface AgentParts {
   readonly settingsOf: (document: AgentServerDocument) => AgentSettings;
-  /** Checks a URL that is called unchanged. Throws GatewayError `invalid_custom_host`. */
-  readonly parseUrl: (url: string) => { readonly origin: string; readonly path: string };
+  /** For URLs that are called unchanged. */
+  readonly parseUrl: ParseUrl;
   /** Returns the reason why a URL of a client is refused; null if it is allowed. */
   readonly checkUrl: (url: string) => string | null;
   readonly publicUrl: string;

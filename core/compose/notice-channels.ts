@@ -1,16 +1,15 @@
 import type { NoticeChannel } from '../contract/protocol/notices/notice-channel.ts';
-import { isObject } from '../contract/values/json/json.ts';
+import { listenToProcess, type MessageSource } from '../contract/protocol/notices/process-notices.ts';
+import type { NoticeBus } from '../documents/bus.ts';
 
 /** The part of `process` that cluster messages pass through; `send` is missing without a supervisor. */
-export interface ProcessChannel {
+interface ProcessChannel extends MessageSource {
   send?(message: object, handle: undefined, options: undefined, callback: (error: Error | null) => void): unknown;
-  on(event: 'message', listener: (message: unknown) => void): unknown;
-  off(event: 'message', listener: (message: unknown) => void): unknown;
 }
 
 /** Sends notices to the other gateway processes of this machine: the supervisor forwards `{ type: subject, notice }` to them. */
 export function createIpcChannel<Notice extends object>(channel: ProcessChannel, subject: string): NoticeChannel<Notice> {
-  let listener: ((message: unknown) => void) | null = null;
+  let stop = (): void => {};
   return {
     send(notice) {
       try {
@@ -20,23 +19,10 @@ export function createIpcChannel<Notice extends object>(channel: ProcessChannel,
       }
     },
     listen(onNotice) {
-      listener = (message) => {
-        if (isObject(message) && message.type === subject) onNotice(message.notice);
-      };
-      channel.on('message', listener);
+      stop = listenToProcess(channel, subject, onNotice);
     },
-    close() {
-      if (listener) channel.off('message', listener);
-      listener = null;
-    },
+    close: () => stop(),
   };
-}
-
-/** The part of the bus between machines that carries notices other than changes. */
-export interface NoticeBus {
-  publish(subject: string, notice: object): void;
-  messageBytesMax(): number | null;
-  subscribe(subject: string, listener: (message: Uint8Array) => void): void;
 }
 
 /** Sends notices to gateways of other machines, over the connection that change notices use. The owner of the bus closes it. */

@@ -1,19 +1,14 @@
+import type { CallAddress, ParseUrl } from '../contract/values/addresses/call-address.ts';
 import { checkOutboundUrl } from '../contract/values/addresses/outbound-url.ts';
 import type { TrustedHosts } from '../contract/values/addresses/trusted-hosts.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { mockOrigin } from '../providers/mock/index.ts';
 
-interface ParsedUrl {
-  readonly origin: string;
-  readonly path: string;
-}
-
 /** Parsers of the URLs that may be called. They check the text; the connector checks the resolved addresses. */
 export interface OutboundParsers {
-  /** Throws GatewayError `invalid_custom_host`. */
-  parseBaseUrl(url: string): ParsedUrl;
+  readonly parseBaseUrl: ParseUrl;
   /** Parses a URL that is called unchanged, with its query and its trailing slash. */
-  parseTokenUrl(url: string): ParsedUrl;
+  readonly parseTokenUrl: ParseUrl;
   /** Returns the reason why a caller's host is refused; null if it is allowed. */
   checkCustomHost(url: string): string | null;
   /** Checks a URL that is called unchanged. */
@@ -38,7 +33,7 @@ export function outboundParsers(trusted: TrustedHosts): OutboundParsers {
     return check.ok ? null : check.reason;
   }
 
-  function parse(url: string, allowQuery: boolean): ParsedUrl {
+  function parse(url: string, allowQuery: boolean): CallAddress {
     const check = checkOutboundUrl(url, { trusted, allowQuery });
     if (check.ok) return { origin: check.url.origin, path: check.url.basePath + check.url.query };
     throw new GatewayError('invalid_custom_host', { message: `Invalid custom host: ${check.reason}`, param: 'custom_host' });

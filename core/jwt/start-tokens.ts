@@ -3,6 +3,7 @@ import { checkKeySetUrl } from '../contract/protocol/credentials/key-set.ts';
 import type { TokenVerifier } from '../contract/protocol/credentials/tokens.ts';
 import type { InternalFetch } from '../contract/protocol/internal-api.ts';
 import type { TokenFetch } from '../contract/provider/sign-services.ts';
+import type { ParseUrl } from '../contract/values/addresses/call-address.ts';
 import type { TrustedHosts } from '../contract/values/addresses/outbound-url.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import type { Log } from '../contract/values/log/log.ts';
@@ -41,7 +42,7 @@ export function startTokens(options: {
  * Returns a parser that splits the URL of a key set for the connector. It throws GatewayError `invalid_custom_host` for a URL
  * that gateways must not call.
  */
-export function keySetUrlParser(trusted: TrustedHosts): (url: string) => { origin: string; path: string } {
+export function keySetUrlParser(trusted: TrustedHosts): ParseUrl {
   return (url) => {
     const check = checkKeySetUrl(url, trusted);
     if (check.ok) return check;

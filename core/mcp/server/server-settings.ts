@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { CapabilityType, ForwardHeaders, McpServerDocument } from '../../contract/protocol/mcp/mcp.ts';
 import type { RestApi, RestOperation } from '../../contract/protocol/mcp/mcp-rest.ts';
+import type { CallAddress, ParseUrl } from '../../contract/values/addresses/call-address.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
 import type { UsedSecrets } from '../headers/mapped-headers.ts';
 import { type ToolPins, toolPins } from '../pinning/tool-pins.ts';
@@ -39,8 +40,8 @@ export interface RestTools {
 export interface SettingsParts {
   /** Returns the opened headers of a document. */
   openHeaders(document: McpServerDocument): Record<string, string>;
-  /** Checks a URL that is called unchanged. Throws GatewayError `invalid_custom_host`. */
-  parseUrl(url: string): { readonly origin: string; readonly path: string };
+  /** For URLs that are called unchanged. */
+  readonly parseUrl: ParseUrl;
 }
 
 /** Returns the settings of documents. A document is prepared once. */
@@ -56,11 +57,7 @@ export function serverSettings({ openHeaders, parseUrl }: SettingsParts): (docum
   };
 }
 
-function prepare(
-  document: McpServerDocument,
-  headers: Record<string, string>,
-  { origin, path }: { readonly origin: string; readonly path: string },
-): ServerSettings {
+function prepare(document: McpServerDocument, headers: Record<string, string>, { origin, path }: CallAddress): ServerSettings {
   const { url, transport, authType, forwardHeaders, toolsAllowed, disabled } = document;
   const off = {
     tool: new Set(disabled.tool),

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { didYouMean } from '../../../config/did-you-mean.ts';
 import type { Credentials, ProviderAdapter, ProviderSettings } from '../../contract/provider/provider.ts';
+import type { ParseUrl } from '../../contract/values/addresses/call-address.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { issueText } from '../../contract/values/errors/input-issues.ts';
 import { isCredentialHeader, withoutCredentials } from '../../contract/values/http/credential-headers.ts';
@@ -40,8 +41,7 @@ export interface ResolvedTarget {
 
 export interface BuilderOptions {
   readonly providers: ReadonlyMap<string, ProviderAdapter>;
-  /** Returns scheme, host, port and path of a base URL. Throws GatewayError `invalid_custom_host`. */
-  parseBaseUrl(url: string): { origin: string; path: string };
+  readonly parseBaseUrl: ParseUrl;
 }
 
 export interface TargetBuilder {

@@ -5,6 +5,7 @@ import type { MappedValues } from '../../contract/protocol/credentials/secret-ma
 import type { ProviderDocument } from '../../contract/protocol/documents.ts';
 import { headerParam } from '../../contract/protocol/header-names.ts';
 import type { Credentials } from '../../contract/provider/provider.ts';
+import type { CallAddress } from '../../contract/values/addresses/call-address.ts';
 import { Secret } from '../../contract/values/credentials/secret.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { withoutCredentials } from '../../contract/values/http/credential-headers.ts';
@@ -196,7 +197,7 @@ function refuseOtherModel(document: ProviderDocument, settings: Readonly<JsonObj
   });
 }
 
-function sameBase(resolved: ResolvedTarget, base: { origin: string; path: string }): boolean {
+function sameBase(resolved: ResolvedTarget, base: CallAddress): boolean {
   return resolved.origin === base.origin && resolved.basePath === base.path;
 }
 

@@ -1,15 +1,12 @@
 import type { IdentityEndpoint, TokenFetch } from '../../contract/provider/sign-services.ts';
 import { metadataOrigins, metadataTenant, type UpstreamTransport } from '../../contract/provider/upstream.ts';
+import type { CallAddress, ParseUrl } from '../../contract/values/addresses/call-address.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { readWholeReply } from '../attempt/whole-reply.ts';
 
 export interface TokenFetchOptions {
   readonly transport: UpstreamTransport;
-  /**
-   * Returns scheme, host and port of a URL that may be called, and its path with query. Throws GatewayError
-   * `invalid_custom_host`.
-   */
-  parseUrl(url: string): { origin: string; path: string };
+  readonly parseUrl: ParseUrl;
   readonly now: () => number;
   /** True allows calls to the machine's metadata service and use of its identity; default false. */
   readonly machineIdentity?: boolean;
@@ -67,7 +64,7 @@ export function createTokenFetch(options: TokenFetchOptions): TokenFetch {
  * A metadata request goes to one of the known services or to the identity endpoint, even if settings or other variables of the environment
  * name another.
  */
-function metadataUrl(text: string, identityOrigin: string | null): { origin: string; path: string } {
+function metadataUrl(text: string, identityOrigin: string | null): CallAddress {
   const url = URL.parse(text);
   if (url === null || !(metadataOrigins.includes(url.origin) || url.origin === identityOrigin)) {
     throw new GatewayError('forbidden', {
