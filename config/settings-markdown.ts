@@ -1,11 +1,6 @@
 import { secretNames } from './secret-files.ts';
 import { type Setting, settingGroups } from './settings-table.ts';
 
-/** One row of a table of settings, without the accepted values. */
-export function settingRow(row: Setting<unknown>): string {
-  return `| \`${row.name}\` | ${defaultOf(row)} | ${row.meaning} |`;
-}
-
 /** Returns the text of docs/settings.md. */
 export function settingsDocument(): string {
   const groups = Object.entries(settingGroups).map(([title, rows]) =>

@@ -5,14 +5,6 @@ export const stepBytes = 64 * 1024;
 /** Bytes that one step scans or copies without parsing them. */
 export const copyBytes = 16 * stepBytes;
 
-/** Runs the steps of a computation at once. */
-export function runAtOnce<Result>(steps: Generator<void, Result>): Result {
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-  }
-}
-
 /** A Buffer over the same memory. */
 export function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { encodeSteps } from '../../../../core/pipeline/request/large-json/encode-steps.ts';
-import { runAtOnce, stepBytes } from '../../../../core/pipeline/request/large-json/json-steps.ts';
+import { stepBytes } from '../../../../core/pipeline/request/large-json/json-steps.ts';
+import { runAtOnce } from './run-at-once.ts';
 
 const encode = (value: unknown, hint = 0): string => Buffer.from(runAtOnce(encodeSteps(value as JsonObject, hint))).toString();
 const big = (unit: string) => unit.repeat(Math.ceil((stepBytes * 2.5) / unit.length));
