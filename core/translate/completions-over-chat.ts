@@ -3,7 +3,7 @@ import type { StreamEvent, StreamTranslator } from '../contract/provider/stream-
 import { isObject, type JsonObject, objectsIn } from '../contract/values/json/json.ts';
 import { badParam } from '../formats/bad-param.ts';
 import { noteOnce } from '../formats/note-once.ts';
-import { oneOfTwo } from '../formats/pick-format.ts';
+import { pickFormat } from '../formats/pick-format.ts';
 import { dropUnread } from '../formats/reply-notes.ts';
 
 /**
@@ -30,11 +30,12 @@ export function completionsOrChat(
   provider: string,
   byChat: (call: OperationCall) => boolean,
 ): Operation {
-  return oneOfTwo(own, completionsOverChat(chat, provider), {
-    isOther: byChat,
-    isOtherReply: ({ object }) => object !== 'text_completion',
+  const formatOf = (object: unknown) => (object === 'text_completion' ? 'completion' : 'chat');
+  return pickFormat({ completion: own, chat: completionsOverChat(chat, provider) }, 'completion', {
+    ofCall: (call) => (byChat(call) ? 'chat' : 'completion'),
+    ofReply: ({ object }) => formatOf(object),
     // The first event of Azure has an empty object.
-    isOtherEvent: ({ object }) => (object === undefined || object === '' ? null : object !== 'text_completion'),
+    ofEvent: ({ object }) => (object === undefined || object === '' ? null : formatOf(object)),
   });
 }
 

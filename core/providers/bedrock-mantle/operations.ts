@@ -6,7 +6,7 @@ import { anthropicCountTokens, anthropicMessages } from '../../formats/anthropic
 import { claudeOrChat } from '../../formats/claude-or-chat.ts';
 import { chatCompletions } from '../../formats/openai/chat-completions.ts';
 import { responses } from '../../formats/openai/responses.ts';
-import { oneOfTwo } from '../../formats/pick-format.ts';
+import { pickFormat } from '../../formats/pick-format.ts';
 import { chatOrResponses, sealedReasoning } from '../../translate/chat-over-responses/chat-over-responses.ts';
 import { withCustomTools, withCustomToolsInResponses } from '../../translate/custom-tools/custom-tools.ts';
 import { countOrEstimate } from '../../translate/estimated-token-count.ts';
@@ -60,14 +60,15 @@ export const chatExtras = (call: OperationCall): readonly ChatExtra[] =>
   isClaude(call) ? anthropicChatExtras : otherExtras(call);
 
 const customResponses = withCustomToolsInResponses(ownResponses, isFrontier);
+const claudeResponses = responsesOverChat(withCustomTools(claudeChat), anthropicChatExtras);
 
 export const createModelResponse = withCloudBetas(
-  oneOfTwo(customResponses, responsesOverChat(withCustomTools(claudeChat), anthropicChatExtras), {
-    isOther: isClaude,
-    isOtherReply: (reply) => reply.type === 'message',
-    isOtherEvent({ type }) {
-      if (type === 'message_start') return true;
-      return typeof type === 'string' && type.startsWith('response.') ? false : null;
+  pickFormat({ responses: customResponses, claude: claudeResponses }, 'responses', {
+    ofCall: (call) => (isClaude(call) ? 'claude' : 'responses'),
+    ofReply: ({ type }) => (type === 'message' ? 'claude' : 'responses'),
+    ofEvent({ type }) {
+      if (type === 'message_start') return 'claude';
+      return typeof type === 'string' && type.startsWith('response.') ? 'responses' : null;
     },
   }),
   isClaude,

@@ -1,5 +1,5 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
-import { oneOfTwo } from '../../formats/pick-format.ts';
+import { pickFormat } from '../../formats/pick-format.ts';
 import { derivedCalls } from '../derived-calls.ts';
 import type { ChatExtra } from '../messages-over-chat/request.ts';
 import { chatReply } from './reply.ts';
@@ -32,12 +32,12 @@ export function chatOrResponses(
   chat: Operation,
   responses: Operation,
 ): Operation {
-  return oneOfTwo(chat, chatOverResponses(id, responses), {
-    isOther: byResponses,
-    isOtherReply: (reply) => reply.object === 'response',
-    isOtherEvent({ type, choices }) {
-      if (typeof type === 'string' && (type === 'error' || type.startsWith('response.'))) return true;
-      return Array.isArray(choices) ? false : null;
+  return pickFormat({ chat, responses: chatOverResponses(id, responses) }, 'chat', {
+    ofCall: (call) => (byResponses(call) ? 'responses' : 'chat'),
+    ofReply: (reply) => (reply.object === 'response' ? 'responses' : 'chat'),
+    ofEvent({ type, choices }) {
+      if (typeof type === 'string' && (type === 'error' || type.startsWith('response.'))) return 'responses';
+      return Array.isArray(choices) ? 'chat' : null;
     },
   });
 }
