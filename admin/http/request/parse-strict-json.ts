@@ -1,4 +1,6 @@
 import { visit } from 'jsonc-parser';
+import { hasDuplicateKeys } from '../../../core/contract/values/json/duplicate-keys.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { jsonSyntaxText } from '../../../core/contract/values/json/json-syntax.ts';
 import { unstorable } from '../../../core/contract/values/json/storable-json.ts';
 import { invalid } from '../errors.ts';
@@ -19,8 +21,8 @@ export function parseStrictJson(text: string, root = 'body'): unknown {
 }
 
 /**
- * Returns the value of a text that no rule refuses; undefined for any other. JSON.parse keeps the last of repeated keys, so a text has none if
- * it has as many keys as its value. This takes about a tenth of the time of reading the text token by token.
+ * Returns the value of a text that no rule refuses; undefined for any other. This takes about a tenth of the time of reading the text token by
+ * token.
  */
 function parseIfStrict(text: string): unknown {
   let value: unknown;
@@ -29,46 +31,19 @@ function parseIfStrict(text: string): unknown {
   } catch {
     return undefined;
   }
-  const found = { keys: 0, values: 0 };
-  return isStrict(value, 0, found) && found.keys === countKeys(text) ? value : undefined;
+  if (!isStrict(value, 0, { values: 0 })) return undefined;
+  return typeof value === 'object' && value !== null && hasDuplicateKeys(text, value as JsonObject) ? undefined : value;
 }
 
-function isStrict(value: unknown, depth: number, found: { keys: number; values: number }): boolean {
+function isStrict(value: unknown, depth: number, found: { values: number }): boolean {
   if (typeof value === 'string') return !unstorable.test(value);
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value !== 'object' || value === null) return true;
   if (depth > jsonLimits.depth) return false;
   const isInside = (inner: unknown) => ++found.values <= jsonLimits.keys && isStrict(inner, depth + 1, found);
   if (Array.isArray(value)) return value.every(isInside);
-  return Object.entries(value).every(([key, inner]) => {
-    found.keys++;
-    return !refusedKeys.has(key) && !unstorable.test(key) && isInside(inner);
-  });
+  return Object.entries(value).every(([key, inner]) => !refusedKeys.has(key) && !unstorable.test(key) && isInside(inner));
 }
-
-/** Returns the number of strings that a colon follows, in valid JSON. */
-function countKeys(text: string): number {
-  let keys = 0;
-  for (let start = text.indexOf('"'); start !== -1; ) {
-    let end = text.indexOf('"', start + 1);
-    while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
-    let next = end + 1;
-    while (text.charCodeAt(next) <= space) next++;
-    if (text.charCodeAt(next) === colon) keys++;
-    start = text.indexOf('"', next);
-  }
-  return keys;
-}
-
-function isEscaped(text: string, quote: number): boolean {
-  let at = quote;
-  while (text.charCodeAt(at - 1) === backslash) at--;
-  return (quote - at) % 2 === 1;
-}
-
-const backslash = 92;
-const colon = 58;
-const space = 32;
 
 function parseWithPositions(text: string, root: string): unknown {
   const fail = (at: number, what: string): never => {
