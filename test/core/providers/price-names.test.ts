@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { priceNamesOf } from '../../../core/providers/declarations.ts';
 
-it.each([
+it.each<[string, string, string, string[]]>([
   ['openai', 'ft:gpt-5-mini:acme::abc', 'openai', ['ft:gpt-5-mini:acme::abc', 'gpt-5-mini']],
   ['azure-openai', 'gpt-5-mini.ft-0a1b', 'azure', ['gpt-5-mini.ft-0a1b', 'gpt-5-mini']],
   ['azure-ai', 'gpt-5-mini.ft-0a1b', 'azure', ['gpt-5-mini.ft-0a1b', 'gpt-5-mini']],
@@ -13,8 +13,10 @@ it.each([
   ['vertex-ai', 'gemini-x.5-pro', 'google', ['gemini-x.5-pro']],
   ['vertex-ai', 'publishers/google/models/gemini-x', 'google', ['publishers/google/models/gemini-x', 'gemini-x']],
   [
-    ...['vertex-ai', 'projects/p/locations/l/publishers/anthropic/models/claude-x@1', 'google'],
-    ['projects/p/locations/l/publishers/anthropic/models/claude-x@1', 'claude-x@1'],
+    'vertex-ai',
+    'projects/p/locations/l/publishers/x/models/m@1',
+    'google',
+    ['projects/p/locations/l/publishers/x/models/m@1', 'm@1'],
   ],
   ['openrouter', 'openai/gpt-x:nitro', 'openrouter', ['openai/gpt-x:nitro', 'openai/gpt-x']],
   ['openrouter', 'openai/gpt-x:free', 'openrouter', ['openai/gpt-x:free']],
