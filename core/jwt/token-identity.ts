@@ -7,6 +7,7 @@ import { GatewayError } from '../contract/values/errors/errors.ts';
 import { isPromise } from '../contract/values/maybe.ts';
 import { isUuid } from '../contract/values/text/uuid.ts';
 import type { Claims } from './claims.ts';
+import { skewSeconds } from './read-token.ts';
 
 /** A document that a result was made from. If another object replaces it, the result must be rebuilt. */
 interface Basis {
@@ -63,7 +64,12 @@ export async function findIdentity(
     throw forbidden('the organisation of this token has no such workspace');
   };
 
-  const user = claims.email === null ? null : ((await get('user', userDocumentId(organisation.id, claims.email)))?.user ?? null);
+  const found = claims.email === null ? null : await get('user', userDocumentId(organisation.id, claims.email));
+  const user = found?.user ?? null;
+  // Without its user, the token would have every scope that it claims, more than the user's role allowed.
+  if (user === null && isFromBefore(claims, found?.removedAtMs)) {
+    throw forbidden('the user of this token was removed after the token was issued');
+  }
   const workspaceId = await find(user && selected !== null ? selected : claims.workspace);
   if (!user && selected !== null && (await find(selected)) !== workspaceId) {
     const header = `${defaultPrefix}workspace`;
@@ -82,6 +88,11 @@ export async function findIdentity(
     defaults: { configSlug: claims.config, metadata: claims.metadata, allowConfigOverride: true },
   };
   return { identity, basis };
+}
+
+/** True for a token that may have been issued before its user was removed. Clocks differ, and the age of a token without `iat` is unknown. */
+function isFromBefore({ iat }: Claims, removedAtMs: number | undefined): boolean {
+  return removedAtMs !== undefined && (iat === null || (iat - skewSeconds) * 1000 <= removedAtMs);
 }
 
 /** Returns the scopes that both the token and the user's role in the workspace allow. */

@@ -11,6 +11,7 @@ import { type SecuritySettings, securityDefaults } from '../../resources/organis
 import { type User, users } from '../../resources/users/entity.ts';
 import { workspaces } from '../../resources/workspaces/entity.ts';
 import { urlsOf } from './check-settings.ts';
+import { removalOf } from './removed-users.ts';
 
 /** Returns the document of an organisation that uses JWT authentication; null for every other one. */
 export async function toOrganisationDocument(em: EntityManager, id: string): Promise<OrganisationDocument | null> {
@@ -38,7 +39,9 @@ export async function toUserDocument(em: EntityManager, id: string): Promise<Use
   const organisation = isUuid(organisationId) ? await readRow(em, organisations, { id: organisationId }) : null;
   if (!organisation) return null;
   const user = await readRow(em, users, { organisationId, email });
-  return { id, organisationId, user: user && (await personOf(em, user, organisation)) };
+  if (user !== null) return { id, organisationId, user: await personOf(em, user, organisation) };
+  const removedAt = await removalOf(em, organisationId, email);
+  return { id, organisationId, user: null, ...(removedAt && { removedAtMs: removedAt.getTime() }) };
 }
 
 async function personOf(em: EntityManager, user: User, organisation: Organisation): Promise<NonNullable<UserDocument['user']>> {

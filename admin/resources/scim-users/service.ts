@@ -7,6 +7,7 @@ import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { forbidden, notFound } from '../../http/errors.ts';
 import { validate } from '../../http/request/validate.ts';
+import { noteRemovedUser } from '../../identity/jwt/removed-users.ts';
 import { endLinks } from '../../identity/links.ts';
 import { email as emailSchema } from '../../identity/schema.ts';
 import type { Dependents } from '../../publish/dependents.ts';
@@ -96,6 +97,7 @@ export async function updateDirectoryUser(
     row.emailVerifiedAt = null;
     // They were mailed to the previous address, whose mailbox may now belong to another person.
     await endLinks(change.tx, row);
+    await noteRemovedUser(change.tx, { organisationId, email: before.email });
   }
   row.deactivatedAt = isActive ? null : (row.deactivatedAt ?? new Date(making.now));
   row.lastUpdatedAt = new Date(making.now);
@@ -113,6 +115,7 @@ export async function updateDirectoryUser(
 export async function deleteDirectoryUser(change: Change, row: User, dependents: Dependents): Promise<void> {
   requireNoOwner(row, 'user');
   await endAccess(change, row, dependents);
+  await noteRemovedUser(change.tx, row);
   change.tx.remove(row);
   change.about(row);
 }

@@ -42,6 +42,17 @@ export const users = defineEntity({
   filters: { active: { name: 'active', cond: { deactivatedAt: null }, default: true } },
 });
 
+/** The time at which the last user with an e-mail was removed, for JWTs that name the e-mail. Stores only a hash of it. */
+export const removedUsers = defineEntity({
+  name: 'RemovedUser',
+  tableName: 'removed_users',
+  properties: {
+    organisationId: p.uuid().primary(),
+    emailHash: p.text().primary(),
+    removedAt: p.datetime(),
+  },
+});
+
 /** Option of queries that also return deactivated users. */
 export const withDeactivated = { filters: { active: false } } as const;
 

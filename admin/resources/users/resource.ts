@@ -1,13 +1,15 @@
 import { defineResource, idOfReply } from '../../define-resource.ts';
 import { toUserDocument } from '../../identity/jwt/documents.ts';
-import { users } from './entity.ts';
+import { removedUsers, users } from './entity.ts';
+import { RemovedUsers } from './migrations/202611301145-removed-users.ts';
 import { userRoutes } from './routes.ts';
 
 export const usersResource = defineResource({
   name: 'users',
   // The routes of invites precede these, because they are more specific: /admin/users/invites and /admin/users/:userId.
   after: ['organisations', 'user-invites'],
-  entities: [users],
+  entities: [users, removedUsers],
+  migrations: [{ name: '202611301145-removed-users', class: RemovedUsers }],
   routes: userRoutes,
   documents: [{ kind: 'user', read: ({ database }, id) => toUserDocument(database.em(), id) }],
   samples: [

@@ -9,6 +9,7 @@ import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { conflict, notFound } from '../../http/errors.ts';
+import { noteRemovedUser } from '../../identity/jwt/removed-users.ts';
 import { endLinks } from '../../identity/links.ts';
 import { endSessions } from '../../identity/sessions.ts';
 import type { Dependents } from '../../publish/dependents.ts';
@@ -118,6 +119,7 @@ export async function deleteUser(change: Change, actor: Actor, user: User, depen
   requireRank(actor, user.role);
   if (user.role === 'owner') await keepAnOwner(change.tx, user);
   await endAccess(change, user, dependents);
+  await noteRemovedUser(change.tx, user);
   // Foreign keys delete sessions, links and memberships.
   change.tx.remove(user);
   change.about({ id });

@@ -314,6 +314,8 @@ export const userDocument = v.object({
       places: v.record(v.string(), v.array(v.string())),
     }),
   ),
+  /** Milliseconds since 1970 at which the last user with this e-mail was removed. Absent if there is a user, or never was one. */
+  removedAtMs: v.optional(v.number()),
 });
 
 export const documentSchemas = {

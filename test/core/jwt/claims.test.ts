@@ -126,6 +126,23 @@ describe('the user claim', () => {
     }
   });
 
+  it('rejects JWTs that were issued before their user was removed, or that may have been', async () => {
+    const id = `${organisationId}/ada@example.com`;
+    const issued = Math.floor(test.nowMs / 1_000);
+    const [token, undated] = [test.sign({ sub: 'ada@example.com', iat: issued }), test.sign({ sub: 'ada@example.com' })];
+    expect((await test.verify(token)).identity.userId).toBe(userId);
+    const removedAtMs = test.nowMs + 1_000;
+    test.documents.set(`user ${id}`, { id, organisationId, user: null, removedAtMs });
+    for (const before of [token, undated]) {
+      const error = await test.refusal(before);
+      expect(error).toMatchObject({ code: 'forbidden', status: 403 });
+      expect(error.message).toContain('the user of this token was removed after the token was issued');
+    }
+    test.nowMs += 60_000;
+    const later = test.sign({ sub: 'ada@example.com', iat: issued + 60 });
+    expect((await test.verify(later)).identity).toMatchObject({ userId: null, tokenSubject: 'ada@example.com' });
+  });
+
   it('loses its rights at once with the user’s membership', async () => {
     const token = test.sign({ sub: 'ada@example.com' });
     await test.verify(token);

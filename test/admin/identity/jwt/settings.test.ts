@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scopesOfUser } from '../../../../admin/access/user-scopes.ts';
+import { removedUsers } from '../../../../admin/resources/users/entity.ts';
 import { newSigningKey } from '../../../support/samples/tokens.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { newPerson } from '../../support/people.ts';
@@ -140,6 +141,7 @@ describe.each(ruleDatabases)('the JWT setting, on %s', (database) => {
     expect(await scopesOfUser(plane.control.services.database.em(), subject)).toBeNull();
     await active(true);
     expect((await document('user', id)).user.everywhere).toContain('completions.write');
+    expect((await document('user', id)).removedAtMs).toBeUndefined();
     const other = await plane.newTenant();
     expect((await document('user', `${other.organisationId}/${person.email}`)).user).toBeNull();
     expect(await document('user', `x/${person.email}`)).toBeNull();
@@ -147,6 +149,28 @@ describe.each(ruleDatabases)('the JWT setting, on %s', (database) => {
       workspaceId: other.workspaceId,
     });
     expect(await document('workspace-name', `${plane.organisationId}/ws-nowhere`)).toBeNull();
+  });
+
+  it('provides the time at which a user was removed or got another e-mail, without storing the e-mail', async () => {
+    const scim = await scimClient(plane);
+    const people = [await newPerson(plane), await newPerson(plane), await newPerson(plane)] as const;
+    const [removed, deleted, renamed] = people;
+    const begin = Date.now();
+    await plane.ask('DELETE', `/admin/users/${removed.id}`);
+    await scim('DELETE', `/Users/${deleted.id}`);
+    const value = [{ value: 'renamed@example.com', primary: true }];
+    await scim('PATCH', `/Users/${renamed.id}`, patch({ op: 'replace', path: 'emails', value }));
+    for (const { email } of people) {
+      const { user, removedAtMs } = await document('user', `${plane.organisationId}/${email}`);
+      expect(user).toBeNull();
+      expect(removedAtMs).toBeGreaterThan(begin - 60_000);
+      expect(JSON.stringify(await plane.control.services.database.em().find(removedUsers, {}))).not.toContain(email);
+    }
+    const { user, removedAtMs } = await document('user', `${plane.organisationId}/stranger@example.com`);
+    expect([user, removedAtMs]).toEqual([null, undefined]);
+    const again = await plane.ask('POST', '/users', { body: { email: removed.email, role: 'member' } });
+    const { id } = again.body;
+    expect(await document('user', `${plane.organisationId}/${removed.email}`)).toMatchObject({ user: { id } });
   });
 
   it('has documents of users whose e-mail is not ASCII, and announces their changes', async () => {
